@@ -1,0 +1,109 @@
+"""
+What a driver is: a decoder for one wire, and what the line needs to carry it.
+
+A driver knows no baccarat. Its decoder is sans-I/O: it is fed bytes, with the
+moment at which they came, and returns frames; it opens nothing, reads no
+clock, and raises nothing whatever the bytes.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar, Protocol
+
+from msgspec import Struct
+
+from shoe_daemon.table.observations import Observation
+
+
+class FrameKind(StrEnum):
+    """
+    What a stretch of bytes turned out to be.
+
+    ``frame``: valid, with what it says; ``repeat``: a frame said before;
+    ``noise``: anything else. Only counts are kept of repeats and noise.
+    """
+
+    FRAME = "frame"
+    REPEAT = "repeat"
+    NOISE = "noise"
+
+
+class Frame(Struct, frozen=True):
+    """
+    A stretch of bytes and what it means.
+
+    Attributes:
+        raw: The bytes as they came; empty for what the line itself says.
+        kind: What they are.
+        observations: In order; not yet stamped with `at` and `source`.
+        received: Seconds of the monotonic clock when the last byte came.
+        note: For people: why noise is noise.
+    """
+
+    raw: bytes
+    kind: FrameKind
+    observations: tuple[Observation, ...] = ()
+    received: float = 0.0
+    note: str = ""
+
+
+class Decoder(Protocol):
+    """
+    Bytes in, frames out. Memory is bounded, nothing is ever raised.
+    """
+
+    def feed(self, data: bytes, now: float) -> list[Frame]:
+        """
+        Take the next bytes, received at `now` (monotonic seconds).
+
+        However the bytes are cut into calls, the frames are the same.
+        """
+        ...
+
+    def reset(self) -> None:
+        """
+        Forget a half-received frame: the line was closed in between.
+        """
+        ...
+
+
+class LineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    How the serial line is set. Device servers ignore it on ``socket://``.
+    """
+
+    baudrate: int = 9600
+    bytesize: int = 8
+    parity: str = "N"
+    stopbits: float = 1
+    xonxoff: bool = False
+    rtscts: bool = False
+    dsrdtr: bool = False
+
+
+class Driver(Protocol):
+    """
+    One reader family; found by an entry point of group ``shoe_daemon.drivers``.
+    """
+
+    name: ClassVar[str]
+    """The profile's id, as in a configuration: ``angel-eye-ii``."""
+
+    line: ClassVar[LineSettings]
+    """The settings such a reader leaves the factory with."""
+
+    options_type: ClassVar[type[Struct]]
+    """The driver's own options, all with defaults; unknown keys forbidden."""
+
+    def __init__(self, options: Struct) -> None:
+        """
+        Take options of `options_type`.
+        """
+        ...
+
+    def decoder(self) -> Decoder:
+        """
+        Return a fresh decoder.
+        """
+        ...

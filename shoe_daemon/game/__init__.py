@@ -1,0 +1,3 @@
+"""
+The rules of the game: cards, drawing, houses, wagers, odds.  Pure.
+"""

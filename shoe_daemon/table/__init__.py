@@ -1,0 +1,3 @@
+"""
+The pure fold: observations in, events out.
+"""

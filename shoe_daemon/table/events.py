@@ -1,0 +1,365 @@
+"""
+What a table says: the only output of the fold, the same JSON in the journal,
+in ``replay --json`` and on MQTT.
+
+The fields of every struct stand in alphabetical order, so that the encoder
+writes sorted keys without sorting; a test holds this.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Hand, Kind, Outcome, Slot
+
+SCHEMA: Final = "1.0"
+
+
+class EventData(Struct, frozen=True):
+    """
+    The `data` of one type of event.
+    """
+
+    type: ClassVar[str]
+    """The event's name on the wire."""
+
+
+class Event(Struct, frozen=True):
+    """
+    The envelope.
+
+    Attributes:
+        at: The moment of the observation, or of the deadline, that caused it.
+        data: What happened.
+        round: From 1 within a shoe; None outside a round.
+        schema: The version of this form.
+        seq: Gapless, from 1, per table, for ever.
+        shoe: From 1 per table, for ever; None before the first.
+        site: Where.
+        table: Which table.
+        type: The name of `data`.
+    """
+
+    at: str
+    data: EventData
+    round: int | None
+    schema: str
+    seq: int
+    shoe: int | None
+    site: str
+    table: str
+    type: str
+
+
+class ShoeStarted(EventData, frozen=True):
+    """
+    A new shoe; `house` is None where none is configured.
+    """
+
+    type = "shoe_started"
+    decks: int
+    house: str | None
+    policy: str
+
+
+class CardBurned(EventData, frozen=True):
+    """
+    A card was burned; `remaining` is how many must follow, None where unknown.
+
+    `card` is None where it was burned face down.
+    """
+
+    type = "card_burned"
+    card: Card | None
+    remaining: int | None
+
+
+class BettingClosed(EventData, frozen=True):
+    """
+    No more bets for the round that begins.
+    """
+
+    type = "betting_closed"
+    cause: Literal["no_more_bets", "first_card"]
+
+
+class RoundStarted(EventData, frozen=True):
+    """
+    The first card of a round is out.
+    """
+
+    type = "round_started"
+
+
+class CardDealt(EventData, frozen=True):
+    """
+    A card lies on its place; faces and totals are None while not public.
+
+    `slot` is None where neither the reader nor the rules can tell it yet.
+    """
+
+    type = "card_dealt"
+    banker_total: int | None
+    card: Card | None
+    player_total: int | None
+    slot: Slot | None
+
+
+class CardDisclosed(EventData, frozen=True):
+    """
+    The table has seen a card that was dealt face down.
+    """
+
+    type = "card_disclosed"
+    banker_total: int | None
+    card: Card
+    player_total: int | None
+    slot: Slot | None
+
+
+class DrawDue(EventData, frozen=True):
+    """
+    Whose card is next, and why, in a code and in a sentence.
+    """
+
+    type = "draw_due"
+    code: Literal[
+        "dealing",
+        "natural",
+        "player_draws",
+        "player_stands",
+        "banker_draws",
+        "banker_stands",
+        "complete",
+        "faces_hidden",
+    ]
+    hand: Hand
+    text: str
+
+
+class HandResult(Struct, frozen=True):
+    """
+    One hand at the end; `cards` holds None for a card that nobody could read,
+    and what depends on it is None.
+    """
+
+    cards: tuple[Card | None, ...]
+    natural: bool | None
+    pair: bool | None
+    total: int | None
+
+
+class WagerResult(Struct, frozen=True):
+    """
+    What became of a wager; `pays` is ``to:for``, None unless it wins.
+    """
+
+    pays: str | None
+    result: Literal["win", "lose", "push"]
+    wager: str
+
+
+class RoundFinished(EventData, frozen=True):
+    """
+    The result of a round.
+
+    Where something is missing, `partial` is true, and `outcome` is what the
+    device declared.
+    """
+
+    type = "round_finished"
+    banker: HandResult
+    kind: Kind
+    outcome: Outcome | None
+    partial: bool
+    player: HandResult
+    wagers: tuple[WagerResult, ...]
+
+
+class RoundAborted(EventData, frozen=True):
+    """
+    A round came to nothing: its number is used up, its cards stay counted.
+    """
+
+    type = "round_aborted"
+    cause: Literal["reset", "restart", "forced", "new_round"]
+
+
+class Proposal(Struct, frozen=True):
+    """
+    What an authority says about an irregularity.
+    """
+
+    action: str
+    authority: str
+    section: str
+    text: str
+    verified: bool
+
+
+class Irregularity(EventData, frozen=True):
+    """
+    Something happened that the rules do not allow, or that cannot be known.
+
+    Attributes:
+        card: The card concerned; None where there is none or it is not public.
+        detail: One sentence for the people at the table.
+        id: The `seq` of this event.
+        kind: One of the closed list.
+        proposals: What the house's policy says, most binding first.
+        severity: 1 info, 2 warning, 3 hold, 4 void candidate, 5 stop.
+        slot: The place concerned, if any.
+    """
+
+    type = "irregularity"
+    card: Card | None
+    detail: str
+    id: int
+    kind: str
+    proposals: tuple[Proposal, ...]
+    severity: int
+    slot: Slot | None
+
+
+class IrregularityClosed(EventData, frozen=True):
+    """
+    An irregularity is dealt with; `operator` is None where the equipment did it.
+    """
+
+    type = "irregularity_closed"
+    action: str
+    id: int
+    operator: str | None
+    reason: str | None
+
+
+class ShoeCounts(Struct, frozen=True):
+    """
+    Rounds and outcomes of a shoe (never cards).
+    """
+
+    banker: int
+    player: int
+    rounds: int
+    tie: int
+
+
+class CutCard(EventData, ShoeCounts, frozen=True):
+    """
+    The cut card appeared.
+    """
+
+    type = "cut_card"
+
+
+class LastRound(EventData, ShoeCounts, frozen=True):
+    """
+    The round that is under way, or else the next one, is the shoe's last.
+    """
+
+    type = "last_round"
+
+
+class ShoeFinished(EventData, ShoeCounts, frozen=True):
+    """
+    The last permitted round of a shoe has ended.
+    """
+
+    type = "shoe_finished"
+
+
+class ReaderStatus(EventData, frozen=True):
+    """
+    What the table may expect of a reader, in `state`:
+
+    ``ok``; ``partial`` until the next clean boundary; ``fault``; ``locked``.
+    """
+
+    type = "reader_status"
+    link: Literal["up", "down", "unknown"]
+    source: str | None
+    state: Literal["ok", "partial", "fault", "locked"]
+
+
+class StaffCardDealt(EventData, frozen=True):
+    """
+    The face of a card that the players have not seen.
+    """
+
+    type = "staff_card_dealt"
+    card: Card
+    slot: Slot | None
+
+
+class StaffComposition(EventData, frozen=True):
+    """
+    What came out of a shoe that is finished: copies read of each card.
+    """
+
+    type = "staff_composition"
+    read: dict[str, int]
+    unread: int
+
+
+def _known_types() -> dict[str, type[EventData]]:
+    return {kind.type: kind for kind in EventData.__subclasses__()}
+
+
+EVENT_TYPES: Final[dict[str, type[EventData]]] = _known_types()
+"""Every type of event by its name on the wire."""
+
+_encoder = msgspec.json.Encoder()
+
+
+def encode_event(event: Event) -> bytes:
+    """
+    Return the event's one and only JSON: sorted keys, no spaces, UTF-8.
+    """
+    return _encoder.encode(event)
+
+
+def decode_event(line: bytes) -> Event:
+    """
+    Read an event back from its JSON.
+
+    Raises:
+        msgspec.DecodeError: It is no event of this version.
+    """
+    envelope = msgspec.json.decode(line, type=_Envelope)
+    data: Any = msgspec.convert(
+        msgspec.json.decode(envelope.data), EVENT_TYPES[envelope.type], strict=True
+    )
+    return Event(
+        envelope.at,
+        data,
+        envelope.round,
+        envelope.schema,
+        envelope.seq,
+        envelope.shoe,
+        envelope.site,
+        envelope.table,
+        envelope.type,
+    )
+
+
+class _Envelope(Struct):
+    at: str
+    data: msgspec.Raw
+    round: int | None
+    schema: str
+    seq: int
+    shoe: int | None
+    site: str
+    table: str
+    type: str
+
+
+def is_staff(event_type: str) -> bool:
+    """
+    Tell whether an event of this type is for staff only.
+    """
+    return event_type.startswith("staff_")

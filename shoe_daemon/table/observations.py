@@ -1,0 +1,333 @@
+"""
+What a reader, a clock, a person or a start of the daemon says: the only input
+of a table.
+
+One JSON object a line in a log. Unknown fields are ignored, an unknown type is
+an error. `at` is empty until the one writer stamps it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Outcome, Slot
+from shoe_daemon.table.moments import to_microseconds
+from shoe_daemon.table.options import Options
+
+
+class Role(StrEnum):
+    """
+    Why a card left the shoe.
+    """
+
+    PLAY = "play"
+    BURN = "burn"
+    FIRST = "first"
+    OUTSIDE = "outside"
+
+
+class Cause(StrEnum):
+    """
+    What a device's error is about.
+    """
+
+    UNREADABLE = "unreadable"
+    OVERDRAW = "overdraw"
+    BUTTON = "button"
+    CARD_RETURNED = "card_returned"
+    CARD_CODE = "card_code"
+    TIMEOUT = "timeout"
+    OTHER = "other"
+
+
+class GapDetail(StrEnum):
+    """
+    Why something is known to be missing.
+    """
+
+    LOST_FRAMES = "lost_frames"
+    RECONNECT = "reconnect"
+    RESTART = "restart"
+
+
+class Observation(Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
+    """
+    What every observation has.
+
+    Attributes:
+        at: RFC 3339 in UTC, never earlier than the observation before.
+        source: The reader's id; None where there is only one.
+    """
+
+    at: str = ""
+    source: str | None = None
+
+
+class Session(Observation, frozen=True, tag="session"):
+    """
+    A start of the daemon, or a change of its configuration.
+
+    Attributes:
+        rules:
+            The house's rules in full, as `House` writes them, so that the log
+            replays to the same bytes after a house has changed; None looks
+            `house` up among those that come with the project.
+        options: Whatever else decides what the table says.
+    """
+
+    site: str = "site"
+    table: str = "table"
+    house: str | None = None
+    policy: str = "management"
+    rules: dict[str, Any] | None = None
+    options: Options = Options()
+
+
+class Tick(Observation, frozen=True, tag="tick"):
+    """
+    A deadline passed. Its moment is what counts; `deadline` is for people.
+    """
+
+    deadline: str | int | float | None = None
+
+
+class CardDrawn(Observation, frozen=True, tag="card"):
+    """
+    A card left the shoe.
+
+    Attributes:
+        card: None while its face is not known.
+        slot: None where the reader cannot tell.
+    """
+
+    card: Card | None = None
+    slot: Slot | None = None
+    role: Role = Role.PLAY
+
+
+class Disclosed(Observation, frozen=True, tag="disclosed"):
+    """
+    The face of a card that was drawn before.
+    """
+
+    slot: Slot
+    card: Card
+
+
+class Withdrawn(Observation, frozen=True, tag="withdrawn"):
+    """
+    An excess card was taken out of play.
+    """
+
+    card: Card | None = None
+
+
+class Carried(Observation, frozen=True, tag="carried"):
+    """
+    An excess card became this card of the next round.
+    """
+
+    slot: Slot = Slot.P1
+    card: Card | None = None
+
+
+class Unreadable(Observation, frozen=True, tag="unreadable"):
+    """
+    A card passed and could not be read.
+    """
+
+    slot: Slot | None = None
+
+
+class Placed(Observation, frozen=True, tag="placed"):
+    """
+    A camera sees this card on this place.
+    """
+
+    slot: Slot
+    card: Card
+
+
+class CutCardSeen(Observation, frozen=True, tag="cut_card"):
+    """
+    The cut card came out of the shoe.
+    """
+
+
+class Booted(Observation, frozen=True, tag="booted"):
+    """
+    The reader started: switched on, or reset.
+    """
+
+
+class Standby(Observation, frozen=True, tag="standby"):
+    """
+    The reader waits for a round.
+    """
+
+
+class TableCleared(Observation, frozen=True, tag="table_cleared"):
+    """
+    The cards were taken off the table.
+    """
+
+
+class Result(Observation, frozen=True, tag="result"):
+    """
+    What the reader, or the dealer's button, says of the round.
+
+    A round that was ended by force has `forced`, or that word as its outcome.
+    """
+
+    outcome: str | None = None
+    forced: bool = False
+    player_pair: bool | None = None
+    banker_pair: bool | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Refuse an outcome that is none.
+        """
+        if self.outcome not in {None, "forced", *Outcome}:
+            msg = f"Expected `player`, `banker`, `tie` or `forced`, got `{self.outcome}`"
+            raise ValueError(msg)
+
+
+class DeviceError(Observation, frozen=True, tag="device_error"):
+    """
+    The reader reports an error of its own.
+    """
+
+    cause: Cause = Cause.OTHER
+    code: str | int | None = None
+    text: str | None = None
+
+
+class DeviceErrorCleared(Observation, frozen=True, tag="device_error_cleared"):
+    """
+    The reader's error is over.
+    """
+
+    cause: Cause | None = None
+    code: str | int | None = None
+    text: str | None = None
+
+
+class Lock(Observation, frozen=True, tag="lock"):
+    """
+    The reader's key was turned.
+    """
+
+    locked: bool
+
+
+class Link(Observation, frozen=True, tag="link"):
+    """
+    The connection to the reader came up, or went.
+    """
+
+    up: bool
+    detail: str | None = None
+
+
+class Gap(Observation, frozen=True, tag="gap"):
+    """
+    Something is known to be missing before this.
+    """
+
+    detail: GapDetail = GapDetail.LOST_FRAMES
+
+
+class NoMoreBets(Observation, frozen=True, tag="no_more_bets"):
+    """
+    Betting closed.
+    """
+
+
+class BettingOpen(Observation, frozen=True, tag="betting_open"):
+    """
+    Betting opened.
+    """
+
+
+class Command(Observation, frozen=True, tag="command"):
+    """
+    An operator's order; a refused one says why.
+
+    Attributes:
+        name: The verb, with underscores: ``new_shoe``, ``confirm_result`` ...
+    """
+
+    name: str
+    operator: str | None = None
+    reason: str | None = None
+    refused: str | None = None
+
+
+AnyObservation = (
+    Session
+    | Tick
+    | CardDrawn
+    | Disclosed
+    | Withdrawn
+    | Carried
+    | Unreadable
+    | Placed
+    | CutCardSeen
+    | Booted
+    | Standby
+    | TableCleared
+    | Result
+    | DeviceError
+    | DeviceErrorCleared
+    | Lock
+    | Link
+    | Gap
+    | NoMoreBets
+    | BettingOpen
+    | Command
+)
+
+_decoder = msgspec.json.Decoder(AnyObservation)
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+def encode_observation(observation: Observation) -> bytes:
+    """
+    Return one line of an observation log, without its line end.
+    """
+    return _encoder.encode(observation)
+
+
+def decode_observation(line: bytes | str) -> AnyObservation:
+    """
+    Read one line of an observation log.
+
+    Raises:
+        UserError: What is wrong with the line, in words.
+    """
+    try:
+        observation = _decoder.decode(line)
+        to_microseconds(observation.at)
+        if isinstance(observation, Session) and observation.options == Options():
+            # Logs written by hand may give the options beside the names.
+            flat = msgspec.json.decode(line, type=Options)
+            observation = msgspec.structs.replace(observation, options=flat)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise UserError(_in_words(error)) from error
+    return observation
+
+
+def _in_words(error: Exception) -> str:
+    text = str(error)
+    if text.startswith("''"):
+        return "`at` is missing: every observation needs its moment"
+    return text
+
+

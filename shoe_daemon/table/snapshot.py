@@ -1,0 +1,128 @@
+"""
+The whole public table at one moment: what a display needs to draw itself from
+nothing.
+
+These types cannot hold what the players have not seen.
+Fields stand in alphabetical order, as in `events`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table.events import (
+    DrawDue,
+    Irregularity,
+    ReaderStatus,
+    RoundFinished,
+)
+
+
+class CardView(Struct, frozen=True):
+    """
+    A card on the table; `card` is None while its face is not public.
+    """
+
+    card: Card | None
+    slot: Slot | None
+
+
+class RoundView(Struct, frozen=True):
+    """
+    The round in progress, or finished and still on the table.
+    """
+
+    banker_total: int | None
+    cards: tuple[CardView, ...]
+    draw_due: DrawDue | None
+    finished: bool
+    number: int
+    partial: bool
+    player_total: int | None
+
+
+class ShoeView(Struct, frozen=True):
+    """
+    The shoe: never what is left in it.
+    """
+
+    cut_card: bool
+    decks: int
+    last_round: bool
+    number: int
+    started_at: str
+
+
+class Counts(Struct, frozen=True):
+    """
+    What the finished rounds of this shoe came to.
+    """
+
+    banker: int
+    banker_pair: int
+    natural: int
+    player: int
+    player_pair: int
+    rounds: int
+    tie: int
+
+
+class LastResult(Struct, frozen=True):
+    """
+    The last finished round, and when and where it was.
+    """
+
+    at: str
+    data: RoundFinished
+    round: int
+    seq: int
+    shoe: int
+
+
+class Alert(Struct, frozen=True):
+    """
+    An open irregularity, and when and where it arose.
+    """
+
+    at: str
+    data: Irregularity
+    round: int | None
+    shoe: int | None
+
+
+class PublicTable(Struct, frozen=True):
+    """
+    The public table after the event `seq` (0 before the first).
+    """
+
+    alerts: tuple[Alert, ...]
+    at: str
+    betting: Literal["open", "closed", "unknown"]
+    counts: Counts
+    house: str | None
+    last_result: LastResult | None
+    limits: dict[str, str]
+    name: str | None
+    policy: str
+    readers: tuple[ReaderStatus, ...]
+    round: RoundView | None
+    schema: str
+    seq: int
+    shoe: ShoeView | None
+    site: str
+    table: str
+
+
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+def encode_public_table(table: PublicTable) -> bytes:
+    """
+    Return the snapshot's one and only JSON.
+    """
+    return _encoder.encode(table)
