@@ -1,0 +1,54 @@
+# make venv   .venv with everything: all extras and the development tools
+# make run    a simulated table, dealt before your eyes
+# make test   all tests
+# make check  lint, format, types, and which room imports which
+# make lock   requirements-dev.lock anew from pyproject.toml
+# make clean  away with what the tools left behind (.venv stays; `make distclean` takes it too)
+
+# Only looked for when it is needed; `make PYTHON=/usr/bin/python3` overrules it.
+PYTHON ?= $(shell tools/find_python.sh)
+BIN := .venv/bin
+CODE := $(wildcard shoe_daemon drivers calibration bench tests tools)
+
+.PHONY: venv run test check lock clean distclean
+.DELETE_ON_ERROR:
+
+venv: .venv/.stamp
+
+.venv/.stamp: pyproject.toml requirements-dev.lock tools/prepare.py
+	@$(if $(PYTHON),,exit 1;) $(PYTHON) tools/prepare.py venv
+
+run: venv
+	@$(BIN)/shoe-daemon demo
+
+# What pytest is told besides, e.g. make test ARGS="-k tableau".
+test: venv
+	@$(BIN)/python tools/prepare.py mosquitto
+	$(BIN)/pytest $(ARGS)
+
+check: venv
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(CODE)
+	$(BIN)/python -m tools.check_imports
+
+# uv makes one lock for all Python versions at once. It is no tool of every day, so it gets
+# an environment of its own. No index is named in the lock: where wheels come from is a
+# matter of the machine, what they are is a matter of their hashes.
+lock: build/uv/bin/uv
+	build/uv/bin/uv --no-config pip compile --quiet --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  --extra camera --extra display --extra demo --group dev \
+	  $(LOCKARGS) --output-file requirements-dev.lock pyproject.toml
+	@sed -i '1i # Made by `make lock` from pyproject.toml; `make lock LOCKARGS=--upgrade` takes newer versions.' requirements-dev.lock
+
+build/uv/bin/uv:
+	@$(PYTHON) -m venv build/uv
+	@build/uv/bin/pip --disable-pip-version-check install --quiet uv
+
+clean:
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf .venv

@@ -1,0 +1,1 @@
+"""Readers of shoes: each says what it saw, and nothing more."""
