@@ -14,6 +14,7 @@ CODE := $(wildcard shoe_daemon drivers calibration bench tests tools)
 .DELETE_ON_ERROR:
 
 venv: .venv/.stamp
+	@:
 
 .venv/.stamp: pyproject.toml requirements-dev.lock tools/prepare.py
 	@$(if $(PYTHON),,exit 1;) $(PYTHON) tools/prepare.py venv

@@ -1,1 +1,3 @@
-"""Readers of shoes: each says what it saw, and nothing more."""
+"""
+Readers of shoes: each says what it saw, and nothing more.
+"""

@@ -1,4 +1,5 @@
-"""A daemon for baccarat tables: reads the shoe, checks every draw, tells the scoreboards.
+"""
+A daemon for baccarat tables: reads the shoe, checks every draw, tells the scoreboards.
 
 The rooms: `game` and `table` are pure and know the rules; `journal` keeps what happened;
 `mqtt` and `display` tell it; `service` wires them; `cli` is the door for people.

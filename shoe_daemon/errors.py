@@ -1,4 +1,6 @@
-"""What is told to a person in one line, without a traceback."""
+"""
+What is told to a person in one line, without a traceback.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ __all__ = ["UserError"]
 
 
 class UserError(Exception):
-    """Something that a person can put right: one line naming the place and what is wrong.
+    """
+    Something that a person can put right: one line naming the place and what is wrong.
 
     The command line prints it as `shoe-daemon: …` and ends with `exit_status`
     (2 = bad usage, configuration or input; 1 = the work itself found a fault).

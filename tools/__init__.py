@@ -1,1 +1,3 @@
-"""What builds and checks the project; no part of the daemon."""
+"""
+What builds and checks the project; no part of the daemon.
+"""

@@ -1,15 +1,18 @@
-"""The command line: a table of commands, each imported only when it is called.
+"""
+The command line: a table of commands, each imported only when it is called.
 
 A command lives in a module of its own as a click command or group named `command`, and
-imports extras (rich, OpenCV, …) inside its functions, so that `--help` needs none of them.
+imports extras (rich, OpenCV, …) inside its functions, so that `--help`, which asks every command
+for its line, needs none of them.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import select
 import sys
-from typing import IO, Any
+from typing import Any
 
 import click
 
@@ -25,26 +28,21 @@ COMMANDS: dict[str, str] = {}
 _BROKEN_PIPE_STATUS = 141
 
 
-class _Told(click.ClickException):
-    """A UserError on its way out through click."""
-
-    def __init__(self, error: UserError) -> None:
-        super().__init__(str(error))
-        self.exit_code = error.exit_status
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"shoe-daemon: {self.message}", file=file, err=file is None)
-
-
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and imports the one that is asked for."""
+    """
+    A group that knows its commands by name and imports the one that is asked for.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Every command, in alphabetical order; nothing is imported for it."""
+        """
+        Give every command's name, in alphabetical order; nothing is imported for it.
+        """
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command, imported now; None where there is none of that name."""
+        """
+        Import the command now; None where there is none of that name.
+        """
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name].partition(":")
@@ -52,30 +50,42 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the command returns
-        """Runs the command; a UserError becomes one line, a reader that left a quiet end."""
+        """
+        Run the command; a UserError becomes one line, a reader that left a quiet end.
+        """
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
         except UserError as error:
-            raise _Told(error) from error
-        except BrokenPipeError:
+            click.echo(f"shoe-daemon: {error}", err=True)
+            ctx.exit(error.exit_status)
+        except BrokenPipeError as error:
             if not _nobody_reads_stdout():
-                raise
+                # click would take it for that and end without a word
+                raise RuntimeError("a connection other than stdout broke") from error
             ctx.exit(_BROKEN_PIPE_STATUS)
         return result
 
 
 def _nobody_reads_stdout() -> bool:
-    """True where stdout is the pipe that broke; what is still unwritten is then let go."""
+    """
+    Say whether stdout is the pipe that broke; what is still unwritten is then let go.
+    """
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return True
-    return False
+        stdout = sys.stdout.fileno()
+    except OSError:  # not a file, as in a test
+        return False
+    poll = select.poll()
+    poll.register(stdout, 0)
+    broken = any(happened & select.POLLERR for _, happened in poll.poll(0))
+    if broken:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout)
+    return broken
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="shoe-daemon", message="%(prog)s %(version)s")
 def main() -> None:
-    """Reads a baccarat table's shoe, checks every draw, and drives the scoreboards."""
+    """
+    Reads a baccarat table's shoe, checks every draw, and drives the scoreboards.
+    """

@@ -1,0 +1,3 @@
+"""
+The tests, by room; what spans rooms lies here.
+"""

@@ -1,0 +1,117 @@
+"""
+The door for people: commands load when called, and faults are told in one line.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import subprocess
+import sys
+from subprocess import PIPE
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from shoe_daemon import __version__, cli
+from shoe_daemon.errors import UserError
+
+SHOE_DAEMON = [sys.executable, "-m", "shoe_daemon"]
+
+
+@click.command()
+@click.option("--status", default=2)
+@click.option("--broken", is_flag=True)
+def faulty(status: int, broken: bool) -> None:  # noqa: FBT001 - click gives it by name
+    """
+    Fail as it is told.
+    """
+    if broken:
+        raise BrokenPipeError(errno.EPIPE, "a socket")
+    raise UserError("table.toml: `decks` is 7, expected 1, 6 or 8", exit_status=status)
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Result:
+    monkeypatch.setitem(cli.COMMANDS, "faulty", f"{__name__}:faulty")
+    return CliRunner().invoke(cli.main, ["faulty", *arguments])
+
+
+def test_a_user_error_is_one_line_on_stderr_and_exit_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = call(monkeypatch)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr == "shoe-daemon: table.toml: `decks` is 7, expected 1, 6 or 8\n"
+
+
+def test_a_user_error_may_choose_its_exit_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call(monkeypatch, "--status", "1").exit_code == 1
+
+
+def test_a_broken_pipe_that_is_not_stdout_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    exception = call(monkeypatch, "--broken").exception
+    assert isinstance(exception, RuntimeError)
+    assert isinstance(exception.__cause__, BrokenPipeError)
+
+
+SHOUTER = """
+import sys, click
+from shoe_daemon import cli
+
+@click.command()
+def shout():
+    while True:
+        click.echo("y" * 999)
+
+sys.shout = shout
+cli.COMMANDS["shout"] = "sys:shout"
+cli.main(["shout"])
+"""
+
+
+def test_a_reader_that_leaves_early_ends_it_quietly() -> None:
+    command = [sys.executable, "-c", SHOUTER]
+    with subprocess.Popen(command, stdout=PIPE, stderr=PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.read(1000)
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_the_version_is_told() -> None:
+    answer = subprocess.run(
+        [*SHOE_DAEMON, "--version"], capture_output=True, check=True, text=True
+    )
+    assert answer.stdout == f"shoe-daemon {__version__}\n"
+
+
+def test_an_unknown_command_is_bad_usage() -> None:
+    result = CliRunner().invoke(cli.main, ["no-such-command"])
+    assert result.exit_code == 2
+    assert "no-such-command" in result.stderr
+
+
+def test_help_names_every_command() -> None:
+    result = CliRunner().invoke(cli.main, ["--help"])
+    assert result.exit_code == 0
+    assert all(name in result.stdout for name in cli.COMMANDS)
+
+
+def test_no_command_needs_an_extra_before_it_runs() -> None:
+    """
+    `--help` imports every command; it works, and is quick, where no extra is installed.
+    """
+    script = (
+        "import json, sys; from shoe_daemon import cli; cli.main(['--help'], 'x', None, False);"
+    )
+    script += "print(json.dumps(sorted(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    loaded = set(json.loads(answer.stdout.splitlines()[-1]))
+    assert not loaded & {"rich", "cv2", "amqtt", "starlette", "uvicorn", "numpy"}
+
+
+def test_running_one_command_imports_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cli.COMMANDS, "absent", "no_such_module:command")
+    assert call(monkeypatch).exit_code == 2

@@ -1,0 +1,3 @@
+"""
+Tests of what builds and checks the project.
+"""

@@ -1,0 +1,135 @@
+"""
+Each kind of import that the design forbids is caught, and what it allows is not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.check_imports import check, main
+
+
+def faults(root: Path, *trees: dict[str, str]) -> list[str]:
+    """
+    Write files, named from a root, and say what is wrong with them.
+    """
+    for name, source in [item for tree in trees for item in tree.items()]:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source, encoding="utf-8")
+    return list(check(root))
+
+
+FORBIDDEN = {
+    "game imports a room": ("shoe_daemon/game/cards.py", "import shoe_daemon.table.events"),
+    "game imports the errors": ("shoe_daemon/game/cards.py", "import shoe_daemon.errors"),
+    "game imports the version": (
+        "shoe_daemon/game/cards.py",
+        "from shoe_daemon import __version__",
+    ),
+    "table imports the journal": ("shoe_daemon/table/fold.py", "from shoe_daemon import journal"),
+    "table imports a driver": ("shoe_daemon/table/fold.py", "import drivers.contract"),
+    "errors import a room": ("shoe_daemon/errors.py", "import shoe_daemon.game"),
+    "journal imports mqtt": ("shoe_daemon/journal/store.py", "import shoe_daemon.mqtt.topics"),
+    "journal imports drivers": ("shoe_daemon/journal/store.py", "import drivers"),
+    "mqtt imports the journal": ("shoe_daemon/mqtt/publisher.py", "import shoe_daemon.journal"),
+    "mqtt imports drivers": ("shoe_daemon/mqtt/publisher.py", "from drivers import contract"),
+    "display imports the journal": ("shoe_daemon/display/app.py", "import shoe_daemon.journal"),
+    "a driver imports mqtt": ("drivers/angel.py", "import shoe_daemon.mqtt"),
+    "a driver imports the journal": (
+        "drivers/angel.py",
+        "from shoe_daemon.journal import Journal",
+    ),
+    "a driver imports the table": ("drivers/angel.py", "from shoe_daemon.table import fold"),
+    "a driver imports calibration": ("drivers/angel.py", "import calibration"),
+    "calibration imports the service": ("calibration/line.py", "import shoe_daemon.service"),
+    "the service imports the cli": ("shoe_daemon/service.py", "import shoe_daemon.cli.run"),
+    "the demo imports the cli": ("shoe_daemon/demo.py", "from shoe_daemon.cli import main"),
+    "a relative import": ("shoe_daemon/game/cards.py", "from ..table import fold"),
+    "an import in a function": ("drivers/angel.py", "def f():\n    import shoe_daemon.mqtt"),
+    "an import by name": ("drivers/angel.py", "importlib.import_module('shoe_daemon.mqtt')"),
+    "a package imports tests": ("shoe_daemon/service.py", "import tests.helpers"),
+    "a package imports bench": ("drivers/angel.py", "from bench import replay"),
+    "a package imports tools": ("calibration/line.py", "import tools.prepare"),
+    "cv2 in the service": ("shoe_daemon/service.py", "import cv2"),
+    "cv2 in another driver": ("drivers/angel.py", "import cv2.aruco"),
+    "rich in the service": ("shoe_daemon/service.py", "from rich.live import Live"),
+    "rich in cli.run": ("shoe_daemon/cli/run.py", "import rich"),
+    "amqtt in the publisher": ("shoe_daemon/mqtt/publisher.py", "import amqtt.broker"),
+    "starlette in the demo": ("shoe_daemon/demo.py", "import starlette"),
+    "uvicorn in mqtt": ("shoe_daemon/mqtt/publisher.py", "import uvicorn"),
+    "a clock in the game": ("shoe_daemon/game/round.py", "import time"),
+    "a clock by method": ("shoe_daemon/table/fold.py", "moment = datetime.now(tz=UTC)"),
+    "today in the table": ("shoe_daemon/table/fold.py", "day = datetime.date.today()"),
+    "utcnow in the table": ("shoe_daemon/table/fold.py", "moment = datetime.utcnow()"),
+    "chance in the game": ("shoe_daemon/game/shoe.py", "from random import shuffle"),
+    "a file in the table": ("shoe_daemon/table/fold.py", "import os.path"),
+    "a database in the table": ("shoe_daemon/table/fold.py", "import sqlite3"),
+    "a line in the table": ("shoe_daemon/table/fold.py", "import socket"),
+    "a thread in the table": ("shoe_daemon/table/fold.py", "import threading"),
+    "a log in the table": ("shoe_daemon/table/fold.py", "import structlog"),
+    "logging in the game": ("shoe_daemon/game/round.py", "import logging"),
+    "a program in the game": ("shoe_daemon/game/round.py", "import subprocess"),
+    "a loop in the game": ("shoe_daemon/game/round.py", "import asyncio"),
+}
+
+
+@pytest.mark.parametrize(("module", "source"), FORBIDDEN.values(), ids=FORBIDDEN.keys())
+def test_what_is_forbidden_is_caught(tmp_path: Path, module: str, source: str) -> None:
+    stands = {"shoe_daemon/journal/__init__.py": "", "drivers/contract.py": ""}
+    found = faults(tmp_path, stands, {module: source})
+    assert len(found) == 1
+    line = source.count("\n") + 1
+    assert found[0].startswith(f"{module}:{line}: ")
+
+
+ALLOWED = {
+    "game within itself": ("shoe_daemon/game/round.py", "from shoe_daemon.game.cards import Card"),
+    "a relative import at home": ("shoe_daemon/game/round.py", "from .cards import Card"),
+    "table of game": ("shoe_daemon/table/fold.py", "from shoe_daemon.game import cards"),
+    "table of errors": ("shoe_daemon/table/fold.py", "import shoe_daemon.errors"),
+    "mqtt of the version": (
+        "shoe_daemon/mqtt/publisher.py",
+        "from shoe_daemon import __version__",
+    ),
+    "a driver of observations": ("drivers/angel.py", "import shoe_daemon.table.observations"),
+    "a driver of the module": ("drivers/angel.py", "from shoe_daemon.table import observations"),
+    "calibration of drivers": ("calibration/line.py", "import drivers.angel"),
+    "display of mqtt": ("shoe_daemon/display/app.py", "import shoe_daemon.mqtt.topics"),
+    "the service of all": ("shoe_daemon/service.py", "import drivers.angel, shoe_daemon.journal"),
+    "the cli of all": ("shoe_daemon/cli/run.py", "import calibration, shoe_daemon.service"),
+    "the cli of the cli": ("shoe_daemon/cli/run.py", "import shoe_daemon.cli"),
+    "the main module of the cli": ("shoe_daemon/__main__.py", "import shoe_daemon.cli"),
+    "cv2 in the camera": ("drivers/camera/lens.py", "import cv2"),
+    "cv2 in the camera as a module": ("drivers/camera_frames.py", "import cv2"),
+    "cv2 in calibration": ("calibration/geometry.py", "import cv2"),
+    "rich in the demo": ("shoe_daemon/demo/view.py", "import rich.live"),
+    "rich in cli.watch": ("shoe_daemon/cli/watch.py", "import rich"),
+    "amqtt in the broker": ("shoe_daemon/mqtt/broker.py", "import amqtt.broker"),
+    "starlette in the display": ("shoe_daemon/display/app.py", "import starlette, uvicorn"),
+    "a clock in the service": ("shoe_daemon/service.py", "import time\ndatetime.now()"),
+    "datetime as a type": ("shoe_daemon/table/fold.py", "from datetime import datetime"),
+}
+
+
+@pytest.mark.parametrize(("module", "source"), ALLOWED.values(), ids=ALLOWED.keys())
+def test_what_is_allowed_is_let_pass(tmp_path: Path, module: str, source: str) -> None:
+    stands = {"shoe_daemon/table/observations.py": "", "shoe_daemon/game/cards.py": ""}
+    assert faults(tmp_path, stands, {module: source}) == []
+
+
+def test_a_package_counts_as_its_own_parent(tmp_path: Path) -> None:
+    source = "from .cards import Card\nfrom ..errors import UserError"
+    files = {"shoe_daemon/game/cards.py": "", "shoe_daemon/game/__init__.py": source}
+    found = faults(tmp_path, files)
+    assert [fault.partition(" ")[0] for fault in found] == ["shoe_daemon/game/__init__.py:2:"]
+
+
+def test_faults_are_printed_and_end_with_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    faults(tmp_path, {"drivers/angel.py": "import cv2\nimport shoe_daemon.mqtt\n"})
+    assert main([str(tmp_path)]) == 1
+    assert "drivers/angel.py:1: drivers.angel must not import cv2" in capsys.readouterr().out
