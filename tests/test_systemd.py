@@ -1,0 +1,90 @@
+"""
+systemd and udev take our files as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SYSTEMD = Path(__file__).resolve().parents[1] / "systemd"
+UNIT = SYSTEMD / "shoe-daemon@.service"
+RULES = SYSTEMD / "99-shoe-daemon.rules"
+
+# Debian has it in the package systemd, which only containers lack.
+needs_analyze = pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None,
+    reason="systemd-analyze is missing: apt-get install systemd",
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """
+    A file system in which everything lies where the unit looks for it.
+    """
+    program = tmp_path / "opt/shoe-daemon/bin/shoe-daemon"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    units = tmp_path / "etc/systemd/system"
+    units.mkdir(parents=True)
+    shutil.copy(UNIT, units)
+    for target in ("sysinit", "basic", "shutdown"):  # what every service leans on
+        (units / f"{target}.target").write_text("[Unit]\nDescription=of the system itself\n")
+    return tmp_path
+
+
+def verify(root: Path) -> subprocess.CompletedProcess[str]:
+    command = ["systemd-analyze", "verify", f"--root={root}", "--man=no", UNIT.name]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@needs_analyze
+def test_the_unit_is_clean(root: Path) -> None:
+    answer = verify(root)
+    assert answer.stderr == ""
+    assert answer.returncode == 0
+
+
+@needs_analyze
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("WatchdogSec=10", "WatchdogSec=soon"),
+        ("KillMode=mixed", "KillMod=mixed"),
+        ("/opt/shoe-daemon/bin/", "/opt/shoe-daemon/sbin/"),
+    ],
+)
+def test_the_check_sees_a_mistake(root: Path, line: str, wrong: str) -> None:
+    unit = root / "etc/systemd/system" / UNIT.name
+    text = unit.read_text()
+    assert line in text
+    unit.write_text(text.replace(line, wrong))
+    assert "shoe-daemon" in verify(root).stderr
+
+
+def rules() -> list[str]:
+    """
+    Give the rules of udev, the ones that stand there as examples too.
+    """
+    lines = RULES.read_text(encoding="utf-8").splitlines()
+    return [line.lstrip("#") for line in lines if re.match(r"#?[A-Z]", line)]
+
+
+def test_every_rule_is_a_rule() -> None:
+    part = r'[A-Z]+(\{\w+\})?(==|!=|\+=|=)"[^"]*"'
+    assert len(rules()) >= 5
+    for rule in rules():
+        assert re.fullmatch(rf"{part}(, {part})*", rule), rule
+
+
+def test_both_ways_to_know_an_adapter_are_shown_and_modem_probes_are_off() -> None:
+    text = "\n".join(rules())
+    assert re.search(r'ENV\{ID_SERIAL\}=="[^"]+", SYMLINK\+="shoe/', text)
+    assert re.search(r'ENV\{ID_PATH\}=="[^"]+", SYMLINK\+="shoe/', text)
+    assert 'SYMLINK=="shoe/*", ENV{ID_MM_DEVICE_IGNORE}="1"' in text

@@ -1,0 +1,103 @@
+"""
+What is installed is what is tested: the built wheel is whole and runs on its own.
+
+Built and installed without a network: hatchling and the dependencies come from the
+development environment, everything of ours from the wheel alone.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon import __version__
+from shoe_daemon.cli import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("shoe_daemon", "drivers", "calibration")
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """
+    Run a program that knows nothing of this tree, and give what it prints.
+    """
+    clean = {"PATH": os.environ["PATH"], "HOME": str(cwd), "LANG": "C.UTF-8"}
+    answer = subprocess.run(
+        command, cwd=cwd, env=clean, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path) -> Path:
+    """
+    Install the wheel into an environment of its own and give that environment's bin.
+    """
+    venv = wheel.parent / "venv"
+    run(sys.executable, "-m", "venv", "--without-pip", venv, cwd=wheel.parent)
+    pip = [sys.executable, "-m", "pip", "--isolated", "--python", str(venv / "bin/python")]
+    run(*pip, "install", "--no-deps", "--no-index", wheel, cwd=wheel.parent)
+    # A folder named in a .pth file is searched, but the .pth files in it are not read: the
+    # dependencies are found there, the editable installation of this tree is not.
+    (site,) = venv.glob("lib/python*/site-packages")
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return venv / "bin"
+
+
+def test_every_file_of_the_packages_is_in_the_wheel(wheel: Path) -> None:
+    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*")]
+    source = {
+        path.relative_to(ROOT).as_posix()
+        for path in files
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {"shoe_daemon/py.typed", "drivers/py.typed", "calibration/py.typed"} <= source
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert source - names == set()
+
+
+def test_the_wheel_runs_without_the_source_tree(installed: Path) -> None:
+    script = "import shoe_daemon, drivers, calibration as c; print(shoe_daemon.__file__)"
+    place = run(installed / "python", "-c", script, cwd=installed).strip()
+    assert place.startswith(str(installed.parent))
+    version = run(installed / "shoe-daemon", "--version", cwd=installed)
+    assert version == f"shoe-daemon {__version__}\n"
+
+
+def test_every_command_loads_from_the_wheel(installed: Path) -> None:
+    for name in COMMANDS:
+        assert "Usage:" in run(installed / "shoe-daemon", name, "--help", cwd=installed)
+
+
+@pytest.mark.skipif("rules" not in COMMANDS, reason="there are no rules to list yet")
+def test_the_houses_are_in_the_wheel(installed: Path) -> None:
+    listed = run(installed / "shoe-daemon", "rules", "list", cwd=installed)
+    for house in ("chickasaw", "seven-feathers", "curator", "single-deck"):
+        assert house in listed
+
+
+def test_every_driver_that_is_announced_exists(installed: Path) -> None:
+    script = """
+from importlib.metadata import entry_points
+for driver in entry_points(group="shoe_daemon.drivers"):
+    print(driver.name, driver.load().__module__)
+"""
+    assert "angel-eye-ii drivers.angel_eye_ii" in run(
+        installed / "python", "-c", script, cwd=installed
+    )
