@@ -1,0 +1,53 @@
+"""
+Angel Eye II and II-EX: a shoe that reads each card as it is drawn, over RS-232.
+
+Hidden mode tells the slots at once and the faces at the end, open mode tells
+both at once; the driver needs not be told which.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from drivers.angel_eye_ii.commands import ShoeCommand
+from drivers.angel_eye_ii.decoder import AngelDecoder
+from drivers.angel_eye_ii.options import AngelOptions
+from drivers.contract import Decoder, LineSettings
+from shoe_daemon.errors import UserError
+
+__all__ = ["AngelEyeII", "AngelOptions"]
+
+
+class AngelEyeII:
+    """
+    The driver ``angel-eye-ii``.
+    """
+
+    name: ClassVar[str] = "angel-eye-ii"
+    line: ClassVar[LineSettings] = LineSettings(baudrate=4800)
+    options_type: ClassVar[type[Struct]] = AngelOptions
+
+    def __init__(self, options: Struct | None = None) -> None:
+        options = AngelOptions() if options is None else options
+        if not isinstance(options, AngelOptions):
+            raise TypeError(f"options of {type(options).__name__}, not of AngelOptions")
+        self._options = options
+
+    def decoder(self) -> Decoder:
+        """
+        Return a fresh decoder.
+        """
+        return AngelDecoder(self._options)
+
+    def command(self, command: ShoeCommand) -> bytes:
+        """
+        Return the bytes of a command.
+
+        Raises:
+            UserError: The options do not allow commands.
+        """
+        if not self._options.allow_commands:
+            raise UserError("the shoe is only listened to: allow_commands is not set")
+        return command.to_bytes(bcc_with_start=self._options.bcc_with_start)

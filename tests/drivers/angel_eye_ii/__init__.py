@@ -1,0 +1,3 @@
+"""
+Tests of drivers/angel_eye_ii.
+"""
