@@ -1,0 +1,177 @@
+"""
+Reading a journal, while it is written or afterwards.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+from msgspec import Struct
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.journal import place
+from shoe_daemon.journal.entries import Head, Identity, StoredEvent
+from shoe_daemon.journal.faults import in_words
+from shoe_daemon.table.observations import AnyObservation, Session, decode_observation
+
+_PAGE = 500
+"""Rows at a time: a long read must not keep the writer's WAL from being emptied."""
+
+
+class Checkpoint(Struct, frozen=True):
+    """
+    The table after an observation.
+    """
+
+    observation: int
+    seq: int
+    shoe: int | None
+    body: bytes
+
+
+class FoldSource(Struct, frozen=True):
+    """
+    All that a table is folded from at a start.
+
+    Attributes:
+        checkpoint: The table as the last shoe started; None folds from nothing.
+        observations: Those after it, in order.
+        head: Where the journal ends.
+    """
+
+    checkpoint: bytes | None
+    observations: Iterator[AnyObservation]
+    head: Head
+
+
+class JournalReader:
+    """
+    A read-only connection of its own, for one thread.
+    """
+
+    def __init__(self, path: Path, *, mode: str = "mode=ro") -> None:
+        place.check_file(path)
+        self.path = path
+        try:
+            self.connection = place.connect(path, mode)
+            place.check_version(self.connection, path)
+            self.identity: Identity = place.read_identity(self.connection)
+        except sqlite3.Error as error:
+            raise UserError(f"{path}: cannot be read: {in_words(error)}") from error
+
+    def events(self, after_seq: int, limit: int = _PAGE) -> list[StoredEvent]:
+        """
+        Return the events that follow `after_seq`, at most `limit`.
+        """
+        rows = self.connection.execute(
+            "SELECT seq, type, CAST(body AS BLOB) FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
+            (after_seq, limit),
+        )
+        return [StoredEvent(*row) for row in rows]
+
+    def head(self) -> Head:
+        """
+        Return where the journal ends.
+        """
+        return read_head(self.connection, self.identity)
+
+    def cursor(self, consumer: str) -> int:
+        """
+        Return the last event that a consumer is known to have; 0 where none.
+        """
+        row = self.connection.execute(
+            "SELECT seq FROM cursor WHERE consumer = ?", (consumer,)
+        ).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def last_checkpoint(self) -> Checkpoint | None:
+        """
+        Return the last checkpoint.
+        """
+        row = self.connection.execute(
+            "SELECT observation, seq, shoe, body FROM checkpoint ORDER BY observation DESC LIMIT 1"
+        ).fetchone()
+        return None if row is None else Checkpoint(*row)
+
+    def last_session(self) -> Session | None:
+        """
+        Return the last start, or change of configuration.
+        """
+        row = self.connection.execute(
+            "SELECT id, body FROM observation WHERE type = 'session' ORDER BY id DESC LIMIT 1"
+        ).fetchone()
+        session = None if row is None else self._decode(*row)
+        return session if isinstance(session, Session) else None
+
+    def observations(self, after_id: int = 0) -> Iterator[AnyObservation]:
+        """
+        Yield the observations that follow `after_id`.
+        """
+        for identifier, body in self.observation_lines(after_id):
+            yield self._decode(identifier, body)
+
+    def observation_lines(self, after_id: int = 0) -> Iterator[tuple[int, bytes]]:
+        """
+        Yield id and line of the observations that follow `after_id`.
+        """
+        while page := self.connection.execute(
+            "SELECT id, CAST(body AS BLOB) FROM observation WHERE id > ? ORDER BY id LIMIT ?",
+            (after_id, _PAGE),
+        ).fetchall():
+            yield from page
+            after_id = page[-1][0]
+
+    def fold_source(self, *, from_nothing: bool = False) -> FoldSource:
+        """
+        Return what a table is folded from.
+
+        Where `Table.restore` refuses a checkpoint, as one of another version,
+        `from_nothing` gives the whole journal.
+        """
+        checkpoint = None if from_nothing else self.last_checkpoint()
+        if checkpoint is None:
+            return FoldSource(None, self.observations(), self.head())
+        return FoldSource(checkpoint.body, self.observations(checkpoint.observation), self.head())
+
+    def close(self) -> None:
+        """
+        Give the connection back.
+        """
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _decode(self, identifier: int, body: bytes | str) -> AnyObservation:
+        try:
+            return decode_observation(body)
+        except UserError as error:
+            raise UserError(f"{self.path}: observation {identifier}: {error}") from error
+
+
+def read_head(connection: sqlite3.Connection, identity: Identity) -> Head:
+    """
+    Return where a journal ends.
+    """
+    # One statement is one moment: a writer may be at work.
+    row = connection.execute(
+        """
+        WITH o AS (SELECT id, hash FROM observation ORDER BY id DESC LIMIT 1),
+             e AS (SELECT seq, observation, hash FROM event ORDER BY seq DESC LIMIT 1),
+             k AS (SELECT observation, hash FROM checkpoint ORDER BY observation DESC LIMIT 1),
+             c AS (SELECT id, after, hash FROM capture ORDER BY id DESC LIMIT 1)
+        SELECT ifnull((SELECT seq FROM e), 0), ifnull((SELECT id FROM o), 0),
+               ifnull((SELECT id FROM c), 0),
+               coalesce((SELECT hash FROM c WHERE after = ifnull((SELECT id FROM o), 0)),
+                        (SELECT k.hash FROM k, o WHERE k.observation = o.id),
+                        (SELECT e.hash FROM e, o WHERE e.observation = o.id),
+                        (SELECT hash FROM o))
+        """
+    ).fetchone()
+    return Head(row[0], row[1], row[2], row[3] or identity.hash())

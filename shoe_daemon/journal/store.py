@@ -1,0 +1,275 @@
+"""
+The journal's one writer.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, Self
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.journal import place
+from shoe_daemon.journal.entries import Batch, Entry, Head, Identity, StoredEvent
+from shoe_daemon.journal.faults import JournalUnwritable, in_words
+from shoe_daemon.journal.lock import WriterLock
+from shoe_daemon.journal.reader import JournalReader, read_head
+from shoe_daemon.table.moments import from_microseconds
+
+_INSERTS: Final = {
+    "captures": "INSERT INTO capture VALUES (?, ?, ?, ?, ?, ?)",
+    "observations": "INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?)",
+    "events": "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    "checkpoints": "INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?)",
+}
+_COUNT: Final = """
+    INSERT INTO counter VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+    repeats = repeats + excluded.repeats, noise = noise + excluded.noise,
+    bytes = bytes + excluded.bytes
+"""
+_SET_CURSOR: Final = """
+    INSERT INTO cursor VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq
+"""
+
+
+class Journal:
+    """
+    An open journal, which one thread of one process writes.
+
+    What `append` has returned from is on the disk, whatever happens next.
+    """
+
+    def __init__(
+        self, path: Path, identity: Identity, connection: sqlite3.Connection, lock: WriterLock
+    ) -> None:
+        self.path = path
+        self.identity = identity
+        self._connection = connection
+        self._lock = lock
+        self._head = read_head(connection, identity)
+        self._file = path.stat()
+        self._pending = _Pending()
+
+    @classmethod
+    def open(cls, path: Path, site: str, table: str, *, durable: bool = True) -> Journal:
+        """
+        Open the journal of a table, making it where there is none.
+
+        Without `durable` nothing waits for the disk, and a power cut may lose
+        the last entries: for demonstrations and measurements.
+
+        Raises:
+            UserError: It cannot be used; a file that is refused is unchanged.
+        """
+        lock = WriterLock.take(path)
+        try:
+            if not os.path.lexists(path):
+                place.create(path, Identity(site, table, _now()))
+            identity, version = place.examine(path)
+            _check_owner(path, identity, site, table)
+            connection = _open_for_writing(path, version, durable=durable)
+            try:
+                return cls(path, identity, connection, lock)
+            except BaseException:
+                connection.close()
+                raise
+        except BaseException:
+            lock.release()
+            raise
+
+    @property
+    def head(self) -> Head:
+        """
+        Where the journal ends.
+        """
+        return self._head
+
+    def append(self, entries: Sequence[Entry]) -> list[StoredEvent]:
+        """
+        Write entries, all or none, and return their events as they are stored.
+
+        What was counted, and cursors that moved, go with them.
+
+        Raises:
+            JournalUnwritable: None of it is written; the same may be tried again.
+            ValueError: An entry does not follow what is there; none is written.
+        """
+        batch = Batch(self._head, self.identity)
+        for entry in entries:
+            batch.add(entry)
+        self._write(batch)
+        self._head = batch.head
+        return batch.stored
+
+    def count(
+        self,
+        source: str | None,
+        *,
+        repeats: int = 0,
+        noise: int = 0,
+        bytes: int = 0,  # noqa: A002 - named as what is counted
+    ) -> None:
+        """
+        Count what is not kept: it is written with the next entries, or by `flush`.
+        """
+        self._pending.count(source or "", (repeats, noise, bytes))
+
+    def set_cursor(self, consumer: str, seq: int) -> None:
+        """
+        Note how far a consumer of events has come; written as what is counted.
+
+        Any thread may call this.
+        """
+        self._pending.set_cursor(consumer, seq)
+
+    def flush(self) -> None:
+        """
+        Write what waits to be written lazily, if anything does.
+
+        Raises:
+            JournalUnwritable: It waits on.
+        """
+        if self._pending:
+            self._write(Batch(self._head, self.identity))
+
+    def reader(self) -> JournalReader:
+        """
+        Return a reader of this journal for another thread; it is theirs to close.
+        """
+        return JournalReader(self.path)
+
+    def close(self) -> None:
+        """
+        Write what waits, tidy up, and let the next writer in.
+        """
+        with suppress(JournalUnwritable):
+            self.flush()
+        # What a reader holds back stays in the WAL, where the next start finds it.
+        with suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.close()
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, batch: Batch) -> None:
+        counts, cursors = self._pending.take()
+        try:
+            with self._transaction() as connection:
+                for name, insert in _INSERTS.items():
+                    if rows := getattr(batch, name):
+                        connection.executemany(insert, rows)
+                if counts:
+                    connection.executemany(_COUNT, [(k, *v) for k, v in counts.items()])
+                if cursors:
+                    connection.executemany(_SET_CURSOR, cursors.items())
+        except BaseException:
+            self._pending.give_back(counts, cursors)
+            raise
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._check_place()
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield self._connection
+            self._connection.execute("COMMIT")
+        except (OSError, sqlite3.Error) as error:
+            raise JournalUnwritable(
+                f"{self.path}: cannot be written: {in_words(error)}", exit_status=1
+            ) from error
+        finally:
+            if self._connection.in_transaction:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+
+    def _check_place(self) -> None:
+        # SQLite goes on writing into a file that was moved or removed beneath it.
+        if not os.path.samestat(self.path.stat(), self._file):
+            raise OSError(0, "another file has taken its place")
+
+
+class _Pending:
+    """
+    What is written lazily, gathered from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._counts: dict[str, tuple[int, ...]] = {}
+        self._cursors: dict[str, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._counts or self._cursors)
+
+    def count(self, source: str, more: tuple[int, ...]) -> None:
+        with self._mutex:
+            self._count(source, more)
+
+    def _count(self, source: str, more: tuple[int, ...]) -> None:
+        before = self._counts.get(source, (0, 0, 0))
+        self._counts[source] = tuple(a + b for a, b in zip(before, more, strict=True))
+
+    def set_cursor(self, consumer: str, seq: int) -> None:
+        with self._mutex:
+            self._cursors[consumer] = seq
+
+    def take(self) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
+        with self._mutex:
+            taken = self._counts, self._cursors
+            self._counts, self._cursors = {}, {}
+        return taken
+
+    def give_back(self, counts: dict[str, tuple[int, ...]], cursors: dict[str, int]) -> None:
+        with self._mutex:
+            for source, more in counts.items():
+                self._count(source, more)
+            self._cursors = cursors | self._cursors
+
+
+def _now() -> str:
+    return from_microseconds(time.time_ns() // 1000)
+
+
+def _check_owner(path: Path, identity: Identity, site: str, table: str) -> None:
+    if (identity.site, identity.table) != (site, table):
+        raise UserError(
+            f"{path}: is the journal of {identity.site}/{identity.table}, not of {site}/{table}:"
+            " put the names right, or name another file"
+        )
+
+
+def _open_for_writing(path: Path, version: int, *, durable: bool) -> sqlite3.Connection:
+    try:
+        connection = place.connect(path, "mode=rw")
+    except sqlite3.Error as error:
+        raise UserError(f"{path}: cannot be opened: {in_words(error)}") from error
+    try:
+        _prepare(connection, path, durable=durable)
+        place.migrate(connection, version)
+    except sqlite3.Error as error:
+        connection.close()
+        raise UserError(f"{path}: cannot be written: {in_words(error)}") from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, *, durable: bool) -> None:
+    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise UserError(
+            f"{path}: this file system cannot keep a write-ahead log: expected a local disk"
+        )
+    connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
+    connection.execute("PRAGMA foreign_keys = ON")
