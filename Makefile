@@ -5,8 +5,8 @@
 # make lock   requirements-dev.lock anew from pyproject.toml
 # make clean  away with what the tools left behind (.venv stays; `make distclean` takes it too)
 
-# Only looked for when it is needed; `make PYTHON=/usr/bin/python3` overrules it.
-PYTHON ?= $(shell tools/find_python.sh)
+# Empty: the first that fits is taken. `make venv PYTHON=/usr/bin/python3` names one.
+PYTHON ?=
 BIN := .venv/bin
 CODE := $(wildcard shoe_daemon drivers calibration bench tests tools)
 
@@ -17,7 +17,7 @@ venv: .venv/.stamp
 	@:
 
 .venv/.stamp: pyproject.toml requirements-dev.lock tools/prepare.py
-	@$(if $(PYTHON),,exit 1;) $(PYTHON) tools/prepare.py venv
+	@python=$$(tools/find_python.sh $(PYTHON)) && $$python tools/prepare.py venv
 
 run: venv
 	@$(BIN)/shoe-daemon demo
@@ -44,7 +44,7 @@ lock: build/uv/bin/uv
 	@sed -i '1i # Made by `make lock` from pyproject.toml; `make lock LOCKARGS=--upgrade` takes newer versions.' requirements-dev.lock
 
 build/uv/bin/uv:
-	@$(PYTHON) -m venv build/uv
+	@python=$$(tools/find_python.sh $(PYTHON)) && $$python -m venv build/uv
 	@build/uv/bin/pip --disable-pip-version-check install --quiet uv
 
 clean:

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Prints the first Python of a version that the project runs on. A shim that exists but
-# does not work (pyenv has those) is passed over, because each candidate is really run.
-for python in python3 python3.11 python3.12 python3.13 /usr/bin/python3; do
+# Prints a Python of a version that the project runs on: the first of those named, else of
+# those found. Each is really run: pyenv's shims may exist and not work.
+[ $# -gt 0 ] || set -- python3 python3.11 python3.12 python3.13 /usr/bin/python3
+for python in "$@"; do
     if "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
         >/dev/null 2>&1; then
         command -v "$python"
         exit 0
     fi
 done
-echo "shoe-daemon needs Python 3.11, 3.12 or 3.13: install python3, or say make PYTHON=…" >&2
+echo "this needs Python 3.11, 3.12 or 3.13, and none of these is one: $*" >&2
 exit 1

@@ -119,11 +119,11 @@ def _install(*packages: str, purpose: str) -> None:
     root = _as_root()
     names = " ".join(packages)
     if root is None or not shutil.which("apt-get"):
-        raise MissingError(f"missing for {purpose}: run  sudo apt-get install {names}")
+        raise MissingError(f"missing for {purpose}: run: sudo apt-get install {names}")
     print(f"installing {names} for {purpose}", flush=True)
     apt = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
-    _run(*apt, "update")
-    _run(*apt, "install", "--yes", "--no-install-recommends", *packages)
+    for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+        subprocess.run([*apt, *command], check=True, stdout=subprocess.DEVNULL)
 
 
 def _as_root() -> list[str] | None:

@@ -1,0 +1,53 @@
+"""
+What a machine lacks is installed where that is allowed, and otherwise named in one line.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools import prepare
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """
+    A bare machine on which we are root; what would be run on it is listed.
+    """
+    commands: list[list[str]] = []
+    monkeypatch.setattr("tools.prepare.shutil.which", lambda name, **_: name == "apt-get")
+    monkeypatch.setattr("tools.prepare.os.geteuid", lambda: 0)
+    monkeypatch.setattr("tools.prepare.subprocess.run", lambda words, **_: commands.append(words))
+    monkeypatch.setattr(prepare, "_succeeds", lambda *_: False)
+    return commands
+
+
+def test_root_installs_what_is_missing(installed: list[list[str]]) -> None:
+    assert prepare.main(["mosquitto"]) is None
+    assert installed[-1][-1] == "mosquitto"
+    assert "--yes" in installed[-1]
+
+
+def test_others_are_told_in_one_line(
+    installed: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.prepare.os.geteuid", lambda: 1000)
+    line = prepare.main(["mosquitto"])
+    assert line == "missing for tests: run: sudo apt-get install mosquitto"
+    assert installed == []
+
+
+def test_nothing_is_done_where_nothing_changed(
+    installed: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(prepare, "_succeeds", lambda *_: True)
+    monkeypatch.setattr(prepare, "STAMP", tmp_path / "stamp")
+    prepare.STAMP.write_text(prepare._wanted())  # noqa: SLF001 - what an earlier run left
+    assert prepare.main(["venv"]) is None
+    assert installed == []
+
+
+def test_an_unknown_job_is_bad_usage() -> None:
+    assert prepare.main(["everything"]) == "usage: prepare.py venv|mosquitto"
