@@ -9,9 +9,9 @@ clock, and raises nothing whatever the bytes.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from shoe_daemon.table.observations import Observation
 
@@ -71,15 +71,28 @@ class Decoder(Protocol):
 class LineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     How the serial line is set. Device servers ignore it on ``socket://``.
+
+    Attributes:
+        baudrate: Bits a second.
+        parity: None, even, odd, mark or space.
+        stopbits: 1, 1.5 or 2.
     """
 
-    baudrate: int = 9600
-    bytesize: int = 8
-    parity: str = "N"
+    baudrate: Annotated[int, Meta(ge=1, le=4_000_000)] = 9600
+    bytesize: Literal[5, 6, 7, 8] = 8
+    parity: Literal["N", "E", "O", "M", "S"] = "N"
     stopbits: float = 1
     xonxoff: bool = False
     rtscts: bool = False
     dsrdtr: bool = False
+
+    def __post_init__(self) -> None:
+        """
+        Refuse stop bits that no line has.
+        """
+        if self.stopbits not in {1, 1.5, 2}:
+            msg = f"Expected `1`, `1.5` or `2` stop bits, got `{self.stopbits}`"
+            raise ValueError(msg)
 
 
 class Driver(Protocol):

@@ -1,0 +1,66 @@
+"""
+Finds drivers by their names: entry points of the group ``shoe_daemon.drivers``.
+
+Any installed package may add its own; two of one name are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final, cast
+
+import msgspec
+
+from drivers.contract import Driver
+from shoe_daemon.errors import UserError
+
+__all__ = ["GROUP", "create_driver", "driver_names", "find_driver"]
+
+GROUP: Final = "shoe_daemon.drivers"
+
+
+def driver_names() -> list[str]:
+    """
+    Return the names of all installed drivers, in alphabetical order.
+    """
+    return sorted({entry.name for entry in entry_points(group=GROUP)})
+
+
+def find_driver(name: str) -> type[Driver]:
+    """
+    Import the driver of this name.
+
+    Raises:
+        UserError: There is none, or two, or it cannot be imported.
+    """
+    entry = _entry(name)
+    try:
+        return cast("type[Driver]", entry.load())
+    except Exception as error:
+        # Whatever a driver of somebody else does while it is imported.
+        raise UserError(f"driver {name!r} ({entry.value}) cannot be loaded: {error}") from error
+
+
+def create_driver(name: str, options: Mapping[str, Any] | None = None) -> Driver:
+    """
+    Return a driver with these options, as they stand in a configuration.
+
+    Raises:
+        UserError: There is no such driver, or an option of it is wrong.
+    """
+    kind = find_driver(name)
+    try:
+        return kind(msgspec.convert(dict(options or {}), kind.options_type))
+    except msgspec.ValidationError as error:
+        raise UserError(f"options of driver {name!r}: {error}") from error
+
+
+def _entry(name: str) -> EntryPoint:
+    # One driver may be installed twice, as a wheel and as the folder beside it.
+    found = {entry.value: entry for entry in entry_points(group=GROUP, name=name)}
+    if not found:
+        raise UserError(f"no driver {name!r}; there are: {', '.join(driver_names()) or 'none'}")
+    if len(found) > 1:
+        raise UserError(f"two drivers {name!r}: {' and '.join(sorted(found))}")
+    return next(iter(found.values()))

@@ -1,0 +1,319 @@
+"""
+The one door to a line: serial port, device server, or a capture.
+
+    /dev/shoe/table-1           a serial port, opened for nobody else
+    socket://HOST:PORT          raw bytes from a device server
+    rfc2217://HOST:PORT         a device server that sets its line as told
+    file:PATH                   a capture, from its beginning to its end
+
+Whatever goes wrong with a line is a `LineError` of one line of text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import socket
+from pathlib import Path
+from typing import Any, Final, Protocol, cast
+from urllib.parse import urlsplit
+
+import serial
+
+from drivers.capture import read_capture
+from drivers.contract import LineSettings
+from shoe_daemon.errors import UserError
+
+__all__ = ["EndOfCaptureError", "LineError", "Transport", "check_url", "open_transport"]
+
+READ_TIMEOUT: Final = 0.2
+"""Seconds after which a read without bytes returns."""
+
+_CONNECT_TIMEOUT: Final = 5.0
+_CHUNK: Final = 4096
+_SOCKET: Final = "socket"
+_RFC_2217: Final = "rfc2217"
+_FILE: Final = "file"
+
+# Pseudo terminals have no modem lines, and some adapters do not answer for theirs.
+_NO_MODEM_LINES: Final = {errno.ENOTTY, errno.EINVAL}
+
+# A peer that vanished without a word is noticed within about 25 seconds.
+_KEEPALIVE: Final = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+
+
+class LineError(Exception):
+    """
+    The line is not there, or no longer; opening it again may help.
+    """
+
+
+class EndOfCaptureError(LineError):
+    """
+    A capture is over; opening it again would only repeat it.
+    """
+
+
+class Transport(Protocol):
+    """
+    An open line.
+    """
+
+    def read(self) -> bytes:
+        """
+        Return what has come, at once; nothing after `READ_TIMEOUT` of silence.
+
+        Raises:
+            LineError: The line is gone.
+        """
+        ...
+
+    def check(self) -> None:
+        """
+        Ask whether the line still stands: an unplugged one may just be silent.
+
+        Raises:
+            LineError: It does not.
+        """
+        ...
+
+    def write(self, data: bytes) -> None:
+        """
+        Send bytes to the reader.
+
+        Raises:
+            LineError: They cannot be sent.
+        """
+        ...
+
+    def close(self) -> None:
+        """
+        Give the line back; nothing is raised.
+        """
+        ...
+
+
+def check_url(url: str) -> None:
+    """
+    Look whether this can name a line, without opening anything.
+
+    Raises:
+        UserError: What is wrong with it.
+    """
+    scheme = _scheme(url)
+    if scheme in {_SOCKET, _RFC_2217}:
+        _host_and_port(url)
+    elif not url or (scheme and scheme != _FILE):
+        raise UserError(
+            f"port {url!r}: expected a path, socket://HOST:PORT, rfc2217://HOST:PORT or file:PATH"
+        )
+
+
+def open_transport(url: str, line: LineSettings) -> Transport:
+    """
+    Open a line.
+
+    Raises:
+        UserError: The name or the settings cannot be right.
+        LineError: It cannot be opened now.
+    """
+    check_url(url)
+    scheme = _scheme(url)
+    if scheme == _FILE:
+        return _Capture(Path(url.removeprefix(f"{_FILE}:")))
+    if scheme == _SOCKET:
+        return _Socket(url)
+    return _Serial(url, line)
+
+
+def _scheme(url: str) -> str:
+    head, colon, rest = url.partition(":")
+    named = colon and head.isalnum() and (head == _FILE or rest.startswith("//"))
+    return head.lower() if named else ""
+
+
+def _host_and_port(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if not parts.hostname or not port or parts.path.strip("/"):
+        raise UserError(f"port {url!r}: expected {parts.scheme}://HOST:PORT")
+    return parts.hostname, port
+
+
+def _in_words(name: str, error: Exception) -> LineError:
+    """
+    Say on one line what a library said on several, or with its own name in it.
+    """
+    cause = error.__context__ if isinstance(error, serial.SerialException) else None
+    told = cause if isinstance(cause, OSError) else error
+    if isinstance(told, OSError) and told.errno == errno.EWOULDBLOCK:
+        return LineError(f"{name}: another program has it open")
+    text = told.strerror if isinstance(told, OSError) and told.strerror else str(error)
+    return LineError(f"{name}: {' '.join(text.split()) or type(error).__name__}")
+
+
+class _Port(Protocol):
+    """
+    What of pySerial is used.
+    """
+
+    @property
+    def in_waiting(self) -> int: ...
+    @property
+    def cts(self) -> bool: ...
+    def fileno(self) -> int: ...
+    def read(self, size: int) -> bytes: ...
+    def write(self, data: bytes) -> int | None: ...
+    def close(self) -> None: ...
+
+
+class _Serial:
+    """
+    A serial port, or one behind RFC 2217.
+    """
+
+    def __init__(self, url: str, line: LineSettings) -> None:
+        self._url = url
+        self._is_path = not _scheme(url)
+        try:
+            self._port = self._open(line)
+        except ValueError as error:
+            raise UserError(f"port {url!r}: {error}") from error
+        except (OSError, serial.SerialException) as error:
+            raise _in_words(url, error) from error
+        self._keep_alive()
+
+    def _open(self, line: LineSettings) -> _Port:
+        settings: dict[str, Any] = {
+            field: getattr(line, field) for field in line.__struct_fields__
+        }
+        if self._is_path:
+            settings["exclusive"] = True
+        port: Any = serial.serial_for_url(self._url, timeout=READ_TIMEOUT, **settings)
+        return cast("_Port", port)
+
+    def _keep_alive(self) -> None:
+        connection = getattr(self._port, "_socket", None)
+        if isinstance(connection, socket.socket):
+            _keep_alive(connection)
+
+    def read(self) -> bytes:
+        try:
+            return bytes(self._port.read(max(1, self._port.in_waiting)))
+        except Exception as error:
+            # pySerial lets TypeError and others out when a port is closed under it.
+            raise _in_words(self._url, error) from error
+
+    def check(self) -> None:
+        if not self._is_path:
+            return  # a read notices by itself that the connection has ended
+        try:
+            self._still_there()
+            _ = self._port.cts
+        except OSError as error:  # pySerial's own exceptions are of this kind
+            if error.errno not in _NO_MODEM_LINES:
+                raise _in_words(self._url, error) from error
+
+    def _still_there(self) -> None:
+        # An adapter that was pulled out takes its path with it, or the path now
+        # leads to another one, while the old port is silent for ever.
+        if Path(self._url).stat().st_rdev != os.fstat(self._port.fileno()).st_rdev:
+            raise OSError(errno.ENODEV, "the path leads to another port now")
+
+    def write(self, data: bytes) -> None:
+        try:
+            self._port.write(data)
+        except Exception as error:
+            raise _in_words(self._url, error) from error
+
+    def close(self) -> None:
+        _close_quietly(self._port)
+
+
+class _Socket:
+    """
+    Raw bytes over TCP.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        try:
+            self._connection = socket.create_connection(_host_and_port(url), _CONNECT_TIMEOUT)
+            _keep_alive(self._connection)
+            self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as error:
+            raise _in_words(url, error) from error
+
+    def read(self) -> bytes:
+        try:
+            if not select.select([self._connection], [], [], READ_TIMEOUT)[0]:
+                return b""
+            data = self._connection.recv(_CHUNK)
+        except (OSError, ValueError) as error:
+            raise _in_words(self._url, error) from error
+        if not data:
+            raise LineError(f"{self._url}: closed by the other side")
+        return data
+
+    def check(self) -> None:
+        try:
+            code = self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        except OSError as error:
+            raise _in_words(self._url, error) from error
+        if code:
+            raise LineError(f"{self._url}: {os.strerror(code)}")
+
+    def write(self, data: bytes) -> None:
+        try:
+            self._connection.sendall(data)
+        except OSError as error:
+            raise _in_words(self._url, error) from error
+
+    def close(self) -> None:
+        _close_quietly(self._connection)
+
+
+class _Capture:
+    """
+    A file, as fast as it is read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._data = read_capture(path)
+        self._taken = 0
+
+    def read(self) -> bytes:
+        piece = self._data[self._taken : self._taken + _CHUNK]
+        if not piece:
+            raise EndOfCaptureError(f"{self._path}: the capture is over")
+        self._taken += len(piece)
+        return piece
+
+    def check(self) -> None:
+        pass
+
+    def write(self, data: bytes) -> None:
+        raise LineError(f"{self._path}: a capture takes no {len(data)} bytes")
+
+    def close(self) -> None:
+        self._data = b""
+
+
+def _keep_alive(connection: socket.socket) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE:
+        option = getattr(socket, name, None)  # not every system has them
+        if option is not None:
+            connection.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+def _close_quietly(port: _Port | socket.socket) -> None:
+    # The line is given up, whatever it says to that.
+    with contextlib.suppress(Exception):
+        port.close()
