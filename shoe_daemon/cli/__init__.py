@@ -22,7 +22,9 @@ from shoe_daemon.errors import UserError
 __all__ = ["COMMANDS", "main"]
 
 # The command's name, and where it is: "module:attribute". A new command is one line here.
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "journal": "shoe_daemon.cli.journal:command",
+}
 
 # What a shell reports of a program that SIGPIPE ended.
 _BROKEN_PIPE_STATUS = 141

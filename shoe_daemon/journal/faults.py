@@ -16,8 +16,8 @@ _IN_WORDS: Final = {
     "SQLITE_LOCKED": "another program holds it locked",
     "SQLITE_READONLY": "it may not be written",
     "SQLITE_CANTOPEN": "it cannot be opened",
-    "SQLITE_CORRUPT": "its contents are damaged",
-    "SQLITE_NOTADB": "its contents are damaged",
+    "SQLITE_CORRUPT": "it is damaged",
+    "SQLITE_NOTADB": "it is no SQLite file",
     "SQLITE_NOMEM": "there is no memory left",
 }
 

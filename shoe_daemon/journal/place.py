@@ -132,9 +132,9 @@ def examine(path: Path) -> tuple[Identity, int]:
     """
     with _looking(path) as connection:
         version = check_version(connection, path)
-        _check_soundness(connection, path)
-        _check_schema(connection, path, version)
-        return read_identity(connection), version
+        check_soundness(connection, path)
+        check_schema(connection, path, version)
+        return read_identity(connection, path), version
 
 
 @contextmanager
@@ -146,10 +146,11 @@ def _looking(path: Path) -> Iterator[sqlite3.Connection]:
     # makes no files beside it. A WAL must be read with it, and needs its index.
     hot = wal.exists() and wal.stat().st_size > 0
     try:
-        with closing(connect(path, "mode=ro" if hot else "immutable=1")) as connection:
+        with (
+            readable(path),
+            closing(connect(path, "mode=ro" if hot else "immutable=1")) as connection,
+        ):
             yield connection
-    except sqlite3.Error as error:
-        raise UserError(damaged(path, in_words(error))) from error
     finally:
         if hot and not had_shm:
             shm.unlink(missing_ok=True)
@@ -190,15 +191,21 @@ def check_version(connection: sqlite3.Connection, path: Path) -> int:
     return version
 
 
-def _check_soundness(connection: sqlite3.Connection, path: Path) -> None:
-    big = path.stat().st_size >= _FULL_CHECK_BELOW
-    check = "quick_check" if big else "integrity_check"
+def check_soundness(connection: sqlite3.Connection, path: Path, *, thorough: bool = False) -> None:
+    """
+    Refuse a file whose pages do not hang together.
+    """
+    quick = not thorough and path.stat().st_size >= _FULL_CHECK_BELOW
+    check = "quick_check" if quick else "integrity_check"
     said = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
     if said != "ok":
-        raise UserError(damaged(path, " ".join(said.split())))
+        raise UserError(_unreadable(path, f"it is damaged: {' '.join(said.split())}"))
 
 
-def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> None:
+def check_schema(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    """
+    Refuse a file with other tables, indexes or triggers than its version has.
+    """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as model:
         for schema in schemas()[:version]:
             model.executescript(schema)
@@ -220,19 +227,29 @@ def _objects(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
     )
 
 
-def damaged(path: Path, detail: str) -> str:
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
     """
-    Return the one line about a file that SQLite cannot read.
+    Turn what SQLite says of a file that it cannot read into one line.
     """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise UserError(_unreadable(path, in_words(error))) from error
+
+
+def _unreadable(path: Path, detail: str) -> str:
     return (
-        f"{path}: is damaged ({detail}): put a copy back, or move it away to begin a new"
-        " journal; nothing was changed"
+        f"{path}: cannot be read: {detail}; nothing was changed: put a copy back, or move it"
+        " away to begin a new journal"
     )
 
 
-def read_identity(connection: sqlite3.Connection) -> Identity:
+def read_identity(connection: sqlite3.Connection, path: Path) -> Identity:
     """
     Return whose journal it is.
     """
-    row = connection.execute('SELECT site, "table", created FROM meta').fetchone()
-    return Identity(*row)
+    rows = connection.execute('SELECT site, "table", created FROM meta').fetchall()
+    if len(rows) != 1:
+        raise UserError(_unreadable(path, "it does not say whose it is"))
+    return Identity(*rows[0])

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Self
 
@@ -14,7 +15,6 @@ from msgspec import Struct
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import place
 from shoe_daemon.journal.entries import Head, Identity, StoredEvent
-from shoe_daemon.journal.faults import in_words
 from shoe_daemon.table.observations import AnyObservation, Session, decode_observation
 
 _PAGE = 500
@@ -55,12 +55,14 @@ class JournalReader:
     def __init__(self, path: Path, *, mode: str = "mode=ro") -> None:
         place.check_file(path)
         self.path = path
-        try:
+        with place.readable(path):
             self.connection = place.connect(path, mode)
-            place.check_version(self.connection, path)
-            self.identity: Identity = place.read_identity(self.connection)
-        except sqlite3.Error as error:
-            raise UserError(f"{path}: cannot be read: {in_words(error)}") from error
+            try:
+                self.version = place.check_version(self.connection, path)
+                self.identity: Identity = place.read_identity(self.connection, path)
+            except BaseException:
+                self.connection.close()
+                raise
 
     def events(self, after_seq: int, limit: int = _PAGE) -> list[StoredEvent]:
         """
@@ -71,6 +73,16 @@ class JournalReader:
             (after_seq, limit),
         )
         return [StoredEvent(*row) for row in rows]
+
+    def events_of(self, observation: int, *, after_seq: int) -> list[bytes]:
+        """
+        Return the lines of an observation's events, given the last one before them.
+        """
+        rows = self.connection.execute(
+            "SELECT observation, CAST(body AS BLOB) FROM event WHERE seq > ? ORDER BY seq",
+            (after_seq,),
+        )
+        return [body for of, body in takewhile(lambda row: row[0] == observation, rows)]
 
     def head(self) -> Head:
         """

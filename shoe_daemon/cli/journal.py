@@ -1,0 +1,230 @@
+"""
+`shoe-daemon journal`: verify, export and count what a table's journal holds.
+
+Every command only reads, and may be used while the daemon writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+import msgspec
+
+from shoe_daemon.errors import UserError
+
+if TYPE_CHECKING:
+    from shoe_daemon.journal.reader import JournalReader
+    from shoe_daemon.journal.summary import Summary
+    from shoe_daemon.journal.verify import Broken, Verdict
+
+_FILE = click.argument("file", type=click.Path(path_type=Path))
+_HASH_BYTES = 32
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")
+
+
+@click.group()
+def command() -> None:
+    """
+    Verify, export and count what a table's journal holds.
+    """
+
+
+@command.command()
+@_FILE
+@click.option("--refold", is_flag=True, help="Fold the observations again and compare the events.")
+@click.option("--head", metavar="HEX", help="A head hash noted elsewhere; it must be found.")
+@_JSON
+@click.pass_context
+def verify(
+    ctx: click.Context, file: Path, head: str | None, *, refold: bool, as_json: bool
+) -> None:
+    """
+    Walk the hash chain and say the first place where it breaks.
+
+    Ends with 1 where it is broken, and with 2 where FILE is no journal.
+    """
+    from shoe_daemon.journal import place
+    from shoe_daemon.journal.look import looking_at
+    from shoe_daemon.journal.verify import verify as walk
+
+    wanted = _hash(head)
+    with looking_at(file) as reader:
+        place.check_soundness(reader.connection, file, thorough=True)
+        verdict = walk(reader, find=wanted)
+        broken = verdict.broken or (_refolded(reader) if refold else None)
+    good = not broken and (wanted is None or verdict.found_at is not None)
+    if as_json:
+        click.echo(_verdict_json(verdict, broken, good=good))
+    else:
+        click.echo("\n".join(_verdict_lines(file, verdict, broken, head)))
+    ctx.exit(0 if good else 1)
+
+
+@command.command()
+@_FILE
+@click.option("--observations", "what", flag_value="observations", help="What `replay` takes.")
+@click.option(
+    "--events", "what", flag_value="events", default=True, help="What was said (default)."
+)
+@click.option("--shoe", type=click.IntRange(min=1), metavar="N", help="Only this shoe.")
+@click.option(
+    "--out", type=click.File("wb", atomic=True), default="-", help="Where to, not stdout."
+)
+def export(file: Path, what: str, shoe: int | None, out: IO[bytes]) -> None:
+    """
+    Print the events or the observations, one JSON object a line, as they are stored.
+
+    With --shoe, the observations begin with the session that the shoe was dealt under.
+    """
+    from shoe_daemon.journal.export import event_lines, observation_lines
+    from shoe_daemon.journal.look import looking_at
+
+    lines = observation_lines if what == "observations" else event_lines
+    with looking_at(file) as reader:
+        out.writelines(line + b"\n" for line in lines(reader, shoe))
+        out.flush()
+
+
+@command.command()
+@_FILE
+@_JSON
+def stats(file: Path, *, as_json: bool) -> None:
+    """
+    Count shoes, rounds, irregularities and what else is in FILE.
+    """
+    from shoe_daemon.journal.look import looking_at
+    from shoe_daemon.journal.summary import summarise
+
+    with looking_at(file) as reader:
+        summary = summarise(reader)
+    if as_json:
+        click.echo(msgspec.json.encode(summary, order="sorted"))
+    else:
+        click.echo("\n".join(_summary_lines(file, summary)))
+
+
+def _hash(head: str | None) -> bytes | None:
+    if head is None:
+        return None
+    try:
+        wanted = bytes.fromhex(head)
+    except ValueError:
+        wanted = b""
+    if len(wanted) != _HASH_BYTES:
+        raise UserError(f"--head {head}: expected the {2 * _HASH_BYTES} hex digits of a head hash")
+    return wanted
+
+
+def _refolded(reader: JournalReader) -> Broken | None:
+    from shoe_daemon.journal.refold import refold
+    from shoe_daemon.table.machine import Table
+
+    return refold(reader, Table()).broken
+
+
+def _verdict_json(verdict: Verdict, broken: Broken | None, *, good: bool) -> bytes:
+    answer = msgspec.to_builtins(verdict, builtin_types=(bytes,))
+    answer |= {
+        "broken": msgspec.to_builtins(broken),
+        "good": good,
+        "hash": verdict.hash.hex(),
+    }
+    return msgspec.json.encode(answer, order="sorted")
+
+
+def _verdict_lines(
+    file: Path, verdict: Verdict, broken: Broken | None, head: str | None
+) -> Iterator[str]:
+    if broken:
+        yield f"{file}: BROKEN at {broken.row}: {broken.what}"
+        yield ""
+        yield "  holds     " + _holding(verdict) + " before it"
+    elif head and not verdict.found_at:
+        yield f"{file}: the hash {head} stands nowhere in it: it is another journal, or cut short"
+        yield ""
+        yield "  holds     " + _holding(verdict)
+    else:
+        yield f"{file}: good"
+        yield ""
+        yield "  holds     " + _holding(verdict)
+    if verdict.found_at:
+        yield f"  found     the hash that was asked for, at {verdict.found_at}"
+    yield f"  head      {verdict.hash.hex()}"
+
+
+def _holding(verdict: Verdict) -> str:
+    return (
+        f"{verdict.events:,} events of {verdict.observations:,} observations,"
+        f" {verdict.captures:,} captures, {verdict.checkpoints:,} checkpoints"
+    )
+
+
+def _summary_lines(file: Path, summary: Summary) -> Iterator[str]:
+    yield f"{file}: {summary.site}/{summary.table}"
+    yield ""
+    yield from _table(
+        [
+            ("since", f"{summary.created} (version {summary.version})"),
+            ("times", f"{summary.first_at or '-'} to {summary.last_at or '-'}"),
+            ("size", _size(summary.size)),
+            ("shoes", f"{summary.shoes:,}"),
+            ("rounds", f"{summary.rounds:,} finished, {summary.aborted:,} aborted"),
+            ("observations", f"{summary.observations:,}, {summary.captures:,} captures of bytes"),
+            ("events", f"{summary.seq:,}"),
+        ]
+    )
+    yield from _block("irregularities", summary.irregularities.items())
+    yield from _block(
+        "only counted",
+        (
+            (
+                source or "the reader",
+                f"{c.repeats:,} repeats, {c.noise:,} of noise, {c.bytes:,} bytes",
+            )
+            for source, c in summary.counters.items()
+        ),
+    )
+    yield from _block(
+        "known to have",
+        (
+            (
+                consumer,
+                f"event {seq:,}"
+                + (f", {summary.seq - seq:,} to come" if seq < summary.seq else ""),
+            )
+            for consumer, seq in summary.cursors.items()
+        ),
+    )
+    yield ""
+    yield f"  head {summary.hash}"
+
+
+def _block(title: str, rows: Iterable[tuple[str, object]]) -> Iterator[str]:
+    lines = list(
+        _table(
+            [
+                (name, f"{value:,}" if isinstance(value, int) else str(value))
+                for name, value in rows
+            ],
+            indent="    ",
+        )
+    )
+    if lines:
+        yield ""
+        yield f"  {title}"
+        yield from lines
+
+
+def _table(rows: list[tuple[str, str]], indent: str = "  ") -> Iterator[str]:
+    width = max((len(name) for name, _ in rows), default=0)
+    yield from (f"{indent}{name:<{width}}  {value}" for name, value in rows)
+
+
+def _size(size: int) -> str:
+    for unit, amount in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= amount:
+            return f"{size / amount:.1f} {unit}"
+    return f"{size} bytes"

@@ -1,0 +1,48 @@
+"""
+Looking at a journal from outside, whether a daemon writes it or not.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.journal import place
+from shoe_daemon.journal.reader import JournalReader
+
+
+@contextmanager
+def looking_at(path: Path) -> Iterator[JournalReader]:
+    """
+    Give a reader of a journal, and leave nothing beside the file that was not there.
+
+    Files made here could not be written by a daemon that runs as somebody
+    else. So a journal at rest is read as immutable; should a daemon begin to
+    write it meanwhile, the answer would be worth nothing, and is refused.
+
+    Raises:
+        UserError: It is no journal, cannot be read, or was not at rest.
+    """
+    place.check_file(path)
+    at_rest = not place.wal_of(path).exists()
+    before = path.stat()
+    try:
+        with (
+            place.readable(path),
+            JournalReader(path, mode="immutable=1" if at_rest else "mode=ro") as reader,
+        ):
+            place.check_schema(reader.connection, path, reader.version)
+            yield reader
+    except (UserError, sqlite3.Error):
+        _check_rest(path, before.st_mtime_ns, at_rest=at_rest)
+        raise
+    _check_rest(path, before.st_mtime_ns, at_rest=at_rest)
+
+
+def _check_rest(path: Path, written: int, *, at_rest: bool) -> None:
+    began = place.wal_of(path).exists() or path.stat().st_mtime_ns != written
+    if at_rest and began:
+        raise UserError(f"{path}: a daemon began to write it while it was read: try again")

@@ -1,0 +1,308 @@
+"""
+Proof that a journal is as it was written: every link, number and column.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from shoe_daemon.journal import chain
+from shoe_daemon.journal.entries import Identity
+from shoe_daemon.journal.reader import JournalReader
+
+_CAPTURES: Final = "SELECT id, at, source, bytes, after, hash FROM capture ORDER BY id"
+_OBSERVATIONS: Final = (
+    "SELECT id, at, source, type, body, capture, hash FROM observation ORDER BY id"
+)
+_EVENTS: Final = (
+    "SELECT seq, observation, at, shoe, round, type, body, hash FROM event ORDER BY seq"
+)
+_CHECKPOINTS: Final = (
+    "SELECT observation, seq, shoe, body, hash FROM checkpoint ORDER BY observation"
+)
+
+
+class Broken(Struct, frozen=True):
+    """
+    The first place at which a journal is not what it claims.
+
+    Attributes:
+        row: The table and the row's number: ``event 8``.
+        what: In a sentence, with what was expected.
+    """
+
+    row: str
+    what: str
+
+
+class Verdict(Struct, frozen=True):
+    """
+    What a walk along the chain came to.
+
+    Attributes:
+        broken: None where everything holds.
+        captures: Rows that hold, of each kind.
+        observations: Likewise.
+        events: Likewise.
+        checkpoints: Likewise.
+        hash: Of the last link that holds.
+        found_at: The row at which the hash that was looked for stands.
+    """
+
+    broken: Broken | None
+    captures: int
+    observations: int
+    events: int
+    checkpoints: int
+    hash: bytes
+    found_at: str | None
+
+
+def verify(reader: JournalReader, *, find: bytes | None = None) -> Verdict:
+    """
+    Walk the chain from its start, in one moment of a journal that may be written.
+
+    `find` is a head hash kept elsewhere: a journal in which it stands nowhere
+    is not the one that it was taken from, or not whole.
+    """
+    connection = reader.connection
+    factory, connection.text_factory = connection.text_factory, bytes
+    connection.execute("BEGIN")
+    try:
+        return _Walk(connection, reader.identity, find).run()
+    finally:
+        connection.execute("COMMIT")
+        connection.text_factory = factory
+
+
+class _Fault(Exception):  # noqa: N818 - what was found, not what went wrong
+    def __init__(self, row: str, what: str) -> None:
+        self.broken = Broken(row, what)
+
+
+class _Capture(NamedTuple):
+    id: int
+    at: bytes
+    source: bytes | None
+    raw: bytes
+    after: int
+    hash: bytes
+
+
+class _Observation(NamedTuple):
+    id: int
+    at: bytes
+    source: bytes | None
+    type: bytes
+    body: bytes
+    capture: int | None
+    hash: bytes
+
+
+class _Event(NamedTuple):
+    seq: int
+    observation: int
+    at: bytes
+    shoe: int | None
+    round: int | None
+    type: bytes
+    body: bytes
+    hash: bytes
+
+
+class _Checkpoint(NamedTuple):
+    observation: int
+    seq: int
+    shoe: int | None
+    body: bytes
+    hash: bytes
+
+
+class _ObservationBody(Struct):
+    at: str
+    type: str
+    source: str | None = None
+
+
+class _EventBody(Struct):
+    at: str
+    round: int | None
+    seq: int
+    shoe: int | None
+    site: str
+    table: str
+    type: str
+
+
+_decode_observation = msgspec.json.Decoder(_ObservationBody).decode
+_decode_event = msgspec.json.Decoder(_EventBody).decode
+
+
+Row = TypeVar("Row")
+Body = TypeVar("Body")
+
+
+class _Rows(Generic[Row]):
+    """
+    The rows of a query one after the other, with a look at the next.
+    """
+
+    def __init__(self, rows: Iterator[Any], make: Callable[..., Row]) -> None:
+        self._rows = (make(*row) for row in rows)
+        self.next = next(self._rows, None)
+
+    def take_while(self, belongs: Callable[[Row], bool]) -> Iterator[Row]:
+        """
+        Yield the rows up to the first that does not belong, which stays next.
+        """
+        while self.next is not None and belongs(self.next):
+            row = self.next
+            self.next = next(self._rows, None)
+            yield row
+
+
+class _Walk:
+    """
+    One walk; what holds so far is counted, the first fault ends it.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, identity: Identity, find: bytes | None
+    ) -> None:
+        self._identity = identity
+        self._find = find
+        self._hash = identity.hash()
+        self._found_at = "start" if self._hash == find else None
+        self._capture = self._observation = self._seq = self._checkpoints_seen = 0
+        self._captures = _Rows(connection.execute(_CAPTURES), _Capture)
+        self._observations = connection.execute(_OBSERVATIONS)
+        self._events = _Rows(connection.execute(_EVENTS), _Event)
+        self._checkpoints = _Rows(connection.execute(_CHECKPOINTS), _Checkpoint)
+
+    def run(self) -> Verdict:
+        """
+        Walk to the end, or to the first fault.
+        """
+        broken = None
+        try:
+            self._walk()
+        except _Fault as fault:
+            broken = fault.broken
+        return Verdict(
+            broken,
+            self._capture,
+            self._observation,
+            self._seq,
+            self._checkpoints_seen,
+            self._hash,
+            self._found_at,
+        )
+
+    def _walk(self) -> None:
+        self._follow_captures()
+        for observation in self._observations:
+            self._check_observation(_Observation(*observation))
+            for event in self._events.take_while(lambda row: row.observation <= self._observation):
+                self._check_event(event)
+            for checkpoint in self._checkpoints.take_while(
+                lambda row: row.observation <= self._observation
+            ):
+                self._check_checkpoint(checkpoint)
+            self._follow_captures()
+        self._check_nothing_is_left()
+
+    def _follow_captures(self) -> None:
+        for capture in self._captures.take_while(lambda row: row.after <= self._observation):
+            self._check_capture(capture)
+
+    def _check_capture(self, row: _Capture) -> None:
+        name = f"capture {row.id}"
+        _expect(name, "number", row.id, self._capture + 1)
+        _expect(name, "`after`", row.after, self._observation)
+        made = chain.of_capture(
+            self._hash, at=row.at, source=row.source, after=row.after, raw=row.raw
+        )
+        self._link(name, row.hash, made)
+        self._capture = row.id
+
+    def _check_observation(self, row: _Observation) -> None:
+        name = f"observation {row.id}"
+        _expect(name, "number", row.id, self._observation + 1)
+        self._link(name, row.hash, chain.of_observation(self._hash, row.body, row.capture))
+        if row.capture is not None:
+            _expect(name, "`capture`", row.capture, self._capture)
+        body = _decoded(name, _decode_observation, row.body)
+        _expect_column(name, "at", row.at, body.at)
+        _expect_column(name, "source", row.source, body.source)
+        _expect_column(name, "type", row.type, body.type)
+        self._observation = row.id
+
+    def _check_event(self, row: _Event) -> None:
+        name = f"event {row.seq}"
+        _expect(name, "number", row.seq, self._seq + 1)
+        _expect(name, "`observation`", row.observation, self._observation)
+        self._link(name, row.hash, chain.of_event(self._hash, row.body))
+        body = _decoded(name, _decode_event, row.body)
+        _expect(name, "body's `seq`", body.seq, row.seq)
+        _expect(name, "`shoe`", row.shoe, body.shoe)
+        _expect(name, "`round`", row.round, body.round)
+        _expect_column(name, "at", row.at, body.at)
+        _expect_column(name, "type", row.type, body.type)
+        _expect(name, "body's `site`", body.site, self._identity.site)
+        _expect(name, "body's `table`", body.table, self._identity.table)
+        self._seq = row.seq
+
+    def _check_checkpoint(self, row: _Checkpoint) -> None:
+        name = f"checkpoint of observation {row.observation}"
+        _expect(name, "`observation`", row.observation, self._observation)
+        _expect(name, "`seq`", row.seq, self._seq)
+        made = chain.of_checkpoint(self._hash, seq=row.seq, shoe=row.shoe, body=row.body)
+        self._link(name, row.hash, made)
+        self._checkpoints_seen += 1
+
+    def _link(self, name: str, stored: bytes, made: bytes) -> None:
+        if stored != made:
+            raise _Fault(
+                name,
+                f"its hash is {stored.hex()[:16]}…, but the hash before it and what it holds"
+                f" give {made.hex()[:16]}…",
+            )
+        self._hash = made
+        if made == self._find:
+            self._found_at = name
+
+    def _check_nothing_is_left(self) -> None:
+        last = f"the last observation is {self._observation}"
+        if row := self._captures.next:
+            raise _Fault(f"capture {row.id}", f"it comes after observation {row.after}; {last}")
+        if event := self._events.next:
+            raise _Fault(f"event {event.seq}", f"it is of observation {event.observation}; {last}")
+        if checkpoint := self._checkpoints.next:
+            raise _Fault(f"checkpoint of observation {checkpoint.observation}", last)
+
+
+def _expect(name: str, what: str, found: object, expected: object) -> None:
+    if found != expected:
+        raise _Fault(name, f"its {what} is {_plain(found)}, expected {_plain(expected)}")
+
+
+def _expect_column(name: str, column: str, found: bytes | None, expected: str | None) -> None:
+    if found != (None if expected is None else expected.encode()):
+        raise _Fault(name, f"its `{column}` is {_plain(found)}, its body says {_plain(expected)}")
+
+
+def _plain(value: object) -> str:
+    text = value.decode(errors="replace") if isinstance(value, bytes) else value
+    return "nothing" if text is None else repr(text)
+
+
+def _decoded(name: str, decode: Callable[[bytes], Body], body: bytes) -> Body:
+    try:
+        return decode(body)
+    except msgspec.DecodeError as error:
+        raise _Fault(name, f"its body is not what it should be: {error}") from error
