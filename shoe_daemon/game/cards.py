@@ -11,6 +11,8 @@ RANKS: Final = ("A", "2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K"
 SUITS: Final = ("S", "H", "D", "C")
 CARDS_PER_DECK: Final = 52
 
+_WITH_T: Final = tuple("T" + suit for suit in SUITS)
+
 
 class Card(StrEnum):
     """
@@ -25,16 +27,13 @@ class Card(StrEnum):
         index: Its place in a new deck, 0 to 51, rank by rank within a suit.
     """
 
-    _ignore_ = ["suit", "rank"]  # noqa: RUF012 - enum's own word, not a default
-    for suit in SUITS:
-        for rank in RANKS:
-            # A name must be an identifier, so the suit comes first in it: ``S_10``.
-            vars()[f"{suit}_{rank}"] = rank + suit
+    # A name must be an identifier, so the suit comes first in it: ``S_10``.
+    vars().update({f"{suit}_{rank}": rank + suit for suit in SUITS for rank in RANKS})
 
     rank: str
     suit: str
     points: int
-    index: int
+    index: int  # type: ignore[assignment]  # a card is no text to search: str's method goes
 
     def __init__(self, text: str) -> None:
         self.rank, self.suit = text[:-1], text[-1]
@@ -44,8 +43,8 @@ class Card(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Card | None:
-        if isinstance(value, str) and len(value) == 2 and value[0] == "T":  # noqa: PLR2004
-            return cls._value2member_map_.get("10" + value[1])  # type: ignore[return-value]
+        if value in _WITH_T:
+            return cls("10" + str(value)[1])
         return None
 
 

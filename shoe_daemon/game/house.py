@@ -1,20 +1,35 @@
 """
 A house: one casino's rule sheet, as data.
 
-The four houses that come with the project are TOML files beside this module;
-each value that its sheet leaves open says in the file how it was resolved and
+The houses that come with the project are TOML files in ``houses/``; what a
+sheet leaves open is said there, beside the value, with how it was resolved and
 on whose authority.
 """
 
 from __future__ import annotations
 
+import tomllib
 from enum import StrEnum
-from typing import Annotated, Literal
+from functools import cache, cached_property
+from importlib import resources
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, to_builtins
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.catalogue import CATALOGUE
+from shoe_daemon.game.reading import read_as
+from shoe_daemon.game.wagers import Settler, Wager, parse_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 Positive = Annotated[int, Meta(ge=1)]
 Decks = Annotated[int, Meta(ge=1, le=12)]
+
+HOUSE_IDS: Final = ("chickasaw", "curator", "seven-feathers", "single-deck")
+"""The houses that come with the project."""
 
 
 class DealingStyle(StrEnum):
@@ -69,3 +84,189 @@ class CutCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     position: Positive | None = None
     hands_after: Annotated[int, Meta(ge=0, le=2)] = 1
     as_first_card: Literal["last_hand", "counts_as_mid_hand"] = "last_hand"
+
+
+class Curator(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Whether players draw the cards, and how the shoe goes round.
+
+    The curator is the player who has the shoe; it passes when the Banker
+    loses, and stays on a tie.
+
+    Attributes:
+        on: Whether there is one; otherwise the dealer draws.
+        passes_to: The side to which a player passes the shoe, as seen by that player.
+        seat_numbering:
+            Which way the seats are numbered, seen from above: the next seat to
+            the right is one more where they run counterclockwise.
+        first_seat: The seat to which a new shoe is offered.
+    """
+
+    on: bool = False
+    passes_to: Literal["right", "left"] = "right"
+    seat_numbering: Literal["counterclockwise", "clockwise"] = "counterclockwise"
+    first_seat: Positive = 1
+
+
+class Resolution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    One thing that a house's sheet leaves open, or says in two ways.
+
+    Attributes:
+        about: What it concerns.
+        gap: What the sheet does not say.
+        resolved: What holds here.
+        authority: On whose word.
+    """
+
+    about: Literal[
+        "betting",
+        "burn",
+        "commission",
+        "counting",
+        "curator",
+        "cut_card",
+        "dealing_order",
+        "dealing_style",
+        "decks",
+        "irregularities",
+        "reshuffle",
+        "tableau",
+        "wagers",
+    ]
+    gap: str
+    resolved: str
+    authority: str
+
+
+class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
+    """
+    The rules of one house.
+
+    Attributes:
+        id: Lower case with hyphens; None where no house is configured.
+        name: What people call it.
+        sheet: The document that it follows.
+        decks: In a full shoe, 1 to 12.
+        reshuffle: When the cards are shuffled.
+        dealing_style: When the table sees them.
+        commission: The share of a Banker win that the house keeps, ``1/20``.
+        burn: How a shoe begins.
+        cut_card: How it ends.
+        curator: Who draws the cards.
+        wagers:
+            What is offered: ``to:for`` before commission, or ``push``, by
+            prize, by wager. What a table does not name loses.
+        resolutions: What the sheet leaves open.
+    """
+
+    id: Annotated[str, Meta(pattern="^[a-z0-9-]+$")] | None = None
+    name: str
+    sheet: str
+    decks: Decks = 8
+    reshuffle: Literal["per_shoe", "per_hand", "continuous"] = "per_shoe"
+    dealing_style: DealingStyle = DealingStyle.FACE_UP
+    commission: str = "0/1"
+    burn: Burn = Burn()
+    cut_card: CutCard = CutCard()
+    curator: Curator = Curator()
+    wagers: dict[str, dict[str, str]]
+    resolutions: tuple[Resolution, ...] = ()
+
+    def __post_init__(self) -> None:
+        """
+        Refuse a commission or a pay table that cannot be.
+        """
+        try:
+            parse_share(self.commission)
+        except ValueError as error:
+            msg = f"commission: {error}"
+            raise ValueError(msg) from error
+        for wager in self.wagers:
+            if wager not in CATALOGUE:
+                msg = f"wagers.{wager}: no such wager; expected one of {', '.join(CATALOGUE)}"
+                raise ValueError(msg)
+        _ = self.offered
+
+    @cached_property
+    def offered(self) -> tuple[Wager, ...]:
+        """
+        The wagers at this house's prices, in the catalogue's order whatever theirs here.
+        """
+        return tuple(self._priced(wager) for wager in CATALOGUE if wager in self.wagers)
+
+    @cached_property
+    def settle(self) -> Settler:
+        """
+        Settles every wager of a coup: ``house.settle(coup)``.
+        """
+        return Settler(self.offered)
+
+    def _priced(self, wager: str) -> Wager:
+        try:
+            return Wager.priced(CATALOGUE[wager], self.wagers[wager], self.commission)
+        except ValueError as error:
+            msg = f"wagers.{wager}.{error}"
+            raise ValueError(msg) from error
+
+
+DEFAULT_HOUSE: Final = House(
+    name="No house",
+    sheet="none: burn and cut card are taken as they come",
+    commission="1/20",
+    wagers={name: CATALOGUE[name].usual for name in ("player", "banker", "tie")},
+)
+"""What holds where no house is configured."""
+
+
+@cache
+def load_house(house: str) -> House:
+    """
+    Return one of the houses that come with the project.
+
+    Raises:
+        UserError: There is none of that name.
+    """
+    if house not in HOUSE_IDS:
+        raise UserError(f"{house}: no such house; expected one of {', '.join(HOUSE_IDS)}")
+    name = f"{house}.toml"
+    text = resources.files(__package__).joinpath("houses", name).read_text(encoding="utf-8")
+    return house_from_mapping(tomllib.loads(text), name)
+
+
+def load_house_file(path: Path) -> House:
+    """
+    Read a house from a TOML file.
+
+    Raises:
+        UserError: What is wrong with the file, in one line.
+    """
+    try:
+        mapping = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}; expected a house") from error
+    except ValueError as error:  # tomllib's own error and broken UTF-8 are ValueErrors
+        raise UserError(f"{path}: {error}; expected a house in TOML") from error
+    return house_from_mapping(mapping, str(path))
+
+
+def house_from_mapping(mapping: Mapping[str, Any], place: str = "house") -> House:
+    """
+    Read a house given in full, as `house_to_mapping` writes it.
+
+    Args:
+        mapping: What a TOML or JSON file holds.
+        place: Where it stands; begins the error.
+
+    Raises:
+        UserError: Place, key, what is wrong and what is expected, in one line.
+    """
+    return read_as(House, mapping, place)
+
+
+def house_to_mapping(house: House) -> dict[str, Any]:
+    """
+    Write a house in full, defaults too, as plain data.
+    """
+    mapping: dict[str, Any] = to_builtins(house)
+    return mapping

@@ -8,9 +8,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shoe_daemon.game.tableau import NATURAL
+from shoe_daemon.game.tableau import NATURAL, banker_draws, is_natural, player_draws
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shoe_daemon.game.cards import Card
 
 
@@ -28,6 +30,9 @@ class Slot(StrEnum):
 
 
 DEALING_ORDER: Final = tuple(Slot)
+FIRST_CARDS: Final = 2
+"""How many cards each hand has before anybody draws."""
+FOUR_CARDS: Final = 2 * FIRST_CARDS
 
 
 class Hand(StrEnum):
@@ -60,6 +65,29 @@ class Kind(StrEnum):
     DUMMY = "dummy"
 
 
+def due(points: Sequence[int]) -> Hand:
+    """
+    Say whose card is next in a round whose cards so far count `points`, in dealing order.
+
+    `Hand.NONE` when the round is whole, which it is after four, five or six
+    cards; cards beyond that change nothing.
+    """
+    dealt = len(points)
+    if dealt < FOUR_CARDS:
+        return Hand.BANKER if dealt % 2 else Hand.PLAYER
+    player, banker = (points[0] + points[2]) % 10, (points[1] + points[3]) % 10
+    if is_natural(player, banker):
+        return Hand.NONE
+    third = None
+    if player_draws(player):
+        if dealt == FOUR_CARDS:
+            return Hand.PLAYER
+        third = points[FOUR_CARDS]
+    if dealt == FOUR_CARDS + (third is not None) and banker_draws(banker, third):
+        return Hand.BANKER
+    return Hand.NONE
+
+
 class Holding(NamedTuple):
     """
     One hand of a finished round.
@@ -82,9 +110,8 @@ class Holding(NamedTuple):
         Count a hand of two or three cards.
         """
         total = sum(card.points for card in cards) % 10
-        return cls(
-            cards, total, len(cards) == 2 and total >= NATURAL, cards[0].rank == cards[1].rank
-        )
+        natural = len(cards) == FIRST_CARDS and total >= NATURAL
+        return cls(cards, total, natural, cards[0].rank == cards[1].rank)
 
 
 class Coup(NamedTuple):
@@ -102,6 +129,22 @@ class Coup(NamedTuple):
         Compare two hands of two or three cards each, drawn in any lawful way.
         """
         return cls.between(Holding.of(player), Holding.of(banker))
+
+    @classmethod
+    def dealt(cls, shoe: Sequence[Card]) -> Coup:
+        """
+        Deal one round by the rules: the first four to six cards of `shoe`.
+
+        Raises:
+            IndexError: The shoe has too few cards to complete the round.
+        """
+        points: list[int] = []
+        hands: dict[Hand, tuple[Card, ...]] = {Hand.PLAYER: (), Hand.BANKER: ()}
+        while (hand := due(points)) is not Hand.NONE:
+            card = shoe[len(points)]
+            points.append(card.points)
+            hands[hand] += (card,)
+        return cls.of(hands[Hand.PLAYER], hands[Hand.BANKER])
 
     @classmethod
     def between(cls, player: Holding, banker: Holding) -> Coup:

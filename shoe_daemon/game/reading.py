@@ -1,0 +1,135 @@
+"""
+Reads what people wrote into types, and says in one line what is wrong with it:
+the place, the key, what is wrong, what is expected.
+"""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from shoe_daemon.errors import UserError
+
+T = TypeVar("T")
+
+# How msgspec says where: " - at `$.burn.mode`"; an entry of a table is "[...]".
+_ERROR: Final = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?", re.DOTALL)
+_STEP: Final = re.compile(r"\.\.\.|[^.\[\]]+")
+_SOME_KEY: Final = "..."
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
+_MISSING: Final = re.compile(r"Object missing required field `(.*)`")
+_NO_CHOICE: Final = re.compile(r"Invalid enum value .*")
+
+
+def read_as(kind: type[T], value: object, place: str) -> T:
+    """
+    Convert what a TOML or JSON file holds to a type made of msgspec structs.
+
+    A check of the type's own (`__post_init__`) begins its error with the key.
+
+    Args:
+        kind: The type.
+        value: What the file holds.
+        place: The file's name, or what else people call it; begins the error.
+
+    Raises:
+        UserError: One line, such as ``x.toml: decks: 13; expected int <= 12``.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{place}: {_in_words(str(error), kind, value)}") from error
+
+
+def _in_words(text: str, kind: type, value: object) -> str:
+    found = _ERROR.fullmatch(text)
+    what, path = (found["what"], found["path"] or "") if found else (text, "")
+    steps = _named_steps(_STEP.findall(path), text, kind, deepcopy(value))
+    if unknown := _UNKNOWN.fullmatch(what):
+        return f"{'.'.join([*steps, unknown[1]])}: unknown key; {_expected(kind, steps)}"
+    if missing := _MISSING.fullmatch(what):
+        steps.append(missing[1])
+        return f"{'.'.join(steps)}: missing; {_expected(kind, steps)}"
+    if not steps:
+        return what.replace("`", "")
+    expected = _expected(kind, steps)
+    if not _NO_CHOICE.fullmatch(what):
+        expected = what[:1].lower() + what[1:].replace("`", "")
+    return f"{'.'.join(steps)}: {_at(value, steps)!r}; {expected}"
+
+
+def _named_steps(steps: list[str], text: str, kind: type, value: object) -> list[str]:
+    """
+    Find out which entry of a table each ``...`` stands for; `value` is used up.
+    """
+    named: list[str] = []
+    for step in steps:
+        if step == _SOME_KEY:
+            table = _at(value, named)
+            for key in list(table):
+                held = table.pop(key)
+                if _error(value, kind) != text:
+                    table[key] = held
+            named.extend(table)
+        else:
+            named.append(step)
+    return named
+
+
+def _error(value: object, kind: type) -> str:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
+
+
+def _at(value: Any, steps: list[str]) -> Any:  # noqa: ANN401 - anything that TOML can hold
+    for step in steps:
+        value = value[int(step) if isinstance(value, list | tuple) else step]
+    return value
+
+
+def _expected(kind: type, steps: list[str]) -> str:
+    """
+    Say what may stand at a path of a type.
+    """
+    here = inspect.type_info(kind)
+    for step in steps:
+        here = _below(_bare(here), step)
+    match _bare(here):
+        case inspect.StructType(fields=fields):
+            return f"expected one of {', '.join(field.encode_name for field in fields)}"
+        case inspect.EnumType(cls=cls):
+            return f"expected one of {', '.join(str(member.value) for member in cls)}"
+        case inspect.LiteralType(values=values):
+            return f"expected one of {', '.join(map(str, values))}"
+        case inspect.DictType():
+            return "expected a table"
+        case inspect.IntType():
+            return "expected a whole number"
+    return "expected a text"
+
+
+def _bare(here: inspect.Type) -> inspect.Type:
+    """
+    Take off what only describes a type, and its being optional.
+    """
+    while isinstance(here, inspect.Metadata):
+        here = here.type
+    if isinstance(here, inspect.UnionType):
+        return next(_bare(t) for t in here.types if not isinstance(t, inspect.NoneType))
+    return here
+
+
+def _below(here: inspect.Type, step: str) -> inspect.Type:
+    match here:
+        case inspect.StructType(fields=fields):
+            return next(field.type for field in fields if field.encode_name == step)
+        case inspect.DictType(value_type=below) | inspect.VarTupleType(item_type=below):
+            return below
+    return inspect.AnyType()

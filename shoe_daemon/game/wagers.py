@@ -1,0 +1,308 @@
+"""
+What becomes of a wager: one mechanism for all of them.
+
+A `Definition` lists the prizes of a wager in order; a house's pay table says
+which of them it pays, and how much; the first prize of a coup that the table
+names is the wager's result, and a coup without one loses.
+Odds are ``to:for`` in whole numbers. Amounts are never computed.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from shoe_daemon.game.round import FIRST_CARDS, Coup, Outcome
+from shoe_daemon.game.tableau import NATURAL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from shoe_daemon.game.round import Holding
+
+PUSH: Final = "push"
+"""What a pay table says of a prize that gives the stake back."""
+
+_ODDS: Final = re.compile(r"([1-9]\d*):([1-9]\d*)")
+_SHARE: Final = re.compile(r"(\d+)/([1-9]\d*)")
+
+
+class HandShape(NamedTuple):
+    """
+    All that a wager may look at in one hand.
+
+    Attributes:
+        total: 0 to 9.
+        cards: How many, 2 or 3.
+        pair: Whether the first two cards are of one rank.
+        perfect_pair: Whether they are of one rank and suit.
+    """
+
+    total: int
+    cards: int
+    pair: bool
+    perfect_pair: bool
+
+    @classmethod
+    def of(cls, hand: Holding) -> HandShape:
+        """
+        Say what matters of a counted hand.
+        """
+        first, second, *_ = hand.cards
+        return cls(hand.total, len(hand.cards), hand.pair, first is second)
+
+    @property
+    def natural(self) -> bool:
+        """
+        Whether it is a two-card 8 or 9.
+        """
+        return self.cards == FIRST_CARDS and self.total >= NATURAL
+
+
+class Shape(NamedTuple):
+    """
+    All that a wager may look at in a coup: two coups of one shape settle alike.
+    """
+
+    player: HandShape
+    banker: HandShape
+
+    @classmethod
+    def of(cls, coup: Coup) -> Shape:
+        """
+        Say what matters of a finished round.
+        """
+        return cls(HandShape.of(coup.player), HandShape.of(coup.banker))
+
+    @property
+    def outcome(self) -> Outcome:
+        """
+        Which hand won.
+        """
+        if self.player.total == self.banker.total:
+            return Outcome.TIE
+        return Outcome.PLAYER if self.player.total > self.banker.total else Outcome.BANKER
+
+    @property
+    def margin(self) -> int:
+        """
+        The points between the hands, 0 to 9.
+        """
+        return abs(self.player.total - self.banker.total)
+
+    @property
+    def cards(self) -> int:
+        """
+        How many cards were dealt, 4 to 6.
+        """
+        return self.player.cards + self.banker.cards
+
+
+class Prize(NamedTuple):
+    """
+    One line that a wager's pay table may have.
+
+    Attributes:
+        id: Its name in the pay table.
+        text: What has to happen, for people.
+        falls: Whether a coup of this shape brings it.
+        usual: What most houses pay; None where most have no such line.
+    """
+
+    id: str
+    text: str
+    falls: Callable[[Shape], bool]
+    usual: str | None
+
+
+class Definition(NamedTuple):
+    """
+    A wager as every house understands it, before any house has priced it.
+
+    Attributes:
+        id: Its name in the contract.
+        name: Its name for people.
+        prizes: Most special first: the first that falls, and is paid, counts.
+        commission: Whether the house's commission is taken from its winnings.
+    """
+
+    id: str
+    name: str
+    prizes: tuple[Prize, ...]
+    commission: bool = False
+
+    @property
+    def usual(self) -> dict[str, str]:
+        """
+        The pay table that most houses have.
+        """
+        return {prize.id: prize.usual for prize in self.prizes if prize.usual is not None}
+
+
+class Settlement(NamedTuple):
+    """
+    What became of one wager; `pays` is ``to:for``, None unless it wins.
+    """
+
+    wager: str
+    result: Literal["win", "lose", "push"]
+    pays: str | None
+
+
+class Line(NamedTuple):
+    """
+    A prize and what a house pays for it: ``to:for`` after commission, or `PUSH`.
+    """
+
+    prize: Prize
+    pays: str
+
+
+class Wager(NamedTuple):
+    """
+    A wager as one house offers it.
+    """
+
+    definition: Definition
+    lines: tuple[Line, ...]
+
+    @property
+    def id(self) -> str:
+        """
+        Its name in the contract.
+        """
+        return self.definition.id
+
+    @classmethod
+    def priced(cls, definition: Definition, table: Mapping[str, str], commission: str) -> Wager:
+        """
+        Price a wager.
+
+        Args:
+            definition: What the wager is.
+            table: ``to:for`` before commission, or ``push``, by prize.
+            commission: The share of the winnings that the house keeps, ``1/20``.
+
+        Raises:
+            ValueError: What is wrong, beginning with the prize's id.
+        """
+        known = [prize.id for prize in definition.prizes]
+        for name in table:
+            if name not in known:
+                msg = f"{name}: no such prize; expected {', '.join(known)}"
+                raise ValueError(msg)
+        if not set(table.values()) - {PUSH}:
+            msg = f"{known[-1]}: missing; expected its odds: a wager must be able to win"
+            raise ValueError(msg)
+        kept = parse_share(commission) if definition.commission else Fraction(0)
+        return cls(
+            definition,
+            tuple(
+                Line(prize, _price(prize.id, table[prize.id], kept))
+                for prize in definition.prizes
+                if prize.id in table
+            ),
+        )
+
+    def line(self, shape: Shape) -> Line | None:
+        """
+        Find the line of the pay table that a coup of this shape brings; None loses.
+        """
+        for line in self.lines:
+            if line.prize.falls(shape):
+                return line
+        return None
+
+    def settle(self, shape: Shape) -> Settlement:
+        """
+        Say what becomes of the wager in a coup of this shape.
+        """
+        line = self.line(shape)
+        if line is None:
+            return Settlement(self.id, "lose", None)
+        if line.pays == PUSH:
+            return Settlement(self.id, "push", None)
+        return Settlement(self.id, "win", line.pays)
+
+
+def settle(wagers: Iterable[Wager], coup: Coup) -> tuple[Settlement, ...]:
+    """
+    Settle each wager, in the order given.
+    """
+    shape = Shape.of(coup)
+    return tuple(wager.settle(shape) for wager in wagers)
+
+
+class Settler:
+    """
+    Settles the wagers of one house, each shape of a coup once.
+
+    A shape that came before costs one look-up and returns the same tuple, so
+    that a caller may keep what it makes of it by the tuple's identity.
+    There are less than twenty thousand shapes.
+    """
+
+    def __init__(self, wagers: tuple[Wager, ...]) -> None:
+        self._wagers = wagers
+        self._settled: dict[tuple[object, ...], tuple[Settlement, ...]] = {}
+
+    def __call__(self, coup: Coup) -> tuple[Settlement, ...]:
+        """
+        Settle every wager of the house.
+        """
+        (player, player_total, _, player_pair), (banker, banker_total, _, banker_pair), _ = coup
+        # What `Shape` holds, without the cost of building one.
+        key = (
+            player_total,
+            len(player),
+            player_pair,
+            player[0] is player[1],
+            banker_total,
+            len(banker),
+            banker_pair,
+            banker[0] is banker[1],
+        )
+        settled = self._settled.get(key)
+        if settled is None:
+            settled = self._settled[key] = settle(self._wagers, coup)
+        return settled
+
+
+def parse_odds(text: str) -> Fraction:
+    """
+    Read ``19:20`` as what one unit wins, 19/20.
+
+    Raises:
+        ValueError: The text is no odds in whole numbers from 1.
+    """
+    found = _ODDS.fullmatch(text)
+    if found is None:
+        msg = f"{text!r} is no odds; expected to:for in whole numbers, such as 8:1, or push"
+        raise ValueError(msg)
+    return Fraction(int(found[1]), int(found[2]))
+
+
+def parse_share(text: str) -> Fraction:
+    """
+    Read ``1/20`` as the exact share that it is, from 0 to less than 1.
+
+    Raises:
+        ValueError: The text is no such fraction.
+    """
+    found = _SHARE.fullmatch(text)
+    if found is None or (share := Fraction(int(found[1]), int(found[2]))) >= 1:
+        msg = f"{text!r} is no share; expected a fraction below 1, such as 1/20, or 0/1 for none"
+        raise ValueError(msg)
+    return share
+
+
+def _price(prize: str, pays: str, kept: Fraction) -> str:
+    if pays == PUSH:
+        return PUSH
+    try:
+        net = parse_odds(pays) * (1 - kept)
+    except ValueError as error:
+        msg = f"{prize}: {error}"
+        raise ValueError(msg) from error
+    return f"{net.numerator}:{net.denominator}"
