@@ -274,9 +274,10 @@ class ShoeFinished(EventData, ShoeCounts, frozen=True):
 
 class ReaderStatus(EventData, frozen=True):
     """
-    What the table may expect of a reader, in `state`:
+    What the table may expect of a reader.
 
-    ``ok``; ``partial`` until the next clean boundary; ``fault``; ``locked``.
+    `state` is ``ok``, ``partial`` until the next clean boundary, ``fault`` or
+    ``locked``.
     """
 
     type = "reader_status"

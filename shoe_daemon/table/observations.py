@@ -313,7 +313,7 @@ def decode_observation(line: bytes | str) -> AnyObservation:
         UserError: What is wrong with the line, in words.
     """
     try:
-        observation = _decoder.decode(line)
+        observation: AnyObservation = _decoder.decode(line)
         to_microseconds(observation.at)
         if isinstance(observation, Session) and observation.options == Options():
             # Logs written by hand may give the options beside the names.
@@ -329,5 +329,3 @@ def _in_words(error: Exception) -> str:
     if text.startswith("''"):
         return "`at` is missing: every observation needs its moment"
     return text
-
-

@@ -1,0 +1,228 @@
+"""
+What ends a round, or begins betting, beside a card: results, buttons, silence,
+boots, and the orders of an operator.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.round import Coup, Outcome
+from shoe_daemon.table import events, readers, rounds, shoes
+from shoe_daemon.table.options import RoundEnd
+
+if TYPE_CHECKING:
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.observations import Booted, Command, Result
+    from shoe_daemon.table.state import RoundState
+
+
+def result(fold: Fold, obs: Result) -> None:
+    """
+    Take what the reader, or the dealer's button, says of the round.
+    """
+    round_ = fold.state.round
+    if round_ is None or (round_.ended and round_.declared):
+        readers.synced(fold)
+    elif obs.forced or obs.outcome == "forced":
+        _forced(fold, round_)
+    else:
+        _declared(fold, round_, obs)
+
+
+def _forced(fold: Fold, round_: RoundState) -> None:
+    if round_.ended:
+        return
+    readers.synced(fold)
+    if not round_.finished:
+        rounds.abort(fold, round_, "forced")
+        return
+    round_.declared = True
+    fold.raise_alert(
+        IrregularityKind.RESULT_MISMATCH,
+        "The reader ended the round by force after its result was published.",
+        evidence="device",
+    )
+    rounds.end(fold, round_)
+
+
+def _declared(fold: Fold, round_: RoundState, obs: Result) -> None:
+    rounds.reveal(fold, round_)
+    outcome = None if obs.outcome is None else Outcome(obs.outcome)
+    verdict = rounds.truth(round_)
+    if not round_.partial and verdict.known and verdict.spot is not None:
+        rounds.find_missing(fold, round_, "A result was declared")
+        rounds.say_due(fold, round_, repeat=False)
+        return
+    round_.declared = True
+    _cross_check(fold, round_, obs, outcome)
+    rounds.say_due(fold, round_, repeat=False)
+    if round_.ended:
+        return
+    if fold.mode in {RoundEnd.DEVICE, RoundEnd.BUTTON} or round_.partial or not verdict.known:
+        rounds.end(fold, round_, outcome)
+        readers.synced(fold)
+
+
+def _cross_check(fold: Fold, round_: RoundState, obs: Result, outcome: Outcome | None) -> None:
+    differences = [
+        f"{what}: declared {_word(said)}, the cards give {_word(found)}"
+        for what, said, found in _comparisons(round_, obs, outcome)
+        if said is not None and found is not None and said != found
+    ]
+    if differences:
+        fold.raise_alert(
+            IrregularityKind.RESULT_MISMATCH, "; ".join(differences) + ".", evidence="device"
+        )
+
+
+def _word(value: Outcome | bool) -> str:  # noqa: FBT001 - either may be declared
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value.value
+
+
+def _comparisons(
+    round_: RoundState, obs: Result, outcome: Outcome | None
+) -> list[tuple[str, Outcome | bool | None, Outcome | bool | None]]:
+    found = None
+    if rounds.is_complete(round_) and not round_.hidden:
+        found = Coup.of(rounds.faces(round_, 0), rounds.faces(round_, 1)).outcome
+    return [
+        ("winner", outcome, found),
+        ("Player pair", obs.player_pair, _pair(round_, 0)),
+        ("Banker pair", obs.banker_pair, _pair(round_, 1)),
+    ]
+
+
+def _pair(round_: RoundState, side: int) -> bool | None:
+    first, second = round_.spots[side], round_.spots[side + 2]
+    if first is None or second is None or first.face is None or second.face is None:
+        return None
+    return first.face.rank == second.face.rank
+
+
+def betting_open(fold: Fold) -> None:
+    """
+    Betting opened: the round before is over.
+    """
+    _boundary(fold, "Betting was opened")
+    fold.state.betting = "open"
+
+
+def table_cleared(fold: Fold) -> None:
+    """
+    The cards were taken off the table: the round is over.
+    """
+    _boundary(fold, "The table was cleared")
+
+
+def no_more_bets(fold: Fold) -> None:
+    """
+    Betting closed for the round that begins.
+    """
+    round_ = rounds.in_progress(fold)
+    if round_ is not None and (round_.partial or rounds.is_complete(round_)):
+        _boundary(fold, "")
+    if rounds.in_progress(fold) is not None:
+        return
+    readers.synced(fold)
+    if fold.state.betting != "closed":
+        fold.state.betting = "closed"
+        fold.emit(events.BettingClosed("no_more_bets"))
+
+
+def _boundary(fold: Fold, why: str) -> None:
+    round_ = rounds.in_progress(fold)
+    if round_ is not None:
+        verdict = rounds.truth(round_)
+        if verdict.known and verdict.spot is not None and not round_.partial:
+            rounds.find_missing(fold, round_, why)
+            return
+        rounds.leave(fold, round_)
+    readers.synced(fold)
+
+
+def confirm_result(fold: Fold) -> None:
+    """
+    The dealer's button: the round is over.
+    """
+    if rounds.in_progress(fold) is not None:
+        _boundary(fold, "The result was confirmed")
+
+
+def quiet(fold: Fold) -> None:
+    """
+    No card came for so long that the next one belongs to another round.
+    """
+    round_ = rounds.in_progress(fold)
+    if round_ is not None:
+        rounds.leave(fold, round_)
+    readers.synced(fold)
+
+
+def reveal(fold: Fold) -> None:
+    """
+    The cards that lay face down have been turned over.
+    """
+    round_ = rounds.in_progress(fold)
+    if round_ is not None:
+        rounds.reveal(fold, round_)
+        rounds.say_due(fold, round_, repeat=False)
+        rounds.move_on(fold, round_)
+
+
+def booted(fold: Fold, _obs: Booted) -> None:
+    """
+    The reader started: in mid-round that round comes to nothing; after the cut
+    card a new shoe begins.
+    """
+    _drop_round(fold)
+    readers.synced(fold)
+    shoe = fold.state.shoe
+    if shoe is not None and shoe.cut_card:
+        shoes.start(fold, announced=True)
+
+
+def _drop_round(fold: Fold) -> None:
+    round_ = rounds.in_progress(fold)
+    if round_ is None:
+        return
+    if round_.finished or (not round_.partial and rounds.is_complete(round_)):
+        rounds.end(fold, round_)
+    else:
+        rounds.abort(fold, round_, "reset")
+
+
+def new_shoe(fold: Fold) -> None:
+    """
+    A new shoe was put on the table.
+    """
+    _drop_round(fold)
+    readers.synced(fold)
+    shoes.start(fold, announced=True)
+
+
+def cut_card(fold: Fold) -> None:
+    """
+    The cut card came out; in place of a round's first card, where no round is
+    being dealt.
+    """
+    shoe = fold.state.shoe or shoes.start(fold, announced=False)
+    round_ = rounds.in_progress(fold)
+    dealing_now = round_ is not None and not round_.finished and not rounds.is_complete(round_)
+    shoes.cut_card(fold, shoe, mid_round=dealing_now)
+
+
+def command(fold: Fold, obs: Command) -> None:
+    """
+    Carry out an operator's order; a refused one is only remembered.
+    """
+    order = {
+        "new_shoe": new_shoe,
+        "no_more_bets": no_more_bets,
+        "betting_open": betting_open,
+        "reveal": reveal,
+        "confirm_result": confirm_result,
+    }.get(obs.name)
+    if order is not None and obs.refused is None:
+        order(fold)

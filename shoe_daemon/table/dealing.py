@@ -1,0 +1,177 @@
+"""
+Whose card is next, as far as the faces tell.
+
+`due` works on six spots in dealing order, each None or a face's points, and is
+asked twice: with every face that the daemon knows, to check the draws; and
+with the public faces alone, to say aloud what is due.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shoe_daemon.game.round import Hand
+from shoe_daemon.game.tableau import NATURAL, banker_draws, is_natural, player_draws
+from shoe_daemon.table.events import DrawDue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shoe_daemon.table.state import Drawn
+
+P3: Final = 4
+B3: Final = 5
+
+HIDDEN: Final = -1
+"""The points of a card that lies there and whose face is not known."""
+
+
+class Due(NamedTuple):
+    """
+    What the rules say of the next card.
+
+    Attributes:
+        spot: The index of the place that is due in dealing order; None where
+            none is.
+        known: Whether the faces suffice to tell.
+        say: The same for the people at the table.
+    """
+
+    spot: int | None
+    known: bool
+    say: DrawDue
+
+
+_DEALING: Final = tuple(
+    Due(
+        spot,
+        known=True,
+        say=DrawDue(
+            "dealing",
+            Hand.PLAYER if spot % 2 == 0 else Hand.BANKER,
+            f"The {'first' if spot < 2 else 'second'} card of the "  # noqa: PLR2004
+            f"{'Player' if spot % 2 == 0 else 'Banker'} is due.",
+        ),
+    )
+    for spot in range(4)
+)
+_FACES_HIDDEN: Final = Due(
+    None,
+    known=False,
+    say=DrawDue(
+        "faces_hidden", Hand.NONE, "Who draws cannot be told until the cards are turned over."
+    ),
+)
+_NOT_SEEN: Final = Due(
+    None,
+    known=False,
+    say=DrawDue(
+        "faces_hidden", Hand.NONE, "Who draws cannot be told: a card of this round was not seen."
+    ),
+)
+
+
+def due(points: Sequence[int | None], *, partial: bool = False) -> Due:
+    """
+    Tell what the rules say of the next card.
+
+    Args:
+        points:
+            Six places in dealing order: None where no card lies, 0 to 9, or
+            `HIDDEN`.
+        partial: Cards may lie where none were seen.
+    """
+    first, second, third, fourth, player_third, banker_third = points
+    if first is None or second is None or third is None or fourth is None:
+        return _NOT_SEEN if partial else _DEALING[points.index(None)]
+    if HIDDEN in (first, second, third, fourth):
+        return _FACES_HIDDEN
+    return _after_four(
+        (first + third) % 10,
+        (second + fourth) % 10,
+        player_third,
+        banker_third is not None,
+    )
+
+
+@cache
+def _after_four(
+    player: int,
+    banker: int,
+    player_third: int | None,
+    banker_has_third: bool,  # noqa: FBT001 - a cache key
+) -> Due:
+    if is_natural(player, banker):
+        return _nobody("natural", f"{_naturals(player, banker)}: nobody draws.")
+    stood = "The Player stands on"
+    if not player_draws(player):
+        return _banker(banker, None, f"{stood} {player}", drawn=banker_has_third)
+    if player_third is None:
+        return _draws(P3, "player_draws", Hand.PLAYER, f"The Player draws on {player}.")
+    if player_third == HIDDEN:
+        return _FACES_HIDDEN
+    against = f"The Player drew a card worth {player_third}"
+    return _banker(banker, player_third, against, drawn=banker_has_third)
+
+
+def _naturals(player: int, banker: int) -> str:
+    if min(player, banker) >= NATURAL:
+        return f"Both hands are naturals, {player} against {banker}"
+    return f"The {'Player' if player > banker else 'Banker'} has a natural {max(player, banker)}"
+
+
+def _banker(banker: int, third: int | None, preface: str, *, drawn: bool) -> Due:
+    if not banker_draws(banker, third):
+        return _nobody("banker_stands", f"{preface}; the Banker stands on {banker}.")
+    if drawn:
+        return _nobody("complete", "Both hands are complete.")
+    return _draws(B3, "banker_draws", Hand.BANKER, f"{preface}; the Banker draws on {banker}.")
+
+
+def _draws(spot: int, code: str, hand: Hand, text: str) -> Due:
+    return Due(spot, known=True, say=DrawDue(code, hand, text))  # type: ignore[arg-type]
+
+
+def _nobody(code: str, text: str) -> Due:
+    return Due(None, known=True, say=DrawDue(code, Hand.NONE, text))  # type: ignore[arg-type]
+
+
+def known_points(spots: Sequence[Drawn | None]) -> list[int | None]:
+    """
+    Return the points of the spots as the daemon knows them.
+    """
+    return [
+        None if card is None else HIDDEN if card.face is None else card.face.points
+        for card in spots
+    ]
+
+
+def public_points(spots: Sequence[Drawn | None]) -> list[int | None]:
+    """
+    Return the points of the spots as the players know them.
+    """
+    return [
+        None
+        if card is None
+        else HIDDEN
+        if card.face is None or not card.public
+        else card.face.points
+        for card in spots
+    ]
+
+
+def totals(points: Sequence[int | None]) -> tuple[int | None, int | None]:
+    """
+    Return the totals of the Player and of the Banker, 0 to 9.
+
+    A hand without cards, or with a hidden one, has None.
+    """
+    return _total(points[0::2]), _total(points[1::2])
+
+
+def _total(points: Sequence[int | None]) -> int | None:
+    if HIDDEN in points:
+        return None
+    lying = [value for value in points if value is not None]
+    return sum(lying) % 10 if lying else None

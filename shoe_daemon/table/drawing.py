@@ -1,0 +1,375 @@
+"""
+A card has left the shoe: which place is its own, and was it due at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.round import DEALING_ORDER, Slot
+from shoe_daemon.table import dealing, events, rounds, shoes
+from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.readers import synced
+from shoe_daemon.table.state import Drawn
+
+if TYPE_CHECKING:
+    from shoe_daemon.game.cards import Card
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.state import RoundState
+
+_SPOT = {slot: spot for spot, slot in enumerate(DEALING_ORDER)}
+_MOST_EXCESS = 20
+
+
+def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool = False) -> None:
+    """
+    Take a card that was drawn for play.
+
+    Args:
+        fold: The table.
+        card: The card as it came.
+        carried: It is an excess card of the round before (this one, where it was
+            seen), and begins another.
+        joined: It was drawn before anybody looked.
+    """
+    slot = card.declared
+    _settle_mode(fold, slot)
+    round_ = rounds.in_progress(fold)
+    if round_ is not None:
+        if _is_repeat(round_, card):
+            return
+        if not carried and not _begins_another(fold, round_, slot):
+            add(fold, round_, card)
+            return
+        rounds.leave(fold, round_)
+    at_start = slot is Slot.P1 and not joined
+    partial = not at_start and (slot is not None or fold.state.unsynced or joined)
+    if at_start:
+        synced(fold)
+    round_ = rounds.begin(fold, partial=partial)
+    add(fold, round_, card, seen=carried if isinstance(carried, Drawn) else None)
+
+
+def _settle_mode(fold: Fold, slot: Slot | None) -> None:
+    # The first card tells whether this reader names the places.
+    if fold.mode is RoundEnd.AUTO:
+        fold.state.mode = RoundEnd.DEVICE if slot is not None else RoundEnd.QUIET
+
+
+def _begins_another(fold: Fold, round_: RoundState, slot: Slot | None) -> bool:
+    return slot is Slot.P1 and fold.mode is RoundEnd.DEVICE and bool(round_.cards)
+
+
+def _is_repeat(round_: RoundState, card: Drawn) -> bool:
+    # The same card said twice of the same place is one card. A P1 later in the
+    # round is not: the next round may well begin with an equal card.
+    if card.declared is None or card.face is None:
+        return False
+    if card.declared is Slot.P1 and len(round_.cards) > 1:
+        return False
+    return any(lies.declared is card.declared and lies.face is card.face for lies in round_.cards)
+
+
+def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = None) -> None:
+    """
+    Lay a card into the round in progress, and say all that follows from it.
+    """
+    _fill_unread(fold, round_, card.declared)
+    problem = _place(round_, card)
+    if problem is IrregularityKind.EXCESS_CARD:
+        take_excess(fold, round_, card)
+        return
+    deal(fold, round_, card, seen=seen)
+    if problem is not None:
+        _raise_misplaced(fold, card, problem)
+    if len(round_.cards) == 1:
+        rounds.first_card_checks(fold)
+    if card.unread:
+        _raise_unread(fold, card)
+    if round_.missing:
+        _make_good(fold, round_)
+    rounds.set_deadlines(fold, round_)
+    rounds.say_due(fold, round_, repeat=True)
+    rounds.move_on(fold, round_)
+
+
+def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = None) -> None:
+    """
+    Say that a card lies on its place, showing no more than the players see.
+
+    Args:
+        fold: The table.
+        round_: The round in progress.
+        card: The card, placed.
+        seen: The same card as an excess card of the round before: what was
+            counted of it then is not counted again.
+    """
+    face, shoe = card.face, fold.state.shoe
+    card.public = face is not None and _seen_at_once(fold, card.slot)
+    round_.cards.append(card)
+    round_.hidden += not card.public
+    player, banker = dealing.totals(dealing.public_points(round_.spots))
+    fold.emit(events.CardDealt(banker, face if card.public else None, player, card.slot))
+    if face is not None and not card.public:
+        fold.emit(events.StaffCardDealt(face, card.slot))
+    if shoe is None:
+        return
+    shoe.out += seen is None
+    if seen is None or seen.face is None:
+        shoes.count(fold, shoe, face, public=card.public, slot=card.slot)
+
+
+def _seen_at_once(fold: Fold, slot: Slot | None) -> bool:
+    if fold.style == "face_up":
+        return True
+    return fold.style == "banker_tucked" and slot not in {Slot.B1, Slot.B2}
+
+
+def _place(round_: RoundState, card: Drawn) -> IrregularityKind | None:
+    if round_.partial:
+        return _place_by_word(round_, card)
+    verdict = rounds.truth(round_)
+    if not verdict.known:
+        return _place_unchecked(round_, card)
+    if verdict.spot is None:
+        return IrregularityKind.EXCESS_CARD
+    _put(round_, card, verdict.spot)
+    return _compare(round_, card)
+
+
+def _put(round_: RoundState, card: Drawn, spot: int) -> None:
+    card.slot = DEALING_ORDER[spot]
+    round_.spots[spot] = card
+
+
+def _compare(round_: RoundState, card: Drawn) -> IrregularityKind | None:
+    if card.declared is None or card.declared is card.slot or round_.misplaced:
+        return None
+    if card.slot is Slot.B3 and card.declared is Slot.P3:
+        return IrregularityKind.PLAYER_THIRD_UNAUTHORISED
+    round_.misplaced = True
+    return IrregularityKind.WRONG_HAND
+
+
+def _place_by_word(round_: RoundState, card: Drawn) -> IrregularityKind | None:
+    # Something is missing here, so only the reader's word says where a card is.
+    verdict = rounds.truth(round_)
+    if verdict.known and verdict.spot is None:
+        return IrregularityKind.EXCESS_CARD
+    if card.declared is None:
+        return None
+    spot = _SPOT[card.declared]
+    if round_.spots[spot] is not None:
+        return None if round_.misplaced else _misplace(round_)
+    _put(round_, card, spot)
+    return None
+
+
+def _misplace(round_: RoundState) -> IrregularityKind:
+    round_.misplaced = True
+    return IrregularityKind.WRONG_HAND
+
+
+def _place_unchecked(round_: RoundState, card: Drawn) -> IrregularityKind | None:
+    # The faces that decide are not known: the reader's word stands until then.
+    if len(round_.cards) >= len(DEALING_ORDER):
+        return IrregularityKind.EXCESS_CARD
+    round_.unchecked = True
+    if card.declared in {Slot.P3, Slot.B3}:
+        spot = _SPOT[card.declared]
+        if round_.spots[spot] is not None:
+            return IrregularityKind.EXCESS_CARD
+        _put(round_, card, spot)
+        return None
+    if round_.spots[dealing.P3] is not None and round_.spots[dealing.B3] is None:
+        _put(round_, card, dealing.B3)
+    return None if card.declared is None or round_.misplaced else _misplace(round_)
+
+
+def _raise_misplaced(fold: Fold, card: Drawn, problem: IrregularityKind) -> None:
+    shown = card.face if card.public else None
+    if problem is IrregularityKind.PLAYER_THIRD_UNAUTHORISED:
+        detail = (
+            "A third card was given to the Player, who stands; "
+            "the Banker is to draw, and by the order out of the shoe it is the Banker's."
+        )
+    elif card.slot is None or card.slot is card.declared:
+        detail = f"A second card was laid on {card.declared}."
+    else:
+        detail = (
+            f"A card was laid on {card.declared} while {card.slot} was due; "
+            f"by the order out of the shoe it is {card.slot}."
+        )
+    fold.raise_alert(problem, detail, slot=card.slot or card.declared, card=shown)
+
+
+def _fill_unread(fold: Fold, round_: RoundState, slot: Slot | None) -> None:
+    # The device said that a card passed unread; a card on the place after the
+    # one due shows where that one lies.
+    if not round_.unread_pending or slot is None or round_.partial:
+        return
+    verdict = rounds.truth(round_)
+    round_.unread_pending = False
+    if verdict.spot is None or _SPOT[slot] <= verdict.spot:
+        return
+    card = Drawn(unread=True)
+    _put(round_, card, verdict.spot)
+    deal(fold, round_, card)
+    rounds.say_due(fold, round_, repeat=True)
+
+
+def _raise_unread(fold: Fold, card: Drawn) -> None:
+    if fold.join_alert(IrregularityKind.UNREADABLE_CARD, "card") is None:
+        where = f"on {card.slot} " if card.slot is not None else ""
+        fold.raise_alert(
+            IrregularityKind.UNREADABLE_CARD,
+            f"The card {where}passed and could not be read.",
+            slot=card.slot,
+        )
+
+
+def _make_good(fold: Fold, round_: RoundState) -> None:
+    round_.missing = False
+    alert = fold.open_alert(IrregularityKind.MISSING_DRAW)
+    if alert is not None:
+        fold.close_alert(alert, "draw_now", "the missing card was drawn")
+
+
+def take_excess(fold: Fold, round_: RoundState, card: Drawn, *, moved: bool = False) -> None:
+    """
+    Take a card that belongs to neither hand.
+
+    Args:
+        fold: The table.
+        round_: The round that it was drawn in.
+        card: The card.
+        moved: It was dealt before, and found out when the faces came.
+    """
+    shoe = fold.state.shoe
+    if len(round_.excess) < _MOST_EXCESS:
+        round_.excess.append(card)
+    card.slot = None
+    exposed = card.public if moved else card.face is not None and fold.style == "face_up"
+    card.public = exposed
+    shown = card.face if exposed else None
+    if fold.join_alert(IrregularityKind.EXCESS_CARD, "card") is None:
+        fold.raise_alert(
+            IrregularityKind.EXCESS_CARD,
+            f"{shown or 'A card'} was drawn and is no part of this round: {_why(round_)}",
+            slot=card.declared,
+            card=shown,
+        )
+    if shoe is None or moved:
+        return
+    shoe.out += 1
+    if card.face is not None and not exposed:
+        fold.emit(events.StaffCardDealt(card.face, None))
+    shoes.count(fold, shoe, card.face, public=exposed)
+
+
+def _why(round_: RoundState) -> str:
+    verdict = dealing.due(dealing.public_points(round_.spots), partial=round_.partial)
+    if verdict.known and verdict.spot is None:
+        return verdict.say.text[0].lower() + verdict.say.text[1:]
+    return "it was drawn outside the order of play."
+
+
+def check_thirds(fold: Fold, round_: RoundState) -> None:
+    """
+    Check the third cards that were taken at the reader's word, now that faces
+    are known; by the order out of the shoe each gets the place it is due.
+    """
+    verdict = rounds.truth(round_)
+    if not round_.unchecked or round_.partial:
+        return
+    if dealing.HIDDEN in dealing.known_points(round_.spots)[:4]:
+        return
+    thirds = round_.cards[4:]
+    round_.spots[dealing.P3] = round_.spots[dealing.B3] = None
+    round_.unchecked = False
+    for card in thirds:
+        verdict = rounds.truth(round_)
+        if not verdict.known:
+            _keep(round_, card)
+        elif verdict.spot is None:
+            _expel(fold, round_, card)
+        else:
+            _put(round_, card, verdict.spot)
+            problem = _compare(round_, card)
+            if problem is not None:
+                _raise_misplaced(fold, card, problem)
+
+
+def _keep(round_: RoundState, card: Drawn) -> None:
+    round_.unchecked = True
+    if round_.spots[dealing.P3] is not None:
+        _put(round_, card, dealing.B3)
+    elif card.slot is not None:
+        _put(round_, card, _SPOT[card.slot])
+
+
+def _expel(fold: Fold, round_: RoundState, card: Drawn) -> None:
+    round_.cards.remove(card)
+    round_.hidden -= not card.public
+    take_excess(fold, round_, card, moved=True)
+
+
+def disclose(fold: Fold, slot: Slot, face: Card) -> None:
+    """
+    Take the face of a card that was drawn before.
+    """
+    round_ = rounds.in_progress(fold)
+    if round_ is None:
+        play(fold, Drawn(face, slot), joined=True)
+        return
+    card = _card_on(round_, slot)
+    if card is None:
+        round_.partial = True
+        add(fold, round_, Drawn(face, slot))
+        return
+    if card.face is None:
+        _learn(fold, card, face)
+    elif card.face is not face:
+        _conflict(fold, slot)
+        return
+    if not card.public:
+        rounds.show(fold, round_, card)
+    check_thirds(fold, round_)
+    rounds.say_due(fold, round_, repeat=False)
+    rounds.set_deadlines(fold, round_)
+    rounds.move_on(fold, round_)
+
+
+def _card_on(round_: RoundState, slot: Slot) -> Drawn | None:
+    # The reader speaks of the place that it named, wherever the rules put the
+    # card since.
+    for card in round_.cards:
+        if slot is (card.declared or card.slot):
+            return card
+    for card in round_.cards:
+        if card.slot is None and card.declared is None:
+            _put(round_, card, _SPOT[slot])
+            return card
+    return None
+
+
+def _learn(fold: Fold, card: Drawn, face: Card) -> None:
+    card.face = face
+    if fold.state.shoe is not None:
+        shoes.count(fold, fold.state.shoe, face, public=True, slot=card.slot)
+    if card.unread:
+        card.unread = False
+        alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD)
+        if alert is not None:
+            fold.close_alert(alert, "rescan", "the card was read after all")
+
+
+def _conflict(fold: Fold, slot: Slot) -> None:
+    if fold.open_alert(IrregularityKind.SOURCE_CONFLICT) is None:
+        fold.raise_alert(
+            IrregularityKind.SOURCE_CONFLICT,
+            f"Another card is now said to lie on {slot} than was read before; "
+            "the first reading stands until a person decides.",
+            slot=slot,
+        )

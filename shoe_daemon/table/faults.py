@@ -1,0 +1,191 @@
+"""
+What went wrong at the reader: errors of the device, cards it could not read,
+cards outside the round, and gaps in what was seen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.table import drawing, events, readers, rounds, shoes
+from shoe_daemon.table.observations import Cause, GapDetail
+from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.state import Drawn
+
+if TYPE_CHECKING:
+    from shoe_daemon.game.cards import Card
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.observations import (
+        Carried,
+        DeviceError,
+        DeviceErrorCleared,
+        Gap,
+        Unreadable,
+        Withdrawn,
+    )
+
+_NAMES: Final = {
+    Cause.UNREADABLE: IrregularityKind.UNREADABLE_CARD,
+    Cause.OVERDRAW: IrregularityKind.EXCESS_CARD,
+    Cause.CARD_RETURNED: IrregularityKind.CARD_RETURNED,
+}
+_SAYS: Final = {
+    IrregularityKind.UNREADABLE_CARD: "The reader says that a card passed unread.",
+    IrregularityKind.EXCESS_CARD: "The reader says that a card too many was drawn.",
+    IrregularityKind.CARD_RETURNED: "The reader says that a card was pushed back into the shoe.",
+}
+
+
+def device_error(fold: Fold, obs: DeviceError) -> None:
+    """
+    Take an error of the device: evidence for the kind that it names, or else a
+    fault of the device.
+    """
+    reader = fold.reader(obs.source)
+    if obs.cause in reader.errors:
+        return
+    readers.change(fold, obs.source, lambda each: each.errors.append(obs.cause))
+    if obs.cause is Cause.TIMEOUT and fold.open_alert(IrregularityKind.EXCESS_CARD):
+        return
+    kind = _NAMES.get(obs.cause, IrregularityKind.DEVICE_FAULT)
+    round_ = rounds.in_progress(fold)
+    joined = fold.join_alert(kind, "device")
+    if joined is None:
+        detail = _SAYS.get(kind) or _fault(obs)
+        fold.raise_alert(kind, detail, evidence="device")
+        if kind is IrregularityKind.UNREADABLE_CARD and round_ is not None:
+            round_.unread_pending = True
+
+
+def _fault(obs: DeviceError) -> str:
+    said = {
+        Cause.BUTTON: "that a button was pressed out of turn",
+        Cause.CARD_CODE: "that its card code is wrong",
+        Cause.TIMEOUT: "that a draw took too long",
+    }.get(obs.cause, "an error")
+    code = "" if obs.code is None else f" (code {obs.code})"
+    text = f": {obs.text}" if obs.text else ""
+    return f"The reader reports {said}{code}{text}."
+
+
+def device_error_cleared(fold: Fold, obs: DeviceErrorCleared) -> None:
+    """
+    Take the end of an error: a fault of the device, or a returned card, is over
+    with it; a card too many, or an unread one, is not.
+    """
+    reader = fold.reader(obs.source)
+    over = [obs.cause] if obs.cause is not None else list(reader.errors)
+    readers.change(fold, obs.source, lambda each: _forget(each.errors, over))
+    for cause in over:
+        kind = _NAMES.get(Cause(cause), IrregularityKind.DEVICE_FAULT)
+        alert = fold.open_alert(kind)
+        if alert is not None and kind in {
+            IrregularityKind.DEVICE_FAULT,
+            IrregularityKind.CARD_RETURNED,
+        }:
+            fold.close_alert(alert, "continue", "the reader's error was cleared")
+
+
+def _forget(errors: list[str], over: list[Cause] | list[str]) -> None:
+    for cause in over:
+        if cause in errors:
+            errors.remove(cause)
+
+
+def unreadable(fold: Fold, obs: Unreadable) -> None:
+    """
+    Take a card that passed unread: it lies on its place, its face unknown.
+    """
+    round_ = rounds.in_progress(fold)
+    if round_ is not None:
+        round_.unread_pending = False
+    drawing.play(fold, Drawn(declared=obs.slot, unread=True))
+
+
+def outside(fold: Fold, face: Card | None) -> None:
+    """
+    Take a card that was drawn outside the game: an excess card.
+    """
+    _excess(fold, face)
+
+
+def withdrawn(fold: Fold, obs: Withdrawn) -> None:
+    """
+    An excess card was taken out of play.
+    """
+    alert = fold.open_alert(IrregularityKind.EXCESS_CARD)
+    if alert is None or "card" not in alert.evidence:
+        _excess(fold, obs.card)
+    else:
+        _learn_excess(fold, obs.card)
+    alert = fold.open_alert(IrregularityKind.EXCESS_CARD)
+    if alert is not None:
+        fold.close_alert(alert, "burn_card", "the reader saw the card withdrawn")
+
+
+def _excess(fold: Fold, face: Card | None) -> None:
+    round_ = fold.state.round
+    card = Drawn(face)
+    if round_ is not None:
+        drawing.take_excess(fold, round_, card)
+        return
+    if fold.join_alert(IrregularityKind.EXCESS_CARD, "card") is None:
+        fold.raise_alert(
+            IrregularityKind.EXCESS_CARD, "A card was drawn while no round was in progress."
+        )
+    if face is not None:
+        fold.emit(events.StaffCardDealt(face, None))
+        if fold.state.shoe is not None:
+            fold.state.shoe.out += 1
+            shoes.count(fold, fold.state.shoe, face, public=False)
+
+
+def _learn_excess(fold: Fold, face: Card | None) -> None:
+    round_ = fold.state.round
+    if face is None or round_ is None:
+        return
+    for card in round_.excess:
+        if card.face is None:
+            card.face = face
+            fold.emit(events.StaffCardDealt(face, None))
+            if fold.state.shoe is not None:
+                shoes.count(fold, fold.state.shoe, face, public=False)
+            return
+
+
+def carried(fold: Fold, obs: Carried) -> None:
+    """
+    An excess card became the first card of the next round: the same one card.
+    """
+    alert = fold.open_alert(IrregularityKind.EXCESS_CARD)
+    round_ = fold.state.round
+    card = round_.excess.pop() if round_ is not None and round_.excess else None
+    face = obs.card or (None if card is None else card.face)
+    drawing.play(fold, Drawn(face, obs.slot), carried=card or True)
+    if alert is not None and alert in fold.state.alerts:
+        fold.close_alert(alert, "carry_to_next_hand", "the card begins the next round")
+
+
+def gap(fold: Fold, obs: Gap) -> None:
+    """
+    Something is known to be missing: the round in progress is partial from
+    here on, and so is all that comes before a clean boundary.
+    """
+    restart = obs.detail is GapDetail.RESTART
+    if restart:
+        readers.restarted(fold)
+    round_ = rounds.in_progress(fold)
+    if round_ is not None and not round_.finished:
+        round_.partial = True
+        round_.restarted = round_.restarted or restart
+        rounds.set_deadlines(fold, round_)
+    readers.missed(fold, obs.source)
+    _wait_for_quiet(fold)
+
+
+def _wait_for_quiet(fold: Fold) -> None:
+    # Where only silence tells rounds apart, silence ends what is not known.
+    options = fold.options
+    if fold.mode is RoundEnd.QUIET and not options.timeless and fold.state.quiet_at is None:
+        fold.state.quiet_at = fold.microseconds() + int(options.quiet_gap * 1_000_000)

@@ -1,0 +1,200 @@
+"""
+What every part of the fold works on: the state, the house, and the events that
+this observation has caused so far.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shoe_daemon.game.house import DealingStyle, House
+from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
+from shoe_daemon.table.events import (
+    SCHEMA,
+    Event,
+    EventData,
+    Irregularity,
+    IrregularityClosed,
+    ReaderStatus,
+)
+from shoe_daemon.table.moments import to_microseconds
+from shoe_daemon.table.options import Options, RoundEnd
+from shoe_daemon.table.state import OpenAlert, ReaderState, TableState
+
+if TYPE_CHECKING:
+    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game.round import Slot
+
+MOST_ALERTS: Final = 20
+"""Open irregularities that a table keeps; the oldest gives way, and says so."""
+
+MOST_READERS: Final = 8
+"""Readers that a table keeps apart."""
+
+
+class Fold:
+    """
+    One table at work. Nothing here does I/O or reads a clock.
+    """
+
+    __slots__ = ("at", "events", "house", "in_round", "options", "state")
+
+    def __init__(self, state: TableState, house: House) -> None:
+        self.state = state
+        self.at = state.now
+        self.events: list[Event] = []
+        self.in_round = state.round is not None and not state.round.ended
+        self.use(house)
+
+    def use(self, house: House) -> None:
+        """
+        Put a house and the session's options in force.
+        """
+        self.house = house
+        self.options: Options = self.state.session.options
+
+    @property
+    def decks(self) -> int:
+        """
+        The decks of a shoe here.
+        """
+        return self.options.decks or self.house.decks
+
+    @property
+    def style(self) -> DealingStyle:
+        """
+        When cards are seen here.
+        """
+        return self.house.dealing_style
+
+    @property
+    def mode(self) -> RoundEnd:
+        """
+        What ends a round here; ``auto`` until a card has told.
+        """
+        mode = self.state.mode or self.options.round_end
+        if mode is RoundEnd.QUIET and self.options.timeless:
+            return RoundEnd.RULES
+        return mode
+
+    def microseconds(self) -> int:
+        """
+        The moment of this observation.
+        """
+        return to_microseconds(self.at)
+
+    def emit(self, data: EventData) -> None:
+        """
+        Say something, under the next `seq`.
+        """
+        state = self.state
+        state.seq += 1
+        session = state.session
+        self.events.append(
+            Event(
+                self.at,
+                data,
+                state.round.number if self.in_round and state.round is not None else None,
+                SCHEMA,
+                state.seq,
+                state.shoe.number if state.shoe is not None else None,
+                session.site,
+                session.table,
+                data.type,
+            )
+        )
+
+    def raise_alert(
+        self,
+        kind: IrregularityKind,
+        detail: str,
+        *,
+        slot: Slot | None = None,
+        card: Card | None = None,
+        evidence: str = "card",
+    ) -> None:
+        """
+        Name an irregularity.
+
+        Args:
+            kind: One of the closed list.
+            detail: One sentence; it names no face that is not public.
+            slot: The place concerned.
+            card: The card concerned, where its face is public.
+            evidence: Who says so: ``card`` or ``device``.
+        """
+        state = self.state
+        data = Irregularity(
+            card, detail, state.seq + 1, kind, (), IRREGULARITIES[kind].severity, slot
+        )
+        self.emit(data)
+        last = self.events[-1]
+        state.alerts.append(OpenAlert(self.at, last.shoe, last.round, data, [evidence]))
+        if len(state.alerts) > MOST_ALERTS:
+            self.close_alert(state.alerts[0], "continue", "too many are open: the oldest gave way")
+
+    def join_alert(self, kind: IrregularityKind, evidence: str) -> OpenAlert | None:
+        """
+        Let further evidence join the open irregularity that it belongs to.
+
+        Returns:
+            That irregularity; None where it speaks of a new one.
+        """
+        alert = self.open_alert(kind)
+        if alert is None or evidence in alert.evidence:
+            return None
+        alert.evidence.append(evidence)
+        return alert
+
+    def open_alert(self, kind: IrregularityKind) -> OpenAlert | None:
+        """
+        Return the latest open irregularity of a kind in the round on the table.
+        """
+        number = None if self.state.round is None else self.state.round.number
+        for alert in reversed(self.state.alerts):
+            if alert.data.kind == kind and alert.round in {number, None}:
+                return alert
+        return None
+
+    def close_alert(self, alert: OpenAlert, action: str, reason: str) -> None:
+        """
+        Close an irregularity that the equipment or the game has dealt with.
+        """
+        self.state.alerts.remove(alert)
+        self.emit(IrregularityClosed(action, alert.data.id, None, reason))
+
+    def reader(self, source: str | None) -> ReaderState:
+        """
+        Return what is known of a reader.
+        """
+        readers = self.state.readers
+        key = source or ""
+        if key not in readers:
+            if len(readers) >= MOST_READERS:
+                return ReaderState()
+            readers[key] = ReaderState()
+        return readers[key]
+
+    def say_reader(self, source: str | None, before: ReaderStatus) -> None:
+        """
+        Say how a reader is now, if that differs from `before`.
+        """
+        now = status_of(source, self.reader(source))
+        if now != before:
+            self.emit(now)
+
+
+def status_of(source: str | None, reader: ReaderState) -> ReaderStatus:
+    """
+    Put what is known of a reader into the contract's words.
+    """
+    state = (
+        "fault"
+        if reader.errors
+        else "locked"
+        if reader.locked
+        else "partial"
+        if reader.partial
+        else "ok"
+    )
+    return ReaderStatus(reader.link, source or None, state)  # type: ignore[arg-type]

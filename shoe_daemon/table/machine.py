@@ -1,0 +1,201 @@
+"""
+The table: the fold of observations into events.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.house import DEFAULT_HOUSE, House, house_from_mapping, load_house
+from shoe_daemon.game.round import DEALING_ORDER
+from shoe_daemon.table import boundaries, drawing, faults, readers, rounds, shoes
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.fold import Fold
+from shoe_daemon.table.moments import from_microseconds, to_microseconds
+from shoe_daemon.table.public import public_table
+from shoe_daemon.table.state import Drawn, TableState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shoe_daemon.table.events import Event
+    from shoe_daemon.table.snapshot import PublicTable
+
+_FORM: Final = b"table-1\n"
+"""What a checkpoint of this version begins with."""
+
+
+class Table:
+    """
+    One baccarat table.
+
+    The same observations always give the same events, byte for byte: nothing
+    here does I/O, reads a clock or rolls a die. No observation raises.
+    """
+
+    def __init__(self, state: TableState | None = None) -> None:
+        self.state = state or TableState()
+        self._fold = Fold(self.state, _house_of(self.state.session))
+
+    def apply(self, observation: seen.Observation) -> list[Event]:
+        """
+        Take the next observation and return what it causes, in order.
+
+        A deadline that lies before it is met first, at its own moment.
+        """
+        fold, state = self._fold, self.state
+        events: list[Event] = []
+        fold.events = events
+        if state.quiet_at is not None or state.reveal_at is not None:
+            self._meet_deadlines(observation.at)
+        fold.at = state.now = observation.at
+        handler = _HANDLERS.get(type(observation))
+        if handler is not None:
+            handler(fold, observation)
+        if state.next_session is not None and rounds.in_progress(fold) is None:
+            _configure(fold, state.next_session)
+        return events
+
+    @property
+    def deadline(self) -> tuple[int, str] | None:
+        """
+        The next deadline: microseconds since 1970, and its name; a `Tick` is
+        owed then.
+        """
+        due = [
+            (at, name)
+            for at, name in ((self.state.reveal_at, "reveal"), (self.state.quiet_at, "quiet"))
+            if at is not None
+        ]
+        return min(due, default=None)
+
+    def _meet_deadlines(self, at: str) -> None:
+        now, fold = to_microseconds(at), self._fold
+        while (due := self.deadline) is not None and due[0] <= now:
+            fold.at = from_microseconds(due[0])
+            if due[1] == "reveal":
+                self.state.reveal_at = None
+                boundaries.reveal(fold)
+            else:
+                self.state.quiet_at = None
+                boundaries.quiet(fold)
+
+    def public(self) -> PublicTable:
+        """
+        Return what a display may know, all of it.
+        """
+        return public_table(self.state, self._fold.house.id)
+
+    def checkpoint(self) -> bytes:
+        """
+        Write the whole state down, for `restore`.
+        """
+        return _FORM + msgspec.msgpack.encode(self.state)
+
+    @classmethod
+    def restore(cls, body: bytes) -> Table:
+        """
+        Read a state back.
+
+        Raises:
+            UserError: It was written by another version; fold from the start.
+        """
+        try:
+            if not body.startswith(_FORM):
+                raise UserError("This checkpoint was written by another version.")
+            state = msgspec.msgpack.decode(body[len(_FORM) :], type=TableState)
+        except msgspec.DecodeError as error:
+            raise UserError(f"This checkpoint cannot be read: {error}.") from error
+        _relink(state)
+        return cls(state)
+
+
+def _relink(state: TableState) -> None:
+    # A card stands twice in a round: in dealing order and on its spot.
+    if state.round is None:
+        return
+    spots = state.round.spots = [None] * len(DEALING_ORDER)
+    for card in state.round.cards:
+        if card.slot is not None:
+            spots[DEALING_ORDER.index(card.slot)] = card
+
+
+def _house_of(session: seen.Session) -> House:
+    if session.rules is not None:
+        return house_from_mapping(session.rules)
+    return DEFAULT_HOUSE if session.house is None else load_house(session.house)
+
+
+def _session(fold: Fold, obs: seen.Session) -> None:
+    if rounds.in_progress(fold) is None:
+        _configure(fold, obs)
+    else:
+        fold.state.next_session = obs
+
+
+def _configure(fold: Fold, session: seen.Session) -> None:
+    state = fold.state
+    changed = session.options.round_end is not state.session.options.round_end
+    state.session, state.next_session = session, None
+    if changed:
+        state.mode = None
+    fold.use(_house_of(session))
+
+
+def _card(fold: Fold, obs: seen.CardDrawn) -> None:
+    fold.state.placing = False
+    if obs.role is seen.Role.PLAY:
+        drawing.play(fold, Drawn(obs.card, obs.slot))
+    elif obs.role is seen.Role.OUTSIDE:
+        faults.outside(fold, obs.card)
+    else:
+        _burned(fold, obs)
+
+
+def _burned(fold: Fold, obs: seen.CardDrawn) -> None:
+    first = obs.role is seen.Role.FIRST
+    round_ = rounds.in_progress(fold)
+    if round_ is not None and (round_.finished or rounds.is_complete(round_)):
+        rounds.leave(fold, round_)
+        round_ = None
+    shoe = fold.state.shoe
+    fresh = shoe is not None and shoe.out == 0
+    if shoe is None or shoe.finished or (first and round_ is None and not fresh):
+        shoe = shoes.start(fold, announced=first or shoe is not None)
+    shoes.burned(fold, shoe, obs.card, first=first)
+
+
+def _placed(fold: Fold, obs: seen.Placed) -> None:
+    round_ = rounds.in_progress(fold)
+    lies = None if round_ is None else round_.spots[DEALING_ORDER.index(obs.slot)]
+    if lies is not None:
+        drawing.disclose(fold, obs.slot, obs.card)
+    elif fold.state.placing:
+        drawing.play(fold, Drawn(obs.card, obs.slot))
+
+
+_HANDLERS: Final[dict[type, Callable[..., object]]] = {
+    seen.Session: _session,
+    seen.CardDrawn: _card,
+    seen.Disclosed: lambda fold, obs: drawing.disclose(fold, obs.slot, obs.card),
+    seen.Withdrawn: faults.withdrawn,
+    seen.Carried: faults.carried,
+    seen.Unreadable: faults.unreadable,
+    seen.Placed: _placed,
+    seen.CutCardSeen: lambda fold, _obs: boundaries.cut_card(fold),
+    seen.Booted: boundaries.booted,
+    seen.TableCleared: lambda fold, _obs: boundaries.table_cleared(fold),
+    seen.Result: boundaries.result,
+    seen.DeviceError: faults.device_error,
+    seen.DeviceErrorCleared: faults.device_error_cleared,
+    seen.Lock: lambda fold, obs: readers.locked(fold, obs.source, is_locked=obs.locked),
+    seen.Link: lambda fold, obs: readers.linked(fold, obs.source, up=obs.up),
+    seen.Gap: faults.gap,
+    seen.NoMoreBets: lambda fold, _obs: boundaries.no_more_bets(fold),
+    seen.BettingOpen: lambda fold, _obs: boundaries.betting_open(fold),
+    seen.Command: boundaries.command,
+}
+"""What each observation does; a `Tick` and a `Standby` only bring the time."""

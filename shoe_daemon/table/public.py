@@ -1,0 +1,95 @@
+"""
+The public snapshot of a table: see `snapshot` for what it can hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_daemon.table import dealing
+from shoe_daemon.table.events import SCHEMA
+from shoe_daemon.table.fold import status_of
+from shoe_daemon.table.snapshot import (
+    Alert,
+    CardView,
+    Counts,
+    PublicTable,
+    RoundView,
+    ShoeView,
+)
+
+if TYPE_CHECKING:
+    from shoe_daemon.table.state import TableState
+
+
+def public_table(state: TableState, house: str | None) -> PublicTable:
+    """
+    Return what the players may know of a table.
+    """
+    session = state.session
+    return PublicTable(
+        alerts=tuple(Alert(each.at, each.data, each.round, each.shoe) for each in state.alerts),
+        at=state.now,
+        betting=state.betting,  # type: ignore[arg-type]
+        counts=_counts(state),
+        house=house,
+        last_result=state.last_result,
+        limits=session.options.limits,
+        name=session.options.name,
+        policy=session.policy,
+        readers=tuple(
+            status_of(source, reader) for source, reader in sorted(state.readers.items())
+        ),
+        round=_round(state),
+        schema=SCHEMA,
+        seq=state.seq,
+        shoe=_shoe(state),
+        site=session.site,
+        table=session.table,
+    )
+
+
+def _counts(state: TableState) -> Counts:
+    shoe = state.shoe
+    if shoe is None:
+        return Counts(0, 0, 0, 0, 0, 0, 0)
+    return Counts(
+        banker=shoe.banker,
+        banker_pair=shoe.banker_pair,
+        natural=shoe.natural,
+        player=shoe.player,
+        player_pair=shoe.player_pair,
+        rounds=shoe.rounds,
+        tie=shoe.tie,
+    )
+
+
+def _shoe(state: TableState) -> ShoeView | None:
+    shoe = state.shoe
+    if shoe is None:
+        return None
+    return ShoeView(
+        cut_card=shoe.cut_card,
+        decks=shoe.decks,
+        last_round=shoe.last_announced,
+        number=shoe.number,
+        started_at=shoe.started_at,
+    )
+
+
+def _round(state: TableState) -> RoundView | None:
+    round_ = state.round
+    if round_ is None:
+        return None
+    player, banker = dealing.totals(dealing.public_points(round_.spots))
+    return RoundView(
+        banker_total=banker,
+        cards=tuple(
+            CardView(card.face if card.public else None, card.slot) for card in round_.cards
+        ),
+        draw_due=round_.due,
+        finished=round_.finished,
+        number=round_.number,
+        partial=round_.partial,
+        player_total=player,
+    )

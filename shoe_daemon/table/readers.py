@@ -1,0 +1,67 @@
+"""
+What the table knows of its readers: link, lock, and whether anything was
+missed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_daemon.table.fold import status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.state import ReaderState
+
+
+def change(fold: Fold, source: str | None, how: Callable[[ReaderState], object]) -> None:
+    """
+    Change what is known of a reader, and say so if it makes a difference.
+    """
+    reader = fold.reader(source)
+    before = status_of(source, reader)
+    how(reader)
+    fold.say_reader(source, before)
+
+
+def linked(fold: Fold, source: str | None, *, up: bool) -> None:
+    """
+    The connection to a reader came up, or went.
+    """
+    change(fold, source, lambda reader: setattr(reader, "link", "up" if up else "down"))
+
+
+def locked(fold: Fold, source: str | None, *, is_locked: bool) -> None:
+    """
+    A reader's key was turned.
+    """
+    change(fold, source, lambda reader: setattr(reader, "locked", is_locked))
+
+
+def missed(fold: Fold, source: str | None) -> None:
+    """
+    Something of a reader was missed: it is ``partial`` until a clean boundary.
+    """
+    fold.state.unsynced = True
+    change(fold, source, lambda reader: setattr(reader, "partial", True))
+
+
+def synced(fold: Fold) -> None:
+    """
+    A clean boundary: whatever comes now is seen from its beginning.
+    """
+    fold.state.unsynced = False
+    for key, reader in fold.state.readers.items():
+        if reader.partial:
+            change(fold, key, lambda each: setattr(each, "partial", False))
+
+
+def restarted(fold: Fold) -> None:
+    """
+    The daemon was away: what it knew of links, locks and errors is old.
+    """
+    for reader in fold.state.readers.values():
+        reader.link, reader.locked = "unknown", False
+        reader.errors.clear()

@@ -1,0 +1,277 @@
+"""
+The life of a round: it begins, its faces come to light, it is finished (its
+result is published), it ends (the next card belongs to another), or it comes
+to nothing.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.round import DEALING_ORDER, Coup, Outcome, Slot
+from shoe_daemon.table import dealing, events, shoes
+from shoe_daemon.table.options import ResultOn, RoundEnd
+from shoe_daemon.table.snapshot import LastResult
+from shoe_daemon.table.state import RoundState
+
+if TYPE_CHECKING:
+    from shoe_daemon.game.round import Holding
+    from shoe_daemon.game.wagers import Settlement
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.state import Drawn
+
+AbortCause = Literal["reset", "restart", "forced", "new_round"]
+_SECOND = 1_000_000
+
+
+def in_progress(fold: Fold) -> RoundState | None:
+    """
+    Return the round that has begun and not ended.
+    """
+    round_ = fold.state.round
+    return None if round_ is None or round_.ended else round_
+
+
+def begin(fold: Fold, *, partial: bool) -> RoundState:
+    """
+    Begin a round, and a shoe where there is none; its first card follows.
+    """
+    state = fold.state
+    shoe = state.shoe
+    if shoe is None or shoe.finished:
+        shoe = shoes.start(fold, announced=shoe is not None, overrun=shoe is not None)
+    round_ = RoundState(shoe.begun + 1, partial=partial)
+    state.round = round_
+    fold.in_round = True
+    if state.betting != "closed":
+        fold.emit(events.BettingClosed("first_card"))
+    fold.emit(events.RoundStarted())
+    shoes.begin_round(fold, shoe, round_)
+    return round_
+
+
+def first_card_checks(fold: Fold) -> None:
+    """
+    Say what is wrong with a round's beginning, once its first card is out.
+    """
+    state = fold.state
+    if state.betting == "open":
+        fold.raise_alert(
+            IrregularityKind.PREMATURE_DRAW, "A card was drawn while betting was open."
+        )
+    if state.betting != "unknown":
+        state.betting = "closed"
+    if state.shoe is not None and state.round is not None and state.round.number == 1:
+        shoes.check_burn(fold, state.shoe)
+
+
+def truth(round_: RoundState) -> dealing.Due:
+    """
+    Tell what is due by every face that the daemon knows.
+    """
+    return dealing.due(dealing.known_points(round_.spots), partial=round_.partial)
+
+
+def is_complete(round_: RoundState) -> bool:
+    """
+    Tell whether by the known faces no further card is due.
+    """
+    verdict = truth(round_)
+    return verdict.known and verdict.spot is None
+
+
+def say_due(fold: Fold, round_: RoundState, *, repeat: bool) -> None:
+    """
+    Say whose card is next, as far as the public faces tell.
+
+    Args:
+        fold: The table.
+        round_: The round in progress.
+        repeat: Say it even if nothing changed: a card has just been dealt.
+    """
+    verdict = dealing.due(dealing.public_points(round_.spots), partial=round_.partial)
+    if repeat or (verdict.known and verdict.say != round_.due):
+        fold.emit(verdict.say)
+    round_.due = verdict.say
+
+
+def set_deadlines(fold: Fold, round_: RoundState) -> None:
+    """
+    After a card: from now on count the quiet, and the time to the reveal.
+    """
+    options, state = fold.options, fold.state
+    if options.timeless:
+        return
+    if fold.mode is RoundEnd.QUIET and (round_.partial or is_complete(round_)):
+        state.quiet_at = fold.microseconds() + int(options.quiet_gap * _SECOND)
+    if (
+        len(round_.cards) == 4  # noqa: PLR2004 - the fourth card starts the clock
+        and options.reveal_after is not None
+        and fold.style == "banker_tucked"
+    ):
+        state.reveal_at = fold.microseconds() + int(options.reveal_after * _SECOND)
+
+
+def reveal(fold: Fold, round_: RoundState) -> None:
+    """
+    The players have now seen every face that the daemon knows.
+    """
+    fold.state.reveal_at = None
+    for card in round_.cards if round_.hidden else ():
+        if not card.public and card.face is not None:
+            show(fold, round_, card)
+
+
+def show(fold: Fold, round_: RoundState, card: Drawn) -> None:
+    """
+    Make one known face public, and say so.
+    """
+    if card.face is None:
+        return
+    card.public = True
+    round_.hidden -= 1
+    player, banker = dealing.totals(dealing.public_points(round_.spots))
+    fold.emit(events.CardDisclosed(banker, card.face, player, card.slot))
+
+
+def move_on(fold: Fold, round_: RoundState) -> None:
+    """
+    Finish the round, and end it, as soon as the rules and the options let it.
+    """
+    if round_.partial or round_.hidden or not is_complete(round_):
+        if fold.mode is RoundEnd.RULES and not round_.partial and is_complete(round_):
+            end(fold, round_)
+        return
+    if not round_.finished and fold.options.result_on is ResultOn.COMPLETE:
+        finish(fold, round_)
+    if fold.mode is RoundEnd.RULES:
+        end(fold, round_)
+
+
+def finish(fold: Fold, round_: RoundState, declared: Outcome | None = None) -> None:
+    """
+    Publish the result: the cards' own where they suffice, else what was declared.
+    """
+    state = fold.state
+    round_.finished = True
+    if not round_.hidden and is_complete(round_):
+        data = _result(fold, round_)
+    else:
+        round_.partial = True
+        data = _partial_result(round_, declared)
+    fold.emit(data)
+    if state.shoe is not None:
+        shoes.settle_round(state.shoe, data)
+        state.last_result = LastResult(fold.at, data, round_.number, state.seq, state.shoe.number)
+
+
+def faces(round_: RoundState, side: int) -> tuple[Card, ...]:
+    """
+    Return the known faces of one hand: side 0 the Player's, 1 the Banker's.
+    """
+    return tuple(
+        card.face for card in round_.spots[side::2] if card is not None and card.face is not None
+    )
+
+
+def _result(fold: Fold, round_: RoundState) -> events.RoundFinished:
+    coup = Coup.of(faces(round_, 0), faces(round_, 1))
+    return events.RoundFinished(
+        banker=_hand(coup.banker),
+        kind=round_.kind,
+        outcome=coup.outcome,
+        partial=round_.partial,
+        player=_hand(coup.player),
+        wagers=_wagers(fold.house.settle(coup)),
+    )
+
+
+def _hand(hand: Holding) -> events.HandResult:
+    return events.HandResult(hand.cards, hand.natural, hand.pair, hand.total)
+
+
+@lru_cache(maxsize=4096)
+def _wagers(settled: tuple[Settlement, ...]) -> tuple[events.WagerResult, ...]:
+    return tuple(events.WagerResult(each.pays, each.result, each.wager) for each in settled)
+
+
+def _partial_result(round_: RoundState, declared: Outcome | None) -> events.RoundFinished:
+    return events.RoundFinished(
+        banker=_partial_hand(round_, 1),
+        kind=round_.kind,
+        outcome=declared,
+        partial=True,
+        player=_partial_hand(round_, 0),
+        wagers=(),
+    )
+
+
+def _partial_hand(round_: RoundState, side: int) -> events.HandResult:
+    cards = [card for card in round_.spots[side::2] if card is not None]
+    faces = tuple(card.face if card.public else None for card in cards)
+    pair = None
+    if round_.spots[side] and round_.spots[side + 2] and None not in faces[:2]:
+        first, second = faces[:2]
+        pair = first is not None and second is not None and first.rank == second.rank
+    return events.HandResult(faces, None, pair, None)
+
+
+def end(fold: Fold, round_: RoundState, declared: Outcome | None = None) -> None:
+    """
+    End a round whose cards are complete, or whose result somebody declared.
+    """
+    reveal(fold, round_)
+    say_due(fold, round_, repeat=False)
+    if not round_.finished:
+        finish(fold, round_, declared)
+    _leave(fold, round_)
+
+
+def abort(fold: Fold, round_: RoundState, cause: AbortCause) -> None:
+    """
+    Let a round come to nothing: its number is used up, its cards stay counted.
+    """
+    if round_.missing:
+        alert = fold.open_alert(IrregularityKind.MISSING_DRAW)
+        if alert is not None:
+            fold.close_alert(alert, "continue", "the round came to nothing")
+    fold.emit(events.RoundAborted(cause))
+    _leave(fold, round_)
+
+
+def _leave(fold: Fold, round_: RoundState) -> None:
+    state = fold.state
+    round_.ended = True
+    fold.in_round = False
+    state.quiet_at = state.reveal_at = None
+    if state.betting == "closed":
+        state.betting = "open"
+    if state.shoe is not None:
+        shoes.round_ended(fold, state.shoe)
+
+
+def leave(fold: Fold, round_: RoundState) -> None:
+    """
+    Turn away from a round because another begins: end it if it can be ended.
+    """
+    if round_.finished or (not round_.partial and is_complete(round_)):
+        end(fold, round_)
+    else:
+        abort(fold, round_, "restart" if round_.restarted else "new_round")
+
+
+def find_missing(fold: Fold, round_: RoundState, why: str) -> None:
+    """
+    Say that a draw is missing; the round stays open.
+    """
+    if round_.missing:
+        return
+    round_.missing = True
+    verdict = truth(round_)
+    slot = DEALING_ORDER[verdict.spot or 0]
+    hand = "Player" if slot.value.startswith("P") else "Banker"
+    detail = f"{why}, and a card of the {hand} is still due ({slot})."
+    fold.raise_alert(IrregularityKind.MISSING_DRAW, detail, slot=Slot(slot))

@@ -1,0 +1,190 @@
+"""
+The life of a shoe: its start, its burn, its cut card, its end, and how often
+each card has been seen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_daemon.game.cards import DECK
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.table import events
+from shoe_daemon.table.state import ShoeState
+
+if TYPE_CHECKING:
+    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game.round import Slot
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.state import RoundState
+
+
+def start(fold: Fold, *, announced: bool, overrun: bool = False) -> ShoeState:
+    """
+    Put a new shoe on the table; no round may be in progress.
+
+    Args:
+        fold: The table.
+        announced: A signal said so; False where a bare card implies it.
+        overrun: The bare card came after the last permitted round.
+    """
+    state = fold.state
+    state.shoes += 1
+    shoe = ShoeState(state.shoes, fold.decks, fold.at, announced, overrun)
+    shoe.burn_left = _burn_due(fold)
+    state.shoe, state.round, state.last_result = shoe, None, None
+    state.betting = "open" if state.betting != "unknown" else "unknown"
+    fold.in_round = False
+    fold.emit(events.ShoeStarted(shoe.decks, fold.house.id, state.session.policy))
+    for alert in list(state.alerts):
+        fold.close_alert(alert, "continue", "a new shoe was begun")
+    return shoe
+
+
+def _burn_due(fold: Fold) -> int | None:
+    burn = fold.house.burn
+    if burn.mode == "fixed":
+        return burn.fixed
+    if burn.mode == "per_deck":
+        return fold.decks
+    return 0 if burn.mode == "none" else None
+
+
+def burned(fold: Fold, shoe: ShoeState, card: Card | None, *, first: bool) -> None:
+    """
+    Take a burned card, or the first card, whose value says how many follow.
+    """
+    burn = fold.house.burn
+    fresh = shoe.begun == 0
+    if first and card is not None and burn.mode in {"first_card", "unchecked"}:
+        shoe.burn_left = (card.points or burn.face_value) - burn.indicator_counts
+    elif fresh and shoe.burn_left is not None:
+        shoe.burn_left -= 1
+    shoe.burned += 1
+    left = shoe.burn_left
+    unseen = burn.face_down and not first
+    fold.emit(events.CardBurned(None if unseen else card, None if left is None else max(left, 0)))
+    if unseen and card is not None:
+        fold.emit(events.StaffCardDealt(card, None))
+    count(fold, shoe, card, public=not unseen)
+    if fresh and left is not None and left < 0 and burn.mode != "unchecked":
+        _burn_error(fold, shoe, f"One card more was burned than the {shoe.burned - 1} due.")
+
+
+def check_burn(fold: Fold, shoe: ShoeState) -> None:
+    """
+    Say, at the first card of a shoe's first round, if its burn is not as due.
+    """
+    if shoe.overrun:
+        shoe.overrun = False
+        if shoe.burned == 0 and fold.house.burn.mode not in {"none", "unchecked"}:
+            fold.raise_alert(
+                IrregularityKind.CUT_CARD_OVERRUN,
+                "A round was begun after the last permitted one, "
+                "and no new shoe was announced or burned.",
+            )
+        return
+    if not shoe.announced or shoe.burn_wrong or fold.house.burn.mode == "unchecked":
+        return
+    if shoe.burn_left is None:
+        _burn_error(fold, shoe, "The first round began and no card had been burned.")
+    elif shoe.burn_left > 0:
+        _burn_error(
+            fold, shoe, f"The first round began with {shoe.burn_left} cards still to be burned."
+        )
+
+
+def _burn_error(fold: Fold, shoe: ShoeState, detail: str) -> None:
+    if not shoe.burn_wrong:
+        shoe.burn_wrong = True
+        fold.raise_alert(IrregularityKind.BURN_ERROR, detail)
+
+
+def count(
+    fold: Fold, shoe: ShoeState, card: Card | None, *, public: bool, slot: Slot | None = None
+) -> None:
+    """
+    Count a card whose face has become known.
+
+    One copy more than the shoe holds is a `duplicate_card`; its face is named
+    only where the players have seen it.
+    """
+    if card is None:
+        return
+    shoe.seen[card.index] += 1
+    copies = shoe.seen[card.index]
+    if copies > shoe.decks:
+        who = f"{card} was read {copies} times" if public else "A card was read too often"
+        detail = f"{who} in a shoe of {shoe.decks} deck{'s' if shoe.decks > 1 else ''}."
+        shown = card if public else None
+        fold.raise_alert(IrregularityKind.DUPLICATE_CARD, detail, slot=slot, card=shown)
+
+
+def cut_card(fold: Fold, shoe: ShoeState, *, mid_round: bool) -> None:
+    """
+    Take the cut card: it says how many rounds are still permitted.
+    """
+    if shoe.cut_card:
+        return
+    shoe.cut_card = True
+    fold.emit(events.CutCard(*_counts(shoe)))
+    rule = fold.house.cut_card
+    if rule.mode != "checked":
+        return
+    shoe.rounds_left = rule.hands_after
+    if not mid_round:
+        shoe.rounds_left = 1 if rule.as_first_card == "last_hand" else 1 + rule.hands_after
+    if shoe.rounds_left == (0 if mid_round else 1):
+        _say_last(fold, shoe)
+
+
+def round_ended(fold: Fold, shoe: ShoeState) -> None:
+    """
+    See after a round whether the next is the last, or whether it was.
+    """
+    if shoe.rounds_left is None or shoe.finished:
+        return
+    if shoe.rounds_left == 1:
+        _say_last(fold, shoe)
+    elif shoe.rounds_left == 0:
+        shoe.finished = True
+        fold.emit(events.ShoeFinished(*_counts(shoe)))
+        fold.emit(events.StaffComposition(_read(shoe), shoe.out - sum(shoe.seen)))
+
+
+def _read(shoe: ShoeState) -> dict[str, int]:
+    return {card: shoe.seen[card.index] for card in sorted(DECK)}
+
+
+def _say_last(fold: Fold, shoe: ShoeState) -> None:
+    if not shoe.last_announced:
+        shoe.last_announced = True
+        fold.emit(events.LastRound(*_counts(shoe)))
+
+
+def _counts(shoe: ShoeState) -> tuple[int, int, int, int]:
+    return shoe.banker, shoe.player, shoe.rounds, shoe.tie
+
+
+def settle_round(shoe: ShoeState, finished: events.RoundFinished) -> None:
+    """
+    Add a finished round to the shoe's counts.
+    """
+    shoe.rounds += 1
+    if finished.outcome is not None:
+        name = finished.outcome.value
+        setattr(shoe, name, getattr(shoe, name) + 1)
+    shoe.player_pair += bool(finished.player.pair)
+    shoe.banker_pair += bool(finished.banker.pair)
+    shoe.natural += bool(finished.player.natural or finished.banker.natural)
+
+
+def begin_round(fold: Fold, shoe: ShoeState, round_: RoundState) -> None:
+    """
+    Enter a round that has begun into the shoe.
+    """
+    shoe.begun = round_.number
+    if shoe.rounds_left is not None:
+        shoe.rounds_left -= 1
+    if fold.house.reshuffle == "per_hand":
+        shoe.seen = [0] * 52

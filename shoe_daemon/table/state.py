@@ -1,0 +1,185 @@
+"""
+Everything that a table remembers, as plain data: it can be written down whole
+and read back.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Kind, Slot
+from shoe_daemon.table.events import DrawDue, Irregularity
+from shoe_daemon.table.observations import Session
+from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.snapshot import LastResult
+
+
+class Drawn(Struct):
+    """
+    One physical card of the round in progress.
+
+    Attributes:
+        face: None while nobody could tell it.
+        declared: The place the reader named.
+        slot: The place it is held to be on.
+        public: The players have seen the face.
+        unread: It passed the reader unread: its face will not come by itself.
+    """
+
+    face: Card | None = None
+    declared: Slot | None = None
+    slot: Slot | None = None
+    public: bool = False
+    unread: bool = False
+
+
+class RoundState(Struct):
+    """
+    The round in progress, and after its end the one still on the table.
+
+    Attributes:
+        number: From 1 within the shoe.
+        spots: The cards by place, in dealing order; None where none lies.
+        cards: The same cards, and those without a known place, as they came.
+        excess: Cards that belong to neither hand.
+        hidden: How many cards in `spots` are not public.
+        partial: Something of it is known to be missing.
+        restarted: What is missing was lost in a restart.
+        finished: Its result is published.
+        ended: The next card belongs to another round.
+        unchecked: Third cards were taken at the reader's word, their draws
+            still to be checked when the faces come.
+        missing: A draw was found missing and has not been made good.
+        misplaced: A card was found on the wrong hand; the order governs.
+        declared: A result has been declared for it.
+        due: What was last said about the next card.
+    """
+
+    number: int
+    kind: Kind = Kind.NORMAL
+    spots: list[Drawn | None] = field(default_factory=lambda: [None] * 6)
+    cards: list[Drawn] = []
+    excess: list[Drawn] = []
+    hidden: int = 0
+    partial: bool = False
+    restarted: bool = False
+    finished: bool = False
+    ended: bool = False
+    unchecked: bool = False
+    missing: bool = False
+    misplaced: bool = False
+    declared: bool = False
+    unread_pending: bool = False
+    due: DrawDue | None = None
+
+
+class ShoeState(Struct):
+    """
+    The shoe on the table.
+
+    Attributes:
+        number: From 1 per table, for ever.
+        started_at: When.
+        announced: Its start was signalled, so that its burn can be checked.
+        overrun: It started by a bare card after the last permitted round.
+        seen: Copies read of each card, by `Card.index`.
+        unread: Cards that left it and were never identified.
+        out: Cards that left it since it started.
+        burn_left: Burn cards still due; None where unknown.
+        burned: How many were burned.
+        burn_wrong: A burn error has been raised.
+        cut_card: It has appeared.
+        rounds_left: Rounds permitted after the one in progress; None: no limit.
+        last_announced: ``last_round`` has been said.
+        finished: The last permitted round has ended.
+        begun: The number of the latest round.
+    """
+
+    number: int
+    decks: int
+    started_at: str
+    announced: bool = True
+    overrun: bool = False
+    seen: list[int] = field(default_factory=lambda: [0] * 52)
+    unread: int = 0
+    out: int = 0
+    burn_left: int | None = None
+    burned: int = 0
+    burn_wrong: bool = False
+    cut_card: bool = False
+    rounds_left: int | None = None
+    last_announced: bool = False
+    finished: bool = False
+    begun: int = 0
+    rounds: int = 0
+    player: int = 0
+    banker: int = 0
+    tie: int = 0
+    player_pair: int = 0
+    banker_pair: int = 0
+    natural: int = 0
+
+
+class OpenAlert(Struct):
+    """
+    An open irregularity, and what has spoken for it so far.
+
+    Attributes:
+        evidence: ``card``, ``device``: each speaks once, so that a second
+            card or a second error is a second irregularity.
+    """
+
+    at: str
+    shoe: int | None
+    round: int | None
+    data: Irregularity
+    evidence: list[str] = []
+
+
+class ReaderState(Struct):
+    """
+    One reader, as the table knows it; `errors` are the causes it has reported
+    and not cleared.
+    """
+
+    link: str = "unknown"
+    partial: bool = False
+    errors: list[str] = []
+    locked: bool = False
+
+
+class TableState(Struct):
+    """
+    The whole table.
+
+    Attributes:
+        seq: Of the last event.
+        now: Of the last observation.
+        session: The configuration in force.
+        next_session: One that waits for the next round.
+        shoes: Shoes started so far.
+        mode: How rounds end here, once known.
+        unsynced: Cards may have been missed since the last clean boundary.
+        betting: ``open``, ``closed``, or ``unknown`` on a table that gives no
+            such signals.
+        placing: Only a camera has shown cards so far.
+        quiet_at, reveal_at: Deadlines, microseconds since 1970.
+    """
+
+    session: Session = field(default_factory=Session)
+    next_session: Session | None = None
+    seq: int = 0
+    now: str = ""
+    shoes: int = 0
+    shoe: ShoeState | None = None
+    round: RoundState | None = None
+    mode: RoundEnd | None = None
+    unsynced: bool = False
+    betting: str = "unknown"
+    placing: bool = True
+    alerts: list[OpenAlert] = []
+    readers: dict[str, ReaderState] = {}
+    last_result: LastResult | None = None
+    quiet_at: int | None = None
+    reveal_at: int | None = None
