@@ -1,0 +1,310 @@
+"""
+One connection to the broker: paho as a dumb pipe.
+
+paho's own thread is not used. It dies of an exception in a callback while
+`is_connected()` goes on saying yes, cannot be stopped while a message is
+unacknowledged, and costs every message a change of threads. Here the caller's
+thread turns the wheel: `turn` waits for the socket and returns what happened,
+`publish` writes to the socket at once. Callbacks only append small tuples.
+
+A connection is used once. What paho holds when it is lost is dropped with it.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections import deque
+from typing import Any, Final, NamedTuple
+
+from paho.mqtt import client as paho
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+
+from shoe_daemon.mqtt.settings import MqttSettings
+
+__all__ = [
+    "Acknowledged",
+    "Arrived",
+    "Closed",
+    "Connected",
+    "Connection",
+    "Happening",
+    "SubscriptionRefused",
+    "Will",
+]
+
+_SESSION_EXPIRY: Final = 60
+_TAKEN_OVER: Final = 0x8E
+
+
+class Will(NamedTuple):
+    """
+    What the broker says in our place when we are gone.
+    """
+
+    topic: str
+    payload: bytes
+    delay: int
+
+
+class Connected(NamedTuple):
+    """
+    The broker has accepted us.
+    """
+
+    receive_maximum: int | None
+
+
+class Closed(NamedTuple):
+    """
+    The connection is over, or was refused.
+    """
+
+    reason: str
+    taken_over: bool
+
+
+class Acknowledged(NamedTuple):
+    """
+    The broker's answer to a publish; 0x80 and above are refusals.
+    """
+
+    mid: int
+    reason: int
+    text: str
+
+
+class SubscriptionRefused(NamedTuple):
+    """
+    The broker will not send us what we asked for.
+    """
+
+    reason: str
+
+
+class Arrived(NamedTuple):
+    """
+    A message for us.
+    """
+
+    topic: str
+    payload: bytes
+    retained: bool
+    response_topic: str | None
+    correlation: bytes | None
+
+
+Happening = Connected | Closed | Acknowledged | Arrived | SubscriptionRefused
+
+
+class Connection:
+    """
+    A connection from its opening to its loss, for one thread.
+    """
+
+    def __init__(
+        self, settings: MqttSettings, client_id: str, will: Will, answer_within: float
+    ) -> None:
+        self._settings = settings
+        self._is_5 = settings.protocol == "5"
+        self._happened: deque[Happening] = deque()
+        self._client = self._prepare(client_id, will, answer_within)
+        self._poll = select.poll()
+        self._watched: tuple[int, int] | None = None
+        self._expiries: dict[int, Properties] = {}
+
+    def _prepare(self, client_id: str, will: Will, answer_within: float) -> paho.Client:
+        client = paho.Client(
+            CallbackAPIVersion.VERSION2,
+            client_id,
+            clean_session=None if self._is_5 else True,
+            protocol=MQTTProtocolVersion.MQTTv5 if self._is_5 else MQTTProtocolVersion.MQTTv311,
+            # Not ours to decide for paho: it would also fall back to MQTT 3.1.
+            reconnect_on_failure=False,
+        )
+        client.suppress_exceptions = True
+        client.connect_timeout = answer_within
+        client.on_socket_open = _without_delay
+        client.on_connect = self._on_connect
+        client.on_disconnect = self._on_disconnect
+        client.on_publish = self._on_publish
+        client.on_message = self._on_message
+        client.on_subscribe = self._on_subscribe
+        self._introduce(client, will)
+        return client
+
+    def _introduce(self, client: paho.Client, will: Will) -> None:
+        """
+        Who we are, how the line is secured, and our last will.
+        """
+        settings = self._settings
+        if settings.username is not None:
+            client.username_pw_set(settings.username, settings.password())
+        context = settings.tls_context()
+        if context is not None:
+            client.tls_set_context(context)
+        properties = None
+        if self._is_5:
+            properties = _properties(PacketTypes.WILLMESSAGE, WillDelayInterval=will.delay)
+        client.will_set(will.topic, will.payload, qos=1, retain=True, properties=properties)
+
+    def open(self) -> None:
+        """
+        Reach the broker and introduce ourselves; `Connected` or `Closed` follows.
+
+        Raises:
+            OSError: Nobody answers there, or not with a certificate that we trust.
+        """
+        host, port = self._settings.address
+        more: dict[str, Any] = {}
+        if self._is_5:
+            # The session outlives a short drop, and with it the will stays unspoken.
+            more["clean_start"] = False
+            more["properties"] = _properties(
+                PacketTypes.CONNECT, SessionExpiryInterval=_SESSION_EXPIRY
+            )
+        self._client.connect(host, port, self._settings.keepalive, **more)
+
+    @property
+    def is_open(self) -> bool:
+        """
+        Whether there is a socket, accepted by the broker or not.
+        """
+        return self._client.socket() is not None
+
+    def subscribe(self, topic_filter: str) -> None:
+        """
+        Ask for messages.
+        """
+        self._client.subscribe(topic_filter, qos=1)
+
+    def publish(self, topic: str, payload: bytes, *, retain: bool, expiry: int | None) -> int:
+        """
+        Write a message of QoS 1 to the socket and return its number.
+
+        `expiry`: after so many seconds the broker forgets it (MQTT 5).
+        """
+        properties = self._expiring(expiry) if expiry is not None and self._is_5 else None
+        return self._client.publish(topic, payload, 1, retain, properties).mid
+
+    def _expiring(self, seconds: int) -> Properties:
+        if seconds not in self._expiries:
+            self._expiries[seconds] = _properties(
+                PacketTypes.PUBLISH, MessageExpiryInterval=seconds
+            )
+        return self._expiries[seconds]
+
+    def turn(self, wake: int, timeout: float) -> list[Happening]:
+        """
+        Wait for the socket, for the descriptor `wake` or for `timeout` seconds, at
+        most one; return what happened.
+        """
+        pipe = self._client.socket()
+        if pipe is not None and not self._happened:
+            self._watch(pipe.fileno(), wake)
+            ready = self._poll.poll(min(timeout, 1.0) * 1000)
+            self._serve({descriptor for descriptor, _ in ready}, wake)
+        happened = list(self._happened)
+        self._happened.clear()
+        return happened
+
+    def _watch(self, descriptor: int, wake: int) -> None:
+        wanted = select.POLLIN | (select.POLLOUT if self._client.want_write() else 0)
+        if self._watched is None:
+            self._poll.register(wake, select.POLLIN)
+        if self._watched != (descriptor, wanted):
+            self._poll.register(descriptor, wanted)
+            self._watched = (descriptor, wanted)
+
+    def _serve(self, ready: set[int], wake: int) -> None:
+        if ready - {wake}:
+            self._client.loop_read()
+            while self._buffered():
+                self._client.loop_read()
+            if self._client.want_write():
+                self._client.loop_write()
+        self._client.loop_misc()
+
+    def _buffered(self) -> bool:
+        """
+        TLS may have read more from the socket than was asked for: poll does not see it.
+        """
+        pending = getattr(self._client.socket(), "pending", None)
+        return pending is not None and pending() > 0
+
+    def disconnect(self) -> None:
+        """
+        Say goodbye: the broker will not speak our will.
+        """
+        self._client.disconnect()
+
+    def close(self) -> None:
+        """
+        Let the line go without a word; does nothing to a line that is gone.
+        """
+        pipe = self._client.socket()
+        if pipe is not None:
+            self._client.on_disconnect = None
+            pipe.close()
+
+    def _on_connect(
+        self,
+        _c: paho.Client,
+        _u: object,
+        _f: object,
+        reason: ReasonCode,
+        properties: Properties | None,
+    ) -> None:
+        if not reason.is_failure:
+            self._happened.append(Connected(getattr(properties, "ReceiveMaximum", None)))
+        else:
+            self._happened.append(Closed(f"the broker refuses: {reason}", taken_over=False))
+
+    def _on_disconnect(
+        self, _c: paho.Client, _u: object, _f: object, reason: ReasonCode, _p: Properties | None
+    ) -> None:
+        self._happened.append(Closed(str(reason), reason.value == _TAKEN_OVER))
+
+    def _on_publish(
+        self, _c: paho.Client, _u: object, mid: int, reason: ReasonCode, _p: Properties | None
+    ) -> None:
+        self._happened.append(Acknowledged(mid, reason.value, str(reason)))
+
+    def _on_subscribe(
+        self,
+        _c: paho.Client,
+        _u: object,
+        _mid: int,
+        reasons: list[ReasonCode],
+        _p: Properties | None,
+    ) -> None:
+        self._happened.extend(SubscriptionRefused(str(r)) for r in reasons if r.is_failure)
+
+    def _on_message(self, _c: paho.Client, _u: object, message: paho.MQTTMessage) -> None:
+        properties = message.properties
+        self._happened.append(
+            Arrived(
+                message.topic,
+                bytes(message.payload),
+                message.retain,
+                getattr(properties, "ResponseTopic", None),
+                getattr(properties, "CorrelationData", None),
+            )
+        )
+
+
+def _properties(packet: int, **values: object) -> Properties:
+    properties = Properties(packet)  # type: ignore[no-untyped-call]  # paho has no type here
+    for name, value in values.items():
+        setattr(properties, name, value)
+    return properties
+
+
+def _without_delay(_client: paho.Client, _userdata: object, pipe: Any) -> None:  # noqa: ANN401
+    """
+    Small packets go out at once, not when the one before is acknowledged.
+    """
+    pipe.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

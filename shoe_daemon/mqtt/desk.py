@@ -1,0 +1,151 @@
+"""
+What the publisher has at hand, whatever becomes of a connection: its memory,
+its callbacks, its settings, and how it complains.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import structlog
+
+from shoe_daemon.mqtt.client import Arrived
+from shoe_daemon.mqtt.identity import Identity
+from shoe_daemon.mqtt.messages import Status, encode_message
+from shoe_daemon.mqtt.pace import Pace, Rarely
+from shoe_daemon.mqtt.pipeline import Outbox, Pipeline
+from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.shelf import Shelf
+from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.mqtt.wake import Bell
+from shoe_daemon.table.moments import from_microseconds
+
+__all__ = ["Callbacks", "Desk", "Order"]
+
+
+class Order(NamedTuple):
+    """
+    An operator's order as it came, not yet judged.
+
+    Attributes:
+        verb: The last part of its topic.
+        payload: Unchecked bytes.
+        retained: The broker had kept it: it is to be refused.
+        response_topic: Where MQTT 5 wants the answer besides `reply/<id>`.
+        correlation: What has to go back with it.
+    """
+
+    verb: str
+    payload: bytes
+    retained: bool
+    response_topic: str | None
+    correlation: bytes | None
+
+
+class Callbacks(NamedTuple):
+    """
+    Whom the publisher tells and asks, always on its own thread.
+    """
+
+    on_acknowledged: Callable[[int], None]
+    on_command: Callable[[Order], None] | None
+    head_hash: Callable[[], str | None]
+
+
+class Desk:
+    """
+    All that outlives a connection.
+
+    Attributes:
+        deadline: When a stop must be over (monotonic); None while none is wanted.
+        last_error: The last thing that went wrong; None before the first.
+    """
+
+    def __init__(  # noqa: PLR0913 - all that outlives a connection is laid down once
+        self,
+        settings: MqttSettings,
+        identity: Identity,
+        outbox: Outbox,
+        cursor: int,
+        *,
+        callbacks: Callbacks,
+        pace: Pace,
+    ) -> None:
+        self.settings = settings
+        self.identity = identity
+        self.callbacks = callbacks
+        self.pace = pace
+        self.topics = Topics(identity.site, identity.table, settings.prefix)
+        self.bell = Bell()
+        self.shelf = Shelf()
+        self.pipeline = Pipeline(
+            self.topics,
+            outbox,
+            self.shelf,
+            cursor=cursor,
+            pace=pace,
+            moment=_moment,
+            trouble=self.trouble,
+        )
+        self.log = structlog.get_logger(__name__).bind(site=identity.site, table=identity.table)
+        self.rarely = Rarely()
+        self.deadline: float | None = None
+        self.last_error: str | None = None
+        self._told = cursor
+
+    def status(
+        self, state: Literal["online", "stopping", "offline"], head: str | None = None
+    ) -> bytes:
+        """
+        Return the payload of ``status`` at this moment.
+        """
+        seq, session = self.pipeline.head, self.identity.session
+        return encode_message(Status(head=head, seq=seq, session=session, state=state))
+
+    def online(self, _moment: str) -> bytes:
+        """
+        Return the payload that says that the table is spoken for.
+        """
+        return self.status("online", self.callbacks.head_hash())
+
+    def tell_cursor(self) -> None:
+        """
+        Hand the cursor over where it has moved.
+        """
+        cursor = self.pipeline.cursor
+        if cursor == self._told:
+            return
+        self._told = cursor
+        try:
+            self.callbacks.on_acknowledged(cursor)
+        except Exception as error:  # noqa: BLE001 - the next one will be told again
+            self.trouble("the cursor could not be handed over", error)
+
+    def hand_over(self, arrived: Arrived) -> None:
+        """
+        Hand an order over; anything else that arrives is let drop.
+        """
+        verb = self.topics.verb(arrived.topic)
+        # Some brokers send what nobody has asked for: only orders are looked at.
+        if verb is None or self.callbacks.on_command is None:
+            return
+        order = Order(verb, *arrived[1:])
+        try:
+            self.callbacks.on_command(order)
+        except Exception as error:  # noqa: BLE001 - an order must not stop the publisher
+            self.trouble("an order could not be handed over", error)
+
+    def trouble(self, what: str, error: Exception) -> None:
+        """
+        Note what went wrong on our own side, and complain, but not too often.
+        """
+        reason = f"{type(error).__name__}: {error}"
+        self.last_error = f"{what}: {reason}"
+        if self.rarely(what, time.monotonic()):
+            self.log.error(what, reason=reason)
+
+
+def _moment() -> str:
+    return from_microseconds(time.time_ns() // 1000)

@@ -1,0 +1,49 @@
+"""
+Who speaks: the names of a table, and of this start of its daemon.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+__all__ = ["Identity"]
+
+_MACHINE_ID: Final = Path("/etc/machine-id")
+
+
+class Identity(Struct, frozen=True):
+    """
+    A table, and one start of its daemon.
+
+    Attributes:
+        site: Where.
+        table: Which table.
+        session: New per start.
+    """
+
+    site: str
+    table: str
+    session: str
+
+    def client_id(self) -> str:
+        """
+        Return the name for the broker: another one for every table and machine,
+        the same after a restart.
+        """
+        return f"shoe-{self.site}-{self.table}-{machine_id()[:8]}"
+
+
+def machine_id() -> str:
+    """
+    Return what tells this machine from others; its name where it has no id.
+    """
+    try:
+        text = _MACHINE_ID.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    return text or hashlib.sha256(socket.gethostname().encode()).hexdigest()

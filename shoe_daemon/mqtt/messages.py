@@ -1,0 +1,188 @@
+"""
+The retained documents: what a display needs after any loss.
+
+Every one carries `schema`, `seq` (it shows the table after this event) and
+`session` (new per start of the daemon). The fields of every struct stand in
+alphabetical order, as they do on the wire. Whole numbers and words only.
+
+The documents `roads` and `reply` come with later features.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from shoe_daemon.table.events import SCHEMA
+from shoe_daemon.table.snapshot import Alert, LastResult, PublicTable
+
+__all__ = [
+    "DOCUMENTS",
+    "SIZE_LIMIT",
+    "ActiveAlerts",
+    "Device",
+    "ResultLast",
+    "State",
+    "Status",
+    "active_alerts",
+    "encode_message",
+    "state",
+]
+
+SIZE_LIMIT: Final = 10_000
+"""No payload reaches this many bytes."""
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    """
+    Whether the daemon speaks for the table: birth, farewell and last will.
+
+    Attributes:
+        head: The journal's hash after event `seq`; None where it is not told.
+        seq: The last event when this was written; a will is written in advance.
+        session: The start of the daemon that says so.
+        state: ``online`` comes after everything else was told.
+    """
+
+    head: str | None = None
+    schema: str = SCHEMA
+    seq: int
+    session: str
+    state: Literal["online", "stopping", "offline"]
+
+
+class State(PublicTable, frozen=True, kw_only=True):
+    """
+    The whole public table, with which a display draws itself from nothing.
+
+    Attributes:
+        alarm: Why the daemon cannot do its work, in a sentence; None when it can.
+        alerts_omitted: Open irregularities that did not fit into this message.
+        published: When this was sent, RFC 3339; a display greys out by it.
+        session: The start of the daemon that says so.
+    """
+
+    alarm: str | None
+    alerts_omitted: int = 0
+    published: str
+    session: str
+
+
+class ResultLast(Struct, frozen=True, kw_only=True):
+    """
+    The last finished round in full; None before the first.
+    """
+
+    result: LastResult | None
+    schema: str = SCHEMA
+    seq: int
+    session: str
+
+
+class ActiveAlerts(Struct, frozen=True, kw_only=True):
+    """
+    The open irregularities, oldest first; an empty list when there are none.
+
+    Attributes:
+        omitted: Open irregularities that did not fit into this message.
+    """
+
+    alerts: tuple[Alert, ...]
+    omitted: int = 0
+    schema: str = SCHEMA
+    seq: int
+    session: str
+
+
+class Device(Struct, frozen=True, kw_only=True):
+    """
+    How well a reader is heard: ages in milliseconds, counts since the start.
+
+    Attributes:
+        byte_age: Since the last byte; None where none came yet. Likewise
+            `frame_age`: since the last valid frame; and `event_age`: since the
+            last frame that said something new.
+        bytes: Received.
+        frames: Valid ones among them, repeats included.
+        noise: Bytes that belonged to no valid frame.
+        repeats: Frames that only repeated the one before.
+        state: ``connected``: frames come, or may not be due; ``no-signal``: the
+            line is closed or silent; ``stale``: bytes come, frames do not;
+            ``error``: the reader says so itself.
+    """
+
+    byte_age: int | None
+    bytes: int
+    event_age: int | None
+    frame_age: int | None
+    frames: int
+    noise: int
+    repeats: int
+    schema: str = SCHEMA
+    seq: int
+    session: str
+    state: Literal["connected", "no-signal", "stale", "error"]
+
+
+DOCUMENTS: Final[dict[str, type[Struct]]] = {
+    "alert/active": ActiveAlerts,
+    "device": Device,
+    "result/last": ResultLast,
+    "state": State,
+    "status": Status,
+}
+"""Every type of retained document by its topic (`device` by its first level)."""
+
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+def encode_message(message: Struct) -> bytes:
+    """
+    Return a document's JSON: sorted keys, no spaces, UTF-8.
+    """
+    return _encoder.encode(message)
+
+
+def state(table: PublicTable, *, session: str, alarm: str | None, published: str) -> bytes:
+    """
+    Return the payload of ``state``, below the limit of size in any case.
+    """
+    whole = State(
+        **{name: getattr(table, name) for name in PublicTable.__struct_fields__},
+        alarm=alarm,
+        published=published,
+        session=session,
+    )
+    return _fitting(whole, "alerts_omitted")
+
+
+def active_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str) -> bytes:
+    """
+    Return the payload of ``alert/active``, below the limit of size in any case.
+    """
+    return _fitting(ActiveAlerts(alerts=alerts, seq=seq, session=session), "omitted")
+
+
+def _fitting(message: State | ActiveAlerts, omitted: str) -> bytes:
+    """
+    Encode; where that is too long, tell less of the alerts, the newest kept longest.
+    """
+    payload = _encoder.encode(message)
+    if len(payload) < SIZE_LIMIT:
+        return payload
+    # What the policy proposes can be looked up; that something is open cannot.
+    alerts = tuple(_without_proposals(alert) for alert in message.alerts)
+    dropped = 0
+    while True:
+        shorter = {"alerts": alerts[dropped:], omitted: dropped}
+        payload = _encoder.encode(msgspec.structs.replace(message, **shorter))
+        if len(payload) < SIZE_LIMIT or dropped == len(alerts):
+            return payload
+        dropped += 1
+
+
+def _without_proposals(alert: Alert) -> Alert:
+    data = msgspec.structs.replace(alert.data, proposals=())
+    return msgspec.structs.replace(alert, data=data)

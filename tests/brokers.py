@@ -1,0 +1,228 @@
+"""
+The real mosquitto on a free loopback port, and a listener that remembers.
+
+`Mosquitto` can be killed, halted and started again on its port; the fixture
+`mosquitto` starts a plain one and ends it whatever happens.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import pytest
+from paho.mqtt import client as paho
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+__all__ = ["Listener", "Message", "Mosquitto", "free_port", "mosquitto", "wait_for"]
+
+# Debian keeps it where only root looks.
+PROGRAM = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+
+
+def wait_for(condition: Callable[[], object], what: str = "", *, timeout: float = 20.0) -> None:
+    """
+    Wait until a condition holds; fail with `what` when it does not come to hold.
+    """
+    until = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < until, f"waited {timeout} s in vain: {what or condition}"
+        time.sleep(0.005)
+
+
+def free_port() -> int:
+    """
+    Return a loopback port that nobody uses at this moment.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Mosquitto:
+    """
+    A broker of its own, configured by lines of mosquitto.conf.
+
+    Without `lines`, everybody may do everything and nothing survives a kill.
+    """
+
+    def __init__(self, folder: Path, lines: str = "allow_anonymous true", port: int = 0) -> None:
+        self.port = port or free_port()
+        self.folder = folder
+        self.log = folder / "mosquitto.log"
+        self._configuration = folder / "mosquitto.conf"
+        self._configuration.write_text(
+            f"listener {self.port} 127.0.0.1\nset_tcp_nodelay true\n{lines}\n", encoding="utf-8"
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Self:
+        """
+        Start it and wait until it listens.
+        """
+        if PROGRAM is None:
+            pytest.skip("mosquitto is not installed (apt-get install mosquitto)")
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [PROGRAM, "-c", self._configuration], stdout=log, stderr=log, cwd=self.folder
+            )
+        wait_for(self._listens, f"mosquitto on port {self.port}")
+        return self
+
+    def _listens(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, self.log.read_text(encoding="utf-8")
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def signal(self, number: signal.Signals) -> None:
+        """
+        Send a signal: SIGHUP reads passwords and rights again.
+        """
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def halt(self) -> None:
+        """
+        Leave it with open lines, and dead to the world.
+        """
+        self.signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """
+        Let it go on after `halt`.
+        """
+        self.signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """
+        End it as a power cut would; does nothing to one that is not running.
+        """
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+@pytest.fixture
+def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
+    """
+    A running broker where everybody may do everything.
+    """
+    folder = tmp_path / "mosquitto"
+    folder.mkdir()
+    broker = Mosquitto(folder).start()
+    yield broker
+    broker.kill()
+
+
+class Message(NamedTuple):
+    """
+    What a listener received, and when (monotonic).
+    """
+
+    topic: str
+    payload: bytes
+    retain: bool
+    qos: int
+    at: float
+    expiry: int | None
+
+    @property
+    def json(self) -> Any:
+        """
+        The payload, decoded.
+        """
+        return json.loads(self.payload)
+
+
+class Listener:
+    """
+    Subscribes to everything and remembers it in the order of its arrival.
+
+    It keeps its session for a minute and comes back by itself, so that it
+    misses nothing that a living broker had for it.
+    """
+
+    def __init__(
+        self,
+        port: int,
+        topic: str = "#",
+        *,
+        name: str = "listener",
+        username: str | None = None,
+        password: str | None = None,
+    ) -> None:
+        self.messages: list[Message] = []
+        self._topic = topic
+        self._subscribed = threading.Event()
+        self._client = client = paho.Client(
+            CallbackAPIVersion.VERSION2, name, protocol=MQTTProtocolVersion.MQTTv5
+        )
+        client.reconnect_delay_set(1, 1)
+        if username is not None:
+            client.username_pw_set(username, password)
+        client.on_connect = self._on_connect
+        client.on_subscribe = self._on_subscribe
+        client.on_message = self._on_message
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+        properties.SessionExpiryInterval = 60
+        client.connect_async("127.0.0.1", port, 60, clean_start=False, properties=properties)
+
+    def __enter__(self) -> Self:
+        self._client.loop_start()
+        assert self._subscribed.wait(20), "the listener could not subscribe"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def _on_connect(self, client: paho.Client, *_: object) -> None:
+        client.subscribe(self._topic, qos=1)
+
+    def _on_subscribe(self, *_: object) -> None:
+        self._subscribed.set()
+
+    def _on_message(self, _client: object, _userdata: object, message: paho.MQTTMessage) -> None:
+        expiry = getattr(message.properties, "MessageExpiryInterval", None)
+        self.messages.append(
+            Message(
+                message.topic,
+                bytes(message.payload),
+                message.retain,
+                message.qos,
+                time.monotonic(),
+                expiry,
+            )
+        )
+
+    def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
+        """
+        Say something and wait until the broker has it.
+        """
+        self._client.publish(topic, payload, 1, retain).wait_for_publish(20)
+
+    def of(self, end: str) -> list[Message]:
+        """
+        Return the messages whose topic ends so.
+        """
+        return [message for message in self.messages if message.topic.endswith(end)]
+
+    def wait(self, end: str, count: int = 1, *, timeout: float = 20.0) -> list[Message]:
+        """
+        Wait for so many messages whose topic ends so, and return them.
+        """
+        wait_for(lambda: len(self.of(end)) >= count, f"{count} × {end}", timeout=timeout)
+        return self.of(end)

@@ -1,0 +1,3 @@
+"""
+Tests of what is said to the broker, most of them against the real mosquitto.
+"""
