@@ -23,6 +23,7 @@ __all__ = ["COMMANDS", "main"]
 
 # The command's name, and where it is: "module:attribute". A new command is one line here.
 COMMANDS: dict[str, str] = {
+    "replay": "shoe_daemon.cli.replay:command",
     "journal": "shoe_daemon.cli.journal:command",
 }
 

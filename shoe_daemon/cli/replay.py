@@ -1,0 +1,144 @@
+"""
+``shoe-daemon replay``: a log of observations, or a reader's raw bytes, as events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from drivers.capture import read_capture
+from drivers.registry import create_driver
+from drivers.replay import observations_of
+from shoe_daemon.errors import UserError
+from shoe_daemon.narration import narrate
+from shoe_daemon.table.events import Event, encode_event
+from shoe_daemon.table.machine import Table
+from shoe_daemon.table.moments import to_microseconds
+from shoe_daemon.table.observations import Observation, Session, decode_observation
+from shoe_daemon.table.options import Options, RoundEnd
+from shoe_daemon.table.state import TableState
+
+
+@click.command("replay", short_help="Turn a log or a capture into events.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--protocol", metavar="NAME", help="FILE holds raw bytes of this reader.")
+@click.option("--house", metavar="H", help="Rules of this house; see `rules list`.")
+@click.option("--policy", metavar="P", default="management", help="Whose rulings apply.")
+@click.option("--decks", type=click.IntRange(1, 12), help="Decks in the shoe.")
+@click.option(
+    "--round-end",
+    type=click.Choice([mode.value for mode in RoundEnd]),
+    default="auto",
+    show_default=True,
+    help="What ends a round.",
+)
+@click.option(
+    "--quiet-gap",
+    type=click.FloatRange(0),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Silence after which the next card belongs to another round.",
+)
+@click.option(
+    "--hold-from",
+    type=click.IntRange(1, 5),
+    metavar="SEVERITY",
+    help="Hold results back from this severity on.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 if anything irregular was found.")
+@click.option("--json", "as_json", is_flag=True, help="One event a line, as in the journal.")
+def command(
+    file: Path,
+    protocol: str | None,
+    *,
+    strict: bool,
+    as_json: bool,
+    **chosen: Any,  # noqa: ANN401 - click's
+) -> None:
+    """
+    Turn a log of observations (one JSON object a line), or with --protocol the
+    raw bytes of a reader, into events.
+
+    A log may begin anywhere: what comes before the first clean boundary is
+    partial. A session line of the log overrides the options given here.
+    """
+    table = Table(TableState(session=_session(chosen, timeless=protocol is not None)))
+    source = _capture(file, protocol) if protocol else read_log(file)
+    say = _say_json if as_json else _say_words
+    irregular = 0
+    for observation in source:
+        events = table.apply(observation)
+        irregular += sum(event.type == "irregularity" for event in events)
+        say(events)
+    if table.mode is RoundEnd.RULES:
+        click.echo(
+            "note: rounds end by the rules alone here, so an excess card cannot be seen.", err=True
+        )
+    if strict and irregular:
+        raise UserError(f"{file}: found irregularities: {irregular}", exit_status=1)
+
+
+def _session(chosen: dict[str, Any], *, timeless: bool) -> Session:
+    options = {key: chosen[key] for key in ("decks", "round_end", "quiet_gap", "hold_from")}
+    return Session(
+        house=chosen["house"],
+        policy=chosen["policy"],
+        options=msgspec.convert({**options, "timeless": timeless}, Options),
+    )
+
+
+def read_log(file: Path) -> Iterator[Observation]:
+    """
+    Give the observations of a log.
+
+    Raises:
+        UserError: The file cannot be read, or a line of it, named by its number.
+    """
+    before = 0
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror}") from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            observation, before = _next(line, before)
+        except UserError as error:
+            raise UserError(f"{file}, line {number}: {error}") from error
+        yield observation
+
+
+def _next(line: bytes, before: int) -> tuple[Observation, int]:
+    observation = decode_observation(line)
+    now = to_microseconds(observation.at)
+    if now < before:
+        raise UserError(f"`at` goes back: {observation.at} is before the line above")
+    return observation, now
+
+
+def _capture(file: Path, protocol: str) -> Iterable[Observation]:
+    driver = create_driver(protocol)
+    data = read_capture(file)
+    observations = list(observations_of(driver, data))
+    if data and not observations:
+        raise UserError(f"{file}: {len(data)} bytes, and no valid frame of {protocol} in them")
+    return observations
+
+
+def _say_json(events: list[Event]) -> None:
+    out = click.get_binary_stream("stdout")
+    for event in events:
+        out.write(encode_event(event) + b"\n")
+
+
+def _say_words(events: list[Event]) -> None:
+    for line in map(narrate, events):
+        if line is not None:
+            click.echo(line)
