@@ -41,7 +41,7 @@ from shoe_daemon.table.observations import (
     Withdrawn,
 )
 
-__all__ = ["FIRST_CARD", "SUIT_CODES", "TARGET_CODES", "WINNER_CODES", "Meaning", "meaning_of"]
+__all__ = ["Meaning", "face_code", "meaning_of", "place_code", "result_code"]
 
 NOT_DISCLOSED: Final = 0x80
 IN_ERROR_MODE: Final = 0x40
@@ -51,14 +51,14 @@ FIRST_CARD: Final = 0b100
 BURN_COUNTDOWN: Final = 0b101
 FORCED: Final = 0b111
 
-TARGET_CODES: Final = {"P": 0b000, "B": 0b001}
-SUIT_CODES: Final = {"D": 1, "C": 2, "S": 3, "H": 4}
-WINNER_CODES: Final = {Outcome.PLAYER: 0b001, Outcome.TIE: 0b010, Outcome.BANKER: 0b100}
+_TARGETS: Final = {"P": 0b000, "B": 0b001}
+_SUITS: Final = {"D": 1, "C": 2, "S": 3, "H": 4}
+_WINNERS: Final = {Outcome.PLAYER: 0b001, Outcome.TIE: 0b010, Outcome.BANKER: 0b100}
 
-_SLOTS: Final = {(TARGET_CODES[slot[0]], int(slot[1])): slot for slot in Slot}
+_SLOTS: Final = {(_TARGETS[slot[0]], int(slot[1])): slot for slot in Slot}
 _ROLES: Final = {BURN: Role.BURN, FIRST_CARD: Role.FIRST, BURN_COUNTDOWN: Role.BURN}
-_FACES: Final = {(SUIT_CODES[card.suit], RANKS.index(card.rank) + 1): card for card in Card}
-_OUTCOMES: Final = {code: outcome for outcome, code in WINNER_CODES.items()} | {
+_FACES: Final = {(_SUITS[card.suit], RANKS.index(card.rank) + 1): card for card in Card}
+_OUTCOMES: Final = {code: outcome for outcome, code in _WINNERS.items()} | {
     0b101: Outcome.BANKER  # with six: the table knows that from the cards
 }
 _ERRORS: Final = {
@@ -83,6 +83,29 @@ class Meaning(NamedTuple):
 
     observations: tuple[Observation, ...] = ()
     note: str = ""
+
+
+def face_code(card: Card | None) -> int:
+    """
+    Return b2 of a card; None is one that is not disclosed.
+    """
+    if card is None:
+        return NOT_DISCLOSED
+    return 0x80 | _SUITS[card.suit] << 4 | (RANKS.index(card.rank) + 1)
+
+
+def place_code(slot: Slot) -> int:
+    """
+    Return b1 of a place.
+    """
+    return 0x80 | _TARGETS[slot[0]] << 4 | int(slot[1])
+
+
+def result_code(winner: Outcome, *, player_pair: bool, banker_pair: bool) -> int:
+    """
+    Return r of a result.
+    """
+    return 0x80 | _WINNERS[winner] << 4 | banker_pair << 1 | player_pair
 
 
 class _Face(NamedTuple):
