@@ -10,6 +10,8 @@ from typing import Final
 RANKS: Final = ("A", "2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K")
 SUITS: Final = ("S", "H", "D", "C")
 CARDS_PER_DECK: Final = 52
+MOST_DECKS: Final = 12
+"""The most that any house puts into a shoe."""
 
 _WITH_T: Final = tuple("T" + suit for suit in SUITS)
 

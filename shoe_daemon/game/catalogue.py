@@ -81,12 +81,12 @@ _DEFINITIONS: Final = (
     Definition(
         "player",
         "Player",
-        (_TIE, Prize("win", "the Player wins", _won_by(Outcome.PLAYER), "1:1")),
+        (Prize("win", "the Player wins", _won_by(Outcome.PLAYER), "1:1"), _TIE),
     ),
     Definition(
         "banker",
         "Banker",
-        (_TIE, Prize("win", "the Banker wins", _won_by(Outcome.BANKER), "1:1")),
+        (Prize("win", "the Banker wins", _won_by(Outcome.BANKER), "1:1"), _TIE),
         commission=True,
     ),
     Definition("tie", "Tie", (_TIE._replace(id="win", usual="8:1"),)),

@@ -12,21 +12,22 @@ import tomllib
 from enum import StrEnum
 from functools import cache, cached_property
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct, to_builtins
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import MOST_DECKS
 from shoe_daemon.game.catalogue import CATALOGUE
 from shoe_daemon.game.reading import read_as
 from shoe_daemon.game.wagers import Settler, Wager, parse_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 Positive = Annotated[int, Meta(ge=1)]
-Decks = Annotated[int, Meta(ge=1, le=12)]
+Decks = Annotated[int, Meta(ge=1, le=MOST_DECKS)]
 
 HOUSE_IDS: Final = ("chickasaw", "curator", "seven-feathers", "single-deck")
 """The houses that come with the project."""
@@ -232,6 +233,16 @@ def load_house(house: str) -> House:
     name = f"{house}.toml"
     text = resources.files(__package__).joinpath("houses", name).read_text(encoding="utf-8")
     return house_from_mapping(tomllib.loads(text), name)
+
+
+def find_house(name: str) -> House:
+    """
+    Return the house that a person names: one by its id, or a file ``….toml``.
+
+    Raises:
+        UserError: There is none, or what is wrong with the file.
+    """
+    return load_house_file(Path(name)) if name.endswith(".toml") else load_house(name)
 
 
 def load_house_file(path: Path) -> House:

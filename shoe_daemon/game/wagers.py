@@ -193,7 +193,7 @@ class Wager(NamedTuple):
                 msg = f"{name}: no such prize; expected {', '.join(known)}"
                 raise ValueError(msg)
         if not set(table.values()) - {PUSH}:
-            msg = f"{known[-1]}: missing; expected its odds: a wager must be able to win"
+            msg = f"{known[0]}: missing; expected its odds: a wager must be able to win"
             raise ValueError(msg)
         kept = parse_share(commission) if definition.commission else Fraction(0)
         return cls(
@@ -240,7 +240,7 @@ class Settler:
 
     A shape that came before costs one look-up and returns the same tuple, so
     that a caller may keep what it makes of it by the tuple's identity.
-    There are less than twenty thousand shapes.
+    There are 3,600 shapes at most.
     """
 
     def __init__(self, wagers: tuple[Wager, ...]) -> None:
