@@ -140,7 +140,7 @@ class Message(NamedTuple):
     expiry: int | None
 
     @property
-    def json(self) -> Any:
+    def json(self) -> Any:  # noqa: ANN401 - whatever was said
         """
         The payload, decoded.
         """
@@ -155,20 +155,25 @@ class Listener:
     misses nothing that a living broker had for it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every test names the one or two that it is about
         self,
         port: int,
         topic: str = "#",
         *,
         name: str = "listener",
+        protocol: str = "5",
         username: str | None = None,
         password: str | None = None,
     ) -> None:
         self.messages: list[Message] = []
         self._topic = topic
         self._subscribed = threading.Event()
+        is_5 = protocol == "5"
         self._client = client = paho.Client(
-            CallbackAPIVersion.VERSION2, name, protocol=MQTTProtocolVersion.MQTTv5
+            CallbackAPIVersion.VERSION2,
+            name,
+            clean_session=None if is_5 else True,
+            protocol=MQTTProtocolVersion.MQTTv5 if is_5 else MQTTProtocolVersion.MQTTv311,
         )
         client.reconnect_delay_set(1, 1)
         if username is not None:
@@ -176,9 +181,12 @@ class Listener:
         client.on_connect = self._on_connect
         client.on_subscribe = self._on_subscribe
         client.on_message = self._on_message
-        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
-        properties.SessionExpiryInterval = 60
-        client.connect_async("127.0.0.1", port, 60, clean_start=False, properties=properties)
+        more: dict[str, Any] = {}
+        if is_5:
+            properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+            properties.SessionExpiryInterval = 60
+            more = {"clean_start": False, "properties": properties}
+        client.connect_async("127.0.0.1", port, 60, **more)
 
     def __enter__(self) -> Self:
         self._client.loop_start()
@@ -224,5 +232,5 @@ class Listener:
         """
         Wait for so many messages whose topic ends so, and return them.
         """
-        wait_for(lambda: len(self.of(end)) >= count, f"{count} × {end}", timeout=timeout)
+        wait_for(lambda: len(self.of(end)) >= count, f"{count} of {end}", timeout=timeout)
         return self.of(end)
