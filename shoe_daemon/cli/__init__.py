@@ -25,6 +25,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS: dict[str, str] = {
     "replay": "shoe_daemon.cli.replay:command",
     "journal": "shoe_daemon.cli.journal:command",
+    "rules": "shoe_daemon.cli.rules:command",
 }
 
 # What a shell reports of a program that SIGPIPE ended.
