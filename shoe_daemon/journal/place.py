@@ -249,7 +249,7 @@ def read_identity(connection: sqlite3.Connection, path: Path) -> Identity:
     """
     Return whose journal it is.
     """
-    rows = connection.execute('SELECT site, "table", created FROM meta').fetchall()
-    if len(rows) != 1:
+    rows = connection.execute('SELECT id, site, "table", created FROM meta').fetchall()
+    if [row[0] for row in rows] != [1]:
         raise UserError(_unreadable(path, "it does not say whose it is"))
-    return Identity(*rows[0])
+    return Identity(*rows[0][1:])

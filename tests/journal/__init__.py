@@ -1,0 +1,3 @@
+"""
+What the journal promises.
+"""

@@ -1,0 +1,86 @@
+"""
+Entries for journals under test: the n-th is always the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.journal import Entry, Head, Journal, Step
+from shoe_daemon.table.events import CardDealt, Event, EventData, RoundStarted, ShoeStarted
+from shoe_daemon.table.moments import from_microseconds
+from shoe_daemon.table.observations import CardDrawn, Observation, Session, Tick
+
+SITE, TABLE = "casino-north", "table-7"
+ROUNDS_A_SHOE = 20
+
+
+def open_journal(path: Path) -> Journal:
+    """
+    Open, or make, the journal of the table under test.
+    """
+    return Journal.open(path, SITE, TABLE)
+
+
+def moment(number: int) -> str:
+    return from_microseconds(1_800_000_000_000_000 + number * 250_000)
+
+
+def events_of(observation: int) -> int:
+    """
+    Return how many events the observation of this number has: 0 to 3.
+    """
+    return observation % 4
+
+
+def entry(head: Head) -> Entry:
+    """
+    Return what follows a head: every 20th observation starts a shoe, every 7th has no bytes.
+    """
+    number = head.observation + 1
+    starts = number % ROUNDS_A_SHOE == 1
+    source = None if number % 5 == 0 else "angel"
+    observation: Observation = CardDrawn(
+        at=moment(number), source=source, card=Card("10H"), slot=Slot.P1
+    )
+    if starts:
+        observation = Session(at=moment(number), site=SITE, table=TABLE)
+    elif number % 7 == 0:
+        observation = Tick(at=moment(number), deadline="quiet")
+    events = list(_events(head.seq, number, starts=starts))
+    checkpoint = b"state %d" % number if starts else None
+    raw = b"" if number % 7 == 0 else b"\x02card %d\x03\xff" % number
+    return Entry(raw, [Step(observation, events, checkpoint)])
+
+
+def _events(seq: int, number: int, *, starts: bool) -> Iterator[Event]:
+    shoe = (number - 1) // ROUNDS_A_SHOE + 1
+    kinds: list[EventData] = [CardDealt(None, Card("10H"), 0, Slot.P1), RoundStarted()]
+    if starts:
+        kinds = [ShoeStarted(8, "chickasaw", "management")]
+    for place in range(1, events_of(number) + 1):
+        data = kinds[place % len(kinds)]
+        round_number = None if starts else number
+        yield Event(
+            moment(number), data, round_number, "1.0", seq + place, shoe, SITE, TABLE, data.type
+        )
+
+
+def fill(journal: Journal, observations: int) -> None:
+    """
+    Append that many observations, one after the other.
+    """
+    for _ in range(observations):
+        journal.append([entry(journal.head)])
+
+
+def made(path: Path, observations: int = 45) -> Path:
+    """
+    Return a journal at rest with that many observations.
+    """
+    with open_journal(path) as journal:
+        fill(journal, observations)
+    return path

@@ -1,0 +1,136 @@
+"""
+Whenever a writer ends, all that it acknowledged is there, and nothing is there by half.
+
+SHOE_DAEMON_KILLS=1000 makes a soak of it. What SIGKILL leaves is what the kernel knows; that
+the disk knows it too is the business of SQLite and of `synchronous = FULL`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.journal import Head, JournalReader
+from shoe_daemon.journal.verify import verify
+from tests.journal.making import events_of, fill, open_journal
+
+KILLS = int(os.environ.get("SHOE_DAEMON_KILLS", "30"))
+COPIES = int(os.environ.get("SHOE_DAEMON_COPIES", "30"))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "table-7.journal"
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.journal.writer", str(path)], stdout=subprocess.PIPE
+    ) as writer:
+        try:
+            yield writer
+        finally:
+            writer.kill()
+
+
+def acknowledged(said: bytes) -> tuple[int, int]:
+    whole = [line for line in said.splitlines(keepends=True) if line.endswith(b"\n")]
+    observation, seq = whole[-1].split() if whole else (0, 0)
+    return int(observation), int(seq)
+
+
+def check_whole(path: Path) -> Head:
+    """
+    Assert that every observation has all its events, and the chain holds.
+    """
+    with JournalReader(path) as reader:
+        verdict = verify(reader)
+        assert verdict.broken is None
+        assert verdict.events == sum(map(events_of, range(1, verdict.observations + 1)))
+        assert verdict.checkpoints == (verdict.observations + 19) // 20
+        last = reader.last_checkpoint()
+        assert last is None or last.body == b"state %d" % last.observation
+        assert reader.cursor("mqtt") <= verdict.events
+        return reader.head()
+
+
+@pytest.mark.timeout(60 + 2 * KILLS)
+def test_killed_at_any_moment_it_has_what_it_acknowledged(path: Path) -> None:
+    chance = random.Random(7)
+    head = None
+    for _ in range(KILLS):
+        with writing(path) as writer:
+            assert writer.stdout is not None
+            # Its first line tells that it is at work; some are killed while they start.
+            said = b"" if chance.random() < 0.2 else writer.stdout.readline()
+            time.sleep(chance.uniform(0, 0.1))
+            writer.send_signal(signal.SIGKILL)
+            said += writer.stdout.read()
+        if not path.exists():
+            continue
+        observation, seq = acknowledged(said)
+        with open_journal(path) as journal:
+            head = journal.head
+            assert observation <= head.observation
+            # One batch may be written of which nobody was told.
+            assert not observation or head.observation <= observation + 1
+            assert seq <= head.seq
+        assert check_whole(path) == head
+    assert head is not None
+    assert head.observation > KILLS
+
+
+def test_a_copy_of_both_files_at_any_moment_is_a_whole_journal(path: Path, tmp_path: Path) -> None:
+    chance = random.Random(8)
+    seen = 0
+    with writing(path) as writer:
+        assert writer.stdout is not None
+        for number in range(COPIES):
+            time.sleep(chance.uniform(0, 0.05))
+            said = writer.stdout.readline()
+            writer.send_signal(signal.SIGSTOP)
+            copy = copied(path, tmp_path / f"copy-{number}")
+            writer.send_signal(signal.SIGCONT)
+            observation, _ = acknowledged(said)
+            with open_journal(copy) as journal:
+                assert journal.head.observation >= max(observation, seen)
+                seen = observation
+                fill(journal, 3)
+            check_whole(copy)
+
+
+def test_a_wal_that_lost_its_end_gives_an_earlier_whole_journal(
+    path: Path, tmp_path: Path
+) -> None:
+    chance = random.Random(9)
+    with open_journal(path) as journal:
+        fill(journal, 60)
+        wal = path.with_name(path.name + "-wal").stat().st_size
+        for number in range(COPIES):
+            copy = copied(path, tmp_path / f"copy-{number}")
+            torn = copy.with_name(copy.name + "-wal")
+            os.truncate(torn, chance.randrange(wal))
+            if number % 2:
+                # A file system may also have lengthened the file and not yet filled it.
+                os.truncate(torn, wal)
+            with open_journal(copy) as found:
+                assert 0 <= found.head.observation <= 60
+                fill(found, 2)
+            check_whole(copy)
+
+
+def copied(path: Path, copy: Path) -> Path:
+    shutil.copy(path, copy)
+    shutil.copy(f"{path}-wal", f"{copy}-wal")
+    return copy

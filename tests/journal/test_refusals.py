@@ -1,0 +1,197 @@
+"""
+A file that is no journal of ours is refused in one line, and stays as it is.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.journal.look import looking_at
+from tests.journal.making import fill, made, open_journal
+
+Spoil = Callable[[Path], None]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "table-7.journal"
+
+
+def folder(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in path.parent.iterdir() if file.is_file()}
+
+
+def execute(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(statement)
+
+
+def newer(path: Path) -> None:
+    execute(path, "PRAGMA user_version = 99")
+
+
+def older_than_any(path: Path) -> None:
+    execute(path, "PRAGMA user_version = 0")
+
+
+def foreign(path: Path) -> None:
+    path.unlink()
+    execute(path, "CREATE TABLE guest (name)")
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def overwritten(path: Path) -> None:
+    path.write_bytes(bytes(range(256)) * 64)
+
+
+def text(path: Path) -> None:
+    path.write_text("house = 'chickasaw'\n")
+
+
+def spoilt_inside(path: Path) -> None:
+    whole = bytearray(path.read_bytes())
+    whole[4096 * 3 : 4096 * 4] = b"\x5a" * 4096
+    path.write_bytes(whole)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def no_owner(path: Path) -> None:
+    execute(path, "DELETE FROM meta")
+
+
+def a_trigger(path: Path) -> None:
+    execute(
+        path,
+        "CREATE TRIGGER quiet AFTER INSERT ON event BEGIN DELETE FROM event; END",
+    )
+
+
+def a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+REFUSED: list[tuple[Spoil, str]] = [
+    (newer, "is a journal of version 99, this program knows 1 to 1"),
+    (older_than_any, "is a journal of version 0"),
+    (foreign, r"is no journal but another SQLite file \(application_id 0x0, expected 0x53484f45"),
+    (truncated, "cannot be read: "),
+    (overwritten, "cannot be read: it is no SQLite file"),
+    (text, "cannot be read: it is no SQLite file"),
+    (spoilt_inside, "cannot be read: it is damaged"),
+    (empty, "is empty, which a journal never is"),
+    (no_owner, "cannot be read: it does not say whose it is"),
+    (a_trigger, "its trigger `quiet` is not that of a journal of version 1"),
+    (a_folder, "is no file; expected a journal"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "line"), REFUSED, ids=[s.__name__ for s, _ in REFUSED])
+def test_it_is_refused_as_it_lies_there(path: Path, spoil: Spoil, line: str) -> None:
+    spoil(made(path))
+    before = folder(path)
+    with pytest.raises(UserError, match=line) as told:
+        open_journal(path)
+    assert folder(path) == before
+    assert str(told.value).startswith(f"{path}: ")
+    assert "\n" not in str(told.value)
+    assert told.value.exit_status == 2
+
+
+def left_by_a_killed_writer(path: Path, *, with_index: bool) -> None:
+    """
+    Put a journal with a hot WAL at `path`, spoilt in the WAL alone.
+    """
+    live = path.with_name("live")
+    with open_journal(live) as journal:
+        fill(journal, 5)
+        execute(live, "PRAGMA user_version = 99")
+        for ending in ("", "-wal", *(["-shm"] if with_index else [])):
+            shutil.copy(f"{live}{ending}", f"{path}{ending}")
+    live.unlink()
+
+
+@pytest.mark.parametrize("with_index", [True, False])
+def test_what_is_committed_in_a_hot_wal_counts_and_the_wal_stays(
+    path: Path, *, with_index: bool
+) -> None:
+    left_by_a_killed_writer(path, with_index=with_index)
+    before = folder(path)
+    with pytest.raises(UserError, match="is a journal of version 99"):
+        open_journal(path)
+    after = folder(path)
+    assert after.keys() == before.keys()
+    for name in (path.name, f"{path.name}-wal"):
+        assert after[name] == before[name]
+
+
+def test_a_wal_without_its_journal_is_not_taken_for_a_new_one_s(path: Path) -> None:
+    wal = path.with_name(path.name + "-wal")
+    wal.write_bytes(b"somebody's last entries")
+    with pytest.raises(UserError, match=r"-wal: is there without table-7.journal"):
+        open_journal(path)
+    assert folder(path) == {wal.name: b"somebody's last entries"}
+
+
+def test_a_creation_that_was_cut_short_is_done_again(path: Path) -> None:
+    new = path.with_name(path.name + ".new")
+    new.write_bytes(b"half of a")
+    made(path, 1)
+    assert folder(path).keys() == {path.name}
+
+
+def test_a_folder_that_is_not_there_is_named(path: Path) -> None:
+    with pytest.raises(UserError, match=r"missing/table-7.journal.lock: cannot be made: No such"):
+        open_journal(path.parent / "missing" / path.name)
+
+
+@pytest.mark.parametrize(("spoil", "line"), REFUSED, ids=[s.__name__ for s, _ in REFUSED])
+def test_a_look_refuses_it_too(path: Path, spoil: Spoil, line: str) -> None:
+    spoil(made(path))
+    before = folder(path)
+    if spoil in {truncated, spoilt_inside}:
+        # Only `verify` reads every page of it.
+        return
+    with pytest.raises(UserError, match=line), looking_at(path):
+        pass
+    assert folder(path) == before
+
+
+def test_a_look_at_a_resting_journal_leaves_nothing_beside_it(path: Path) -> None:
+    made(path)
+    with looking_at(path) as reader:
+        assert reader.head().observation == 45
+    assert folder(path).keys() == {path.name}
+
+
+def test_a_look_at_a_live_journal_sees_what_was_appended_last(path: Path) -> None:
+    with open_journal(path) as journal:
+        fill(journal, 3)
+        with looking_at(path) as reader:
+            assert reader.head() == journal.head
+            fill(journal, 3)
+            assert reader.head() == journal.head
+    assert folder(path).keys() == {path.name}
+
+
+def test_a_look_at_what_a_daemon_began_to_write_meanwhile_is_worth_nothing(path: Path) -> None:
+    made(path)
+    with (
+        pytest.raises(UserError, match="a daemon began to write it while it was read"),
+        looking_at(path),
+        open_journal(path) as journal,
+    ):
+        fill(journal, 1)

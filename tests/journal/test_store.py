@@ -1,0 +1,235 @@
+"""
+What is appended is there, in order, once, and for whoever reads.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable, Step
+from shoe_daemon.journal.verify import verify
+from shoe_daemon.table.events import RoundStarted
+from shoe_daemon.table.observations import Session, Tick, decode_observation, encode_observation
+from tests.journal.making import (
+    SITE,
+    entry,
+    events_of,
+    fill,
+    made,
+    moment,
+    open_journal,
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "table-7.journal"
+
+
+def beside(path: Path) -> list[str]:
+    return sorted(file.name for file in path.parent.iterdir())
+
+
+def test_a_new_journal_is_empty_and_alone_in_its_folder_when_closed(path: Path) -> None:
+    with open_journal(path) as journal:
+        assert (journal.head.seq, journal.head.observation) == (0, 0)
+        assert journal.head.hash == journal.identity.hash()
+    assert beside(path) == [path.name]
+
+
+def test_a_journal_is_not_for_everyone_on_the_machine(path: Path) -> None:
+    made(path, 1)
+    assert path.stat().st_mode & 0o007 == 0
+
+
+def test_append_returns_the_events_as_they_are_stored(path: Path) -> None:
+    with open_journal(path) as journal, journal.reader() as reader:
+        returned = [event for _ in range(30) for event in journal.append([entry(journal.head)])]
+        assert returned == reader.events(0)
+        assert [event.seq for event in returned] == list(range(1, journal.head.seq + 1))
+        assert reader.events(3, limit=2) == returned[3:5]
+        assert reader.events(journal.head.seq) == []
+
+
+def test_a_batch_is_one_piece(path: Path) -> None:
+    with open_journal(path) as one:
+        fill(one, 2)
+        first = entry(one.head)
+        steps = (*first.steps, Step(Tick(at=moment(99))))
+        one.append([Entry(b"frame of two", steps), Entry(b"says nothing", at=moment(100))])
+        assert (one.head.observation, one.head.capture) == (4, 4)
+    with JournalReader(path) as reader:
+        assert reader.head() == one.head
+        assert verify(reader).broken is None
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 7, 20, 21, 45])
+def test_reopened_it_ends_where_it_ended(path: Path, length: int) -> None:
+    made(path, length)
+    with open_journal(path) as journal:
+        head = journal.head
+        assert head.observation == length
+        fill(journal, 1)
+        assert journal.head.seq == head.seq + events_of(length + 1)
+    with JournalReader(path) as reader:
+        assert verify(reader).broken is None
+
+
+def test_bytes_that_said_nothing_are_kept_too(path: Path) -> None:
+    with open_journal(path) as journal:
+        for _ in range(3):
+            journal.append([Entry(b"nothing", at=moment(1), source="angel")])
+            fill(journal, 2)
+            journal.append([Entry(b"nothing", at=moment(1)), Entry(b"again", at=moment(1))])
+        head = journal.head
+    with open_journal(path) as journal, journal.reader() as reader:
+        assert journal.head == head
+        assert verify(reader).broken is None
+
+
+def test_what_does_not_follow_is_refused_before_it_is_written(path: Path) -> None:
+    with open_journal(path) as journal:
+        fill(journal, 1)
+        head = journal.head
+        next_entry = entry(head)
+        journal.append([next_entry])
+        with pytest.raises(ValueError, match="event 2 cannot follow event 3"):
+            journal.append([next_entry])
+        with pytest.raises(ValueError, match="without a moment"):
+            journal.append([Entry(b"", [Step(Tick())])])
+        with pytest.raises(ValueError, match="without a moment"):
+            journal.append([Entry(b"raw")])
+        assert journal.head.observation == 2
+
+
+def test_an_event_of_another_table_is_refused(path: Path) -> None:
+    made(path.with_name("other"), 1)
+    with Journal.open(path, SITE, "table-8") as journal:
+        with pytest.raises(ValueError, match="an event of casino-north/table-7"):
+            fill(journal, 1)
+        assert journal.head.seq == 0
+
+
+def test_observations_come_back_as_they_were(path: Path) -> None:
+    with open_journal(path) as journal:
+        given = []
+        for _ in range(30):
+            one = entry(journal.head)
+            given.append(one.steps[0].observation)
+            journal.append([one])
+        with journal.reader() as reader:
+            lines = [encode_observation(observation) for observation in given]
+            assert list(reader.observation_lines()) == list(enumerate(lines, start=1))
+            assert list(reader.observations()) == [decode_observation(line) for line in lines]
+            assert len(list(reader.observations(28))) == 2
+
+
+def test_a_start_folds_from_the_last_shoe(path: Path) -> None:
+    with open_journal(path) as journal, journal.reader() as reader:
+        assert reader.fold_source().checkpoint is None
+        assert reader.last_session() is None
+        fill(journal, 45)
+        source = reader.fold_source()
+        assert source.checkpoint == b"state 41"
+        assert [seen.at for seen in source.observations] == [moment(n) for n in range(42, 46)]
+        assert source.head == journal.head
+        assert len(list(reader.fold_source(from_nothing=True).observations)) == 45
+        session = reader.last_session()
+        assert isinstance(session, Session)
+        assert (session.at, session.site) == (moment(41), SITE)
+        checkpoint = reader.last_checkpoint()
+        assert checkpoint is not None
+        assert (checkpoint.observation, checkpoint.shoe) == (41, 3)
+
+
+def test_what_is_counted_is_written_with_the_next_entry(path: Path) -> None:
+    with open_journal(path) as journal, journal.reader() as reader:
+        journal.set_cursor("mqtt", 3)
+        journal.count("angel", repeats=2, bytes=10)
+        assert reader.cursor("mqtt") == 0
+        fill(journal, 1)
+        assert reader.cursor("mqtt") == 3
+        journal.count("angel", repeats=1, noise=4)
+        journal.count(None, noise=1)
+        journal.flush()
+        journal.flush()
+        counted = reader.connection.execute("SELECT * FROM counter ORDER BY source").fetchall()
+        assert counted == [("", 0, 1, 0), ("angel", 3, 4, 10)]
+
+
+def test_what_waits_is_written_when_the_journal_closes(path: Path) -> None:
+    with open_journal(path) as journal:
+        journal.set_cursor("mqtt", 7)
+    with JournalReader(path) as reader:
+        assert reader.cursor("mqtt") == 7
+        assert reader.cursor("nobody") == 0
+
+
+def test_two_writers_are_refused(path: Path) -> None:
+    with open_journal(path) as journal:
+        with pytest.raises(UserError, match=r"table-7.journal: process \d+ is writing it"):
+            open_journal(path)
+        fill(journal, 1)
+    with open_journal(path) as journal:
+        assert journal.head.observation == 1
+
+
+def test_the_journal_of_another_table_is_refused(path: Path) -> None:
+    made(path, 3)
+    before = path.read_bytes()
+    with pytest.raises(UserError, match=r"of casino-north/table-7, not of casino-north/table-8"):
+        Journal.open(path, SITE, "table-8")
+    assert path.read_bytes() == before
+    assert beside(path) == [path.name]
+
+
+def test_a_reader_of_another_thread_sees_every_event_once_while_it_is_written(
+    path: Path,
+) -> None:
+    seen: list[int] = []
+    with open_journal(path) as journal:
+        done = threading.Event()
+
+        def follow() -> None:
+            with journal.reader() as reader:
+                while True:
+                    last = done.is_set()
+                    for event in reader.events(seen[-1] if seen else 0, limit=7):
+                        seen.append(event.seq)
+                        journal.set_cursor("mqtt", event.seq)
+                    if last and seen[-1] == journal.head.seq:
+                        return
+
+        thread = threading.Thread(target=follow)
+        thread.start()
+        fill(journal, 400)
+        done.set()
+        thread.join(30)
+        assert not thread.is_alive()
+        assert seen == list(range(1, journal.head.seq + 1))
+    with JournalReader(path) as reader:
+        assert reader.cursor("mqtt") == journal.head.seq
+
+
+def test_a_journal_that_was_taken_away_is_not_written_into_the_void(path: Path) -> None:
+    with open_journal(path) as journal:
+        fill(journal, 2)
+        path.rename(path.with_name("elsewhere"))
+        with pytest.raises(JournalUnwritable, match="No such file"):
+            fill(journal, 1)
+        path.write_bytes(b"another one")
+        with pytest.raises(JournalUnwritable, match="another file has taken its place"):
+            fill(journal, 1)
+        path.with_name("elsewhere").rename(path)
+        fill(journal, 1)
+        assert journal.head.observation == 3
+
+
+def test_events_are_told_by_their_type(path: Path) -> None:
+    made(path, 3)
+    with JournalReader(path) as reader:
+        assert {event.type for event in reader.events(1)} >= {RoundStarted.type}

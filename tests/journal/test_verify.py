@@ -1,0 +1,217 @@
+"""
+Whatever is changed in a journal, `verify` finds it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.journal import JournalReader
+from shoe_daemon.journal.verify import Verdict, verify
+from tests.journal.making import entry, fill, made, open_journal
+
+CHAINED = {
+    "meta": "id",
+    "capture": "id",
+    "observation": "id",
+    "event": "seq",
+    "checkpoint": "observation",
+}
+UNFINISHED = 8
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return made(tmp_path / "table-7.journal", UNFINISHED)
+
+
+@pytest.fixture
+def tamper(path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        yield connection
+
+
+def verdict(path: Path, find: bytes | None = None) -> Verdict:
+    with JournalReader(path) as reader:
+        return verify(reader, find=find)
+
+
+def test_a_journal_as_it_was_written_is_good(path: Path) -> None:
+    found = verdict(path)
+    assert found.broken is None
+    assert (found.observations, found.captures, found.checkpoints) == (8, 7, 1)
+    with open_journal(path) as journal:
+        assert (found.events, found.hash) == (journal.head.seq, journal.head.hash)
+
+
+def others(value: object) -> Iterator[object]:
+    """
+    Yield the value with each of its bytes changed, or another number.
+    """
+    if isinstance(value, int):
+        yield from (value + 1, value - 1)
+    elif value is None:
+        yield from (1, "1")
+    elif isinstance(value, (str, bytes)):
+        raw = value.encode() if isinstance(value, str) else value
+        for place, byte in enumerate(raw):
+            # Of letters it is another letter: JSON stays JSON, and only its meaning changes.
+            yield _like(value, raw[:place] + bytes([byte ^ 1]) + raw[place + 1 :])
+        yield _like(value, raw + b"0")
+        yield _like(value, raw[:-1])
+
+
+def _like(value: str | bytes, raw: bytes) -> str | bytes:
+    return raw.decode() if isinstance(value, str) else raw
+
+
+@pytest.mark.parametrize("table", CHAINED)
+def test_every_byte_of_every_column_counts(
+    path: Path, tamper: sqlite3.Connection, table: str
+) -> None:
+    key = CHAINED[table]
+    cursor = tamper.execute(f"SELECT * FROM {table}")  # noqa: S608 - one of ours
+    columns = [description[0] for description in cursor.description]
+    rows: list[tuple[Any, ...]] = cursor.fetchall()
+    assert rows
+    tried = 0
+    for row in rows:
+        where = row[columns.index(key)]
+        for column, value in zip(columns, row, strict=True):
+            for other in others(value):
+                tried += try_value(path, tamper, table, (key, where), (column, value, other))
+    assert tried > len(columns)
+    assert verdict(path).broken is None
+
+
+def try_value(
+    path: Path,
+    tamper: sqlite3.Connection,
+    table: str,
+    row: tuple[str, Any],
+    change: tuple[str, Any, Any],
+) -> int:
+    """
+    Change one value, see that it is found, and change it back; 0 where SQLite forbids it.
+    """
+    (key, where), (column, value, other) = row, change
+    update = f'UPDATE {table} SET "{column}" = ? WHERE {key} = ?'  # noqa: S608 - one of ours
+    now_at = other if column == key else where
+    try:
+        tamper.execute(update, (other, where))
+    except sqlite3.IntegrityError:
+        return 0
+    try:
+        assert is_found(path), (table, where, column, other)
+    finally:
+        tamper.execute(update, (value, now_at))
+    return 1
+
+
+def is_found(path: Path) -> bool:
+    try:
+        return verdict(path).broken is not None
+    except UserError:
+        return True
+
+
+@pytest.mark.parametrize("table", list(CHAINED)[1:])
+def test_a_row_that_was_taken_away_is_missed(
+    path: Path, tamper: sqlite3.Connection, table: str
+) -> None:
+    key = CHAINED[table]
+    last = tamper.execute(f"SELECT max({key}) FROM {table}").fetchone()[0]  # noqa: S608
+    # Who cuts the end off cleanly is found by a head that was noted elsewhere: see below.
+    for row in range(1, last):
+        tamper.execute("BEGIN")
+        gone = tamper.execute(f"DELETE FROM {table} WHERE {key} = ?", (row,))  # noqa: S608
+        tamper.execute("COMMIT")
+        if gone.rowcount:
+            assert is_found(path), (table, row)
+            return
+
+
+def test_rows_that_changed_places_are_found(path: Path, tamper: sqlite3.Connection) -> None:
+    tamper.executescript(
+        """
+        UPDATE event SET seq = -1 WHERE seq = 2;
+        UPDATE event SET seq = 2 WHERE seq = 3;
+        UPDATE event SET seq = 3 WHERE seq = -1;
+        """
+    )
+    broken = verdict(path).broken
+    assert broken is not None
+    assert broken.row == "event 2"
+
+
+def test_an_event_of_another_observation_is_found(path: Path, tamper: sqlite3.Connection) -> None:
+    tamper.execute("UPDATE event SET observation = 3 WHERE seq = 3")
+    broken = verdict(path).broken
+    assert broken is not None
+    # Its place in the chain was before the bytes that became observation 3.
+    assert (broken.row, broken.what[:12]) == ("capture 3", "its hash is ")
+
+
+def test_what_is_added_without_the_chain_is_found(path: Path, tamper: sqlite3.Connection) -> None:
+    tamper.execute(
+        "INSERT INTO event SELECT seq + 1, observation, at, shoe, round, type, body, hash"
+        " FROM event ORDER BY seq DESC LIMIT 1"
+    )
+    assert is_found(path)
+
+
+def test_what_belongs_to_no_observation_is_found(path: Path, tamper: sqlite3.Connection) -> None:
+    tamper.execute("DELETE FROM observation WHERE id = ?", (UNFINISHED - 1,))
+    tamper.execute("DELETE FROM observation WHERE id = ?", (UNFINISHED,))
+    broken = verdict(path).broken
+    assert broken is not None
+    assert "the last observation is 6" in broken.what
+
+
+def test_the_first_broken_place_is_said_with_what_was_expected(
+    path: Path, tamper: sqlite3.Connection
+) -> None:
+    tamper.execute("UPDATE event SET round = 9 WHERE seq = 3")
+    found = verdict(path)
+    assert found.broken is not None
+    assert found.broken.row == "event 3"
+    assert found.broken.what == "its `round` is 9, expected 2"
+    assert found.events == 2
+
+
+def test_a_head_noted_elsewhere_is_found_and_missed_where_the_end_was_cut_off(
+    path: Path, tamper: sqlite3.Connection
+) -> None:
+    noted = verdict(path).hash
+    with open_journal(path) as journal:
+        journal.append([entry(journal.head)])
+    assert verdict(path, find=noted).found_at == f"observation {UNFINISHED}"
+    for table, key in (("event", "observation"), ("observation", "id")):
+        tamper.execute(f"DELETE FROM {table} WHERE {key} >= ?", (UNFINISHED,))  # noqa: S608
+    tamper.execute("DELETE FROM capture WHERE after >= ?", (UNFINISHED - 1,))
+    found = verdict(path, find=noted)
+    assert (found.broken, found.found_at) == (None, None)
+
+
+def test_the_start_of_the_chain_can_be_found(path: Path) -> None:
+    with JournalReader(path) as reader:
+        assert verify(reader, find=reader.identity.hash()).found_at == "start"
+
+
+def test_a_live_journal_is_verified_as_it_was_at_one_moment(tmp_path: Path) -> None:
+    path = tmp_path / "live"
+    with open_journal(path) as journal:
+        fill(journal, 20)
+        with journal.reader() as reader:
+            assert verify(reader).hash == journal.head.hash
+            fill(journal, 20)
+            assert verify(reader).hash == journal.head.hash
