@@ -153,6 +153,8 @@ def _in_words(name: str, error: Exception) -> LineError:
     told = cause if isinstance(cause, OSError) else error
     if isinstance(told, OSError) and told.errno == errno.EWOULDBLOCK:
         return LineError(f"{name}: another program has it open")
+    if "returned no data" in str(error):  # pySerial's long words for an end of file
+        return LineError(f"{name}: unplugged, or another program reads it too")
     text = told.strerror if isinstance(told, OSError) and told.strerror else str(error)
     return LineError(f"{name}: {' '.join(text.split()) or type(error).__name__}")
 

@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "replay": "shoe_daemon.cli.replay:command",
     "journal": "shoe_daemon.cli.journal:command",
     "rules": "shoe_daemon.cli.rules:command",
+    "simulate": "shoe_daemon.cli.simulate:command",
 }
 
 # What a shell reports of a program that SIGPIPE ended.

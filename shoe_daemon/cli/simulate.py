@@ -1,0 +1,242 @@
+"""
+`shoe-daemon simulate`: a shoe that deals by itself and speaks its real protocol.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import click
+import msgspec
+
+from shoe_daemon.errors import UserError
+
+if TYPE_CHECKING:
+    from drivers.simulators.angel_eye_ii import Scene, Settings
+    from drivers.simulators.lines import Line
+    from drivers.simulators.shoe import DealtRound
+
+__all__ = ["command"]
+
+_PORTS: Final = 65536
+_FAULTS: Final = (
+    "overdraw",
+    "missed-draw",
+    "misread",
+    "unreadable",
+    "reset",
+    "lost-frame",
+    "noise",
+    "unplug",
+)
+
+
+@click.group(name="simulate")
+def command() -> None:
+    """
+    Deals simulated shoes on a serial line.
+    """
+
+
+@command.command(name="angel-eye-ii")
+@click.option("--link", type=click.Path(path_type=Path), help="A stable path to the serial line.")
+@click.option("--listen", metavar="HOST:PORT", help="A TCP port instead; port 0 takes a free one.")
+@click.option(
+    "--capture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="No line: writes what would be sent to this file (.hex is text, anything else bytes).",
+)
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    show_default=True,
+    help="Multiple of real time; 0 is as fast as the other side reads.",
+)
+@click.option("--rounds", type=click.IntRange(min=1), help="Ends after so many.")
+@click.option("--shoes", type=click.IntRange(min=1), help="Ends after so many.")
+@click.option(
+    "--mode",
+    type=click.Choice(["hidden", "open"]),
+    default="hidden",
+    show_default=True,
+    help="Faces with the result, or at each draw.",
+)
+@click.option("--decks", type=click.IntRange(1, 12), default=8, show_default=True)
+@click.option("--seed", type=int, help="The same seed deals the same; by chance where not given.")
+@click.option("--fault", "faults", multiple=True, type=click.Choice(_FAULTS), help="Repeatable.")
+@click.option(
+    "--fault-rate",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="The chance of each round that one of the faults happens.",
+)
+@click.option("--once", is_flag=True, help="Sends each report once, not three times.")
+@click.option(
+    "--truth",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Writes what was really dealt to this file, a JSON object a round.",
+)
+def angel_eye_ii(  # noqa: PLR0913 - one for each option
+    *,
+    link: Path | None,
+    listen: str | None,
+    capture: Path | None,
+    speed: float,
+    once: bool,
+    truth: Path | None,
+    **settings: Any,  # noqa: ANN401 - the rest are the settings, by their names
+) -> None:
+    """
+    Simulates an Angel Eye II shoe.
+
+    It deals by the rules from shuffled shoes with burned cards and a cut card, at
+    about 28 seconds a round, and begins as soon as somebody opens the line.
+    """
+    if sum(where is not None for where in (link, listen, capture)) > 1:
+        raise UserError("--link, --listen and --capture exclude one another")
+    wanted = _settings(settings)
+    copies = 1 if once else 3
+    with _ledger(truth) as ledger:
+        if capture:
+            _write_capture(capture, wanted, copies, ledger)
+        else:
+            _play(_line(link, listen, wanted), wanted, (speed, copies), ledger)
+
+
+def _settings(options: dict[str, Any]) -> Settings:
+    from drivers.simulators.angel_eye_ii import Mode, Settings
+    from drivers.simulators.shoe import Fault
+
+    if options["seed"] is None:
+        options["seed"] = random.randrange(1_000_000)
+    faults = tuple(Fault(fault) for fault in options.pop("faults"))
+    return Settings(faults=faults, mode=Mode(options.pop("mode")), **options)
+
+
+def _line(link: Path | None, listen: str | None, settings: Settings) -> Line:
+    from drivers.simulators.lines import PtyLine, TcpLine
+
+    if listen is None:
+        if link is None and "unplug" in settings.faults:
+            raise UserError("--fault unplug needs --link: each new terminal has another path")
+        return PtyLine(link)
+    host, colon, port = listen.rpartition(":")
+    if not (colon and port.isdecimal() and int(port) < _PORTS):
+        raise UserError(f"--listen {listen}: expected HOST:PORT, such as 127.0.0.1:4001")
+    return TcpLine(host.strip("[]") or "127.0.0.1", int(port))
+
+
+def _play(line: Line, settings: Settings, pace: tuple[float, int], ledger: _Ledger) -> None:
+    from drivers.simulators.angel_eye_ii import scenes
+    from drivers.simulators.player import Pace, play
+
+    try:
+        with _stopped_by_signals() as stopping:
+            click.echo(f"port: {line.address}")
+            click.echo(f"angel-eye-ii, {settings.mode} mode, seed {settings.seed}; Ctrl-C ends it")
+            for scene in play(scenes(settings), line, Pace(*pace), stopping):
+                ledger.note(scene, aloud=True)
+    finally:
+        line.close()
+    ledger.sum_up()
+
+
+def _write_capture(path: Path, settings: Settings, copies: int, ledger: _Ledger) -> None:
+    from drivers.capture import HEX_SUFFIX, write_hex
+    from drivers.simulators.angel_eye_ii import scenes
+
+    if settings.rounds is None and settings.shoes is None:
+        raise UserError("--capture needs an end: --rounds or --shoes")
+    pieces: list[tuple[bytes, str]] = []
+    for scene in scenes(settings):
+        ledger.note(scene, aloud=False)
+        for step in scene.steps:
+            pieces += [(data, f"{at:.2f} s") for at, data in step.writes(copies)]
+    header = {
+        "name": path.stem,
+        "driver": "angel-eye-ii",
+        "origin": f"simulated, {settings.mode} mode, seed {settings.seed}",
+    }
+    try:
+        if path.suffix == HEX_SUFFIX:
+            write_hex(path, header, pieces)
+        else:
+            path.write_bytes(b"".join(data for data, _ in pieces))
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from error
+    ledger.sum_up()
+
+
+class _Ledger:
+    """
+    What was really dealt: told to the person, and written down.
+    """
+
+    def __init__(self, file: IO[str] | None) -> None:
+        self._file = file
+        self._faults: Counter[str] = Counter()
+        self._shoes: set[int] = set()
+        self._rounds = 0
+
+    def note(self, scene: Scene, *, aloud: bool) -> None:
+        dealt = scene.round
+        if dealt is None:
+            return
+        self._rounds += 1
+        self._shoes.add(dealt.shoe)
+        self._faults.update([dealt.fault] if dealt.fault else [])
+        if aloud:
+            click.echo(_told(dealt))
+        if self._file:
+            self._file.write(f"{msgspec.json.encode(dealt).decode()}\n")
+            self._file.flush()
+
+    def sum_up(self) -> None:
+        faults = ", ".join(f"{count} {fault}" for fault, count in sorted(self._faults.items()))
+        click.echo(
+            f"{self._rounds} rounds in {len(self._shoes)} shoes; faults: {faults or 'none'}"
+        )
+
+
+@contextlib.contextmanager
+def _ledger(truth: Path | None) -> Iterator[_Ledger]:
+    if truth is None:
+        yield _Ledger(None)
+        return
+    try:
+        file = truth.open("w", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{truth}: {error.strerror or error}") from error
+    with file:
+        yield _Ledger(file)
+
+
+def _told(dealt: DealtRound) -> str:
+    cards = " ".join(f"{slot}:{card}" for slot, card in dealt.cards)
+    result = "aborted" if dealt.aborted else str(dealt.coup.outcome)
+    fault = f"  [{dealt.fault}]" if dealt.fault else ""
+    return f"shoe {dealt.shoe} round {dealt.number}: {cards} {result}{fault}"
+
+
+@contextlib.contextmanager
+def _stopped_by_signals() -> Iterator[Event]:
+    """
+    Give an event that Ctrl-C, or a service manager's stop, sets.
+    """
+    stopping = Event()
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: stopping.set()) for number in signals]
+    try:
+        yield stopping
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
