@@ -23,6 +23,8 @@ __all__ = ["COMMANDS", "main"]
 
 # The command's name, and where it is: "module:attribute". A new command is one line here.
 COMMANDS: dict[str, str] = {
+    "check-config": "shoe_daemon.cli.check_config:command",
+    "run": "shoe_daemon.cli.run:command",
     "replay": "shoe_daemon.cli.replay:command",
     "journal": "shoe_daemon.cli.journal:command",
     "rules": "shoe_daemon.cli.rules:command",

@@ -173,14 +173,15 @@ def gap(fold: Fold, obs: Gap) -> None:
     here on, and so is all that comes before a clean boundary.
     """
     restart = obs.detail is GapDetail.RESTART
-    if restart:
-        readers.restarted(fold)
     round_ = rounds.in_progress(fold)
     if round_ is not None and not round_.finished:
         round_.partial = True
         round_.restarted = round_.restarted or restart
         rounds.set_deadlines(fold, round_)
-    readers.missed(fold, obs.source)
+    if restart:
+        readers.restarted(fold)
+    else:
+        readers.missed(fold, obs.source)
     _wait_for_quiet(fold)
 
 

@@ -172,7 +172,7 @@ class Fold:
         if key not in readers:
             if len(readers) >= MOST_READERS:
                 return ReaderState()
-            readers[key] = ReaderState()
+            readers[key] = ReaderState(partial=self.state.unsynced)
         return readers[key]
 
     def say_reader(self, source: str | None, before: ReaderStatus) -> None:

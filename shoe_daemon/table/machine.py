@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shoe_daemon.table.events import Event
+    from shoe_daemon.table.options import RoundEnd
     from shoe_daemon.table.snapshot import PublicTable
 
 _FORM: Final = b"table-1\n"
@@ -58,6 +59,13 @@ class Table:
         if state.next_session is not None and rounds.in_progress(fold) is None:
             _configure(fold, state.next_session)
         return events
+
+    @property
+    def mode(self) -> RoundEnd:
+        """
+        What ends a round here; ``auto`` until a card has told.
+        """
+        return self._fold.mode
 
     @property
     def deadline(self) -> tuple[int, str] | None:

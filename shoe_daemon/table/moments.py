@@ -30,7 +30,9 @@ def to_microseconds(at: str) -> int:
 
 def from_microseconds(microseconds: int) -> str:
     """
-    Write a moment with milliseconds, rounded down: ``2026-11-21T09:34:46.120Z``.
+    Write a moment, with microseconds only where it has any:
+    ``2026-11-21T09:34:46.120Z``.
     """
     moment = _EPOCH + timedelta(microseconds=microseconds)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+    precision = "microseconds" if microseconds % 1000 else "milliseconds"
+    return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"

@@ -44,8 +44,8 @@ def missed(fold: Fold, source: str | None) -> None:
     """
     Something of a reader was missed: it is ``partial`` until a clean boundary.
     """
-    fold.state.unsynced = True
     change(fold, source, lambda reader: setattr(reader, "partial", True))
+    fold.state.unsynced = True
 
 
 def synced(fold: Fold) -> None:
@@ -60,8 +60,12 @@ def synced(fold: Fold) -> None:
 
 def restarted(fold: Fold) -> None:
     """
-    The daemon was away: what it knew of links, locks and errors is old.
+    The daemon was away: what it knew of links, locks and errors is old, and
+    all its readers are ``partial``.
     """
-    for reader in fold.state.readers.values():
-        reader.link, reader.locked = "unknown", False
+    for source, reader in fold.state.readers.items():
+        before = status_of(source, reader)
+        reader.link, reader.locked, reader.partial = "unknown", False, True
         reader.errors.clear()
+        fold.say_reader(source, before)
+    fold.state.unsynced = True

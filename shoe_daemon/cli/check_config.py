@@ -1,0 +1,43 @@
+"""
+``shoe-daemon check-config``: whether a configuration would be accepted.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from shoe_daemon.config import Setup, load_config
+
+
+@click.command("check-config", short_help="Check a table's configuration.")
+@click.argument("file", type=click.Path(path_type=Path))
+def command(file: Path) -> None:
+    """
+    Check a configuration and everything that it names, and say what it means.
+
+    Exits with 2 and one line at the first thing wrong; nothing is opened for
+    writing.
+    """
+    for line in _told(load_config(file)):
+        click.echo(line)
+
+
+def _told(setup: Setup) -> list[str]:
+    config = setup.config
+    table, mqtt = config.table, config.mqtt
+    house = setup.house
+    broker = "nowhere (no [mqtt] section)"
+    if mqtt is not None:
+        host, port = mqtt.address
+        broker = f"{host}:{port}, MQTT {mqtt.protocol}{', TLS' if mqtt.tls else ''}"
+    return [
+        f"table     {config.site}/{table.id}{f' ({table.name})' if table.name else ''}",
+        f"house     {house.name}, {table.decks or house.decks} decks, policy {table.policy}",
+        f"rounds    end by {table.round_end}, result on {table.result_on}",
+        f"journal   {setup.journal}",
+        f"publishes {broker}",
+        *(f"reader    {each.id}: {each.driver.name} on {each.port}" for each in setup.readers),
+        *(() if setup.readers else ("reader    none: nothing will be seen",)),
+    ]

@@ -1,0 +1,216 @@
+"""
+The configuration of one table: one TOML file, checked by types.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
+
+from drivers.contract import Driver, LineSettings
+from drivers.registry import create_driver
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.house import DEFAULT_HOUSE, House, load_house, load_house_file
+from shoe_daemon.game.reading import read_as
+from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.table.options import Options
+
+Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
+
+_JOURNAL: Final = "journal.db"
+_MOST_TEXT: Final = 100
+
+
+class TableSettings(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[table]``: the table, and every option of `Options`.
+
+    Attributes:
+        id: In topics and events.
+        house: One of `rules list`; None for no house.
+        house_file: A house of one's own, in the form of the built-in ones.
+        policy: Whose rulings are proposed.
+    """
+
+    id: Name = "table"
+    house: str | None = None
+    house_file: str | None = None
+    policy: Name = "management"
+
+
+class JournalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[journal]``.
+
+    Attributes:
+        path: None for ``journal.db`` in the state directory that systemd gives,
+            or beside the configuration.
+    """
+
+    path: str | None = None
+
+
+class ReaderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    One ``[[reader]]``.
+
+    Attributes:
+        id: In topics and in `source`.
+        driver: The profile, such as ``angel-eye-ii``.
+        port: A device, ``socket://host:port``, ``rfc2217://`` or ``file:``.
+        line: What differs from the driver's usual serial settings.
+        options: The driver's own.
+    """
+
+    driver: str
+    port: str
+    id: Name = "shoe"
+    line: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    The whole file.
+
+    Attributes:
+        site: Where the table stands, in topics and events.
+        table: The table.
+        journal: What it remembers by.
+        mqtt: The broker; None publishes nothing.
+        reader: Its readers.
+    """
+
+    site: Name
+    table: TableSettings = TableSettings()
+    journal: JournalSettings = JournalSettings()
+    mqtt: MqttSettings | None = None
+    reader: tuple[ReaderSettings, ...] = ()
+
+
+class Reading(Struct, frozen=True):
+    """
+    A reader, ready to be opened.
+    """
+
+    id: str
+    port: str
+    driver: Driver
+    line: LineSettings
+
+
+class Setup(Struct, frozen=True):
+    """
+    A configuration that has been checked, and all that it names.
+    """
+
+    config: Config
+    house: House
+    journal: Path
+    readers: tuple[Reading, ...]
+
+    @property
+    def options(self) -> Options:
+        """
+        The options of the table, as its sessions carry them.
+        """
+        table = self.config.table
+        return Options(**{name: getattr(table, name) for name in Options.__struct_fields__})
+
+
+def load_config(path: Path) -> Setup:
+    """
+    Read and check a configuration, and everything that it names.
+
+    Raises:
+        UserError: The first thing wrong: file, key, what is, what is expected.
+    """
+    try:
+        mapping = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:  # tomllib's own error and broken UTF-8 are ValueErrors
+        raise UserError(f"{path}: {error}; expected TOML") from error
+    config = read_as(Config, mapping, str(path))
+    try:
+        return set_up(config, path.parent)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+
+
+def set_up(config: Config, beside: Path) -> Setup:
+    """
+    Check what a type cannot: houses, drivers, files.
+
+    Args:
+        config: The configuration.
+        beside: The folder from which the paths in it start.
+
+    Raises:
+        UserError: Key, what is wrong, what is expected.
+    """
+    if config.mqtt is not None:
+        config.mqtt.check()
+    _check_table(config.table)
+    _check_readers(config.reader)
+    return Setup(
+        config,
+        _house(config.table, beside),
+        _journal(config.journal, beside),
+        tuple(_reading(each) for each in config.reader),
+    )
+
+
+def _check_table(table: TableSettings) -> None:
+    # What stands in `state` must leave room for the table itself.
+    texts = [("table.name", table.name or "")]
+    texts += [(f"table.limits.{key}", key + text) for key, text in table.limits.items()]
+    for key, text in texts:
+        if len(text) > _MOST_TEXT:
+            raise UserError(f"{key}: {len(text)} characters; expected at most {_MOST_TEXT}")
+    if len(table.limits) > 20:  # noqa: PLR2004 - there are fewer wagers
+        raise UserError(f"table.limits: {len(table.limits)} entries; expected at most 20")
+
+
+def _check_readers(readers: tuple[ReaderSettings, ...]) -> None:
+    seen: set[str] = set()
+    for reader in readers:
+        if reader.id in seen:
+            raise UserError(f"reader.id: {reader.id!r} names two readers; expected each id once")
+        seen.add(reader.id)
+
+
+def _house(table: TableSettings, beside: Path) -> House:
+    if table.house_file is not None:
+        if table.house is not None:
+            raise UserError("table.house: given beside table.house_file; expected one of them")
+        return load_house_file(beside / table.house_file)
+    if table.house is None:
+        return DEFAULT_HOUSE
+    try:
+        return load_house(table.house)
+    except UserError as error:
+        raise UserError(f"table.house: {error}") from error
+
+
+def _journal(journal: JournalSettings, beside: Path) -> Path:
+    if journal.path is not None:
+        return beside / journal.path
+    # systemd gives several folders with colons between them; ours is the first.
+    state = os.environ.get("STATE_DIRECTORY", "").partition(":")[0]
+    return (Path(state) if state else beside) / _JOURNAL
+
+
+def _reading(reader: ReaderSettings) -> Reading:
+    place = f"reader {reader.id!r}"
+    try:
+        driver = create_driver(reader.driver, reader.options)
+    except UserError as error:
+        raise UserError(f"{place}: {error}") from error
+    line = read_as(LineSettings, asdict(driver.line) | reader.line, f"{place}: line")
+    return Reading(reader.id, reader.port, driver, line)

@@ -1,0 +1,30 @@
+"""
+How the daemon logs: JSON lines for the service manager, colours for a person.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+
+
+def set_up_logs(*, quiet: bool = False) -> None:
+    """
+    Set structlog up for this process; `quiet` leaves warnings and worse.
+    """
+    human = sys.stderr.isatty()
+    level = logging.WARNING if quiet else logging.INFO
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.dev.ConsoleRenderer() if human else structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )

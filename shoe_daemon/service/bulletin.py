@@ -1,0 +1,138 @@
+"""
+What everybody may know at this moment: the retained documents, kept fresh.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Final, Literal
+
+from drivers.reader import Reader
+from shoe_daemon.mqtt import messages, topics
+from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.service.core import Core
+
+_DEVICE_EVERY: Final = 10.0
+_STALE_AFTER: Final = 5.0
+DeviceState = Literal["connected", "no-signal", "stale", "error"]
+
+
+class Bulletin:
+    """
+    Tells the publisher what is new, and says in a line how the table is.
+    """
+
+    def __init__(
+        self, core: Core, publisher: Publisher | None, readers: Sequence[Reader], session: str
+    ) -> None:
+        self._core = core
+        self._publisher = publisher
+        self._readers = readers
+        self._session = session
+        self._told: dict[str, object] = {}
+        self._blocked = False
+        self._devices_at = 0.0
+
+    def publish(self) -> None:
+        """
+        Tell what the table is now, and that its events are on disk.
+        """
+        publisher, table = self._publisher, self._core.table.public()
+        if publisher is None:
+            return
+        told, seq, session = self._told, table.seq, self._session
+        publisher.retain(
+            topics.STATE,
+            partial(_state, table=table, session=session, alarm=self._core.alarm),
+            seq,
+        )
+        if told.get("result", ...) != table.last_result:
+            told["result"] = table.last_result
+            result = messages.ResultLast(result=table.last_result, seq=seq, session=session)
+            publisher.retain(topics.RESULT, messages.encode_message(result), seq)
+        if told.get("alerts") != table.alerts:
+            told["alerts"] = table.alerts
+            alerts = messages.active_alerts(table.alerts, seq=seq, session=session)
+            publisher.retain(topics.ALERTS, alerts, seq)
+        publisher.notify(seq)
+
+    def refresh(self, *, blocked: bool) -> None:
+        """
+        Tell how the readers are, when it changed or was told long ago.
+        """
+        if self._publisher is None:
+            return
+        now = time.monotonic()
+        again = now - self._devices_at >= _DEVICE_EVERY
+        if again:
+            self._devices_at = now
+        for reader in self._readers:
+            state = self._state_of(reader, now)
+            if again or self._told.get(reader.name) != state:
+                self._told[reader.name] = state
+                self._publisher.retain(
+                    topics.device(reader.name), self._device(reader, state, now), 0
+                )
+        self._sound(blocked=blocked)
+
+    def _sound(self, *, blocked: bool) -> None:
+        if blocked is self._blocked:
+            return
+        self._blocked = blocked
+        self._core.alarm = "Cards come faster than they can be recorded." if blocked else None
+        self.publish()
+
+    def _state_of(self, reader: Reader, now: float) -> DeviceState:
+        ages = reader.ages
+        known = self._core.table.state.readers.get(reader.name)
+        if known is not None and known.errors:
+            return "error"
+        if ages.link is None:
+            return "no-signal"
+        frame = ages.last_frame or ages.link
+        if ages.last_byte is not None and ages.last_byte > frame:
+            return "stale" if now - frame > _STALE_AFTER else "connected"
+        return "connected"
+
+    def _device(self, reader: Reader, state: DeviceState, now: float) -> bytes:
+        ages, counts = reader.ages, reader.counts
+        return messages.encode_message(
+            messages.Device(
+                byte_age=_age(ages.last_byte, now),
+                bytes=counts.bytes,
+                event_age=_age(ages.last_event, now),
+                frame_age=_age(ages.last_frame, now),
+                frames=counts.frames,
+                noise=counts.noise,
+                repeats=counts.repeats,
+                seq=self._core.table.state.seq,
+                session=self._session,
+                state=state,
+            )
+        )
+
+    @property
+    def summary(self) -> str:
+        """
+        How the table is, in a line, for the service manager.
+        """
+        if self._core.alarm is not None:
+            return self._core.alarm
+        parts = [
+            f"{each.name}: {'ok' if each.ages.link else each.detail}" for each in self._readers
+        ]
+        health = None if self._publisher is None else self._publisher.health
+        if health is not None and not health.connected:
+            down = int(time.monotonic() - health.since)
+            parts.append(f"broker down {down} s, {health.queued} waiting")
+        return ", ".join(parts) or "no reader"
+
+
+def _state(published: str, **what: object) -> bytes:
+    return messages.state(published=published, **what)  # type: ignore[arg-type]
+
+
+def _age(since: float | None, now: float) -> int | None:
+    return None if since is None else max(0, int((now - since) * 1000))

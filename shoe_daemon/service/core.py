@@ -1,0 +1,185 @@
+"""
+The core: frames become observations, observations become events, and all of it
+is on disk before anybody hears of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import structlog
+from msgspec.structs import replace
+
+from drivers.contract import Frame, FrameKind
+from shoe_daemon.clock import Clock
+from shoe_daemon.config import Setup
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.house import house_to_mapping
+from shoe_daemon.journal import Entry, Journal, JournalUnwritable, Step
+from shoe_daemon.table.events import Event
+from shoe_daemon.table.machine import Table
+from shoe_daemon.table.moments import from_microseconds, to_microseconds
+from shoe_daemon.table.observations import Gap, GapDetail, Observation, Session, Tick
+
+_log = structlog.get_logger(__name__)
+
+_SHOE_STARTED: Final = "shoe_started"
+
+
+class Core:
+    """
+    The table and its journal, which one thread owns.
+
+    Attributes:
+        table: After everything that is on disk, and nothing else.
+        alarm: Why the journal cannot be written, in a sentence; None when it can.
+    """
+
+    def __init__(self, setup: Setup, *, clock: Clock | None = None) -> None:
+        """
+        Open the journal and fold the table from it.
+
+        Raises:
+            UserError: The journal is not ours, broken, or cannot be written.
+        """
+        self._setup = setup
+        config = setup.config
+        self.journal = Journal.open(setup.journal, config.site, config.table.id)
+        self.table = _fold(self.journal)
+        self.clock = clock or Clock(self.table.state.now)
+        self.alarm: str | None = None
+
+    def begin(self) -> list[Event]:
+        """
+        Enter this start into the journal: its configuration, and the gap before it.
+        """
+        config, setup = self._setup.config, self._setup
+        session = Session(
+            site=config.site,
+            table=config.table.id,
+            house=setup.house.id,
+            policy=config.table.policy,
+            rules=house_to_mapping(setup.house),
+            options=setup.options,
+        )
+        return self.observe(session, Gap(detail=GapDetail.RESTART))
+
+    def observe(self, *observations: Observation) -> list[Event]:
+        """
+        Take observations that came of no bytes, as of now.
+
+        Raises:
+            JournalUnwritable: As `take`.
+        """
+        at = self.clock.at()
+        stamped = [replace(each, at=at) for each in observations]
+        return self._write(
+            lambda: [Entry(steps=[step for each in stamped for step in self._steps(each)])]
+        )
+
+    def take(self, frames: Iterable[tuple[str, Frame]]) -> list[Event]:
+        """
+        Take frames of readers, in one transaction; repeats and noise are counted.
+
+        Returns:
+            What they caused; it is on disk.
+
+        Raises:
+            JournalUnwritable: Nothing of it is, and the table is as it was: the
+                same frames may be given again.
+        """
+        said = [(source, frame) for source, frame in frames if frame.kind is FrameKind.FRAME]
+        if not said:
+            return []
+        return self._write(lambda: [self._entry(source, frame) for source, frame in said])
+
+    def count(self, frames: Iterable[tuple[str, Frame]]) -> None:
+        """
+        Count the repeats and the noise among frames that were taken.
+        """
+        for source, frame in frames:
+            if frame.kind is FrameKind.REPEAT:
+                self.journal.count(source, repeats=1, bytes=len(frame.raw))
+            elif frame.kind is FrameKind.NOISE:
+                self.journal.count(source, noise=1, bytes=len(frame.raw))
+
+    def tick(self) -> list[Event]:
+        """
+        Meet the deadlines that have passed by now.
+        """
+        deadline, now = self.table.deadline, self.clock.at()
+        if deadline is None:
+            self.clock.set()
+            return []
+        if deadline[0] > to_microseconds(now):
+            return []
+        return self._write(lambda: [Entry(steps=list(self._overdue(now)))])
+
+    def patience(self, most: float) -> float:
+        """
+        Return for how long, at most `most` seconds, nothing will be due.
+        """
+        deadline = self.table.deadline
+        return most if deadline is None else min(most, self.clock.until(deadline[0]))
+
+    def close(self) -> None:
+        """
+        Close the journal.
+        """
+        self.journal.close()
+
+    def _entry(self, source: str, frame: Frame) -> Entry:
+        at = self.clock.at(frame.received)
+        steps = [
+            step
+            for each in frame.observations
+            for step in self._steps(replace(each, at=at, source=source))
+        ]
+        return Entry(raw=frame.raw, steps=steps, at=at, source=source)
+
+    def _steps(self, observation: Observation) -> Iterable[Step]:
+        yield from self._overdue(observation.at)
+        yield self._step(observation)
+
+    def _overdue(self, at: str) -> Iterable[Step]:
+        # What was due before is met at its own moment, however late we are.
+        while (deadline := self.table.deadline) is not None:
+            if deadline[0] > to_microseconds(at):
+                return
+            yield self._step(Tick(at=from_microseconds(deadline[0]), deadline=deadline[1]))
+
+    def _step(self, observation: Observation) -> Step:
+        events = self.table.apply(observation)
+        started = any(event.type == _SHOE_STARTED for event in events)
+        return Step(observation, events, self.table.checkpoint() if started else None)
+
+    def _write(self, make: Callable[[], list[Entry]]) -> list[Event]:
+        """
+        Let the table make entries and write them: both, or neither.
+        """
+        before = self.table.checkpoint()
+        entries = make()
+        try:
+            self.journal.append(entries)
+        except JournalUnwritable:
+            self.table = Table.restore(before)
+            raise
+        return [event for entry in entries for step in entry.steps for event in step.events]
+
+
+def _fold(journal: Journal) -> Table:
+    with journal.reader() as reader:
+        source = reader.fold_source()
+        try:
+            table = Table.restore(source.checkpoint) if source.checkpoint else Table()
+        except UserError:
+            source = reader.fold_source(from_nothing=True)
+            table = Table()
+        for observation in source.observations:
+            table.apply(observation)
+        if table.state.seq != source.head.seq:
+            # A newer version may read old observations otherwise: what was said stays said.
+            _log.warning("fold_differs", folded=table.state.seq, journal=source.head.seq)
+            table.state.seq = source.head.seq
+    return table

@@ -1,0 +1,199 @@
+"""
+The daemon of one table, from its start to its end.
+"""
+
+from __future__ import annotations
+
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import structlog
+
+from drivers.contract import Frame
+from drivers.reader import Reader
+from shoe_daemon.config import Setup
+from shoe_daemon.journal import JournalUnwritable
+from shoe_daemon.mqtt.identity import Identity
+from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.notify import tell_systemd
+from shoe_daemon.service.bulletin import Bulletin
+from shoe_daemon.service.core import Core
+from shoe_daemon.service.watch import Watch
+from shoe_daemon.table.events import Event
+
+_log = structlog.get_logger(__name__)
+
+_INBOX: Final = 1000
+"""Frames that may wait; a reader that finds no room waits with its line."""
+
+_BATCH: Final = 64
+"""Frames that share a transaction when they come faster than the disk."""
+
+_TURN: Final = 0.25
+"""Seconds after which the core looks around although nothing came."""
+
+_RETRY: Final = 1.0
+"""Seconds between two attempts to write to a journal that cannot be written."""
+
+CURSOR: Final = "mqtt"
+"""The publisher's name in the journal."""
+
+Item = tuple[str, Frame]
+
+
+class Daemon:
+    """
+    Everything of one table, run by `run` on the thread that calls it.
+    """
+
+    def __init__(
+        self, setup: Setup, *, on_events: Callable[[list[Event], Core], None] | None = None
+    ) -> None:
+        """
+        Args:
+            setup: The configuration.
+            on_events: Told, on the core's thread, what is on disk.
+
+        Raises:
+            UserError: The journal cannot be used.
+        """
+        self.core = Core(setup)
+        self._on_events = on_events or (lambda _events, _core: None)
+        self._inbox: queue.Queue[Item] = queue.Queue(_INBOX)
+        self._stopping = threading.Event()
+        self.readers = [
+            Reader(each.id, each.driver, each.port, each.line, partial(self._receive, each.id))
+            for each in setup.readers
+        ]
+        self._outbox = self.core.journal.reader()
+        self.publisher = self._make_publisher(setup)
+        self._bulletin = Bulletin(self.core, self.publisher, self.readers, self._session)
+        self._watch = Watch(self.readers, self.publisher)
+
+    def _make_publisher(self, setup: Setup) -> Publisher | None:
+        config = setup.config
+        self._session = secrets.token_hex(4)
+        if config.mqtt is None:
+            return None
+        return Publisher(
+            config.mqtt,
+            Identity(config.site, config.table.id, self._session),
+            self._outbox,
+            self._outbox.cursor(CURSOR),
+            partial(self.core.journal.set_cursor, CURSOR),
+            head_hash=self._head_hash,
+        )
+
+    def _head_hash(self) -> str:
+        return self.core.journal.head.hash.hex()
+
+    def run(self) -> None:
+        """
+        Work until `stop`: crash-only, so there is no other end.
+        """
+        self._say(self._until_written(self.core.begin))
+        self._start()
+        try:
+            while not self._stopping.is_set():
+                self._turn()
+        finally:
+            self._end()
+
+    def stop(self) -> None:
+        """
+        Ask `run` to come to an end, from any thread or a signal's handler.
+        """
+        self._stopping.set()
+
+    def _start(self) -> None:
+        self._bulletin.publish()
+        if self.publisher is not None:
+            self.publisher.start()
+        for reader in self.readers:
+            reader.start()
+        tell_systemd("READY=1")
+        _log.info("started", session=self._session, seq=self.core.table.state.seq)
+
+    def _receive(self, source: str, frame: Frame) -> None:
+        self._inbox.put((source, frame), timeout=0.5)
+
+    def _turn(self) -> None:
+        items = self._next_items()
+        if items:
+            self._say(self._until_written(partial(self.core.take, items)))
+            self.core.count(items)
+        self._say(self._until_written(self.core.tick))
+        self._bulletin.refresh(blocked=self._inbox.full())
+        self._watch.feed(self._bulletin.summary)
+
+    def _next_items(self) -> list[Item]:
+        try:
+            items = [self._inbox.get(timeout=self.core.patience(_TURN))]
+        except queue.Empty:
+            return []
+        while len(items) < _BATCH:
+            try:
+                items.append(self._inbox.get_nowait())
+            except queue.Empty:
+                break
+        return items
+
+    def _until_written(self, write: Callable[[], list[Event]]) -> list[Event]:
+        """
+        Write, however long the disk takes to have room again; nothing is
+        dropped, and everybody is told meanwhile.
+        """
+        while True:
+            try:
+                events = write()
+            except JournalUnwritable as error:
+                if self._stopping.is_set():
+                    return []
+                self._sound_alarm(str(error))
+            else:
+                self._end_alarm()
+                return events
+
+    def _sound_alarm(self, why: str) -> None:
+        if self.core.alarm is None:
+            _log.critical("journal_unwritable", reason=why)
+        self.core.alarm = f"Nothing can be recorded, so no round goes on: {why}"
+        self._bulletin.publish()
+        self._watch.feed(self._bulletin.summary)
+        self._stopping.wait(_RETRY)
+
+    def _end_alarm(self) -> None:
+        if self.core.alarm is not None:
+            self.core.alarm = None
+            _log.warning("journal_writable_again")
+            self._bulletin.publish()
+
+    def _say(self, events: list[Event]) -> None:
+        if events:
+            self._bulletin.publish()
+            self._on_events(events, self.core)
+
+    def _end(self) -> None:
+        tell_systemd("STOPPING=1")
+        for reader in self.readers:
+            reader.stop()
+        for reader in self.readers:
+            reader.join(2.0)
+        self._take_what_is_left()
+        if self.publisher is not None:
+            self.publisher.stop()
+        self._outbox.close()
+        self.core.close()
+        _log.info("stopped", seq=self.core.table.state.seq)
+
+    def _take_what_is_left(self) -> None:
+        until = time.monotonic() + 2.0
+        while not self._inbox.empty() and time.monotonic() < until:
+            items = self._next_items()
+            self._say(self._until_written(partial(self.core.take, items)))
+            self.core.count(items)
