@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,7 @@ def _capture(file: Path, protocol: str) -> Iterable[Observation]:
 
 
 def _say_json(events: list[Event]) -> None:
-    out = click.get_binary_stream("stdout")
+    out = sys.stdout.buffer
     for event in events:
         out.write(encode_event(event) + b"\n")
 
