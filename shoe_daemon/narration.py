@@ -107,6 +107,7 @@ def _aside(event: Event) -> str | None:  # noqa: PLR0911 - one for each kind of 
                 f"Player {data.player}, Banker {data.banker}, tie {data.tie}"
             )
         case ReaderStatus():
-            return f"   ·  reader {data.source or ''} link {data.link}, {data.state}"
+            link = "" if data.link == "unknown" else f", link {data.link}"
+            return f"   ·  reader {data.source or ''}: {data.state}{link}".replace(" :", ":")
         case _:
             return None

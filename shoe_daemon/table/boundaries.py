@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Coup, Outcome
 from shoe_daemon.table import events, readers, rounds, shoes
+from shoe_daemon.table.drawing import lay_unread
 from shoe_daemon.table.options import RoundEnd
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def _forced(fold: Fold, round_: RoundState) -> None:
 def _declared(fold: Fold, round_: RoundState, obs: Result) -> None:
     rounds.reveal(fold, round_)
     outcome = None if obs.outcome is None else Outcome(obs.outcome)
+    lay_unread(fold, round_)
     verdict = rounds.truth(round_)
     if not round_.partial and verdict.known and verdict.spot is not None:
         rounds.find_missing(fold, round_, "A result was declared")
@@ -134,6 +136,7 @@ def no_more_bets(fold: Fold) -> None:
 def _boundary(fold: Fold, why: str) -> None:
     round_ = rounds.in_progress(fold)
     if round_ is not None:
+        lay_unread(fold, round_)
         verdict = rounds.truth(round_)
         if verdict.known and verdict.spot is not None and not round_.partial:
             rounds.find_missing(fold, round_, why)

@@ -75,7 +75,8 @@ def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = Non
     """
     Lay a card into the round in progress, and say all that follows from it.
     """
-    _fill_unread(fold, round_, card.declared)
+    if round_.unread_pending and card.declared is not None:
+        _fill_unread(fold, round_, card.declared)
     problem = _place(round_, card)
     if problem is IrregularityKind.EXCESS_CARD:
         take_excess(fold, round_, card)
@@ -204,15 +205,23 @@ def _raise_misplaced(fold: Fold, card: Drawn, problem: IrregularityKind) -> None
     fold.raise_alert(problem, detail, slot=card.slot or card.declared, card=shown)
 
 
-def _fill_unread(fold: Fold, round_: RoundState, slot: Slot | None) -> None:
-    # The device said that a card passed unread; a card on the place after the
-    # one due shows where that one lies.
-    if not round_.unread_pending or slot is None or round_.partial:
-        return
+def _fill_unread(fold: Fold, round_: RoundState, slot: Slot) -> None:
+    # A card on a place after the one that is due shows where the card lies of
+    # which the device said that it passed unread.
     verdict = rounds.truth(round_)
+    if verdict.spot is not None and _SPOT[slot] > verdict.spot:
+        lay_unread(fold, round_)
     round_.unread_pending = False
-    if verdict.spot is None or _SPOT[slot] <= verdict.spot:
+
+
+def lay_unread(fold: Fold, round_: RoundState) -> None:
+    """
+    Lay the card of which the device said that it passed unread on the place due.
+    """
+    verdict = rounds.truth(round_)
+    if not round_.unread_pending or verdict.spot is None or round_.partial:
         return
+    round_.unread_pending = False
     card = Drawn(unread=True)
     _put(round_, card, verdict.spot)
     deal(fold, round_, card)
@@ -324,6 +333,8 @@ def disclose(fold: Fold, slot: Slot, face: Card) -> None:
         play(fold, Drawn(face, slot), joined=True)
         return
     card = _card_on(round_, slot)
+    if card is None and _learn_excess(fold, round_, slot, face):
+        return
     if card is None:
         round_.partial = True
         add(fold, round_, Drawn(face, slot))
@@ -352,6 +363,17 @@ def _card_on(round_: RoundState, slot: Slot) -> Drawn | None:
             _put(round_, card, _SPOT[slot])
             return card
     return None
+
+
+def _learn_excess(fold: Fold, round_: RoundState, slot: Slot, face: Card) -> bool:
+    # A card found to be none of this round still has a face to be counted.
+    for card in round_.excess:
+        if card.declared is slot and card.face in {None, face}:
+            if card.face is None and fold.state.shoe is not None:
+                card.face = face
+                shoes.count(fold, fold.state.shoe, face, public=True)
+            return True
+    return False
 
 
 def _learn(fold: Fold, card: Drawn, face: Card) -> None:

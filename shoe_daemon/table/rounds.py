@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, Coup, Outcome, Slot
+from shoe_daemon.game.round import DEALING_ORDER, Coup, Holding, Outcome, Slot
 from shoe_daemon.table import dealing, events, shoes
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.snapshot import LastResult
 from shoe_daemon.table.state import RoundState
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.round import Holding
     from shoe_daemon.game.wagers import Settlement
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.state import Drawn
@@ -160,8 +159,8 @@ def finish(fold: Fold, round_: RoundState, declared: Outcome | None = None) -> N
     if not round_.hidden and is_complete(round_):
         data = _result(fold, round_)
     else:
-        round_.partial = True
         data = _partial_result(round_, declared)
+        round_.partial = True
     fold.emit(data)
     if state.shoe is not None:
         shoes.settle_round(state.shoe, data)
@@ -211,12 +210,15 @@ def _partial_result(round_: RoundState, declared: Outcome | None) -> events.Roun
 
 def _partial_hand(round_: RoundState, side: int) -> events.HandResult:
     cards = [card for card in round_.spots[side::2] if card is not None]
-    faces = tuple(card.face if card.public else None for card in cards)
+    shown = tuple(card.face if card.public else None for card in cards)
+    known = tuple(face for face in shown if face is not None)
     pair = None
-    if round_.spots[side] and round_.spots[side + 2] and None not in faces[:2]:
-        first, second = faces[:2]
-        pair = first is not None and second is not None and first.rank == second.rank
-    return events.HandResult(faces, None, pair, None)
+    if round_.spots[side] and round_.spots[side + 2] and None not in shown[:2]:
+        pair = known[0].rank == known[1].rank
+    if round_.partial or None in shown or len(known) < 2:  # noqa: PLR2004 - a hand has two
+        return events.HandResult(shown, None, pair, None)
+    # Only the other hand holds a card that nobody could read: this one is known.
+    return _hand(Holding.of(known))
 
 
 def end(fold: Fold, round_: RoundState, declared: Outcome | None = None) -> None:
