@@ -1,0 +1,24 @@
+"""
+What the tests of all rooms share.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """
+    Let `pytest --regen` write expected files anew, to be looked at before a commit.
+    """
+    parser.addoption(
+        "--regen", action="store_true", help="write the expected files of captures anew"
+    )
+
+
+@pytest.fixture(scope="session")
+def regen(request: pytest.FixtureRequest) -> bool:
+    """
+    Tell whether expected files are to be written anew.
+    """
+    return bool(request.config.getoption("--regen"))
