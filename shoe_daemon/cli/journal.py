@@ -6,7 +6,7 @@ Every command only reads, and may be used while the daemon writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -75,7 +75,7 @@ def verify(
 )
 def export(file: Path, what: str, shoe: int | None, out: IO[bytes]) -> None:
     """
-    Print the events or the observations, one JSON object a line, as they are stored.
+    Print events or observations as they are stored, one a line.
 
     With --shoe, the observations begin with the session that the shoe was dealt under.
     """
@@ -140,87 +140,82 @@ def _verdict_lines(
 ) -> Iterator[str]:
     if broken:
         yield f"{file}: BROKEN at {broken.row}: {broken.what}"
-        yield ""
-        yield "  holds     " + _holding(verdict) + " before it"
     elif head and not verdict.found_at:
-        yield f"{file}: the hash {head} stands nowhere in it: it is another journal, or cut short"
-        yield ""
-        yield "  holds     " + _holding(verdict)
+        yield f"{file}: {head} stands nowhere in it: it is another journal, or cut short"
     else:
         yield f"{file}: good"
-        yield ""
-        yield "  holds     " + _holding(verdict)
-    if verdict.found_at:
-        yield f"  found     the hash that was asked for, at {verdict.found_at}"
-    yield f"  head      {verdict.hash.hex()}"
-
-
-def _holding(verdict: Verdict) -> str:
-    return (
+    holding = (
         f"{verdict.events:,} events of {verdict.observations:,} observations,"
         f" {verdict.captures:,} captures, {verdict.checkpoints:,} checkpoints"
     )
+    rows = [("holds", holding), ("head", verdict.hash.hex())]
+    if verdict.found_at:
+        rows.append(("found", f"the hash that was asked for, at {verdict.found_at}"))
+    yield ""
+    yield from _table(rows)
 
 
 def _summary_lines(file: Path, summary: Summary) -> Iterator[str]:
     yield f"{file}: {summary.site}/{summary.table}"
     yield ""
-    yield from _table(
-        [
-            ("since", f"{summary.created} (version {summary.version})"),
-            ("times", f"{summary.first_at or '-'} to {summary.last_at or '-'}"),
-            ("size", _size(summary.size)),
-            ("shoes", f"{summary.shoes:,}"),
-            ("rounds", f"{summary.rounds:,} finished, {summary.aborted:,} aborted"),
-            ("observations", f"{summary.observations:,}, {summary.captures:,} captures of bytes"),
-            ("events", f"{summary.seq:,}"),
-        ]
-    )
-    yield from _block("irregularities", summary.irregularities.items())
-    yield from _block(
-        "only counted",
-        (
-            (
-                source or "the reader",
-                f"{c.repeats:,} repeats, {c.noise:,} of noise, {c.bytes:,} bytes",
-            )
-            for source, c in summary.counters.items()
-        ),
-    )
-    yield from _block(
-        "known to have",
-        (
-            (
-                consumer,
-                f"event {seq:,}"
-                + (f", {summary.seq - seq:,} to come" if seq < summary.seq else ""),
-            )
-            for consumer, seq in summary.cursors.items()
-        ),
-    )
-    yield ""
-    yield f"  head {summary.hash}"
+    yield from _table(_overview(summary))
+    yield from _block("irregularities", _numbers(summary.irregularities))
+    yield from _block("only counted", _counters(summary))
+    yield from _block("consumers", _consumers(summary))
 
 
-def _block(title: str, rows: Iterable[tuple[str, object]]) -> Iterator[str]:
-    lines = list(
-        _table(
-            [
-                (name, f"{value:,}" if isinstance(value, int) else str(value))
-                for name, value in rows
-            ],
-            indent="    ",
+def _overview(summary: Summary) -> list[tuple[str, str]]:
+    times = "nothing yet"
+    if summary.first_at and summary.last_at:
+        times = f"{_time(summary.first_at)} to {_time(summary.last_at)} UTC"
+    return [
+        ("made", f"{_time(summary.created)} UTC, in form {summary.version}"),
+        ("holds", times),
+        ("shoes", f"{summary.shoes:,}"),
+        ("rounds", f"{summary.rounds:,} finished, {summary.aborted:,} aborted"),
+        ("events", f"{summary.seq:,}"),
+        ("observations", f"{summary.observations:,}, with {summary.captures:,} captures of bytes"),
+        ("size", _size(summary.size)),
+        ("head", summary.hash),
+    ]
+
+
+def _numbers(numbers: dict[str, int]) -> list[tuple[str, str]]:
+    width = max((len(f"{number:,}") for number in numbers.values()), default=0)
+    return [(name, f"{number:>{width},}") for name, number in numbers.items()]
+
+
+def _counters(summary: Summary) -> list[tuple[str, str]]:
+    return [
+        (
+            source or "the reader",
+            f"{counter.repeats:,} repeats, {counter.noise:,} of noise, {counter.bytes:,} bytes",
         )
-    )
-    if lines:
+        for source, counter in summary.counters.items()
+    ]
+
+
+def _consumers(summary: Summary) -> list[tuple[str, str]]:
+    return [
+        (consumer, f"up to event {seq:,}, {summary.seq - seq:,} to come")
+        for consumer, seq in summary.cursors.items()
+    ]
+
+
+def _block(title: str, rows: list[tuple[str, str]]) -> Iterator[str]:
+    if rows:
         yield ""
         yield f"  {title}"
-        yield from lines
+        yield from _table(rows, indent="    ")
 
 
 def _table(rows: list[tuple[str, str]], indent: str = "  ") -> Iterator[str]:
-    width = max((len(name) for name, _ in rows), default=0)
+    width = max(len(name) for name, _ in rows)
     yield from (f"{indent}{name:<{width}}  {value}" for name, value in rows)
+
+
+def _time(at: str) -> str:
+    return at[:19].replace("T", " ")
 
 
 def _size(size: int) -> str:

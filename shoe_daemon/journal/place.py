@@ -160,10 +160,14 @@ def check_file(path: Path) -> None:
     """
     Refuse what cannot be a journal before SQLite sees it.
     """
-    if not path.is_file():
+    try:
+        size = path.stat().st_size if path.is_file() else None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {in_words(error)}") from error
+    if size is None:
         found = "is no file" if path.exists() else "does not exist"
         raise UserError(f"{path}: {found}; expected a journal")
-    if path.stat().st_size == 0:
+    if size == 0:
         # SQLite takes an empty file for a new database, and the sequence would begin anew.
         raise UserError(
             f"{path}: is empty, which a journal never is: put a copy back, or move it away to"

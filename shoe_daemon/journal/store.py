@@ -28,12 +28,14 @@ _INSERTS: Final = {
     "checkpoints": "INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?)",
 }
 _COUNT: Final = """
-    INSERT INTO counter VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+    INSERT INTO counter (source, repeats, noise, bytes) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET
     repeats = repeats + excluded.repeats, noise = noise + excluded.noise,
     bytes = bytes + excluded.bytes
 """
 _SET_CURSOR: Final = """
-    INSERT INTO cursor VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq
+    INSERT INTO cursor (consumer, seq) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET seq = excluded.seq
 """
 
 

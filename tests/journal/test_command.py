@@ -1,0 +1,176 @@
+"""
+`shoe-daemon journal` reads only, and tells by its exit status what it found.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from shoe_daemon.cli import main
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.journal import Entry, JournalReader, Step
+from shoe_daemon.table.machine import Table
+from shoe_daemon.table.observations import CardDrawn, Command, Observation, Session
+from tests.journal.making import SITE, TABLE, fill, made, moment, open_journal
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return made(tmp_path / "table-7.journal")
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["journal", *map(str, arguments)])
+
+
+def execute(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(statement)
+
+
+def test_a_good_journal_is_said_to_be_good(path: Path) -> None:
+    result = run("verify", path)
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"{path}: good\n")
+    with open_journal(path) as journal:
+        assert f"  head   {journal.head.hash.hex()}\n" in result.stdout
+
+
+def test_a_broken_chain_ends_with_one_and_the_place(path: Path) -> None:
+    execute(path, "UPDATE event SET shoe = 7 WHERE seq = 5")
+    result = run("verify", path)
+    assert result.exit_code == 1
+    assert result.stdout.startswith(f"{path}: BROKEN at event 5: its `shoe` is 7, expected 1\n")
+    answer = json.loads(run("verify", path, "--json").stdout)
+    assert answer["good"] is False
+    assert answer["broken"] == {"row": "event 5", "what": "its `shoe` is 7, expected 1"}
+    assert answer["events"] == 4
+
+
+def test_a_head_that_stands_nowhere_is_told(path: Path) -> None:
+    with JournalReader(path) as reader:
+        noted = reader.head().hash.hex()
+    with open_journal(path) as journal:
+        fill(journal, 3)
+    found = run("verify", path, "--head", noted)
+    assert found.exit_code == 0
+    assert "at event " in found.stdout
+    missed = run("verify", path, "--head", "00" * 32)
+    assert missed.exit_code == 1
+    assert "stands nowhere in it" in missed.stdout
+    wrong = run("verify", path, "--head", "abc")
+    assert wrong.exit_code == 2
+    assert "--head abc: expected the 64 hex digits" in wrong.stderr
+
+
+@pytest.mark.parametrize("command", ["verify", "export", "stats"])
+def test_what_is_no_journal_ends_with_two_and_one_line(tmp_path: Path, command: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a journal")
+    result = run(command, path)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"shoe-daemon: {path}: cannot be read: it is no SQLite file")
+    assert result.stderr.count("\n") == 1
+    assert run(command, tmp_path / "missing").exit_code == 2
+
+
+def test_a_damaged_journal_ends_with_two(path: Path) -> None:
+    whole = bytearray(path.read_bytes())
+    whole[4096 * 3 : 4096 * 4] = b"\x5a" * 4096
+    path.write_bytes(whole)
+    result = run("verify", path)
+    assert result.exit_code == 2
+    assert "it is damaged" in result.stderr
+
+
+def test_export_prints_the_stored_bytes(path: Path, tmp_path: Path) -> None:
+    with JournalReader(path) as reader:
+        events = b"".join(event.body + b"\n" for event in reader.events(0))
+        observations = b"".join(line + b"\n" for _, line in reader.observation_lines())
+    assert run("export", path).stdout_bytes == events
+    assert run("export", path, "--events").stdout_bytes == events
+    assert run("export", path, "--observations").stdout_bytes == observations
+    out = tmp_path / "out.jsonl"
+    assert run("export", path, "--observations", "--out", out).stdout == ""
+    assert out.read_bytes() == observations
+
+
+def test_export_gives_one_shoe(path: Path) -> None:
+    events = run("export", path, "--shoe", "2").stdout.splitlines()
+    assert {json.loads(line)["shoe"] for line in events} == {2}
+    lines = run("export", path, "--shoe", "2", "--observations").stdout.splitlines()
+    # The session before it, and then its own twenty.
+    assert [json.loads(line)["at"] for line in lines] == [
+        moment(number) for number in (1, *range(21, 41))
+    ]
+    last = run("export", path, "--shoe", "3", "--observations").stdout.splitlines()
+    assert len(last) == 1 + 5
+    none = run("export", path, "--shoe", "4")
+    assert none.exit_code == 2
+    assert "has no shoe 4; its shoes are 1 to 3" in none.stderr
+
+
+def test_stats_counts(path: Path) -> None:
+    with open_journal(path) as journal:
+        journal.count("angel", repeats=1200, noise=3, bytes=4567)
+        journal.set_cursor("mqtt", journal.head.seq - 2)
+        journal.flush()
+        head = journal.head
+        alive = run("stats", path, "--json").stdout
+    answer = json.loads(alive)
+    assert answer["seq"] == sum(answer["events"].values()) == head.seq
+    assert answer["hash"] == head.hash.hex()
+    assert (answer["shoes"], answer["observations"]) == (3, 45)
+    assert answer["counters"] == {"angel": {"repeats": 1200, "noise": 3, "bytes": 4567}}
+    assert answer["cursors"] == {"mqtt": head.seq - 2}
+    said = run("stats", path).stdout
+    assert "1,200 repeats, 3 of noise, 4,567 bytes" in said
+    assert f"event {head.seq - 2:,}, 2 to come" in said
+
+
+def test_stats_of_a_new_journal(tmp_path: Path) -> None:
+    result = run("stats", made(tmp_path / "new", 0))
+    assert result.exit_code == 0
+    assert "nothing yet" in result.stdout
+
+
+def real(path: Path) -> Path:
+    """
+    Return the journal of a real table.
+    """
+    table = Table()
+    observations: list[Observation] = [Session(at=moment(0), site=SITE, table=TABLE)]
+    observations += [Command(at=moment(1), name="new_shoe")]
+    observations += [
+        CardDrawn(at=moment(number), card=Card(face), slot=Slot(slot))
+        for number, (slot, face) in enumerate(
+            [("P1", "9H"), ("B1", "KD"), ("P2", "KS"), ("B2", "2C")], start=2
+        )
+    ]
+    with open_journal(path) as journal:
+        for observation in observations:
+            journal.append([Entry(b"", [Step(observation, table.apply(observation))])])
+    return path
+
+
+def test_refold_compares_with_the_table_of_today(tmp_path: Path) -> None:
+    path = real(tmp_path / "real")
+    result = run("verify", path, "--refold")
+    assert result.exit_code == 0, result.output
+    with JournalReader(path) as reader:
+        assert reader.head().seq > 8
+
+
+def test_refold_says_which_event_differs(path: Path) -> None:
+    result = run("verify", path, "--refold")
+    assert result.exit_code == 1
+    assert "BROKEN at observation 1: event 1 is {" in result.stdout
+    assert ", but folding gives missing" in result.stdout
