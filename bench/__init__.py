@@ -1,0 +1,3 @@
+"""
+What measures speed, memory and accuracy; nothing here is installed.
+"""
