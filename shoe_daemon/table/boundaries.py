@@ -58,7 +58,8 @@ def _declared(fold: Fold, round_: RoundState, obs: Result) -> None:
         rounds.say_due(fold, round_, repeat=False)
         return
     round_.declared = True
-    _cross_check(fold, round_, obs, outcome)
+    if not round_.torn:
+        _cross_check(fold, round_, obs, outcome)
     rounds.say_due(fold, round_, repeat=False)
     if round_.ended:
         return

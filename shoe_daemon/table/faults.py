@@ -176,6 +176,7 @@ def gap(fold: Fold, obs: Gap) -> None:
     round_ = rounds.in_progress(fold)
     if round_ is not None and not round_.finished:
         round_.partial = True
+        round_.torn = round_.torn or obs.detail is not GapDetail.LOST_FRAMES
         round_.restarted = round_.restarted or restart
         rounds.set_deadlines(fold, round_)
     if restart:

@@ -153,12 +153,14 @@ def move_on(fold: Fold, round_: RoundState) -> None:
 def finish(fold: Fold, round_: RoundState, declared: Outcome | None = None) -> None:
     """
     Publish the result: the cards' own where they suffice, else what was declared.
+
+    Where something is missing, the cards on both sides of the gap may belong to
+    two rounds, however well they fit: they count only if the device agrees.
     """
     state = fold.state
     round_.finished = True
-    if not round_.hidden and is_complete(round_):
-        data = _result(fold, round_)
-    else:
+    data = _result(fold, round_) if not round_.hidden and is_complete(round_) else None
+    if data is None or (round_.partial and data.outcome is not declared):
         data = _partial_result(round_, declared)
         round_.partial = True
     fold.emit(data)
@@ -212,13 +214,11 @@ def _partial_hand(round_: RoundState, side: int) -> events.HandResult:
     cards = [card for card in round_.spots[side::2] if card is not None]
     shown = tuple(card.face if card.public else None for card in cards)
     known = tuple(face for face in shown if face is not None)
-    pair = None
-    if round_.spots[side] and round_.spots[side + 2] and None not in shown[:2]:
-        pair = known[0].rank == known[1].rank
-    if round_.partial or None in shown or len(known) < 2:  # noqa: PLR2004 - a hand has two
-        return events.HandResult(shown, None, pair, None)
-    # Only the other hand holds a card that nobody could read: this one is known.
-    return _hand(Holding.of(known))
+    if not round_.partial and known == shown:
+        # Only the other hand holds a card that nobody could read: this one is known.
+        return _hand(Holding.of(known))
+    pair = known[0].rank == known[1].rank if known[:2] == shown[:2] and known[1:] else None
+    return events.HandResult(shown, None, None if round_.partial else pair, None)
 
 
 def end(fold: Fold, round_: RoundState, declared: Outcome | None = None) -> None:

@@ -45,6 +45,7 @@ class RoundState(Struct):
         excess: Cards that belong to neither hand.
         hidden: How many cards in `spots` are not public.
         partial: Something of it is known to be missing.
+        torn: So much may be missing that its cards may be those of two rounds.
         restarted: What is missing was lost in a restart.
         finished: Its result is published.
         ended: The next card belongs to another round.
@@ -63,6 +64,7 @@ class RoundState(Struct):
     excess: list[Drawn] = []
     hidden: int = 0
     partial: bool = False
+    torn: bool = False
     restarted: bool = False
     finished: bool = False
     ended: bool = False
