@@ -4,6 +4,7 @@ How a reader goes on after a failure: not too soon, and without filling the log.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -64,7 +65,7 @@ class Complaint:
         self._failures += 1
         if self._said_at is None or now - self._said_at >= SAY_AGAIN:
             self._said_at, self._owed = now, True
-            self._log.warning("link_lost", detail=detail, failures=self._failures)
+            self._say("warning", "link_lost", detail=detail)
 
     def over(self) -> None:
         """
@@ -72,5 +73,10 @@ class Complaint:
         """
         if self._owed:
             self._owed = False
-            self._log.info("link_up", failures=self._failures)
+            self._say("info", "link_up")
         self._failures = 0
+
+    def _say(self, level: str, event: str, **more: str) -> None:
+        # A log that cannot be written is no reason not to read the shoe.
+        with contextlib.suppress(Exception):
+            getattr(self._log, level)(event, failures=self._failures, **more)

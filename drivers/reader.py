@@ -181,7 +181,7 @@ class Reader:
                 self._lost(end)
                 return
             except Exception as error:  # noqa: BLE001 - the supervisor: nothing may end it
-                # To say it may fail too: a log that cannot be written ends nothing.
+                # To say it may fail too.
                 with contextlib.suppress(Exception):
                     self._lost(error)
                 with contextlib.suppress(Exception):
