@@ -1,0 +1,220 @@
+"""
+A house is data: it is read strictly, written in full, and says where it comes from.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.game import house as houses
+from shoe_daemon.game.house import (
+    DEFAULT_HOUSE,
+    HOUSE_IDS,
+    DealingStyle,
+    find_house,
+    house_from_mapping,
+    house_to_mapping,
+    load_house,
+    load_house_file,
+)
+
+FILES = Path(houses.__file__).with_name("houses")
+DOCS = Path(__file__).parents[2] / "docs" / "houses.md"
+
+WHAT_A_SHEET_MAY_LEAVE_OPEN = (
+    "decks",
+    "reshuffle",
+    "burn",
+    "cut_card",
+    "dealing_style",
+    "curator",
+)
+
+
+def test_the_houses_are_those_of_the_folder() -> None:
+    assert sorted(path.stem for path in FILES.iterdir()) == list(HOUSE_IDS)
+    assert set(HOUSE_IDS) == {"chickasaw", "seven-feathers", "curator", "single-deck"}
+
+
+@pytest.mark.parametrize("house", HOUSE_IDS)
+def test_a_house_is_loaded_once_and_knows_its_name(house: str) -> None:
+    rules = load_house(house)
+    assert rules.id == house
+    assert load_house(house) is rules
+    assert find_house(house) is rules
+
+
+@pytest.mark.parametrize("house", HOUSE_IDS)
+def test_a_house_survives_being_written_in_full(house: str) -> None:
+    rules = load_house(house)
+    mapping = house_to_mapping(rules)
+    assert house_from_mapping(mapping) == rules
+    # As a log writes it: JSON, its keys sorted.
+    line = msgspec.json.encode(mapping, order="sorted")
+    assert house_from_mapping(msgspec.json.decode(line)) == rules
+
+
+@pytest.mark.parametrize("house", HOUSE_IDS)
+def test_a_house_leaves_nothing_to_defaults(house: str) -> None:
+    """
+    What the code takes for granted may change; a house's own file must not follow.
+    """
+    mapping = tomllib.loads((FILES / f"{house}.toml").read_text(encoding="utf-8"))
+    assert set(mapping) == set(house_to_mapping(load_house(house)))
+
+
+@pytest.mark.parametrize("house", HOUSE_IDS)
+def test_what_no_sheet_says_is_resolved_beside_its_value(house: str) -> None:
+    """
+    In the file, the resolution stands right below the value that it is about.
+    """
+    rules = load_house(house)
+    assert all(each.gap and each.resolved and each.authority for each in rules.resolutions)
+    sections = (FILES / f"{house}.toml").read_text(encoding="utf-8").split("\n[")
+    for key in ("burn", "cut_card"):
+        at = next(n for n, section in enumerate(sections) if section.startswith(f"{key}]"))
+        assert sections[at + 1].startswith(f'[resolutions]]\nabout = "{key}"\n')
+
+
+RESOLVED = {
+    "chickasaw": "decks reshuffle burn cut_card tableau wagers irregularities betting",
+    "seven-feathers": "decks reshuffle burn cut_card dealing_style counting irregularities",
+    "curator": "decks reshuffle burn cut_card tableau curator wagers irregularities",
+    "single-deck": "reshuffle burn cut_card counting curator irregularities",
+}
+
+
+@pytest.mark.parametrize("house", RESOLVED)
+def test_nothing_that_a_sheet_leaves_open_is_passed_over(house: str) -> None:
+    assert set(RESOLVED[house].split()) <= {each.about for each in load_house(house).resolutions}
+
+
+def test_the_four_procedures() -> None:
+    styles = {house: load_house(house).dealing_style for house in HOUSE_IDS}
+    assert styles == {
+        "chickasaw": DealingStyle.BANKER_TUCKED,
+        "seven-feathers": DealingStyle.FACE_UP,
+        "curator": DealingStyle.SQUEEZE,
+        "single-deck": DealingStyle.FACE_UP,
+    }
+    for name in ("chickasaw", "seven-feathers", "curator"):
+        house = load_house(name)
+        assert (house.decks, house.reshuffle) == (8, "per_shoe")
+        assert (house.burn.mode, house.burn.face_value) == ("first_card", 10)
+        assert house.burn.face_down
+        assert not house.burn.indicator_counts
+        assert (house.cut_card.mode, house.cut_card.position) == ("checked", 16)
+        assert (house.cut_card.hands_after, house.cut_card.as_first_card) == (1, "last_hand")
+    single = load_house("single-deck")
+    assert (single.decks, single.reshuffle) == (1, "per_hand")
+    assert (single.burn.mode, single.cut_card.mode) == ("none", "none")
+    assert [name for name in HOUSE_IDS if load_house(name).curator.on] == ["curator"]
+
+
+def test_without_a_house_nothing_but_the_draw_is_checked() -> None:
+    assert DEFAULT_HOUSE.id is None
+    assert DEFAULT_HOUSE.decks == 8
+    assert DEFAULT_HOUSE.burn.mode == DEFAULT_HOUSE.cut_card.mode == "unchecked"
+    assert DEFAULT_HOUSE.dealing_style is DealingStyle.FACE_UP
+    assert [wager.id for wager in DEFAULT_HOUSE.offered] == ["player", "banker", "tie"]
+    assert house_from_mapping(house_to_mapping(DEFAULT_HOUSE)) == DEFAULT_HOUSE
+
+
+def change(**changes: object) -> dict[str, Any]:
+    """
+    Write a good house with changes: keys in one level, None takes a key away.
+    """
+    mapping = house_to_mapping(load_house("curator"))
+    for key, value in changes.items():
+        if isinstance(value, dict):
+            mapping[key] = {**mapping[key], **value}
+        elif value is None:
+            del mapping[key]
+        else:
+            mapping[key] = value
+    return mapping
+
+
+WRONG = {
+    "decks: 13; expected int <= 12": lambda: change(decks=13),
+    "decks: '8'; expected int, got str": lambda: change(decks="8"),
+    "deks: unknown key; expected one of id, name, sheet, decks,": lambda: change(deks=8),
+    "name: missing; expected a text": lambda: change(name=None),
+    "wagers: missing; expected a table": lambda: change(wagers=None),
+    "burn.mod: unknown key; expected one of mode, fixed,": lambda: change(burn={"mod": "none"}),
+    "burn.mode: 'all'; expected one of first_card, fixed,": lambda: change(burn={"mode": "all"}),
+    "cut_card.hands_after: 3; expected int <= 2": lambda: change(cut_card={"hands_after": 3}),
+    "dealing_style: 'open'; expected one of face_up, banker_tucked, squeeze": lambda: change(
+        dealing_style="open"
+    ),
+    "commission: '5%' is no share; expected a fraction below 1": lambda: change(commission="5%"),
+    "wagers.ties: no such wager; expected one of player,": lambda: change(wagers={"ties": {}}),
+    "wagers.tie.wins: no such prize; expected win": lambda: change(
+        wagers={"tie": {"wins": "8:1"}}
+    ),
+    "wagers.tie.win: '8' is no odds; expected to:for": lambda: change(
+        wagers={"tie": {"win": "8"}}
+    ),
+    "wagers.tie.win: 8; expected str, got int": lambda: change(wagers={"tie": {"win": 8}}),
+    "wagers.tie.win: missing; expected its odds": lambda: change(wagers={"tie": {"win": "push"}}),
+    "resolutions.0.about: 'x'; expected one of betting,": lambda: change(
+        resolutions=[{"about": "x", "gap": "", "resolved": "", "authority": ""}]
+    ),
+    "resolutions.0.gap: missing; expected a text": lambda: change(resolutions=[{"about": "burn"}]),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_a_wrong_house_is_refused_in_one_line_that_names_the_key(message: str) -> None:
+    make: Callable[[], dict[str, Any]] = WRONG[message]
+    with pytest.raises(UserError) as error:
+        house_from_mapping(make(), "mine.toml")
+    text = str(error.value)
+    assert text.startswith(f"mine.toml: {message}")
+    assert "\n" not in text
+    assert error.value.exit_status == 2
+
+
+def test_no_house_of_that_name() -> None:
+    with pytest.raises(UserError, match=r"^monaco: no such house; expected one of chickasaw, "):
+        load_house("monaco")
+
+
+def test_a_house_may_be_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes((FILES / "curator.toml").read_bytes())
+    assert load_house_file(path) == find_house(str(path)) == load_house("curator")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot be read: No such file or directory; expected a house"),
+        (b"decks = ", "Invalid value (at end of document); expected a house in TOML"),
+        (b"name = '\xff'", "'utf-8' codec can't decode byte 0xff"),
+        (b"decks = 8", "name: missing; expected a text"),
+    ],
+)
+def test_a_file_that_is_no_house_is_named(
+    tmp_path: Path, content: bytes | None, message: str
+) -> None:
+    path = tmp_path / "mine.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError) as error:
+        load_house_file(path)
+    assert str(error.value).startswith(f"{path}: {message}")
+    assert "\n" not in str(error.value)
+
+
+def test_the_house_in_the_documentation_is_one() -> None:
+    _, _, rest = DOCS.read_text(encoding="utf-8").partition("```toml\n")
+    example = tomllib.loads(rest.partition("```")[0])
+    assert house_from_mapping(example, "docs/houses.md").offered

@@ -1,0 +1,322 @@
+"""
+Odds are exact: whole numbers out of all ordered draws of six cards.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from math import perm, prod
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.catalogue import CATALOGUE
+from shoe_daemon.game.house import HOUSE_IDS, load_house
+from shoe_daemon.game.odds import count_odds, count_shapes
+from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.wagers import Shape, Wager
+from tests.game import french_table
+from tests.game.definitions import DEFINITIONS, EDGES
+
+ALL_DECKS = range(1, 13)
+EXACT: dict[str, dict[str, int]] = json.loads(
+    Path(__file__).with_name("exact_counts.json").read_text(encoding="utf-8")
+)
+"""Counts that were made elsewhere, by number of decks and by what happens."""
+
+
+def natural_any(shape: Shape) -> bool:
+    return shape.player.natural or shape.banker.natural
+
+
+def side_events(side: Outcome) -> dict[str, Callable[[Shape], bool]]:
+    """
+    Name what one side may win with.
+    """
+
+    def won(shape: Shape) -> bool:
+        return shape.outcome is side
+
+    def hand(shape: Shape) -> tuple[int, int]:
+        mine = shape.player if side is Outcome.PLAYER else shape.banker
+        return mine.total, mine.cards
+
+    def by(margin: int) -> Callable[[Shape], bool]:
+        return lambda s: won(s) and s.margin == margin and not natural_any(s)
+
+    def with_hand(total: int, cards: int) -> Callable[[Shape], bool]:
+        return lambda s: won(s) and hand(s) == (total, cards)
+
+    return {
+        side.value: won,
+        f"{side}_natural_win": lambda s: won(s) and natural_any(s),
+        **{f"{side}_win_by_{margin}": by(margin) for margin in range(1, 10)},
+        f"{side}_wins_with_6_of_2": with_hand(6, 2),
+        f"{side}_wins_with_6_of_3": with_hand(6, 3),
+        f"{side}_wins_with_7_of_3": with_hand(7, 3),
+        f"{side}_wins_with_8_of_3": with_hand(8, 3),
+    }
+
+
+def tie_events() -> dict[str, Callable[[Shape], bool]]:
+    """
+    Name the ways in which the hands may tie.
+    """
+
+    def tied(shape: Shape) -> bool:
+        return shape.outcome is Outcome.TIE
+
+    def at(total: int) -> Callable[[Shape], bool]:
+        return lambda s: tied(s) and s.player.total == total
+
+    return {
+        "tie": tied,
+        "natural_tie": lambda s: tied(s) and natural_any(s),
+        "other_tie": lambda s: tied(s) and not natural_any(s),
+        **{f"tie_{total}": at(total) for total in range(10)},
+        "tie_7_with_as_many_cards": lambda s: at(7)(s) and s.player.cards == s.banker.cards,
+    }
+
+
+def card_events() -> dict[str, Callable[[Shape], bool]]:
+    """
+    Name the ways in which the cards may fall.
+    """
+
+    def cards(player: int, banker: int) -> Callable[[Shape], bool]:
+        return lambda s: (s.player.cards, s.banker.cards) == (player, banker)
+
+    return {
+        "total": lambda _: True,
+        "natural_any": natural_any,
+        "natural_player": lambda s: s.player.natural,
+        "natural_9_over_8": lambda s: (
+            s.player.natural and s.banker.natural and s.outcome is not Outcome.TIE
+        ),
+        "cards_4": cards(2, 2),
+        "cards_5": lambda s: s.cards == 5,
+        "cards_6": cards(3, 3),
+        "player_2_banker_3_cards": cards(2, 3),
+        "player_3_banker_2_cards": cards(3, 2),
+        "player_stands_no_natural": lambda s: s.player.cards == 2 and not natural_any(s),
+        "player_stands_banker_draws": cards(2, 3),
+        "player_stands_banker_stands": lambda s: cards(2, 2)(s) and not natural_any(s),
+        "player_draws_banker_draws": cards(3, 3),
+        "player_draws_banker_stands": cards(3, 2),
+    }
+
+
+EVENTS = {
+    **card_events(),
+    **tie_events(),
+    **side_events(Outcome.PLAYER),
+    **side_events(Outcome.BANKER),
+}
+
+
+@pytest.mark.parametrize(
+    ("decks", "event"), [(decks, event) for decks, counts in EXACT.items() for event in counts]
+)
+def test_counts_agree_to_the_last_card(decks: str, event: str) -> None:
+    happens = EVENTS[event]
+    counted = sum(count for shape, count in count_shapes(int(decks)).items() if happens(shape))
+    assert counted == EXACT[decks][event]
+
+
+@pytest.mark.parametrize("decks", ALL_DECKS)
+def test_every_draw_is_counted_once(decks: int) -> None:
+    shapes = count_shapes(decks)
+    assert sum(shapes.values()) == perm(52 * decks, 6)
+    assert all(count > 0 for count in shapes.values())
+
+
+def counted_rank_by_rank(decks: int) -> Counter[tuple[str, bool, bool]]:
+    """
+    Count outcomes and pairs once more: over thirteen ranks, and the French table.
+    """
+    copies, points = 4 * decks, [*range(1, 10), 0, 0, 0, 0]
+    counts: Counter[tuple[str, bool, bool]] = Counter()
+    memo: dict[tuple[int, ...], dict[str, int]] = {}
+    for four in product(range(13), repeat=4):
+        used = Counter(four)
+        ways = prod(perm(copies, count) for count in used.values())
+        p1, b1, p2, b2 = key = tuple(points[rank] for rank in four)
+        if key not in memo:
+            memo[key] = outcomes_after(key, decks)
+        pairs = four[0] == four[2], four[1] == four[3]
+        for outcome, count in memo[p1, b1, p2, b2].items():
+            counts[(outcome, *pairs)] += ways * count
+    return counts
+
+
+def outcomes_after(four: tuple[int, ...], decks: int) -> dict[str, int]:
+    """
+    Count the outcomes of two more cards, drawn by their points.
+    """
+    left = [16 * decks, *[4 * decks] * 9]
+    for point in four:
+        left[point] -= 1
+    counts: defaultdict[str, int] = defaultdict(int)
+    for fifth in range(10):
+        for sixth in range(10):
+            ways = left[fifth] * (left[sixth] - (fifth == sixth))
+            counts[french_table.winner([*four, fifth, sixth])] += ways
+    return counts
+
+
+@pytest.mark.parametrize("decks", [1, 8])
+def test_outcomes_and_pairs_together_agree_with_a_count_rank_by_rank(decks: int) -> None:
+    shapes: Counter[tuple[str, bool, bool]] = Counter()
+    for shape, count in count_shapes(decks).items():
+        shapes[shape.outcome.value, shape.player.pair, shape.banker.pair] += count
+    assert shapes == +counted_rank_by_rank(decks)
+
+
+def share(decks: int, happens: Callable[[Shape], bool]) -> Fraction:
+    counted = sum(count for shape, count in count_shapes(decks).items() if happens(shape))
+    return Fraction(counted, perm(52 * decks, 6))
+
+
+@pytest.mark.parametrize("decks", ALL_DECKS)
+def test_pairs_fall_as_two_cards_of_the_shoe_pair(decks: int) -> None:
+    """
+    Given any first card, so many of the others make a pair of it.
+    """
+    others = 52 * decks - 1
+    both_perfect = Fraction(
+        52 * perm(decks, 4) + 52 * 51 * perm(decks, 2) ** 2, perm(52 * decks, 4)
+    )
+    assert share(decks, lambda s: s.player.pair) == Fraction(4 * decks - 1, others)
+    assert share(decks, lambda s: s.banker.pair) == Fraction(4 * decks - 1, others)
+    assert share(decks, lambda s: s.player.perfect_pair) == Fraction(decks - 1, others)
+    assert share(decks, lambda s: s.banker.perfect_pair) == Fraction(decks - 1, others)
+    assert share(decks, lambda s: s.player.perfect_pair and s.banker.perfect_pair) == both_perfect
+
+
+def test_published_fractions_of_pairs() -> None:
+    assert share(8, lambda s: s.player.pair) == Fraction(31, 415)
+    assert share(8, lambda s: s.player.pair or s.banker.pair) == Fraction(340163, 2365251)
+    assert share(1, lambda s: s.player.pair) == Fraction(1, 17)
+    assert share(1, lambda s: s.player.pair or s.banker.pair) == Fraction(2377, 20825)
+    one = share(8, lambda s: s.player.perfect_pair != s.banker.perfect_pair)
+    assert round(one, 8) == Fraction("0.03316553")
+
+
+DRAGON_BONUS = {
+    "player": (1448970808385536, 89325908267520, 3460101558850304),
+    "banker": (1413520711081984, 89325908267520, 3495551656153856),
+}
+
+
+@pytest.mark.parametrize("side", DRAGON_BONUS)
+def test_dragon_bonus_of_eight_decks(side: str) -> None:
+    odds = count_odds(load_house("curator").offered, 8).wagers[f"dragon_bonus_{side}"]
+    assert (odds.win, odds.push, odds.lose) == DRAGON_BONUS[side]
+    exact = EXACT["8"]
+    assert odds.prizes == {
+        "natural_win": exact[f"{side}_natural_win"],
+        "natural_tie": exact["natural_tie"],
+        **{f"win_by_{margin}": exact[f"{side}_win_by_{margin}"] for margin in range(4, 10)},
+    }
+
+
+PUBLISHED_EDGES = {
+    # wager: per cent with 8, 6 and 1 decks
+    "banker": ("1.057906", "1.055849", "1.011748"),
+    "player": ("1.235081", "1.237415", "1.286372"),
+    "tie": ("14.359629", "14.438160", "15.746127"),
+    "dragon_bonus_player": ("2.651675", "2.6675", "3.0306"),
+    "dragon_bonus_banker": ("9.373074", "9.3889", "9.7441"),
+    "player_pair": ("10.361446", None, "29.41"),
+    "banker_pair": ("10.361446", None, "29.41"),
+}
+
+
+def priced(*, decks: int, wager: str) -> Fraction:
+    known = CATALOGUE[wager]
+    return count_odds([Wager.priced(known, known.usual, "1/20")], decks).wagers[wager].edge
+
+
+@pytest.mark.parametrize(
+    ("wager", "decks", "percent"),
+    [
+        (wager, decks, percent)
+        for wager, row in PUBLISHED_EDGES.items()
+        for decks, percent in zip((8, 6, 1), row, strict=True)
+        if percent is not None
+    ],
+)
+def test_the_house_keeps_what_is_published(wager: str, decks: int, percent: str) -> None:
+    places = len(percent.partition(".")[2])
+    assert round(100 * priced(decks=decks, wager=wager), places) == Fraction(percent)
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda definition: definition.id)
+def test_other_wagers_need_a_definition_and_nothing_else(definition: object) -> None:
+    known = next(each for each in DEFINITIONS if each is definition)
+    edge = count_odds([Wager.priced(known, known.usual, "0/1")], 8).wagers[known.id].edge
+    percent = EDGES[known.id]
+    assert round(100 * edge, len(percent.partition(".")[2])) == Fraction(percent)
+
+
+@pytest.mark.parametrize("house", HOUSE_IDS)
+def test_a_house_may_ask_for_all_its_wagers_with_its_own_decks(house: str) -> None:
+    rules = load_house(house)
+    odds = count_odds(rules.offered, rules.decks)
+    assert list(odds.wagers) == [wager.id for wager in rules.offered]
+    for wager in odds.wagers.values():
+        assert wager.win + wager.push + wager.lose == odds.total
+        assert sum(wager.prizes.values()) == wager.win + wager.push
+
+
+def test_the_mapping_has_whole_numbers_and_the_edge_as_a_fraction() -> None:
+    mapping = count_odds(load_house("single-deck").offered, 1).to_mapping()
+    assert mapping == {
+        "total": 14658134400,
+        "banker": 6737232640,
+        "player": 6548674432,
+        "tie": 1372227328,
+        "wagers": {
+            "player": {
+                "win": 6548674432,
+                "push": 1372227328,
+                "lose": 6737232640,
+                "edge": "163679/12724075",
+            },
+            "banker": {
+                "win": 6737232640,
+                "push": 1372227328,
+                "lose": 6548674432,
+                "edge": "49303/4873050",
+            },
+            "tie": {
+                "win": 1372227328,
+                "push": 0,
+                "lose": 13285907072,
+                "edge": "2003549/12724075",
+            },
+        },
+    }
+    assert Fraction(mapping["wagers"]["player"]["edge"]) == Fraction(
+        6737232640 - 6548674432, 14658134400
+    )
+
+
+@pytest.mark.parametrize("decks", [0, -1, 13])
+def test_a_shoe_has_one_to_twelve_decks(decks: int) -> None:
+    with pytest.raises(UserError, match=rf"^decks: {decks}; expected 1 to 12$"):
+        count_shapes(decks)
+
+
+def test_all_known_wagers_of_eight_decks_are_counted_in_less_than_a_second() -> None:
+    wagers = [Wager.priced(known, known.usual, "1/20") for known in CATALOGUE.values()]
+    count_shapes.cache_clear()
+    begun = time.perf_counter()
+    count_odds(wagers, 8)
+    assert time.perf_counter() - begun < 1

@@ -1,0 +1,84 @@
+"""
+Who draws, for every sequence of cards that there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe_daemon.game.round import Hand, due
+from shoe_daemon.game.tableau import banker_draws
+from tests.game import french_table
+
+POINTS = range(10)
+SIX_POINTS = st.lists(st.integers(0, 9), min_size=6, max_size=6)
+
+
+def whole_rounds(begun: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], str]]:
+    """
+    Give every round that `due` allows, by its cards' points, and who got each card.
+    """
+    stack = [(begun, "")]
+    while stack:
+        points, owners = stack.pop()
+        hand = due(points)
+        if hand is Hand.NONE:
+            yield points, owners
+        else:
+            stack += [((*points, card), owners + hand[0]) for card in POINTS]
+
+
+def test_all_million_sequences_are_dealt_as_by_the_french_table() -> None:
+    covered = 0
+    for points, owners in whole_rounds():
+        # All sequences that begin with a whole round are the same round.
+        unused = 6 - len(points)
+        player, banker = french_table.hands([*points, *[0] * unused])
+        assert owners == "pbpb" + "p" * (len(player) - 2) + "b" * (len(banker) - 2), points
+        covered += 10**unused
+    assert covered == 10**6
+
+
+def test_a_round_says_itself_where_it_ends() -> None:
+    rounds = {points for points, _ in whole_rounds()}
+    assert {len(points) for points in rounds} == {4, 5, 6}
+    assert not any(points[:n] in rounds for points in rounds for n in range(4, len(points)))
+    # Every six cards begin with one of them.
+    assert sum(Fraction(1, 10 ** len(points)) for points in rounds) == 1
+
+
+@given(SIX_POINTS, st.lists(st.integers(0, 9), max_size=4))
+def test_cards_beyond_a_whole_round_are_never_due(points: list[int], more: list[int]) -> None:
+    whole = next(n for n in range(7) if due(points[:n]) is Hand.NONE)
+    assert due([*points[:whole], *more]) is Hand.NONE
+
+
+@pytest.mark.parametrize(
+    ("total", "published", "wrong"),
+    [
+        pytest.param(6, "RRRRRRRTRR", {6}, id="a-casino-that-stands-with-6-against-6"),
+        *(
+            pytest.param(total, row, set(), id=f"right-{total}")
+            for total, row in enumerate(
+                ["T" * 10] * 3 + ["TTTTTTTTRT", "RRTTTTTTRR", "RRRRTTTTRR", "RRRRRRTTRR", "R" * 10]
+            )
+        ),
+    ],
+)
+def test_a_wrong_row_in_a_published_table_is_found(
+    total: int, published: str, wrong: set[int]
+) -> None:
+    differing = {card for card in POINTS if banker_draws(total, card) != (published[card] == "T")}
+    assert differing == wrong
+
+
+@pytest.mark.parametrize(("player", "banker"), list(product(POINTS, POINTS)))
+def test_a_natural_of_either_hand_ends_the_round(player: int, banker: int) -> None:
+    ended = due([player, banker, 0, 0]) is Hand.NONE
+    assert ended == (max(player, banker) >= 8 or (player in {6, 7} and banker in {6, 7}))

@@ -1,0 +1,189 @@
+"""
+Every wager is settled as its sheet says, and paid in whole numbers.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+
+from shoe_daemon.game.catalogue import CATALOGUE
+from shoe_daemon.game.house import DEFAULT_HOUSE, House
+from shoe_daemon.game.round import Coup, Outcome
+from shoe_daemon.game.wagers import Settlement, Shape, Wager, parse_odds, parse_share, settle
+from tests.game.definitions import DEFINITIONS
+from tests.game.hands import coup, lawful_coups
+
+EVERY_WAGER = House(
+    name="Every wager",
+    sheet="none",
+    commission="1/20",
+    wagers={known.id: known.usual for known in CATALOGUE.values()},
+)
+
+
+def by_hand(dealt: Coup) -> dict[str, tuple[str, str | None]]:
+    """
+    Settle every wager from the cards alone, without anything of the mechanism.
+    """
+    player = [card.rank for card in dealt.player.cards]
+    banker = [card.rank for card in dealt.banker.cards]
+    at_player, at_banker = count(player), count(banker)
+    lose, push = ("lose", None), ("push", None)
+    results: dict[str, tuple[str, str | None]] = dict.fromkeys(CATALOGUE, lose)
+    if at_player > at_banker:
+        results["player"] = ("win", "1:1")
+    elif at_banker > at_player:
+        results["banker"] = ("win", "19:20")
+    else:
+        results |= {"player": push, "banker": push, "tie": ("win", "8:1")}
+    for side, mine, other, at_mine, at_other in (
+        ("player", player, banker, at_player, at_banker),
+        ("banker", banker, player, at_banker, at_player),
+    ):
+        results[f"dragon_bonus_{side}"] = dragon_bonus(mine, other, at_mine, at_other)
+        if mine[0] == mine[1]:
+            results[f"{side}_pair"] = ("win", "11:1")
+    return results
+
+
+def count(ranks: list[str]) -> int:
+    counts = {"A": 1, "10": 0, "J": 0, "Q": 0, "K": 0}
+    return sum(counts[rank] if rank in counts else int(rank) for rank in ranks) % 10
+
+
+def dragon_bonus(
+    mine: list[str], other: list[str], at_mine: int, at_other: int
+) -> tuple[str, str | None]:
+    natural = len(mine) == 2 and at_mine in {8, 9}
+    other_natural = len(other) == 2 and at_other in {8, 9}
+    if natural and other_natural and at_mine == at_other:
+        return "push", None
+    if natural and at_mine > at_other:
+        return "win", "1:1"
+    pays = {4: "1:1", 5: "2:1", 6: "4:1", 7: "6:1", 8: "10:1", 9: "30:1"}.get(at_mine - at_other)
+    return ("win", pays) if pays else ("lose", None)
+
+
+@settings(max_examples=2000)
+@given(lawful_coups)
+def test_every_wager_is_settled_as_one_would_by_hand(dealt: Coup) -> None:
+    wanted = tuple((wager, *found) for wager, found in by_hand(dealt).items())
+    assert settle(EVERY_WAGER.offered, dealt) == wanted
+    assert EVERY_WAGER.settle(dealt) == wanted
+
+
+DRAGON_BONUS_ON_THE_PLAYER = {
+    "natural 9 over natural 8": ("9S KD / 8H KC", "win", "1:1"),
+    "natural 8 over 7": ("8S KD / 7H KC", "win", "1:1"),
+    "natural 9 over 0": ("9S KD / QH KC", "win", "1:1"),
+    "natural 8 under natural 9": ("8S KD / 9H KC", "lose", None),
+    "natural 9 tie": ("9S KD / 4H 5C", "push", None),
+    "natural 8 tie": ("8S KD / 4H 4C", "push", None),
+    "tie without naturals": ("7S KD / 7H KC", "lose", None),
+    "tie at nine with three cards": ("2S 3D 4C / 2H 3C 4D", "lose", None),
+    "nine of three cards over 0": ("2S 3D 4C / KH QC JD", "win", "30:1"),
+    "eight of three cards over 0": ("2S 2D 4C / KH QC JD", "win", "10:1"),
+    "eight of three cards over 1": ("2S 2D 4C / KH QC AD", "win", "6:1"),
+    "by 6": ("6S KD / KH QC KS", "win", "4:1"),
+    "by 5": ("6S KD / KH AC KS", "win", "2:1"),
+    "by 4": ("7S KD / KH AC 2S", "win", "1:1"),
+    "by 3": ("7S KD / KH 2C 2S", "lose", None),
+    "by 1": ("7S KD / 6H KC", "lose", None),
+    "lost": ("6S KD / 7H KC", "lose", None),
+}
+
+
+@pytest.mark.parametrize("case", DRAGON_BONUS_ON_THE_PLAYER)
+def test_dragon_bonus(case: str) -> None:
+    text, result, pays = DRAGON_BONUS_ON_THE_PLAYER[case]
+    dealt = coup(text)
+    mirrored = Coup.between(dealt.banker, dealt.player)
+    settled = {each.wager: each[1:] for each in EVERY_WAGER.settle(dealt)}
+    assert settled["dragon_bonus_player"] == (result, pays)
+    settled = {each.wager: each[1:] for each in EVERY_WAGER.settle(mirrored)}
+    assert settled["dragon_bonus_banker"] == (result, pays)
+
+
+def test_wagers_come_in_the_catalogues_order_whatever_the_houses() -> None:
+    """
+    A log writes a house with its keys sorted, and must replay to the same bytes.
+    """
+    backwards = msgspec.structs.replace(
+        EVERY_WAGER, wagers=dict(reversed(EVERY_WAGER.wagers.items()))
+    )
+    dealt = coup("9S KD / 8H KC")
+    assert backwards.settle(dealt) == EVERY_WAGER.settle(dealt)
+    assert [each.wager for each in backwards.settle(dealt)] == list(CATALOGUE)
+
+
+def test_rounds_of_one_shape_are_settled_once() -> None:
+    settled = EVERY_WAGER.settle(coup("9S KD / 8H KC"))
+    assert EVERY_WAGER.settle(coup("2H 7C / 3D 5S")) is settled
+    # A pair, or a perfect one, is another shape.
+    assert EVERY_WAGER.settle(coup("9S KD / 4H 4S")) is not settled
+
+
+@given(lawful_coups)
+def test_two_rounds_of_one_shape_settle_alike(dealt: Coup) -> None:
+    shape = Shape.of(dealt)
+    assert shape.outcome is dealt.outcome
+    assert shape.player.natural == dealt.player.natural
+    assert shape.banker.natural == dealt.banker.natural
+    assert shape.cards == len(dealt.player.cards) + len(dealt.banker.cards)
+
+
+PERFECT = {
+    "9S 9S / 9H 2C KD": ("win", "25:1"),
+    "9H 2C KD / 9S 9S": ("win", "25:1"),
+    "9S 9S / 2C 2C": ("win", "200:1"),
+    "9S 9H / 2C 2C": ("win", "25:1"),
+    "9S 9H / 2C 2D": ("lose", None),
+    "KS QS / KH KD": ("lose", None),
+}
+
+
+@pytest.mark.parametrize("text", PERFECT)
+def test_the_most_special_prize_counts(text: str) -> None:
+    known = next(each for each in DEFINITIONS if each.id == "perfect_pair")
+    [settled] = settle([Wager.priced(known, known.usual, "0/1")], coup(text))
+    assert settled[1:] == PERFECT[text]
+
+
+@pytest.mark.parametrize(
+    ("commission", "pays"),
+    [("0/1", "1:1"), ("1/20", "19:20"), ("5/100", "19:20"), ("1/25", "24:25"), ("1/2", "1:2")],
+)
+def test_the_commission_is_taken_off_the_bankers_odds_only(commission: str, pays: str) -> None:
+    house = msgspec.structs.replace(EVERY_WAGER, commission=commission)
+    settled = {each.wager: each for each in house.settle(coup("KS KD 2C / 4H 5C"))}
+    assert settled["banker"].pays == pays
+    assert settled["dragon_bonus_banker"].pays == "1:1"
+
+
+def test_odds_are_told_in_lowest_terms() -> None:
+    table = {"tie": {"win": "16:2"}}
+    house = msgspec.structs.replace(DEFAULT_HOUSE, wagers=table)
+    assert house.settle(coup("7S KD / 7H KC")) == (Settlement("tie", "win", "8:1"),)
+
+
+def test_a_pair_wager_looks_at_ranks_not_at_points_or_suits() -> None:
+    jacks, jack_queen = coup("JS JH 2C / 4H 5C"), coup("JS QS 2C / 4H 5C")
+    assert Settlement("player_pair", "win", "11:1") in EVERY_WAGER.settle(jacks)
+    assert Settlement("player_pair", "lose", None) in EVERY_WAGER.settle(jack_queen)
+    assert jacks.outcome is jack_queen.outcome is Outcome.BANKER
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "1:0", "0:1", "-1:1", "1:1 ", "01:1", "0.95:1", "1:1:1", "8 to 1", "Push"]
+)
+def test_odds_are_two_whole_numbers(text: str) -> None:
+    with pytest.raises(ValueError, match="no odds; expected to:for in whole numbers"):
+        parse_odds(text)
+
+
+@pytest.mark.parametrize("text", ["", "0.05", "5%", "1/1", "3/2", "1/0", "-1/20", "1", "1 / 20"])
+def test_a_commission_is_a_fraction_below_one(text: str) -> None:
+    with pytest.raises(ValueError, match="no share; expected a fraction below 1"):
+        parse_share(text)
