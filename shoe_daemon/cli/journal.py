@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shoe_daemon.journal.summary import Summary
     from shoe_daemon.journal.verify import Broken, Verdict
 
-_FILE = click.argument("file", type=click.Path(path_type=Path))
+_FILE = click.argument("file", type=click.Path(path_type=Path, readable=False))
 _HASH_BYTES = 32
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")
 

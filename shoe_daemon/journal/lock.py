@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.journal.faults import told
 
 
 class WriterLock:
@@ -37,7 +38,7 @@ class WriterLock:
             try:
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
             except OSError as error:
-                raise UserError(f"{path}: cannot be made: {error.strerror}") from error
+                raise told(path, "cannot be made", error) from error
             _lock(descriptor, journal)
             if _is_still_at(path, descriptor):
                 break

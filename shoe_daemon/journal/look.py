@@ -17,11 +17,13 @@ from shoe_daemon.journal.reader import JournalReader
 @contextmanager
 def looking_at(path: Path) -> Iterator[JournalReader]:
     """
-    Give a reader of a journal, and leave nothing beside the file that was not there.
+    Give a reader of a journal that a daemon may be writing, or not.
 
-    Files made here could not be written by a daemon that runs as somebody
-    else. So a journal at rest is read as immutable; should a daemon begin to
-    write it meanwhile, the answer would be worth nothing, and is refused.
+    Beside a journal at rest nothing is made, since a daemon that runs as
+    somebody else could not write it: it is read as immutable. Should a daemon
+    begin to write it meanwhile, the answer would be worth nothing, and is
+    refused. (Beside what a killed daemon left, SQLite needs its index and
+    makes it anew, owned as the journal is.)
 
     Raises:
         UserError: It is no journal, cannot be read, or was not at rest.

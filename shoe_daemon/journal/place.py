@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal.entries import Identity
-from shoe_daemon.journal.faults import in_words
+from shoe_daemon.journal.faults import in_words, is_damage, told
 
 APPLICATION_ID: Final = 0x53484F45
 """``SHOE``, in the header of every journal."""
@@ -80,7 +80,7 @@ def create(path: Path, identity: Identity) -> None:
         _sync_folder(path.parent)
     except (OSError, sqlite3.Error) as error:
         new.unlink(missing_ok=True)
-        raise UserError(f"{path}: cannot be made: {in_words(error)}") from error
+        raise told(path, "cannot be made", error) from error
 
 
 def _fill(new: Path, identity: Identity) -> None:
@@ -163,7 +163,7 @@ def check_file(path: Path) -> None:
     try:
         size = path.stat().st_size if path.is_file() else None
     except OSError as error:
-        raise UserError(f"{path}: cannot be read: {in_words(error)}") from error
+        raise told(path, "cannot be read", error) from error
     if size is None:
         found = "is no file" if path.exists() else "does not exist"
         raise UserError(f"{path}: {found}; expected a journal")
@@ -203,7 +203,7 @@ def check_soundness(connection: sqlite3.Connection, path: Path, *, thorough: boo
     check = "quick_check" if quick else "integrity_check"
     said = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
     if said != "ok":
-        raise UserError(_unreadable(path, f"it is damaged: {' '.join(said.split())}"))
+        raise UserError(_damaged(path, f"it is damaged: {' '.join(said.split())}"))
 
 
 def check_schema(connection: sqlite3.Connection, path: Path, version: int) -> None:
@@ -239,10 +239,12 @@ def readable(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise UserError(_unreadable(path, in_words(error))) from error
+        if is_damage(error):
+            raise UserError(_damaged(path, in_words(error))) from error
+        raise told(path, "cannot be read", error) from error
 
 
-def _unreadable(path: Path, detail: str) -> str:
+def _damaged(path: Path, detail: str) -> str:
     return (
         f"{path}: cannot be read: {detail}; nothing was changed: put a copy back, or move it"
         " away to begin a new journal"
@@ -255,5 +257,5 @@ def read_identity(connection: sqlite3.Connection, path: Path) -> Identity:
     """
     rows = connection.execute('SELECT id, site, "table", created FROM meta').fetchall()
     if [row[0] for row in rows] != [1]:
-        raise UserError(_unreadable(path, "it does not say whose it is"))
+        raise UserError(_damaged(path, "it does not say whose it is"))
     return Identity(*rows[0][1:])

@@ -16,7 +16,7 @@ from typing import Final, Self
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import place
 from shoe_daemon.journal.entries import Batch, Entry, Head, Identity, StoredEvent
-from shoe_daemon.journal.faults import JournalUnwritable, in_words
+from shoe_daemon.journal.faults import JournalUnwritable, in_words, told
 from shoe_daemon.journal.lock import WriterLock
 from shoe_daemon.journal.reader import JournalReader, read_head
 from shoe_daemon.table.moments import from_microseconds
@@ -186,9 +186,8 @@ class Journal:
             yield self._connection
             self._connection.execute("COMMIT")
         except (OSError, sqlite3.Error) as error:
-            raise JournalUnwritable(
-                f"{self.path}: cannot be written: {in_words(error)}", exit_status=1
-            ) from error
+            line = f"{self.path}: cannot be written: {in_words(error)}"
+            raise JournalUnwritable(line) from error
         finally:
             if self._connection.in_transaction:
                 with suppress(sqlite3.Error):
@@ -254,13 +253,13 @@ def _open_for_writing(path: Path, version: int, *, durable: bool) -> sqlite3.Con
     try:
         connection = place.connect(path, "mode=rw")
     except sqlite3.Error as error:
-        raise UserError(f"{path}: cannot be opened: {in_words(error)}") from error
+        raise told(path, "cannot be opened", error) from error
     try:
         _prepare(connection, path, durable=durable)
         place.migrate(connection, version)
     except sqlite3.Error as error:
         connection.close()
-        raise UserError(f"{path}: cannot be written: {in_words(error)}") from error
+        raise told(path, "cannot be written", error) from error
     except BaseException:
         connection.close()
         raise

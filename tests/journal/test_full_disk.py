@@ -9,12 +9,11 @@ import resource
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from shoe_daemon.errors import UserError
 from shoe_daemon.journal import Journal, JournalUnwritable
 from shoe_daemon.journal.verify import verify
 from tests.journal.making import entry, fill, open_journal
@@ -104,9 +103,33 @@ def test_a_journal_on_a_full_disk_can_still_be_opened(small_disk: Path) -> None:
 
 def test_a_journal_that_cannot_be_made_leaves_nothing(small_disk: Path) -> None:
     (small_disk / "ballast").write_bytes(bytes(2**20 - 8192))
-    with pytest.raises(UserError, match=r"table-7.journal: cannot be made: the disk is full"):
+    with pytest.raises(JournalUnwritable, match=r"journal: cannot be made: the disk is full"):
         open_journal(small_disk / "table-7.journal")
     assert [file.name for file in small_disk.iterdir()] == ["ballast"]
+
+
+def test_a_disk_without_a_byte_to_spare_is_waited_for_and_not_given_up(small_disk: Path) -> None:
+    path = small_disk / "table-7.journal"
+    with open_journal(path) as journal:
+        fill(journal, 30)
+    fill_up(small_disk / "ballast")
+    before = path.read_bytes()
+    with pytest.raises(JournalUnwritable) as told_why:
+        open_journal(path)
+    # With 2 systemd would leave it at that.
+    assert told_why.value.exit_status == 1
+    assert path.read_bytes() == before
+    (small_disk / "ballast").unlink()
+    with open_journal(path) as journal:
+        assert journal.head.observation == 30
+        fill(journal, 1)
+        check_nothing_is_lost(journal)
+
+
+def fill_up(ballast: Path) -> None:
+    with ballast.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(1024))
 
 
 def test_an_error_of_the_disk_is_told_and_can_be_tried_again(tmp_path: Path) -> None:
