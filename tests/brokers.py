@@ -7,7 +7,9 @@ The real mosquitto on a free loopback port, and a listener that remembers.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
 import signal
 import socket
@@ -24,7 +26,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-__all__ = ["Listener", "Message", "Mosquitto", "free_port", "mosquitto", "wait_for"]
+__all__ = ["Listener", "Message", "Mosquitto", "Relay", "free_port", "mosquitto", "wait_for"]
 
 # Debian keeps it where only root looks.
 PROGRAM = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
@@ -62,10 +64,19 @@ class Mosquitto:
         self.folder = folder
         self.log = folder / "mosquitto.log"
         self._configuration = folder / "mosquitto.conf"
+        # Started by root it would become another user, who may not read a test's files.
+        user = "user root\n" if os.geteuid() == 0 else ""
         self._configuration.write_text(
-            f"listener {self.port} 127.0.0.1\nset_tcp_nodelay true\n{lines}\n", encoding="utf-8"
+            f"{user}set_tcp_nodelay true\nlistener {self.port} 127.0.0.1\n{lines}\n",
+            encoding="utf-8",
         )
         self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
 
     def start(self) -> Self:
         """
@@ -122,9 +133,63 @@ def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
     """
     folder = tmp_path / "mosquitto"
     folder.mkdir()
-    broker = Mosquitto(folder).start()
-    yield broker
-    broker.kill()
+    with Mosquitto(folder) as broker:
+        yield broker
+
+
+class Relay:
+    """
+    A line to a port of loopback that can be cut, without a word to either side.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._ends: list[socket.socket] = []
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._door.getsockname()[1]
+        self.accepted = 0
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # A thread that is in accept() does not notice a mere close.
+        self._door.shutdown(socket.SHUT_RDWR)
+        self._door.close()
+        self.cut()
+
+    def cut(self) -> None:
+        """
+        Cut every line; new ones are still accepted.
+        """
+        for end in self._ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self._ends.clear()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._door.accept()
+                self.accepted += 1
+                try:
+                    far = socket.create_connection(("127.0.0.1", self._target), 5)
+                except OSError:
+                    near.close()
+                    continue
+                far.settimeout(None)
+                self._ends += [near, far]
+                for source, sink in ((near, far), (far, near)):
+                    threading.Thread(target=_carry, args=(source, sink), daemon=True).start()
+
+
+def _carry(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
 
 
 class Message(NamedTuple):

@@ -38,6 +38,7 @@ __all__ = [
 
 _SESSION_EXPIRY: Final = 60
 _TAKEN_OVER: Final = 0x8E
+_UNSPECIFIED: Final = 0x80
 
 
 class Will(NamedTuple):
@@ -53,9 +54,14 @@ class Will(NamedTuple):
 class Connected(NamedTuple):
     """
     The broker has accepted us.
+
+    Attributes:
+        receive_maximum: So many messages it takes unacknowledged; None for any.
+        remembered: It has kept our session (never on MQTT 3.1.1).
     """
 
     receive_maximum: int | None
+    remembered: bool
 
 
 class Closed(NamedTuple):
@@ -254,19 +260,31 @@ class Connection:
         self,
         _c: paho.Client,
         _u: object,
-        _f: object,
+        flags: paho.ConnectFlags,
         reason: ReasonCode,
         properties: Properties | None,
     ) -> None:
-        if not reason.is_failure:
-            self._happened.append(Connected(getattr(properties, "ReceiveMaximum", None)))
+        if reason.is_failure:
+            self._happened.append(Closed(f"the broker refuses us: {reason}", taken_over=False))
         else:
-            self._happened.append(Closed(f"the broker refuses: {reason}", taken_over=False))
+            most = getattr(properties, "ReceiveMaximum", None)
+            self._happened.append(Connected(most, flags.session_present))
 
     def _on_disconnect(
-        self, _c: paho.Client, _u: object, _f: object, reason: ReasonCode, _p: Properties | None
+        self,
+        _c: paho.Client,
+        _u: object,
+        flags: paho.DisconnectFlags,
+        reason: ReasonCode,
+        _p: Properties | None,
     ) -> None:
-        self._happened.append(Closed(str(reason), reason.value == _TAKEN_OVER))
+        if flags.is_disconnect_packet_from_server:
+            self._happened.append(
+                Closed(f"the broker ends it: {reason}", reason.value == _TAKEN_OVER)
+            )
+        else:
+            text = "the line is closed" if reason.value == _UNSPECIFIED else f"{reason}".lower()
+            self._happened.append(Closed(text, taken_over=False))
 
     def _on_publish(
         self, _c: paho.Client, _u: object, mid: int, reason: ReasonCode, _p: Properties | None

@@ -44,11 +44,13 @@ class Conversation:
 
     Attributes:
         accepted_at: When the broker accepted us (monotonic); None before that.
+        remembered: Whether it had kept our session.
         turned: When the thread was last seen at work (monotonic).
     """
 
     def __init__(self, desk: Desk, connection: Connection) -> None:
         self.accepted_at: float | None = None
+        self.remembered = False
         self.turned = time.monotonic()
         self._desk = desk
         self._connection = connection
@@ -104,6 +106,7 @@ class Conversation:
         """
         desk = self._desk
         self.accepted_at = self._progress = time.monotonic()
+        self.remembered = connected.remembered
         self._state_due = self.accepted_at + desk.settings.heartbeat
         self._connection.subscribe(desk.topics.commands)
         desk.pipeline.begin(connected.receive_maximum)
@@ -156,6 +159,9 @@ class Conversation:
         pipeline = self._desk.pipeline
         while (message := pipeline.next(now)) is not None:
             pipeline.sent(message, self._send(message))
+            # A slow journal must not eat up the time of the farewell.
+            if self._is_late(time.monotonic()) and self._farewell is None:
+                break
 
     def _send(self, message: Outgoing) -> int:
         expiry = 3 * self._desk.settings.heartbeat if message.suffix == STATE else None
@@ -174,11 +180,15 @@ class Conversation:
         if self._farewell_taken:
             self._connection.disconnect()
         elif now < deadline and self.accepted_at is not None:
-            self._take_leave(deadline, now)
+            self._take_leave(now)
             return False
         return True
 
-    def _take_leave(self, deadline: float, now: float) -> None:
+    def _is_late(self, now: float) -> bool:
+        deadline = self._desk.deadline
+        return deadline is not None and now > deadline - _GOODBYE
+
+    def _take_leave(self, now: float) -> None:
         """
         `stopping` at once, then what is left, then `offline`.
         """
@@ -188,7 +198,10 @@ class Conversation:
             desk.pipeline.status_first = True
             desk.shelf.put(STATUS, desk.status("stopping"), 0)
             self._send_all(now)
-        elif self._farewell is None and (desk.pipeline.drained or now > deadline - _GOODBYE):
+        elif self._farewell is None and (
+            # What was refused is refused: no reason to stay for it.
+            desk.pipeline.drained or desk.pipeline.refused or self._is_late(now)
+        ):
             self._farewell = desk.status("offline")
             desk.pipeline.status_only = True
             desk.shelf.put(STATUS, self._farewell, 0)

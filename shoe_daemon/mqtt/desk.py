@@ -40,8 +40,8 @@ class Order(NamedTuple):
     verb: str
     payload: bytes
     retained: bool
-    response_topic: str | None
-    correlation: bytes | None
+    response_topic: str | None = None
+    correlation: bytes | None = None
 
 
 class Callbacks(NamedTuple):

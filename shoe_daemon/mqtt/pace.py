@@ -36,7 +36,7 @@ class Pace(Struct, frozen=True, kw_only=True):
     refused: float = 5.0
     refused_most: float = 60.0
     settled: float = 10.0
-    twins: float = 30.0
+    twins: float = 15.0
     will_delay: int = 3
 
 
@@ -70,6 +70,13 @@ class Backoff:
         self._young = 0
         self._failures += 1
         return self._wait()
+
+    def forgotten(self) -> None:
+        """
+        The broker does not know our session any more: it was the broker that ended,
+        and no other client that threw us out.
+        """
+        self._young = self._failures = 0
 
     def lost(self, lived: float, *, taken_over: bool = False) -> float:
         """

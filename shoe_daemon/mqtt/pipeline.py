@@ -169,6 +169,13 @@ class Pipeline:
         """
         return not self._flight and not self._ready and not self.queued and not len(self._shelf)
 
+    @property
+    def refused(self) -> bool:
+        """
+        Whether the broker has refused something and not taken it since.
+        """
+        return bool(self._probing or self._held_until or self._held_documents)
+
     def served(self, now: float) -> bool:
         """
         Whether every document was sent that the broker will take.

@@ -156,9 +156,9 @@ class Publisher:
         if self._thread.is_alive():
             self._thread.join(timeout + _TURN)
         if self._thread.is_alive():
-            # Only a connection that does not come about can be the cause. The thread
-            # is a daemon: it holds nothing back and ends with the process.
-            self._desk.log.warning("mqtt publisher left behind while it was connecting")
+            # A connection that does not come about, or a callback that blocks. The
+            # thread is a daemon: it holds nothing back and ends with the process.
+            self._desk.log.warning("mqtt publisher did not end in time, left behind")
         else:
             self._desk.bell.close()
 
@@ -224,19 +224,21 @@ class Publisher:
         return connection
 
     def _gone(self, reason: str, *, taken_over: bool = False) -> float:
-        desk, now = self._desk, time.monotonic()
+        desk, now, conversation = self._desk, time.monotonic(), self._conversation
         desk.last_error = reason
-        accepted_at = self._conversation.accepted_at if self._conversation else None
-        if accepted_at is None:
+        if conversation is None or conversation.accepted_at is None:
             delay = self._backoff.failed()
             self._complain("mqtt broker out of reach", reason, delay, now)
-        else:
-            self._down_since = now
-            if now - accepted_at > desk.pace.settled:
-                desk.rarely.forget("mqtt connection lost")
-                desk.rarely.forget("mqtt broker out of reach")
-            delay = self._backoff.lost(now - accepted_at, taken_over=taken_over)
-            self._complain("mqtt connection lost", reason, delay, now)
+            return delay
+        self._down_since = now
+        lived = now - conversation.accepted_at
+        if lived > desk.pace.settled:
+            desk.rarely.forget("mqtt connection lost")
+            desk.rarely.forget("mqtt broker out of reach")
+        if desk.settings.protocol == "5" and not conversation.remembered:
+            self._backoff.forgotten()
+        delay = self._backoff.lost(lived, taken_over=taken_over)
+        self._complain("mqtt connection lost", reason, delay, now)
         return delay
 
     def _complain(self, what: str, reason: str, delay: float, now: float) -> None:

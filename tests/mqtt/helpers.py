@@ -8,13 +8,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import msgspec
+
 from shoe_daemon.mqtt import Identity, MqttSettings, Publisher
 from shoe_daemon.mqtt.pace import Pace
 
 ROOT = "shoe/v1/house/table-7"
 
-QUICK = Pace(first=0.05, most=0.5, refused=0.2, refused_most=0.4, twins=30.0, will_delay=2)
+QUICK = Pace(first=0.05, most=0.5, refused=0.2, refused_most=0.4, will_delay=2)
 """Waits that a test can bear."""
+
+PATIENT = msgspec.structs.replace(QUICK, settled=0.0)
+"""As above, where young sessions are the test's own doing."""
 
 
 class Stored(NamedTuple):

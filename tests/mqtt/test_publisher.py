@@ -1,0 +1,243 @@
+"""
+What a listener gets while the line holds: everything, in order, `online` last.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.mqtt import Order, Publisher
+from tests.brokers import Listener, Mosquitto, wait_for
+from tests.mqtt.helpers import ROOT, Journal, publishing
+
+pytestmark = pytest.mark.mosquitto
+
+
+def lay_out(publisher: Publisher) -> None:
+    """
+    Retain what a service retains before it starts the publisher.
+    """
+    publisher.retain("state", b'{"seq":3}', 3)
+    publisher.retain("alert/active", b'{"seq":3}', 3)
+    publisher.retain("device/shoe", b'{"seq":3}', 3)
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_a_start_sends_events_then_documents_then_online(
+    mosquitto: Mosquitto, listener: Listener, protocol: str
+) -> None:
+    with publishing(mosquitto.port, Journal(3), prepare=lay_out, protocol=protocol):
+        listener.wait("/status")
+        assert [message.topic.removeprefix(f"{ROOT}/") for message in listener.messages] == [
+            *["event/card_dealt"] * 3,
+            "state",
+            "alert/active",
+            "device/shoe",
+            "status",
+        ]
+        assert {message.qos for message in listener.messages} == {1}
+
+
+def test_documents_are_retained_and_events_are_not(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
+    with publishing(mosquitto.port, Journal(3), prepare=lay_out):
+        listener.wait("/status")
+        with Listener(mosquitto.port, name="late") as late:
+            late.wait("/status")
+            assert sorted(message.topic.removeprefix(f"{ROOT}/") for message in late.messages) == [
+                "alert/active",
+                "device/shoe",
+                "state",
+                "status",
+            ]
+            assert all(message.retain for message in late.messages)
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_a_stop_says_stopping_then_what_is_left_then_offline(
+    mosquitto: Mosquitto, listener: Listener, protocol: str
+) -> None:
+    journal = Journal()
+    with publishing(mosquitto.port, journal, protocol=protocol) as publisher:
+        listener.wait("/status")
+        for _ in range(100):
+            journal.add()
+        publisher.notify(100)
+        publisher.stop()
+        listener.wait("/status", 3)
+    assert [message.json["state"] for message in listener.of("/status")] == [
+        "online",
+        "stopping",
+        "offline",
+    ]
+    assert {message.json["session"] for message in listener.of("/status")} == {"start-1"}
+    assert len(listener.of("/card_dealt")) == 100
+    assert journal.cursor == 100
+    assert listener.messages[-1].json["state"] == "offline"
+
+
+def test_staff_events_go_below_staff(mosquitto: Mosquitto, listener: Listener) -> None:
+    journal = Journal()
+    journal.add("staff_card_dealt")
+    with publishing(mosquitto.port, journal):
+        message = listener.wait("staff_card_dealt")[0]
+        assert message.topic == f"{ROOT}/staff/event/staff_card_dealt"
+
+
+def test_an_event_is_the_same_bytes_and_carries_nothing_else(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
+    journal = Journal(1)
+    with publishing(mosquitto.port, journal):
+        message = listener.wait("/card_dealt")[0]
+        assert (message.payload, message.expiry) == (journal.all[0].body, None)
+
+
+def test_events_go_out_when_they_are_told_not_at_the_next_look(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
+    journal = Journal()
+    spans = []
+    with publishing(mosquitto.port, journal) as publisher:
+        listener.wait("/status")
+        for count in range(1, 21):
+            told = time.monotonic()
+            publisher.notify(journal.add())
+            spans.append(listener.wait("/card_dealt", count)[-1].at - told)
+    # A look once a second would take 500 ms; what is left is for a busy machine.
+    assert sorted(spans)[10] < 0.1
+
+
+def test_a_document_follows_the_events_that_it_knows_of(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
+    journal = Journal()
+    with publishing(mosquitto.port, journal) as publisher:
+        listener.wait("/status")
+        for _ in range(200):
+            journal.add()
+        publisher.retain("state", b'{"seq":200}', 200)
+        publisher.notify(200)
+        listener.wait("/state")
+        assert [m.json["seq"] for m in listener.of("/card_dealt")] == list(range(1, 201))
+        assert listener.messages[-1].topic == f"{ROOT}/state"
+
+
+def test_of_a_document_only_the_newest_is_sent(mosquitto: Mosquitto, listener: Listener) -> None:
+    with publishing(mosquitto.port, Journal()) as publisher:
+        listener.wait("/status")
+        mosquitto.halt()
+        for _ in range(30):
+            # The window is full after 20 of these; what comes then must wait.
+            publisher.retain(f"device/reader-{_}", b"{}", 0)
+        wait_for(lambda: publisher.health.in_flight == 20, "a full window")
+        for number in range(50):
+            publisher.retain("state", b'{"n":%d}' % number, 0)
+        mosquitto.resume()
+        listener.wait("/state")
+        listener.wait("/device/reader-29")
+        assert [message.json["n"] for message in listener.of("/state")] == [49]
+
+
+def test_no_more_than_twenty_messages_are_unacknowledged(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
+    journal = Journal()
+    with publishing(mosquitto.port, journal, keepalive=60) as publisher:
+        listener.wait("/status")
+        mosquitto.halt()
+        for _ in range(100):
+            publisher.notify(journal.add())
+        wait_for(lambda: publisher.health.in_flight == 20, "a full window")
+        turned = publisher.health.heartbeat
+        wait_for(lambda: publisher.health.heartbeat > turned, "another turn")
+        assert publisher.health.in_flight == 20
+        assert publisher.health.queued == 100
+        mosquitto.resume()
+        listener.wait("/card_dealt", 100)
+        assert [m.json["seq"] for m in listener.of("/card_dealt")] == list(range(1, 101))
+        wait_for(lambda: publisher.health.queued == 0, "all acknowledged")
+        assert journal.cursor == 100
+
+
+def test_the_heartbeat_sends_state_again_with_an_expiry(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
+    def lay_out_state(publisher: Publisher) -> None:
+        publisher.retain("state", lambda moment: b'{"published":"%s"}' % moment.encode(), 0)
+
+    with publishing(mosquitto.port, Journal(), prepare=lay_out_state, heartbeat=1):
+        messages = listener.wait("/state", 3)
+        assert len({message.json["published"] for message in messages}) == 3
+        assert all(message.json["published"].endswith("Z") for message in messages)
+        assert {message.expiry for message in messages} == {3}
+        assert len(listener.of("/status")) == 1
+        assert listener.of("/status")[0].expiry is None
+
+
+def test_orders_reach_the_daemon(mosquitto: Mosquitto, listener: Listener) -> None:
+    orders: list[Order] = []
+    with publishing(mosquitto.port, Journal(), options={"on_command": orders.append}):
+        listener.wait("/status")
+        listener.publish(f"{ROOT}/cmd/new_shoe", b'{"id":"1"}')
+        wait_for(lambda: orders, "an order")
+        assert orders[0] == Order("new_shoe", b'{"id":"1"}', retained=False)
+
+
+def test_a_retained_order_is_told_as_such(mosquitto: Mosquitto, listener: Listener) -> None:
+    listener.publish(f"{ROOT}/cmd/new_shoe", b"{}", retain=True)
+    orders: list[Order] = []
+    with publishing(mosquitto.port, Journal(), options={"on_command": orders.append}):
+        wait_for(lambda: orders, "an order")
+        assert orders[0].retained
+
+
+def test_nobody_listening_is_known_and_counts_as_success(mosquitto: Mosquitto) -> None:
+    journal = Journal(5)
+    with publishing(mosquitto.port, journal) as publisher:
+        wait_for(lambda: journal.cursor == 5, "the cursor")
+        assert publisher.health.listened is False
+        with Listener(mosquitto.port):
+            publisher.notify(journal.add())
+            wait_for(lambda: journal.cursor == 6, "the cursor")
+            assert publisher.health.listened is True
+
+
+def test_online_can_be_said_again_with_the_head_hash(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
+    journal = Journal()
+    with publishing(
+        mosquitto.port, journal, options={"head_hash": lambda: f"hash-{len(journal.all)}"}
+    ) as publisher:
+        listener.wait("/status")
+        publisher.notify(journal.add())
+        publisher.announce()
+        listener.wait("/status", 2)
+        assert [(m.json["head"], m.json["seq"]) for m in listener.of("/status")] == [
+            ("hash-0", 0),
+            ("hash-1", 1),
+        ]
+
+
+def test_the_broker_sets_the_size_of_the_window(tmp_path: Path) -> None:
+    journal = Journal()
+    with (
+        Mosquitto(tmp_path, "allow_anonymous true\nmax_inflight_messages 3") as broker,
+        publishing(broker.port, journal, keepalive=60) as publisher,
+    ):
+        wait_for(lambda: publisher.health.connected, "a connection")
+        wait_for(lambda: publisher.health.in_flight == 0, "all acknowledged")
+        broker.halt()
+        for _ in range(50):
+            publisher.notify(journal.add())
+        wait_for(lambda: publisher.health.in_flight == 3, "a full window")
+        turned = publisher.health.heartbeat
+        wait_for(lambda: publisher.health.heartbeat > turned, "another turn")
+        assert publisher.health.in_flight == 3
+        broker.resume()
+        wait_for(lambda: journal.cursor == 50, "all acknowledged")

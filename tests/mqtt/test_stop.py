@@ -1,0 +1,116 @@
+"""
+A stop never hangs, whatever the broker does.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+
+from shoe_daemon.mqtt import Identity, MqttSettings, Publisher
+from tests.brokers import Listener, Mosquitto, free_port, wait_for
+from tests.mqtt.helpers import Journal, Stored, publishing
+
+
+def span_of_stop(publisher: Publisher, timeout: float = 1.0) -> float:
+    """
+    Stop, and return how long it took.
+    """
+    before = time.monotonic()
+    publisher.stop(timeout)
+    return time.monotonic() - before
+
+
+@pytest.mark.mosquitto
+def test_with_unacknowledged_messages(mosquitto: Mosquitto) -> None:
+    journal = Journal()
+    with publishing(mosquitto.port, journal) as publisher:
+        wait_for(lambda: publisher.health.connected, "a connection")
+        mosquitto.halt()
+        for _ in range(100):
+            publisher.notify(journal.add())
+        wait_for(lambda: publisher.health.in_flight == 20, "a full window")
+        assert span_of_stop(publisher) < 2
+        assert not publisher.health.alive
+
+
+@pytest.mark.mosquitto
+def test_without_an_answer_to_offline_the_will_says_it(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
+    journal = Journal()
+    with publishing(mosquitto.port, journal) as publisher:
+        listener.wait("/status")
+        mosquitto.halt()
+        for _ in range(20):
+            publisher.notify(journal.add())
+        wait_for(lambda: publisher.health.in_flight == 20, "a full window")
+        publisher.stop(0.2)
+        mosquitto.resume()
+        assert listener.wait("/status", 2)[-1].json["state"] == "offline"
+
+
+@pytest.mark.mosquitto
+def test_after_offline_the_will_is_not_spoken_again(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
+    with publishing(mosquitto.port, Journal()) as publisher:
+        listener.wait("/status")
+        publisher.stop()
+    stopped = time.monotonic()
+    wait_for(lambda: time.monotonic() - stopped > 2.5)
+    states = [message.json["state"] for message in listener.of("/status")]
+    assert states == ["online", "stopping", "offline"]
+
+
+@pytest.mark.mosquitto
+def test_with_more_left_than_there_is_time_for(mosquitto: Mosquitto, listener: Listener) -> None:
+    class Slow(Journal):
+        def events(self, after_seq: int, limit: int) -> list[Stored]:
+            time.sleep(0.2)
+            return super().events(after_seq, min(limit, 2))
+
+    journal = Slow()
+    with publishing(mosquitto.port, journal) as publisher:
+        listener.wait("/status")
+        for _ in range(1000):
+            journal.add()
+        publisher.notify(1000)
+        assert span_of_stop(publisher, 2.5) < 3.5
+        assert listener.wait("/status", 3)[-1].json["state"] == "offline"
+        assert 0 < len(listener.of("/card_dealt")) < 1000
+
+
+def test_without_a_broker() -> None:
+    with publishing(free_port(), Journal(10)) as publisher:
+        wait_for(lambda: publisher.health.last_error, "a failure")
+        assert publisher.health.alive
+        assert span_of_stop(publisher) < 1
+
+
+def test_with_a_broker_that_never_answers() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as mute,
+        publishing(mute.getsockname()[1], Journal(10)) as publisher,
+    ):
+        mute.accept()[0].close()
+        with mute.accept()[0]:
+            assert span_of_stop(publisher) < 2
+
+
+def test_before_a_start() -> None:
+    identity = Identity("house", "table-7", "start-1")
+    publisher = Publisher(MqttSettings(), identity, Journal(), 0, lambda _: None)
+    assert span_of_stop(publisher) < 0.1
+
+
+@pytest.mark.mosquitto
+def test_twice(mosquitto: Mosquitto) -> None:
+    with publishing(mosquitto.port, Journal()) as publisher:
+        wait_for(lambda: publisher.health.connected, "a connection")
+        publisher.stop()
+        assert span_of_stop(publisher) < 0.1
+        publisher.notify(1)
+        publisher.retain("state", b"{}", 0)

@@ -1,0 +1,113 @@
+"""
+TLS against the real mosquitto, with an authority made for the test.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.mqtt import TlsSettings
+from tests.brokers import Mosquitto, wait_for
+from tests.mqtt.helpers import Journal, publishing
+
+pytestmark = [
+    pytest.mark.mosquitto,
+    # paho drops the socket of a failed handshake unclosed; that closes it, with a warning.
+    pytest.mark.filterwarnings("ignore:.*SSLSocket:pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+class Papers:
+    """
+    An authority, and certificates that it signs.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._folder = folder
+        self.ca = folder / "ca.pem"
+        key = folder / "ca.key"
+        self._openssl("req -x509 -nodes -days 1 -subj /CN=authority", "-keyout", key, out=self.ca)
+
+    def _openssl(self, words: str, *more: str | Path, out: Path) -> None:
+        key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+        subprocess.run(
+            ["openssl", *words.split(), *key, *more, "-out", out],
+            check=True,
+            capture_output=True,
+        )
+
+    def sign(self, name: str) -> tuple[Path, Path]:
+        """
+        Return certificate and key of somebody at 127.0.0.1.
+        """
+        certificate, key = self._folder / f"{name}.pem", self._folder / f"{name}.key"
+        self._openssl(
+            f"req -x509 -nodes -days 1 -subj /CN={name} -addext subjectAltName=IP:127.0.0.1",
+            *("-addext", "basicConstraints=critical,CA:FALSE"),
+            *("-CA", self.ca, "-CAkey", self._folder / "ca.key", "-keyout", key),
+            out=certificate,
+        )
+        return certificate, key
+
+
+@pytest.fixture(scope="module")
+def papers(tmp_path_factory: pytest.TempPathFactory) -> Papers:
+    return Papers(tmp_path_factory.mktemp("tls") / "ours")
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, papers: Papers) -> Iterator[Mosquitto]:
+    """
+    A broker that speaks TLS and asks for a certificate.
+    """
+    certificate, key = papers.sign("broker")
+    lines = (
+        f"cafile {papers.ca}\ncertfile {certificate}\nkeyfile {key}\n"
+        "require_certificate true\nuse_identity_as_username true\nallow_anonymous false"
+    )
+    with Mosquitto(tmp_path, lines) as broker:
+        yield broker
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_a_table_with_a_certificate_gets_everything_through(
+    guarded: Mosquitto, papers: Papers, protocol: str
+) -> None:
+    certificate, key = papers.sign("table-7")
+    tls = TlsSettings(ca_file=str(papers.ca), cert_file=str(certificate), key_file=str(key))
+    journal = Journal(200)
+    with publishing(guarded.port, journal, tls=tls, protocol=protocol) as publisher:
+        wait_for(lambda: journal.cursor == 200, "the cursor")
+        for _ in range(200):
+            publisher.notify(journal.add())
+        wait_for(lambda: journal.cursor == 400, "the cursor")
+
+
+def test_without_a_certificate_nothing_is_sent(guarded: Mosquitto, papers: Papers) -> None:
+    journal = Journal(3)
+    with publishing(guarded.port, journal, tls=TlsSettings(ca_file=str(papers.ca))) as publisher:
+        wait_for(lambda: publisher.health.last_error, "a refusal")
+        assert not publisher.health.connected
+    assert journal.cursors == []
+
+
+def test_a_broker_of_an_unknown_authority_is_not_spoken_with(
+    guarded: Mosquitto, tmp_path: Path
+) -> None:
+    others = Papers(tmp_path / "theirs")
+    journal = Journal(3)
+    with publishing(guarded.port, journal, tls=TlsSettings(ca_file=str(others.ca))) as publisher:
+        wait_for(lambda: publisher.health.last_error, "a refusal")
+        assert "certificate verify failed" in (publisher.health.last_error or "")
+
+
+def test_a_broker_of_another_name_is_not_spoken_with(guarded: Mosquitto, papers: Papers) -> None:
+    tls = TlsSettings(ca_file=str(papers.ca))
+    with publishing(guarded.port, Journal(3), tls=tls, host="localhost") as publisher:
+        wait_for(lambda: publisher.health.last_error, "a refusal")
+        assert "localhost" in (publisher.health.last_error or "")
