@@ -29,6 +29,7 @@ def looking_at(path: Path) -> Iterator[JournalReader]:
         UserError: It is no journal, cannot be read, or was not at rest.
     """
     place.check_file(path)
+    path = place.real(path)
     at_rest = not place.wal_of(path).exists()
     before = path.stat()
     try:

@@ -60,6 +60,13 @@ def wal_of(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
+def real(path: Path) -> Path:
+    """
+    Return the file that a name leads to: what lies beside it is named after that.
+    """
+    return path.resolve() if path.is_symlink() else path
+
+
 def create(path: Path, identity: Identity) -> None:
     """
     Make a journal: whole, or not at all.
@@ -79,12 +86,17 @@ def create(path: Path, identity: Identity) -> None:
         new.rename(path)
         _sync_folder(path.parent)
     except (OSError, sqlite3.Error) as error:
-        new.unlink(missing_ok=True)
+        _clear(new)
         raise told(path, "cannot be made", error) from error
 
 
+def _clear(new: Path) -> None:
+    for ending in ("", "-journal", "-wal", "-shm"):
+        new.with_name(new.name + ending).unlink(missing_ok=True)
+
+
 def _fill(new: Path, identity: Identity) -> None:
-    new.unlink(missing_ok=True)
+    _clear(new)
     # It holds faces that the players have not seen: not for everyone on the machine.
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640))
     with closing(connect(new, "mode=rw")) as connection:

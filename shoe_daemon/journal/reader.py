@@ -54,7 +54,7 @@ class JournalReader:
 
     def __init__(self, path: Path, *, mode: str = "mode=ro") -> None:
         place.check_file(path)
-        self.path = path
+        self.path = path = place.real(path)
         with place.readable(path):
             self.connection = place.connect(path, mode)
             try:

@@ -68,6 +68,7 @@ class Journal:
         Raises:
             UserError: It cannot be used; a file that is refused is unchanged.
         """
+        path = place.real(path)
         lock = WriterLock.take(path)
         try:
             if not os.path.lexists(path):

@@ -148,7 +148,8 @@ def test_a_wal_without_its_journal_is_not_taken_for_a_new_one_s(path: Path) -> N
 
 def test_a_creation_that_was_cut_short_is_done_again(path: Path) -> None:
     new = path.with_name(path.name + ".new")
-    new.write_bytes(b"half of a")
+    for ending in ("", "-journal", "-wal", "-shm"):
+        new.with_name(new.name + ending).write_bytes(b"half of a")
     made(path, 1)
     assert folder(path).keys() == {path.name}
 
@@ -175,6 +176,22 @@ def test_a_look_at_a_resting_journal_leaves_nothing_beside_it(path: Path) -> Non
     with looking_at(path) as reader:
         assert reader.head().observation == 45
     assert folder(path).keys() == {path.name}
+
+
+def test_another_name_of_a_journal_is_that_journal(path: Path) -> None:
+    (path.parent / "names").mkdir()
+    name = path.parent / "names" / "table"
+    name.symlink_to(path)
+    with open_journal(path) as journal:
+        fill(journal, 5)
+        with pytest.raises(UserError, match="is writing it"):
+            open_journal(name)
+        with looking_at(name) as reader:
+            assert reader.head() == journal.head
+    with open_journal(name) as journal:
+        fill(journal, 5)
+    assert folder(path).keys() == {path.name}
+    assert [file.name for file in name.parent.iterdir()] == ["table"]
 
 
 def test_a_look_at_a_live_journal_sees_what_was_appended_last(path: Path) -> None:
