@@ -220,6 +220,10 @@ def _ledger(truth: Path | None) -> Iterator[_Ledger]:
         yield _Ledger(file)
 
 
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def _told(dealt: DealtRound) -> str:
     cards = " ".join(f"{slot}:{card}" for slot, card in dealt.cards)
     result = "aborted" if dealt.aborted else str(dealt.coup.outcome)

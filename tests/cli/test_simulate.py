@@ -1,0 +1,162 @@
+"""
+`shoe-daemon simulate` speaks a shoe's protocol over a line, ends by itself or
+at a signal, and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from drivers.angel_eye_ii import AngelEyeII
+from drivers.capture import read_capture
+from drivers.replay import observations_of
+from drivers.transport import LineError, open_transport
+from shoe_daemon.cli import main
+from shoe_daemon.table.observations import Observation, Result
+from tests.drivers.waiting import PATIENCE, until
+
+COMMAND = (sys.executable, "-m", "shoe_daemon", "simulate", "angel-eye-ii")
+
+
+@contextmanager
+def simulating(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """
+    Start the simulator; give it and the port that it prints.
+    """
+    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout
+        try:
+            yield program, program.stdout.readline().removeprefix("port: ").strip()
+        finally:
+            program.kill()
+
+
+def hear(port: str, enough: int) -> list[Observation]:
+    """
+    Listen at a port until so many results have come.
+    """
+    line = open_transport(port, AngelEyeII.line)
+    decoder = AngelEyeII().decoder()
+    said: list[Observation] = []
+
+    def heard() -> bool:
+        for frame in decoder.feed(line.read(), 0):
+            said.extend(frame.observations)
+        return sum(isinstance(about, Result) for about in said) >= enough
+
+    until(heard, f"{enough} results at {port}")
+    line.close()
+    return said
+
+
+def truth(path: Path) -> list[dict[str, Any]]:
+    return [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["simulate", "angel-eye-ii", *arguments])
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("where", ["own path", "link", "tcp"])
+def test_rounds_are_dealt_over_a_line_and_it_ends_by_itself(where: str, tmp_path: Path) -> None:
+    places = {
+        "own path": [],
+        "link": ["--link", f"{tmp_path}/shoe"],
+        "tcp": ["--listen", "127.0.0.1:0"],
+    }
+    dealt = tmp_path / "truth"
+    options = ["--speed", "0", "--rounds", "5", "--seed", "3", "--truth", str(dealt)]
+    with simulating(*options, *places[where]) as (program, port):
+        results = [said for said in hear(port, 5) if isinstance(said, Result)]
+        output, _ = program.communicate(timeout=PATIENCE)
+        assert program.returncode == 0
+    assert len(results) == len(truth(dealt)) == 5
+    assert output.splitlines()[-1] == "5 rounds in 1 shoe; faults: none"
+    assert [path.name for path in tmp_path.iterdir()] == ["truth"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("heard", [True, False])
+def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path, *, heard: bool) -> None:
+    link = tmp_path / "shoe"
+    with simulating("--link", str(link), "--speed", "20") as (program, port):
+        if heard:
+            hear(port, 1)
+        program.send_signal(number)
+        output, _ = program.communicate(timeout=PATIENCE)
+        assert program.returncode == 0
+    assert "rounds in" in output.splitlines()[-1]
+    assert not link.is_symlink()
+    with pytest.raises(LineError):
+        open_transport(str(link), AngelEyeII.line)
+
+
+@pytest.mark.parametrize("name", ["shoe.hex", "shoe.bin"])
+@pytest.mark.parametrize("once", [True, False])
+def test_a_capture_holds_what_would_be_sent(name: str, tmp_path: Path, *, once: bool) -> None:
+    capture, dealt = tmp_path / name, tmp_path / "truth"
+    more = ["--once"] if once else []
+    options = ["--rounds", "4", "--seed", "3", "--mode", "open", "--truth", str(dealt)]
+    assert run("--capture", str(capture), *options, *more) == (
+        0,
+        "4 rounds in 1 shoe; faults: none\n",
+    )
+    said = list(observations_of(AngelEyeII(), read_capture(capture)))
+    assert sum(isinstance(about, Result) for about in said) == len(truth(dealt)) == 4
+    assert (capture.stat().st_size < 2000) or not (once and name.endswith("bin"))
+
+
+def test_the_truth_tells_each_round_and_what_went_wrong(tmp_path: Path) -> None:
+    dealt = tmp_path / "truth"
+    faults = ["--fault", "overdraw", "--fault", "misread", "--fault-rate", "1"]
+    options = ["--capture", f"{tmp_path}/x", "--rounds", "9", "--seed", "1", "--truth", str(dealt)]
+    code, output = run(*options, *faults)
+    assert code == 0
+    rounds = truth(dealt)
+    assert {told["fault"] for told in rounds} == {"overdraw", "misread"}
+    assert rounds[0]["shoe"] == 1
+    assert [told["number"] for told in rounds] == list(range(1, 10))
+    assert rounds[0]["cards"][0][0] == "P1"
+    assert re.fullmatch(r"9 rounds in 1 shoe; faults: \d misread, \d overdraw\n", output)
+
+
+def test_chance_chooses_the_seed_and_says_it(tmp_path: Path) -> None:
+    captures = []
+    for name in ("a.hex", "b.hex"):
+        assert run("--capture", str(tmp_path / name), "--rounds", "1")[0] == 0
+        captures.append((tmp_path / name).read_text())
+    assert all("seed " in capture for capture in captures)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--link", "x", "--listen", "127.0.0.1:0"], "exclude one another"),
+        (["--capture", "x", "--listen", "127.0.0.1:0"], "exclude one another"),
+        (["--capture", "x"], "--capture needs an end: --rounds or --shoes"),
+        (["--fault", "unplug"], "--fault unplug needs --link"),
+        (["--listen", "4001"], "expected HOST:PORT"),
+        (["--listen", "127.0.0.1:70000"], "expected HOST:PORT"),
+        (["--capture", "/none/x", "--rounds", "1"], "/none/x: No such file or directory"),
+        (["--truth", "/none/x"], "/none/x: No such file or directory"),
+        (["--link", "/none/x"], "/none/x: No such file or directory"),
+        (["--fault", "fire"], "'fire' is not one of"),
+        (["--decks", "13"], "13 is not in the range"),
+    ],
+)
+def test_bad_usage_is_said_and_ends_with_2(arguments: list[str], told: str) -> None:
+    code, output = run(*arguments)
+    assert code == 2
+    assert told in output

@@ -1,0 +1,272 @@
+"""
+A played scenario arrives whole at whoever listens, over a terminal and over
+TCP, through unplugging and slow listeners; a real reader hears what was dealt.
+"""
+
+from __future__ import annotations
+
+import queue
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+import pytest
+from structlog.testing import capture_logs
+
+from drivers.angel_eye_ii import AngelEyeII
+from drivers.contract import Frame
+from drivers.reader import Reader
+from drivers.simulators.angel_eye_ii import Scenario, Settings, scenario, scenes
+from drivers.simulators.lines import Line, PtyLine, TcpLine
+from drivers.simulators.player import Pace, play
+from drivers.simulators.shoe import Fault
+from drivers.transport import LineError, open_transport
+from shoe_daemon.errors import UserError
+from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
+from tests.drivers.waiting import PATIENCE, until
+
+AT_ONCE = Pace(speed=0)
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    with capture_logs():
+        yield
+
+
+@pytest.fixture(params=["pty", "tcp"])
+def line(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Line]:
+    made = PtyLine(tmp_path / "shoe") if request.param == "pty" else TcpLine("127.0.0.1", 0)
+    yield made
+    made.close()
+
+
+class Listener:
+    """
+    A real reader on a line.
+    """
+
+    def __init__(self, line: Line, room: int = 1000) -> None:
+        self.inbox: queue.Queue[Frame] = queue.Queue(room)
+        driver = AngelEyeII()
+        sink = partial(self.inbox.put, timeout=0.1)
+        self.reader = Reader("shoe", driver, line.address, driver.line, sink)
+        self.heard: list[Observation] = []
+        self.of_shoe: list[Observation] = []
+
+    def __enter__(self) -> Self:
+        self.reader.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.reader.stop()
+        assert self.reader.join(PATIENCE)
+
+    def hear(self, count: int) -> list[Observation]:
+        """
+        Wait for so many observations of the shoe itself.
+        """
+        while len(self.of_shoe) < count:
+            said = self.inbox.get(timeout=PATIENCE).observations
+            self.heard += said
+            self.of_shoe += [about for about in said if not isinstance(about, Link | Gap)]
+        return self.of_shoe
+
+
+def said_by(played: Scenario) -> list[Observation]:
+    frames = AngelEyeII().decoder().feed(played.stream(), 0)
+    said = [observation for frame in frames for observation in frame.observations]
+    return [observation for observation in said if not isinstance(observation, Gap)]
+
+
+class Show:
+    """
+    A player in a thread of its own.
+    """
+
+    def __init__(self, line: Line, settings: Settings, pace: Pace = AT_ONCE) -> None:
+        self.stopping = threading.Event()
+        self.played = 0
+        self._show = play(scenes(settings), line, pace, self.stopping)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        for _ in self._show:
+            self.played += 1
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stopping.set()
+        self.join()
+
+    def join(self) -> None:
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+
+def test_a_reader_hears_all_that_is_played(line: Line) -> None:
+    settings = Settings(shoes=1, seed=6)
+    said = said_by(scenario(settings))
+    with Listener(line) as listener, Show(line, settings) as show:
+        assert listener.hear(len(said)) == said
+        show.join()
+        assert listener.reader.counts.noise == 0
+        assert listener.reader.counts.repeats == 2 * listener.reader.counts.frames
+
+
+def test_a_slow_listener_holds_the_player_up_and_misses_nothing(line: Line) -> None:
+    settings = Settings(shoes=3, seed=6)  # more than a terminal holds for its reader
+    said = said_by(scenario(settings))
+    with Listener(line, room=1) as listener, Show(line, settings):
+        until(lambda: listener.reader.blocked_since)
+        assert listener.hear(len(said)) == said
+
+
+def test_what_a_pulled_plug_loses_is_lost_and_the_rest_arrives(line: Line) -> None:
+    settings = Settings(rounds=6, seed=2, faults=(Fault.UNPLUG,), fault_rate=0.4)
+    played = scenario(settings)
+    losses = sum(step.unplugged > 0 for step in played.steps)
+    said = said_by(played)
+    with Listener(line) as listener, Show(line, settings):
+        assert listener.hear(len(said)) == said
+        gaps = [gap.detail for gap in listener.heard if isinstance(gap, Gap)]
+        assert gaps.count(GapDetail.RECONNECT) == losses > 0
+        links = [link.up for link in listener.heard if isinstance(link, Link)]
+        assert links == [True] + [False, True] * losses
+
+
+def test_nothing_is_played_before_somebody_listens(line: Line) -> None:
+    settings = Settings(rounds=2, seed=6)
+    said = said_by(scenario(settings))
+    with Show(line, settings) as show:
+        show.stopping.wait(0.1)  # it may try
+        with Listener(line) as listener:
+            assert listener.hear(len(said)) == said
+
+
+def test_a_listener_that_comes_back_hears_how_it_goes_on(line: Line) -> None:
+    with Show(line, Settings(seed=6)) as show:
+        for _ in range(3):
+            with Listener(line) as listener:
+                assert len(listener.hear(30)) >= 30
+        assert show.played
+
+
+def test_the_pace_is_the_tables(line: Line) -> None:
+    settings = Settings(rounds=2, seed=6)
+    length = scenario(settings).steps[-1].at
+    with Listener(line) as listener, Show(line, settings, Pace(speed=100, copies=1)) as show:
+        listener.hear(1)
+        began = time.monotonic()
+        show.join()
+        assert time.monotonic() - began > length / 100 * 0.9
+
+
+def test_a_player_stops_at_once(line: Line) -> None:
+    with Listener(line) as listener, Show(line, Settings(seed=6), Pace(speed=0.01)) as show:
+        listener.hear(1)
+        show.stopping.set()
+        show.join()
+
+
+def test_a_player_that_nobody_hears_stops_at_once(line: Line) -> None:
+    with Show(line, Settings(seed=6)) as show:
+        show.stopping.set()
+        show.join()
+
+
+def test_commands_from_the_host_disturb_nothing(line: Line) -> None:
+    settings = Settings(rounds=3, seed=6)
+    said = said_by(scenario(settings))
+    with Listener(line) as listener, Show(line, settings):
+        until(lambda: listener.reader.ages.link)
+        listener.reader.send(b"\x02OPLK02\x031B" * 10)
+        assert listener.hear(len(said)) == said
+
+
+class TestPty:
+    def test_the_link_is_there_while_the_line_is(self, tmp_path: Path) -> None:
+        link = tmp_path / "shoe"
+        line = PtyLine(link)
+        assert line.address == str(link)
+        first = link.readlink()
+        line.unplug()
+        line.plug()
+        assert link.is_symlink()
+        open_transport(str(link), AngelEyeII.line).close()
+        line.close()
+        assert not link.is_symlink()
+        assert first.parent.name == "pts"
+
+    def test_without_a_link_its_own_path_is_told(self) -> None:
+        line = PtyLine()
+        open_transport(line.address, AngelEyeII.line).close()
+        line.close()
+
+    def test_a_stale_link_is_replaced_and_a_file_is_not(self, tmp_path: Path) -> None:
+        link = tmp_path / "shoe"
+        link.symlink_to("/dev/pts/none")
+        PtyLine(link).close()
+        link.write_text("mine")
+        with pytest.raises(UserError, match="there is a file"):
+            PtyLine(link)
+        assert link.read_text() == "mine"
+        with pytest.raises(UserError, match="No such file or directory"):
+            PtyLine(tmp_path / "none" / "shoe")
+
+    def test_somebody_elses_link_is_left_alone(self, tmp_path: Path) -> None:
+        link = tmp_path / "shoe"
+        line, other = PtyLine(link), PtyLine(link)
+        line.close()
+        assert link.is_symlink()
+        other.close()
+
+    def test_bytes_pass_untouched_before_a_reader_has_set_the_terminal(self) -> None:
+        line = PtyLine()
+        every_byte = bytes(range(256))
+        with Path(line.address).open("rb", buffering=0) as slave:
+            line.send(every_byte, threading.Event())
+            assert slave.read(256) == every_byte
+        line.close()
+
+
+class TestTcp:
+    def test_every_client_hears_it(self) -> None:
+        line = TcpLine("127.0.0.1", 0)
+        transports = [open_transport(line.address, AngelEyeII.line) for _ in range(3)]
+        until(line.heard)
+        line.send(b"\x05", threading.Event())
+        for transport in transports:
+            assert transport.read() == b"\x05"
+            transport.close()
+        until(lambda: not line.heard())
+        line.close()
+
+    def test_a_port_in_use_is_said(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            with pytest.raises(UserError, match=f"^socket://127.0.0.1:{port}: .*in use"):
+                TcpLine("127.0.0.1", port)
+
+    def test_an_unplugged_port_refuses_and_comes_back_at_the_same_address(self) -> None:
+        line = TcpLine("127.0.0.1", 0)
+        address = line.address
+        client = open_transport(address, AngelEyeII.line)
+        until(line.heard)
+        line.unplug()
+        with pytest.raises(LineError):
+            client.read()
+        client.close()
+        with pytest.raises(LineError, match="refused"):
+            open_transport(address, AngelEyeII.line)
+        line.plug()
+        assert line.address == address
+        open_transport(address, AngelEyeII.line).close()
+        line.close()
