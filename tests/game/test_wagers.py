@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from shoe_daemon.game.catalogue import CATALOGUE
 from shoe_daemon.game.house import DEFAULT_HOUSE, House
 from shoe_daemon.game.round import Coup, Outcome
-from shoe_daemon.game.wagers import Settlement, Shape, Wager, parse_odds, parse_share, settle
+from shoe_daemon.game.wagers import (
+    Settlement,
+    Settler,
+    Shape,
+    Wager,
+    parse_odds,
+    parse_share,
+    settle,
+)
 from tests.game.definitions import DEFINITIONS
 from tests.game.hands import coup, lawful_coups
 
@@ -135,12 +143,13 @@ def test_two_rounds_of_one_shape_settle_alike(dealt: Coup) -> None:
 
 
 PERFECT = {
-    "9S 9S / 9H 2C KD": ("win", "25:1"),
-    "9H 2C KD / 9S 9S": ("win", "25:1"),
-    "9S 9S / 2C 2C": ("win", "200:1"),
-    "9S 9H / 2C 2C": ("win", "25:1"),
-    "9S 9H / 2C 2D": ("lose", None),
-    "KS QS / KH KD": ("lose", None),
+    "KS KS 5C / 2C 3D AD": ("win", "25:1"),
+    "KS KH 5C / 2C 2C AD": ("win", "25:1"),
+    "KS KS 5C / 2C 2C AD": ("win", "200:1"),
+    "KS KS 5C / 2C 2D AD": ("win", "25:1"),
+    "KS KH 5C / 2C 2D AD": ("lose", None),
+    "KS QS 5C / 2C 3D AD": ("lose", None),
+    "KS KH 5C / KS 2C 3D": ("lose", None),
 }
 
 
@@ -149,6 +158,16 @@ def test_the_most_special_prize_counts(text: str) -> None:
     known = next(each for each in DEFINITIONS if each.id == "perfect_pair")
     [settled] = settle([Wager.priced(known, known.usual, "0/1")], coup(text))
     assert settled[1:] == PERFECT[text]
+
+
+def test_settling_by_shape_overlooks_nothing_that_any_definition_asks() -> None:
+    """
+    One settler for all cases, so that a shape that is too coarse mixes them up.
+    """
+    wagers = tuple(Wager.priced(known, known.usual, "0/1") for known in DEFINITIONS)
+    settler = Settler(wagers)
+    for text in PERFECT:
+        assert settler(coup(text)) == settle(wagers, coup(text))
 
 
 @pytest.mark.parametrize(
