@@ -35,8 +35,9 @@ class Entry(Struct, frozen=True):
     Attributes:
         raw: The bytes as they came.
         steps: In order.
-        at: When the bytes came; needed only where there is no step.
-        source: Whose bytes they are; likewise.
+        at: When the bytes came; where it is empty, `at` and `source` are those
+            of the first step.
+        source: Whose bytes they are; None where there is only one reader.
     """
 
     raw: bytes = b""
@@ -133,7 +134,7 @@ class Batch:
 
     def _add_capture(self, entry: Entry) -> int:
         at, source = entry.at, entry.source
-        if entry.steps:
+        if not at and entry.steps:
             at, source = entry.steps[0].observation.at, entry.steps[0].observation.source
         if not at:
             raise ValueError("raw bytes without a moment")

@@ -91,6 +91,16 @@ def test_bytes_that_said_nothing_are_kept_too(path: Path) -> None:
         assert verify(reader).broken is None
 
 
+def test_bytes_have_the_moment_and_the_source_that_were_given(path: Path) -> None:
+    with open_journal(path) as journal, journal.reader() as reader:
+        tick = Step(Tick(at=moment(1), deadline="quiet"))
+        journal.append([Entry(b"raw", [tick], at=moment(2), source="angel")])
+        journal.append([Entry(b"raw", [tick])])
+        kept = reader.connection.execute("SELECT at, source FROM capture").fetchall()
+        assert kept == [(moment(2), "angel"), (moment(1), None)]
+        assert verify(reader).broken is None
+
+
 def test_what_does_not_follow_is_refused_before_it_is_written(path: Path) -> None:
     with open_journal(path) as journal:
         fill(journal, 1)
