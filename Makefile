@@ -3,6 +3,7 @@
 # make test   all tests
 # make check  lint, format, types, and which room imports which
 # make lock   requirements-dev.lock anew from pyproject.toml
+# make wheel  dist/: what a table's computer is given
 # make clean  away with what the tools left behind (.venv stays; `make distclean` takes it too)
 
 # Empty: the first that fits is taken. `make venv PYTHON=/usr/bin/python3` names one.
@@ -10,7 +11,7 @@ PYTHON ?=
 BIN := .venv/bin
 CODE := $(wildcard shoe_daemon drivers calibration bench tests tools)
 
-.PHONY: venv run test check lock clean distclean
+.PHONY: venv run test check wheel lock clean distclean
 .DELETE_ON_ERROR:
 
 venv: .venv/.stamp
@@ -32,6 +33,9 @@ check: venv
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(CODE)
 	$(BIN)/python -m tools.check_imports
+
+wheel: venv
+	$(BIN)/hatchling build -t wheel -d dist
 
 # uv makes one lock for all Python versions at once. It is no tool of every day, so it gets
 # an environment of its own. No index is named in the lock: where wheels come from is a
