@@ -202,9 +202,8 @@ class _Ledger:
 
     def sum_up(self) -> None:
         faults = ", ".join(f"{count} {fault}" for fault, count in sorted(self._faults.items()))
-        click.echo(
-            f"{self._rounds} rounds in {len(self._shoes)} shoes; faults: {faults or 'none'}"
-        )
+        dealt = f"{_counted(self._rounds, 'round')} in {_counted(len(self._shoes), 'shoe')}"
+        click.echo(f"{dealt}; faults: {faults or 'none'}")
 
 
 @contextlib.contextmanager
