@@ -26,7 +26,7 @@ _CORE = ("shoe_daemon.game", "shoe_daemon.table", "shoe_daemon.errors")
 _SEEN = ("shoe_daemon.game", "shoe_daemon.table.observations", "shoe_daemon.errors")
 DIRECTION: dict[str, tuple[str, ...]] = {
     "shoe_daemon.errors": (),
-    "shoe_daemon.game": (),
+    "shoe_daemon.game": ("shoe_daemon.errors",),
     "shoe_daemon.table": ("shoe_daemon.game", "shoe_daemon.errors"),
     "shoe_daemon.journal": _CORE,
     "shoe_daemon.mqtt": _CORE,

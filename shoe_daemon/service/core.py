@@ -60,7 +60,8 @@ class Core:
             table=config.table.id,
             house=setup.house.id,
             policy=config.table.policy,
-            rules=house_to_mapping(setup.house),
+            # Why a rule is as it is decides nothing: the log needs what holds.
+            rules=house_to_mapping(replace(setup.house, resolutions=())),
             options=setup.options,
         )
         return self.observe(session, Gap(detail=GapDetail.RESTART))

@@ -24,7 +24,6 @@ def faults(root: Path, *trees: dict[str, str]) -> list[str]:
 
 FORBIDDEN = {
     "game imports a room": ("shoe_daemon/game/cards.py", "import shoe_daemon.table.events"),
-    "game imports the errors": ("shoe_daemon/game/cards.py", "import shoe_daemon.errors"),
     "game imports the version": (
         "shoe_daemon/game/cards.py",
         "from shoe_daemon import __version__",
