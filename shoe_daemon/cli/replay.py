@@ -16,6 +16,7 @@ from drivers.capture import read_capture
 from drivers.registry import create_driver
 from drivers.replay import observations_of
 from shoe_daemon.errors import UserError
+from shoe_daemon.game.house import DEFAULT_HOUSE, find_house, house_to_mapping
 from shoe_daemon.narration import narrate
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.machine import Table
@@ -28,7 +29,7 @@ from shoe_daemon.table.state import TableState
 @click.command("replay", short_help="Turn a log or a capture into events.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--protocol", metavar="NAME", help="FILE holds raw bytes of this reader.")
-@click.option("--house", metavar="H", help="Rules of this house; see `rules list`.")
+@click.option("--house", metavar="H", help="One of `rules list`, or a .toml file.")
 @click.option("--policy", metavar="P", default="management", help="Whose rulings apply.")
 @click.option("--decks", type=click.IntRange(1, 12), help="Decks in the shoe.")
 @click.option(
@@ -87,8 +88,10 @@ def command(
 
 def _session(chosen: dict[str, Any], *, timeless: bool) -> Session:
     options = {key: chosen[key] for key in ("decks", "round_end", "quiet_gap", "hold_from")}
+    house = find_house(chosen["house"]) if chosen["house"] else DEFAULT_HOUSE
     return Session(
-        house=chosen["house"],
+        house=house.id,
+        rules=house_to_mapping(house),
         policy=chosen["policy"],
         options=msgspec.convert({**options, "timeless": timeless}, Options),
     )
