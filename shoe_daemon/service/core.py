@@ -5,7 +5,7 @@ is on disk before anybody hears of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import structlog
@@ -93,7 +93,9 @@ class Core:
         said = [(source, frame) for source, frame in frames if frame.kind is FrameKind.FRAME]
         if not said:
             return []
-        return self._write(lambda: [self._entry(source, frame) for source, frame in said])
+        return self._write(
+            lambda: [entry for source, frame in said for entry in self._entries(source, frame)]
+        )
 
     def count(self, frames: Iterable[tuple[str, Frame]]) -> None:
         """
@@ -130,14 +132,17 @@ class Core:
         """
         self.journal.close()
 
-    def _entry(self, source: str, frame: Frame) -> Entry:
+    def _entries(self, source: str, frame: Frame) -> Iterator[Entry]:
         at = self.clock.at(frame.received)
+        if overdue := list(self._overdue(at)):
+            # What was due before these bytes came is not of them.
+            yield Entry(steps=overdue)
         steps = [
             step
             for each in frame.observations
             for step in self._steps(replace(each, at=at, source=source))
         ]
-        return Entry(raw=frame.raw, steps=steps, at=at, source=source)
+        yield Entry(raw=frame.raw, steps=steps, at=at, source=source)
 
     def _steps(self, observation: Observation) -> Iterable[Step]:
         yield from self._overdue(observation.at)
