@@ -23,6 +23,7 @@ __all__ = ["COMMANDS", "main"]
 
 # The command's name, and where it is: "module:attribute". A new command is one line here.
 COMMANDS: dict[str, str] = {
+    "calibrate": "shoe_daemon.cli.calibrate:command",
     "check-config": "shoe_daemon.cli.check_config:command",
     "run": "shoe_daemon.cli.run:command",
     "replay": "shoe_daemon.cli.replay:command",

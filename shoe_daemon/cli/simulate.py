@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import contextlib
 import random
-import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
 
+from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def _play(line: Line, settings: Settings, pace: tuple[float, int], ledger: _Ledg
     from drivers.simulators.player import Pace, play
 
     try:
-        with _stopped_by_signals() as stopping:
+        with stopped_by_signals() as stopping:
             click.echo(f"port: {line.address}")
             click.echo(f"angel-eye-ii, {settings.mode} mode, seed {settings.seed}; Ctrl-C ends it")
             for scene in play(scenes(settings), line, Pace(*pace), stopping):
@@ -228,18 +227,3 @@ def _told(dealt: DealtRound) -> str:
     result = "aborted" if dealt.aborted else str(dealt.coup.outcome)
     fault = f"  [{dealt.fault}]" if dealt.fault else ""
     return f"shoe {dealt.shoe} round {dealt.number}: {cards} {result}{fault}"
-
-
-@contextlib.contextmanager
-def _stopped_by_signals() -> Iterator[Event]:
-    """
-    Give an event that Ctrl-C, or a service manager's stop, sets.
-    """
-    stopping = Event()
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: stopping.set()) for number in signals]
-    try:
-        yield stopping
-    finally:
-        for number, handler in zip(signals, before, strict=True):
-            signal.signal(number, handler)

@@ -1,0 +1,215 @@
+"""
+Listens to a serial line, finds its speed, and writes the configuration for it.
+
+A reader says something only when a card is drawn, and at a wrong speed its bytes
+are garbage. So a speed is kept while nothing comes, and given up after a few
+bytes that are no frame.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from itertools import cycle
+from pathlib import Path
+from threading import Event
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from calibration.ports import stable_name
+from drivers.contract import Driver, Frame, FrameKind
+from drivers.transport import EndOfCaptureError, LineError, Transport, open_transport
+from shoe_daemon.errors import UserError
+from shoe_daemon.table.observations import encode_observation
+
+__all__ = ["SPEEDS", "Ear", "Finding", "configuration", "listen", "speeds_of"]
+
+SPEEDS: Final = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
+"""Bits a second, as serial readers are set."""
+
+ENOUGH_FRAMES: Final = 6
+"""Valid frames, repeats apart, after which nothing is left to doubt."""
+
+ENOUGH_GARBAGE: Final = 16
+"""Bytes without a frame after which another speed is tried: two short reports."""
+
+
+class Finding(Struct, frozen=True):
+    """
+    What a line turned out to be.
+
+    Attributes:
+        port: Its best name.
+        speed: Bits a second at which frames were valid; None where none was, and
+            where the line has no speed of its own.
+        frames: Valid frames, repeats apart.
+        repeats: Frames that came again.
+        strange: Bytes that belong to no frame, at the last speed tried.
+    """
+
+    port: str
+    speed: int | None = None
+    frames: int = 0
+    repeats: int = 0
+    strange: int = 0
+
+
+class Ear:
+    """
+    Hears what a line says, and puts it in words.
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self._decoder = driver.decoder()
+        self._pending = b""
+        self._shown = 0
+        self.frames = 0
+        self.repeats = 0
+        self.bytes = 0
+        self._understood = 0
+
+    @property
+    def strange(self) -> int:
+        """
+        How many bytes belong to no frame, or not yet.
+        """
+        return self.bytes - self._understood
+
+    def hear(self, data: bytes, now: float) -> list[str]:
+        """
+        Take what was read at `now`; nothing at all is silence.
+        """
+        if not data:
+            return self._unfinished()
+        self.bytes += len(data)
+        self._pending += data
+        frames = self._decoder.feed(data, now)
+        for frame in frames:
+            self._pending = self._pending[len(frame.raw) :]
+            self._shown = 0
+            self._count(frame)
+        return [_told(frame) for frame in frames]
+
+    def _count(self, frame: Frame) -> None:
+        self.frames += frame.kind is FrameKind.FRAME
+        self.repeats += frame.kind is FrameKind.REPEAT
+        self._understood += len(frame.raw) if frame.kind is not FrameKind.NOISE else 0
+
+    def _unfinished(self) -> list[str]:
+        """
+        Show bytes that are no frame yet, once, when nothing follows them.
+        """
+        if len(self._pending) == self._shown:
+            return []
+        self._shown = len(self._pending)
+        return [f"bytes   {_hex(self._pending)}"]
+
+
+def speeds_of(port: str, usual: int) -> tuple[int, ...]:
+    """
+    Return the speeds that are worth trying at a port, the usual one first; only
+    that one where the line has no speed: a pseudo terminal, raw TCP, a capture.
+    """
+    is_serial = port.startswith("rfc2217:") or (
+        port.startswith("/") and Path("/dev/pts") not in Path(port).resolve().parents
+    )
+    others = SPEEDS if is_serial else ()
+    return (usual, *(speed for speed in others if speed != usual))
+
+
+def listen(
+    port: str,
+    driver: Driver,
+    seconds: float,
+    tell: Callable[[str], None],
+    stopping: Event,
+) -> Finding:
+    """
+    Listen for so many seconds at most, and tell what comes, line by line.
+
+    Raises:
+        UserError: The line cannot be opened, or is lost.
+    """
+    speeds = speeds_of(port, driver.line.baudrate)
+    end = time.monotonic() + seconds
+    finding = Finding(stable_name(port))
+    for speed in cycle(speeds):
+        tell(f"listening at {speed} bit/s" if len(speeds) > 1 else "listening")
+        ear = Ear(driver)
+        session = _Session(ear, end, tell, stopping, may_give_up=len(speeds) > 1)
+        gave_up = _on_line(port, driver, speed, session)
+        known_speed = speed if ear.frames and len(speeds) > 1 else None
+        finding = replace(
+            finding,
+            speed=known_speed,
+            frames=ear.frames,
+            repeats=ear.repeats,
+            strange=ear.strange,
+        )
+        if not gave_up:
+            break
+    return finding
+
+
+def configuration(finding: Finding, driver: Driver, reader_id: str) -> str:
+    """
+    Return the part of a configuration that reads this line.
+    """
+    lines = [
+        "[[reader]]",
+        f"id = {json.dumps(reader_id)}",
+        f"driver = {json.dumps(driver.name)}",
+        f"port = {json.dumps(finding.port)}",
+    ]
+    if finding.speed:
+        lines += ["", "[reader.line]", f"baudrate = {finding.speed}"]
+    return "\n".join(lines)
+
+
+class _Session(Struct):
+    ear: Ear
+    end: float
+    tell: Callable[[str], None]
+    stopping: Event
+    may_give_up: bool
+
+    def run(self, line: Transport) -> bool:
+        """
+        Listen until enough is known; tell whether the speed is to be given up.
+        """
+        while not self.stopping.is_set() and time.monotonic() < self.end:
+            for told in self.ear.hear(line.read(), time.monotonic()):
+                self.tell(told)
+            if self.ear.frames >= ENOUGH_FRAMES:
+                return False
+            if self.may_give_up and not self.ear.frames and self.ear.strange >= ENOUGH_GARBAGE:
+                self.tell("no valid frame among these bytes")
+                return True
+        return False
+
+
+def _on_line(port: str, driver: Driver, speed: int, session: _Session) -> bool:
+    try:
+        line = open_transport(port, replace(driver.line, baudrate=speed))
+        try:
+            return session.run(line)
+        finally:
+            line.close()
+    except EndOfCaptureError:
+        return False
+    except LineError as error:
+        raise UserError(str(error)) from error
+
+
+def _told(frame: Frame) -> str:
+    said = "  ".join(encode_observation(said).decode() for said in frame.observations)
+    return "  ".join(
+        part for part in (f"{frame.kind:7} {_hex(frame.raw)}", said, frame.note) if part
+    )
+
+
+def _hex(data: bytes) -> str:
+    return data.hex(" ").upper()

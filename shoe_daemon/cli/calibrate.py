@@ -1,0 +1,82 @@
+"""
+`shoe-daemon calibrate`: finds out how a reader has to be set up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from shoe_daemon.cli.stopping import stopped_by_signals
+from shoe_daemon.errors import UserError
+
+if TYPE_CHECKING:
+    from calibration.ports import Port
+    from calibration.serial import Finding
+    from drivers.contract import Driver
+
+__all__ = ["command"]
+
+
+@click.group(name="calibrate")
+def command() -> None:
+    """
+    Finds out how a reader has to be set up.
+    """
+
+
+@command.command(name="serial")
+@click.option("--port", help="The line: a path, socket://HOST:PORT, rfc2217://HOST:PORT.")
+@click.option("--driver", "driver_name", default="angel-eye-ii", show_default=True)
+@click.option("--id", "reader_id", default="shoe", show_default=True, help="The reader's id.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Gives up after so long.",
+)
+def serial(port: str | None, driver_name: str, reader_id: str, seconds: float) -> None:
+    """
+    Listens to a serial line and prints the configuration for it.
+
+    Without --port it lists the ports. With it, draw a few cards, or switch the
+    shoe off and on: speeds are tried until frames are valid. It ends with
+    status 1 where none was.
+    """
+    from calibration.ports import list_ports
+    from calibration.serial import configuration, listen
+    from drivers.registry import create_driver
+
+    driver = create_driver(driver_name)
+    if port is None:
+        _show_ports(list_ports())
+        return
+    click.echo(f"{port}: draw a few cards, or switch the reader off and on; Ctrl-C ends it")
+    with stopped_by_signals() as stopping:
+        finding = listen(port, driver, seconds, click.echo, stopping)
+    click.echo(_verdict(finding, driver))
+    if not finding.frames:
+        raise UserError(f"{port}: no valid frame of {driver.name}", exit_status=1)
+    click.echo(f"\n{configuration(finding, driver, reader_id)}")
+
+
+def _show_ports(ports: list[Port]) -> None:
+    for port in ports:
+        click.echo(f"{port.device}  {port.description}")
+        for name in port.stable:
+            click.echo(f"    {name}")
+        if not port.stable:
+            click.echo("    no lasting name: after a reboot this may be another port")
+    found = ports[0].stable[:1] or (ports[0].device,) if ports else ("PORT",)
+    head = "" if ports else "no serial port found; "
+    click.echo(f"{head}next: shoe-daemon calibrate serial --port {found[0]}")
+
+
+def _verdict(finding: Finding, driver: Driver) -> str:
+    counts = f"{finding.repeats} repeats, {finding.strange} bytes of noise"
+    if not finding.frames:
+        return f"no frame of {driver.name}: {finding.strange} bytes, none of them understood"
+    speed = f" at {finding.speed} bit/s" if finding.speed else ""
+    return f"{driver.name}{speed}: {finding.frames} valid frames, {counts}"

@@ -1,0 +1,269 @@
+"""
+The right speed of a line is found, whatever comes at the wrong ones, and the
+configuration that is printed is one that works.
+"""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from calibration import ports
+from calibration import serial as calibration
+from calibration.ports import Port, stable_name, stable_names
+from calibration.serial import SPEEDS, Ear, Finding, configuration, listen, speeds_of
+from drivers.angel_eye_ii import AngelEyeII
+from drivers.contract import LineSettings
+from drivers.simulators.angel_eye_ii import Settings, scenario
+from drivers.simulators.lines import PtyLine
+from drivers.transport import LineError, open_transport
+from shoe_daemon.cli import main
+from shoe_daemon.config import ReaderSettings
+from shoe_daemon.errors import UserError
+
+DATA = scenario(Settings(rounds=2, seed=9)).stream(3)
+
+
+class Shoe:
+    """
+    A real line of one speed: garbage at every other.
+    """
+
+    def __init__(self, speed: int, portion: int = 13) -> None:
+        self.speed = speed
+        self.portion = portion
+        self.tried: list[int] = []
+        self.sent = 0
+        self.open = 0
+
+    def __call__(self, port: str, line: LineSettings) -> Shoe:
+        assert self.open == 0, "the line before was not closed"
+        self.open += 1
+        self.tried.append(line.baudrate)
+        return self
+
+    def read(self) -> bytes:
+        data = DATA[self.sent : self.sent + self.portion]
+        self.sent += self.portion
+        if self.tried[-1] == self.speed:
+            return data
+        return random.Random(self.sent).randbytes(len(data) // 2)
+
+    def check(self) -> None: ...
+
+    def write(self, data: bytes) -> None:
+        raise AssertionError("a calibration sends nothing")
+
+    def close(self) -> None:
+        self.open -= 1
+
+
+Listen = Callable[..., tuple[Finding, list[str]]]
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> Listen:
+    def hear(shoe: Shoe, port: str = "/dev/ttyUSB0", seconds: float = 30) -> object:
+        monkeypatch.setattr(calibration, "open_transport", shoe)
+        told: list[str] = []
+        return listen(port, AngelEyeII(), seconds, told.append, Event()), told
+
+    return hear  # type: ignore[return-value]  # the pair, typed above
+
+
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_the_speed_is_found(speed: int, heard: Listen) -> None:
+    shoe = Shoe(speed)
+    finding, told = heard(shoe)
+    assert (finding.speed, finding.frames) == (speed, 6)
+    assert shoe.tried == [*speeds_of("/dev/ttyUSB0", 4800)[: len(shoe.tried)]]
+    assert told[0] == "listening at 4800 bit/s"
+    assert shoe.open == 0
+
+
+def test_all_that_comes_is_shown(heard: Listen) -> None:
+    _, told = heard(Shoe(4800))
+    assert told[1:3] == [
+        'frame   05 30 53 03 36 30  {"type":"booted"}',
+        "repeat  05 30 53 03 36 30",
+    ]
+    _, told = heard(Shoe(9600))
+    assert "no valid frame among these bytes" in told
+
+
+def test_a_line_without_speed_is_only_listened_to(heard: Listen) -> None:
+    shoe = Shoe(0)
+    finding, told = heard(shoe, "socket://shoe:4001", 0.05)
+    assert shoe.tried == [4800]
+    assert (finding.speed, finding.frames) == (None, 0)
+    assert finding.strange > 0
+    assert told[0] == "listening"
+
+
+def test_silence_ends_when_the_time_is_over(heard: Listen) -> None:
+    shoe = Shoe(4800)
+    shoe.sent = len(DATA)
+    finding, told = heard(shoe, seconds=0.05)
+    assert finding == Finding("/dev/ttyUSB0")
+    assert told == ["listening at 4800 bit/s"]
+
+
+def test_bytes_that_are_no_frame_yet_are_shown_once() -> None:
+    ear = Ear(AngelEyeII())
+    assert ear.hear(b"\x05\x31", 0) == []
+    assert ear.hear(b"", 1) == ["bytes   05 31"]
+    assert ear.hear(b"", 2) == []
+    assert ear.strange == 2
+    assert ear.hear(b"\x44\x81\xb8\x034F", 3) == [
+        'frame   05 31 44 81 B8 03 34 46  {"card":"8S","slot":"P1","type":"card"}'
+    ]
+    assert ear.strange == 0
+
+
+def test_a_line_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"^{tmp_path}/none: No such file"):
+        listen(f"{tmp_path}/none", AngelEyeII(), 1, print, Event())
+
+
+def test_a_line_that_is_lost_is_one_line(heard: Listen) -> None:
+    class Lost(Shoe):
+        def read(self) -> bytes:
+            raise LineError("unplugged")
+
+    shoe = Lost(4800)
+    with pytest.raises(UserError, match=r"^unplugged$"):
+        heard(shoe)
+    assert shoe.open == 0
+
+
+def test_speeds_are_tried_where_there_are_any(tmp_path: Path) -> None:
+    line = PtyLine(tmp_path / "link")
+    assert speeds_of(line.address, 4800) == (4800,)
+    line.close()
+    assert speeds_of("file:x", 4800) == speeds_of("socket://x:1", 4800) == (4800,)
+    for port in ("/dev/ttyUSB0", "/dev/serial/by-id/x", "rfc2217://x:1"):
+        assert speeds_of(port, 4800)[0] == 4800
+        assert sorted(speeds_of(port, 4800)) == list(SPEEDS)
+
+
+@pytest.mark.parametrize("speed", [None, 9600])
+def test_the_configuration_is_one_that_the_daemon_reads(speed: int | None) -> None:
+    finding = Finding('/dev/serial/by-id/usb-"odd" name', speed, 6)
+    table = tomllib.loads(configuration(finding, AngelEyeII(), "shoe-2"))
+    (reader,) = (msgspec.convert(each, ReaderSettings) for each in table["reader"])
+    assert reader == ReaderSettings(
+        driver="angel-eye-ii",
+        port=finding.port,
+        id="shoe-2",
+        line={"baudrate": speed} if speed else {},
+    )
+
+
+class TestPorts:
+    def test_lasting_names_come_best_first(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        device = tmp_path / "ttyUSB0"
+        device.touch()
+        folders = [tmp_path / name for name in ("shoe", "by-id", "none", "by-path")]
+        for folder in (folders[0], folders[1], folders[3]):
+            folder.mkdir()
+            (folder / "other").symlink_to(tmp_path / "ttyUSB1")
+        (folders[1] / "usb").symlink_to("../ttyUSB0")
+        (folders[3] / "pci").symlink_to("../ttyUSB0")
+        found = stable_names(str(device), map(str, folders))
+        assert found == (f"{folders[1]}/usb", f"{folders[3]}/pci")
+        monkeypatch.setattr(ports, "STABLE_FOLDERS", tuple(map(str, folders)))
+        monkeypatch.setattr(stable_names, "__defaults__", (tuple(map(str, folders)),))
+        assert stable_name(str(device)) == f"{folders[1]}/usb"
+        assert stable_name(found[1]) == found[1]
+
+    def test_other_lines_keep_their_names(self) -> None:
+        for port in ("socket://x:1", "file:x", "/dev/none", "/dev/shoe/table-1"):
+            assert stable_name(port) == port
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["calibrate", "serial", *arguments])
+    return result.exit_code, result.output
+
+
+class TestCommand:
+    def test_ports_are_listed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        found = [
+            Port("/dev/ttyUSB0", "FT232R", ("/dev/serial/by-id/ftdi", "/dev/serial/by-path/pci")),
+            Port("/dev/ttyUSB1", "CH340", ()),
+        ]
+        monkeypatch.setattr(ports, "list_ports", lambda: found)
+        code, output = run()
+        assert code == 0
+        assert output.splitlines() == [
+            "/dev/ttyUSB0  FT232R",
+            "    /dev/serial/by-id/ftdi",
+            "    /dev/serial/by-path/pci",
+            "/dev/ttyUSB1  CH340",
+            "    no lasting name: after a reboot this may be another port",
+            "next: shoe-daemon calibrate serial --port /dev/serial/by-id/ftdi",
+        ]
+
+    def test_no_port_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(ports, "list_ports", list)
+        assert run() == (
+            0,
+            "no serial port found; next: shoe-daemon calibrate serial --port PORT\n",
+        )
+
+    def test_the_ports_of_this_machine_can_be_listed(self) -> None:
+        assert run()[0] == 0
+
+    def test_a_capture_is_listened_to_like_a_line(self, tmp_path: Path) -> None:
+        capture = tmp_path / "shoe.bin"
+        capture.write_bytes(DATA)
+        code, output = run("--port", f"file:{capture}", "--id", "shoe-2")
+        assert code == 0
+        toml = output[output.index("[[reader]]") :]
+        assert tomllib.loads(toml)["reader"][0]["port"] == f"file:{capture}"
+
+    def test_a_simulated_shoe_on_a_terminal(self, tmp_path: Path) -> None:
+        line = PtyLine(tmp_path / "shoe")
+        line.send(DATA, Event())  # nobody has it open: nothing is sent
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(calibration, "open_transport", _opening_then(line))
+            code, output = run("--port", line.address)
+        line.close()
+        assert code == 0
+        assert "angel-eye-ii: " in output
+        assert f'port = "{line.address}"' in output
+
+    def test_nothing_valid_ends_with_1(self, tmp_path: Path) -> None:
+        capture = tmp_path / "garbage"
+        capture.write_bytes(b"\xff" * 200)
+        code, output = run("--port", f"file:{capture}", "--seconds", "5")
+        assert code == 1
+        assert "no frame of angel-eye-ii: 200 bytes, none of them understood" in output
+        assert output.endswith("no valid frame of angel-eye-ii\n")
+
+    def test_bad_usage_ends_with_2(self) -> None:
+        assert run("--driver", "none")[0] == 2
+        assert run("--seconds", "0")[0] == 2
+        assert run("--port", "http://x:1")[0] == 2
+
+
+def _opening_then(line: PtyLine) -> object:
+    """
+    Open the line for real, and let the shoe speak once that is done.
+    """
+
+    def opened(port: str, settings: LineSettings) -> object:
+        transport = open_transport(port, settings)
+        line.send(DATA, Event())
+        return transport
+
+    return opened
