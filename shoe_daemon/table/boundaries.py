@@ -66,6 +66,8 @@ def _declared(fold: Fold, round_: RoundState, obs: Result) -> None:
     if fold.mode in {RoundEnd.DEVICE, RoundEnd.BUTTON} or round_.partial or not verdict.known:
         rounds.end(fold, round_, outcome)
         readers.synced(fold)
+    else:
+        rounds.move_on(fold, round_)
 
 
 def _cross_check(fold: Fold, round_: RoundState, obs: Result, outcome: Outcome | None) -> None:
@@ -160,7 +162,10 @@ def quiet(fold: Fold) -> None:
     """
     round_ = rounds.in_progress(fold)
     if round_ is not None:
-        rounds.leave(fold, round_)
+        if rounds.awaits_faces(round_) and not round_.partial:
+            round_.over = True
+        else:
+            rounds.leave(fold, round_)
     readers.synced(fold)
 
 
@@ -180,18 +185,17 @@ def booted(fold: Fold, _obs: Booted) -> None:
     The reader started: in mid-round that round comes to nothing; after the cut
     card a new shoe begins.
     """
-    _drop_round(fold)
+    round_ = rounds.in_progress(fold)
+    if round_ is not None:
+        _drop(fold, round_, whole=not round_.hidden and rounds.is_complete(round_))
     readers.synced(fold)
     shoe = fold.state.shoe
     if shoe is not None and shoe.cut_card:
         shoes.start(fold, announced=True)
 
 
-def _drop_round(fold: Fold) -> None:
-    round_ = rounds.in_progress(fold)
-    if round_ is None:
-        return
-    if round_.finished or (not round_.partial and rounds.is_complete(round_)):
+def _drop(fold: Fold, round_: RoundState, *, whole: bool) -> None:
+    if round_.finished or (whole and not round_.partial):
         rounds.end(fold, round_)
     else:
         rounds.abort(fold, round_, "reset")
@@ -201,7 +205,9 @@ def new_shoe(fold: Fold) -> None:
     """
     A new shoe was put on the table.
     """
-    _drop_round(fold)
+    round_ = rounds.in_progress(fold)
+    if round_ is not None:
+        _drop(fold, round_, whole=rounds.is_complete(round_))
     readers.synced(fold)
     shoes.start(fold, announced=True)
 

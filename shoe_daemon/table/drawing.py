@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Slot
 from shoe_daemon.table import dealing, events, rounds, shoes
@@ -39,7 +40,7 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
     if round_ is not None:
         if _is_repeat(round_, card):
             return
-        if not carried and not _begins_another(fold, round_, slot):
+        if not carried and not _begins_another(fold, round_, card):
             add(fold, round_, card)
             return
         rounds.leave(fold, round_)
@@ -57,8 +58,10 @@ def _settle_mode(fold: Fold, slot: Slot | None) -> None:
         fold.state.mode = RoundEnd.DEVICE if slot is not None else RoundEnd.QUIET
 
 
-def _begins_another(fold: Fold, round_: RoundState, slot: Slot | None) -> bool:
-    return slot is Slot.P1 and fold.mode is RoundEnd.DEVICE and bool(round_.cards)
+def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:
+    if round_.over and rounds.is_complete(round_):
+        return True
+    return card.declared is Slot.P1 and fold.mode is RoundEnd.DEVICE and bool(round_.cards)
 
 
 def _is_repeat(round_: RoundState, card: Drawn) -> bool:
@@ -122,9 +125,10 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
 
 
 def _seen_at_once(fold: Fold, slot: Slot | None) -> bool:
-    if fold.style == "face_up":
+    if fold.style is DealingStyle.FACE_UP:
         return True
-    return fold.style == "banker_tucked" and slot not in {Slot.B1, Slot.B2}
+    # A card whose place is not known may be one of the Banker's.
+    return fold.style is DealingStyle.BANKER_TUCKED and slot not in {Slot.B1, Slot.B2, None}
 
 
 def _place(round_: RoundState, card: Drawn) -> IrregularityKind | None:
@@ -259,7 +263,9 @@ def take_excess(fold: Fold, round_: RoundState, card: Drawn, *, moved: bool = Fa
     if len(round_.excess) < _MOST_EXCESS:
         round_.excess.append(card)
     card.slot = None
-    exposed = card.public if moved else card.face is not None and fold.style == "face_up"
+    exposed = (
+        card.public if moved else card.face is not None and fold.style is DealingStyle.FACE_UP
+    )
     card.public = exposed
     shown = card.face if exposed else None
     if fold.join_alert(IrregularityKind.EXCESS_CARD, "card") is None:
@@ -330,34 +336,53 @@ def disclose(fold: Fold, slot: Slot, face: Card) -> None:
     """
     round_ = rounds.in_progress(fold)
     if round_ is None:
-        play(fold, Drawn(face, slot), joined=True)
+        _disclose_late(fold, slot, face)
         return
-    card = _card_on(round_, slot)
-    if card is None and _learn_excess(fold, round_, slot, face):
-        return
+    card = _card_on(round_, slot, face)
     if card is None:
-        round_.partial = True
-        add(fold, round_, Drawn(face, slot))
-        return
-    if card.face is None:
-        _learn(fold, card, face)
-    elif card.face is not face:
+        if not _learn_excess(fold, round_, slot, face):
+            round_.partial = True
+            add(fold, round_, Drawn(face, slot))
+    elif card.face is not None and card.face is not face:
         _conflict(fold, slot)
-        return
-    if not card.public:
-        rounds.show(fold, round_, card)
+    elif not card.public:
+        _turn_over(fold, round_, card, face)
+
+
+def _turn_over(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
+    news = card.face is None
+    card.face = face
+    rounds.show(fold, round_, card)
+    if news:
+        _learn(fold, card, face)
     check_thirds(fold, round_)
     rounds.say_due(fold, round_, repeat=False)
-    rounds.set_deadlines(fold, round_)
+    rounds.await_quiet(fold, round_)
     rounds.move_on(fold, round_)
 
 
-def _card_on(round_: RoundState, slot: Slot) -> Drawn | None:
+def _disclose_late(fold: Fold, slot: Slot, face: Card) -> None:
+    # It may be the face of a card that still lies on the table. Otherwise a
+    # round has begun that nobody saw.
+    last = fold.state.round
+    card = None if last is None or fold.state.unsynced else _card_on(last, slot, face)
+    if card is None or card.face not in {None, face}:
+        play(fold, Drawn(face, slot), joined=True)
+    elif card.face is None:
+        card.face = face
+        if fold.state.shoe is not None:
+            shoes.count(fold, fold.state.shoe, face, public=True, slot=slot)
+
+
+def _card_on(round_: RoundState, slot: Slot, face: Card) -> Drawn | None:
     # The reader speaks of the place that it named, wherever the rules put the
-    # card since.
-    for card in round_.cards:
-        if slot is (card.declared or card.slot):
+    # card since; of two cards on one place it means the one that fits.
+    here = [card for card in round_.cards if slot is (card.declared or card.slot)]
+    for card in here:
+        if card.face is None or card.face is face:
             return card
+    if here:
+        return here[0]
     for card in round_.cards:
         if card.slot is None and card.declared is None:
             _put(round_, card, _SPOT[slot])
@@ -377,7 +402,6 @@ def _learn_excess(fold: Fold, round_: RoundState, slot: Slot, face: Card) -> boo
 
 
 def _learn(fold: Fold, card: Drawn, face: Card) -> None:
-    card.face = face
     if fold.state.shoe is not None:
         shoes.count(fold, fold.state.shoe, face, public=True, slot=card.slot)
     if card.unread:

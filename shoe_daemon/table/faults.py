@@ -178,7 +178,7 @@ def gap(fold: Fold, obs: Gap) -> None:
         round_.partial = True
         round_.torn = round_.torn or obs.detail is not GapDetail.LOST_FRAMES
         round_.restarted = round_.restarted or restart
-        rounds.set_deadlines(fold, round_)
+        rounds.await_quiet(fold, round_)
     if restart:
         readers.restarted(fold)
     else:

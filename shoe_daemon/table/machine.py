@@ -166,12 +166,11 @@ def _card(fold: Fold, obs: seen.CardDrawn) -> None:
 def _burned(fold: Fold, obs: seen.CardDrawn) -> None:
     first = obs.role is seen.Role.FIRST
     round_ = rounds.in_progress(fold)
-    if round_ is not None and (round_.finished or rounds.is_complete(round_)):
+    if first and round_ is not None and (round_.partial or rounds.is_complete(round_)):
         rounds.leave(fold, round_)
         round_ = None
     shoe = fold.state.shoe
-    fresh = shoe is not None and shoe.out == 0
-    if shoe is None or shoe.finished or (first and round_ is None and not fresh):
+    if shoe is None or shoe.finished or (first and round_ is None and shoe.out):
         shoe = shoes.start(fold, announced=first or shoe is not None)
     shoes.burned(fold, shoe, obs.card, first=first)
 

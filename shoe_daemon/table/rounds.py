@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from shoe_daemon.game.cards import Card
+from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, Coup, Holding, Outcome, Slot
+from shoe_daemon.game.round import DEALING_ORDER, FOUR_CARDS, Coup, Holding, Outcome, Slot
 from shoe_daemon.table import dealing, events, shoes
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.snapshot import LastResult
@@ -101,17 +102,24 @@ def set_deadlines(fold: Fold, round_: RoundState) -> None:
     """
     After a card: from now on count the quiet, and the time to the reveal.
     """
-    options, state = fold.options, fold.state
-    if options.timeless:
+    await_quiet(fold, round_)
+    after = fold.options.reveal_after
+    if after is None or fold.style is not DealingStyle.BANKER_TUCKED:
         return
+    if fold.options.timeless:
+        if round_.hidden and is_complete(round_):
+            reveal(fold, round_)
+    elif len(round_.cards) == FOUR_CARDS:
+        fold.state.reveal_at = fold.microseconds() + int(after * _SECOND)
+
+
+def await_quiet(fold: Fold, round_: RoundState) -> None:
+    """
+    Where silence ends rounds, count it from now on, if it would end this one.
+    """
     if fold.mode is RoundEnd.QUIET and (round_.partial or is_complete(round_)):
-        state.quiet_at = fold.microseconds() + int(options.quiet_gap * _SECOND)
-    if (
-        len(round_.cards) == 4  # noqa: PLR2004 - the fourth card starts the clock
-        and options.reveal_after is not None
-        and fold.style == "banker_tucked"
-    ):
-        state.reveal_at = fold.microseconds() + int(options.reveal_after * _SECOND)
+        gap = int(fold.options.quiet_gap * _SECOND)
+        fold.state.quiet_at = fold.microseconds() + gap
 
 
 def reveal(fold: Fold, round_: RoundState) -> None:
@@ -140,14 +148,27 @@ def move_on(fold: Fold, round_: RoundState) -> None:
     """
     Finish the round, and end it, as soon as the rules and the options let it.
     """
-    if round_.partial or round_.hidden or not is_complete(round_):
-        if fold.mode is RoundEnd.RULES and not round_.partial and is_complete(round_):
-            end(fold, round_)
+    if round_.partial or not is_complete(round_):
         return
-    if not round_.finished and fold.options.result_on is ResultOn.COMPLETE:
-        finish(fold, round_)
     if fold.mode is RoundEnd.RULES:
+        round_.over = True
+    if awaits_faces(round_):
+        return
+    if not (round_.finished or round_.hidden) and fold.options.result_on is ResultOn.COMPLETE:
+        finish(fold, round_)
+    if round_.over:
         end(fold, round_)
+
+
+def awaits_faces(round_: RoundState) -> bool:
+    """
+    Tell whether faces of this round are still to be seen.
+
+    A card that could not be read is none of them: its face does not come by itself.
+    """
+    if not round_.hidden:
+        return False
+    return any(not (card.public or card.unread) for card in round_.cards)
 
 
 def finish(fold: Fold, round_: RoundState, declared: Outcome | None = None) -> None:

@@ -61,6 +61,7 @@ def burned(fold: Fold, shoe: ShoeState, card: Card | None, *, first: bool) -> No
     elif fresh and shoe.burn_left is not None:
         shoe.burn_left -= 1
     shoe.burned += 1
+    shoe.out += 1
     left = shoe.burn_left
     unseen = burn.face_down and not first
     fold.emit(events.CardBurned(None if unseen else card, None if left is None else max(left, 0)))

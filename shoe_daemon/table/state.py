@@ -48,6 +48,8 @@ class RoundState(Struct):
         torn: So much may be missing that its cards may be those of two rounds.
         restarted: What is missing was lost in a restart.
         finished: Its result is published.
+        over: Its end has come, and waits for a card or for faces; once it is
+            complete, the next card belongs to another round.
         ended: The next card belongs to another round.
         unchecked: Third cards were taken at the reader's word, their draws
             still to be checked when the faces come.
@@ -67,6 +69,7 @@ class RoundState(Struct):
     torn: bool = False
     restarted: bool = False
     finished: bool = False
+    over: bool = False
     ended: bool = False
     unchecked: bool = False
     missing: bool = False

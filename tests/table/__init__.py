@@ -1,0 +1,3 @@
+"""
+The table: what it says of what it is told, promise by promise.
+"""

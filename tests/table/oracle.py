@@ -1,0 +1,150 @@
+"""
+What a round must come to, told in another way than the project tells it: from
+the texts of the cards alone, with the drawing table as people read it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+# Which third cards of the Player make the Banker draw, as a rule sheet prints it.
+BANKER_DRAWS_ON = {
+    0: {0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
+    1: {0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
+    2: {0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
+    3: {0, 1, 2, 3, 4, 5, 6, 7, 9},
+    4: {2, 3, 4, 5, 6, 7},
+    5: {4, 5, 6, 7},
+    6: {6, 7},
+    7: set(),
+}
+WORTH = {"A": 1, "10": 0, "J": 0, "Q": 0, "K": 0}
+
+
+class Expected(NamedTuple):
+    """
+    A round: the slots in the order of drawing, both hands, and how it ends.
+    """
+
+    slots: list[str]
+    player: list[str]
+    banker: list[str]
+    player_total: int
+    banker_total: int
+    outcome: str
+    code: str
+    """The last `draw_due`."""
+    player_pair: bool
+    banker_pair: bool
+    natural: bool
+
+    @property
+    def used(self) -> int:
+        """
+        How many cards it took.
+        """
+        return len(self.slots)
+
+    @property
+    def cards(self) -> list[str]:
+        """
+        The cards in the order of drawing.
+        """
+        hands = {"P": list(self.player), "B": list(self.banker)}
+        return [hands[slot[0]].pop(0) for slot in self.slots]
+
+
+def worth(card: str) -> int:
+    """
+    Count one card.
+    """
+    rank = card[:-1]
+    return WORTH[rank] if rank in WORTH else int(rank)
+
+
+def total(hand: list[str]) -> int:
+    """
+    Count a hand.
+    """
+    return sum(worth(card) for card in hand) % 10
+
+
+def deal(shoe: list[str]) -> Expected:
+    """
+    Deal a round from the front of a shoe.
+    """
+    player, banker = [shoe[0], shoe[2]], [shoe[1], shoe[3]]
+    slots = ["P1", "B1", "P2", "B2"]
+    rest = list(shoe[4:6])
+    natural = max(total(player), total(banker)) > 7
+    code = "natural"
+    if not natural and total(player) <= 5:
+        third = rest.pop(0)
+        player.append(third)
+        slots.append("P3")
+        draws = total(banker) <= 7 and worth(third) in BANKER_DRAWS_ON[total(banker)]
+    else:
+        draws = not natural and total(banker) <= 5
+    if draws:
+        banker.append(rest.pop(0))
+        slots.append("B3")
+        code = "complete"
+    elif not natural:
+        code = "banker_stands"
+    won = total(player) - total(banker)
+    return Expected(
+        slots,
+        player,
+        banker,
+        total(player),
+        total(banker),
+        "tie" if won == 0 else "player" if won > 0 else "banker",
+        code,
+        player[0][:-1] == player[1][:-1],
+        banker[0][:-1] == banker[1][:-1],
+        natural,
+    )
+
+
+def wagers(outcome: str) -> list[dict[str, Any]]:
+    """
+    Settle what a table without a house offers: Player, Banker at 5 %, Tie.
+    """
+    odds = {"player": "1:1", "banker": "19:20", "tie": "8:1"}
+    results = {name: "win" if name == outcome else "lose" for name in odds}
+    if outcome == "tie":
+        results.update(player="push", banker="push")
+    return [
+        {"pays": odds[name] if result == "win" else None, "result": result, "wager": name}
+        for name, result in results.items()
+    ]
+
+
+def rounds(shoe: list[str]) -> list[Expected]:
+    """
+    Deal a shoe until too few cards are left for any round.
+    """
+    dealt = []
+    while len(shoe) >= 6:
+        dealt.append(deal(shoe))
+        shoe = shoe[dealt[-1].used :]
+    return dealt
+
+
+def finished(expected: Expected) -> dict[str, Any]:
+    """
+    Write the data of the event that must end the round, in a table without a house.
+    """
+    return {
+        "banker": _hand(expected.banker, expected.banker_pair),
+        "kind": "normal",
+        "outcome": expected.outcome,
+        "partial": False,
+        "player": _hand(expected.player, expected.player_pair),
+        "wagers": wagers(expected.outcome),
+    }
+
+
+def _hand(hand: list[str], pair: bool) -> dict[str, Any]:  # noqa: FBT001 - a plain fact
+    natural = len(hand) == 2 and total(hand) > 7
+    return {"cards": hand, "natural": natural, "pair": pair, "total": total(hand)}

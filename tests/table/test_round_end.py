@@ -1,0 +1,261 @@
+"""
+When a round ends, in every mode; and what `result_on` waits for.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.moments import from_microseconds
+from shoe_daemon.table.options import ResultOn, RoundEnd
+from tests.table.dealer import (
+    BANKER_DRAWS,
+    BANKER_STANDS,
+    BOTH_STAND,
+    NATURAL,
+    SIX,
+    TIE,
+    Dealer,
+    of_type,
+    one,
+    types,
+)
+
+WHOLE = [NATURAL, BOTH_STAND, BANKER_STANDS, BANKER_DRAWS, SIX, TIE]
+CONFIRMED = ResultOn.CONFIRMED
+BOUNDARIES = [
+    seen.BettingOpen(),
+    seen.NoMoreBets(),
+    seen.TableCleared(),
+    seen.Command(name="confirm_result"),
+]
+
+
+def in_round(dealer: Dealer) -> bool:
+    """
+    Tell whether the next lawful card would still belong to the round on the table.
+    """
+    said = dealer.draw("AC", "P1", after=0)
+    return "round_started" not in types(said)
+
+
+@pytest.mark.parametrize("text", WHOLE)
+@pytest.mark.parametrize("mode", list(RoundEnd))
+@pytest.mark.parametrize("slots", [True, False])
+def test_a_whole_round_is_published_at_its_last_card(
+    text: str, mode: RoundEnd, *, slots: bool
+) -> None:
+    dealer = Dealer(round_end=mode)
+    *before, last = text.split(", ")
+    assert "round_finished" not in types(dealer.deal(", ".join(before), slots=slots))
+    assert "round_finished" in types(dealer.deal(last, slots=slots))
+
+
+@pytest.mark.parametrize("text", WHOLE)
+@pytest.mark.parametrize("mode", list(RoundEnd))
+@pytest.mark.parametrize("boundary", BOUNDARIES, ids=lambda each: type(each).__name__)
+def test_a_boundary_ends_a_whole_round_in_every_mode(
+    text: str, mode: RoundEnd, boundary: seen.Observation
+) -> None:
+    dealer = Dealer(round_end=mode)
+    dealer.deal(text)
+    dealer.say(boundary)
+    assert not in_round(dealer)
+    assert len(dealer.finished()) == 1
+    assert "excess_card" not in dealer.kinds()
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
+def test_confirmed_waits_for_the_boundary(mode: RoundEnd, boundary: seen.Observation) -> None:
+    dealer = Dealer(round_end=mode, result_on=CONFIRMED)
+    assert "round_finished" not in types(dealer.deal(SIX))
+    assert "round_finished" in types(dealer.say(boundary))
+
+
+@pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON])
+def test_confirmed_waits_for_the_result(mode: RoundEnd) -> None:
+    dealer = Dealer(round_end=mode, result_on=CONFIRMED)
+    dealer.deal(SIX)
+    dealer.wait(3600)
+    assert not dealer.finished()
+    assert "round_finished" in types(dealer.result("player"))
+
+
+class TestDevice:
+    def test_a_slot_in_the_first_card_makes_auto_the_device(self) -> None:
+        dealer = Dealer()
+        dealer.deal(SIX)
+        dealer.wait(3600)
+        assert in_round(dealer) is False  # a P1 begins the next
+        dealer = Dealer()
+        dealer.deal(SIX)
+        dealer.wait(3600)
+        dealer.draw("4C")  # any other card does not, however late
+        assert dealer.kinds() == ["excess_card"]
+
+    def test_a_result_ends_the_round(self) -> None:
+        dealer = Dealer()
+        dealer.deal(SIX)
+        dealer.result("player")
+        dealer.draw("4C")
+        assert dealer.kinds() == []
+        assert dealer.table.public().round is not None
+        assert types(dealer.events).count("round_started") == 2
+
+    def test_the_next_p1_ends_a_whole_round_without_a_result(self) -> None:
+        dealer = Dealer(result_on=CONFIRMED)
+        dealer.deal(SIX)
+        said = dealer.draw("4C", "P1")
+        assert types(said)[:3] == ["round_finished", "betting_closed", "round_started"]
+        assert [event.round for event in said[:3]] == [1, 2, 2]
+
+    def test_the_next_p1_aborts_a_round_that_is_not_whole(self) -> None:
+        dealer = Dealer()
+        dealer.deal("P1 2S, B1 3H, P2 4D")
+        said = dealer.draw("5C", "P1")
+        assert one(said, "round_aborted").cause == "new_round"
+        assert dealer.finished() == []
+        assert said[-1].round == 2
+
+    def test_a_p1_said_twice_at_the_start_is_one_card(self) -> None:
+        dealer = Dealer()
+        dealer.draw("5C", "P1")
+        assert dealer.draw("5C", "P1") == []
+        assert dealer.out() == 1
+
+    def test_the_same_card_said_twice_of_one_place_is_one_card(self) -> None:
+        dealer = Dealer()
+        for each in SIX.split(", "):
+            dealer.deal(each)
+            if not each.startswith("P1"):
+                assert dealer.deal(each) == []
+        assert dealer.out() == 6
+        assert dealer.kinds() == []
+
+    def test_an_equal_p1_later_begins_the_next_round(self) -> None:
+        dealer = Dealer()
+        dealer.deal(SIX)
+        assert "round_started" in types(dealer.draw("2S", "P1"))
+
+
+class TestButton:
+    @pytest.mark.parametrize("slots", [True, False])
+    def test_a_card_before_the_button_is_an_excess_card(self, *, slots: bool) -> None:
+        dealer = Dealer(round_end=RoundEnd.BUTTON)
+        dealer.deal(SIX, slots=slots)
+        dealer.wait(3600)
+        dealer.deal("P1 AC", slots=slots)
+        assert dealer.kinds() == ["excess_card"]
+
+    def test_the_dealers_button_ends_it(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.BUTTON)
+        dealer.deal(SIX, slots=False)
+        dealer.result()
+        assert "round_started" in types(dealer.draw("AC"))
+        assert dealer.kinds() == []
+
+    def test_a_refused_order_ends_nothing(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.BUTTON, result_on=CONFIRMED)
+        dealer.deal(SIX, slots=False)
+        assert dealer.order("confirm_result", refused="expired") == []
+
+
+class TestQuiet:
+    def test_no_slot_in_the_first_card_makes_auto_quiet(self) -> None:
+        dealer = Dealer()
+        dealer.deal(SIX, slots=False)
+        assert "round_started" in types(dealer.draw("AC", after=10))
+        assert dealer.kinds() == []
+
+    def test_a_card_sooner_than_the_gap_is_an_excess_card(self) -> None:
+        dealer = Dealer()
+        dealer.deal(SIX, slots=False)
+        assert "round_started" not in types(dealer.draw("AC", after=9.999))
+        assert dealer.kinds() == ["excess_card"]
+
+    def test_the_gap_is_counted_from_the_last_card_of_the_round(self) -> None:
+        dealer = Dealer(quiet_gap=20)
+        dealer.deal(SIX, slots=False)
+        dealer.draw("AC", after=15)
+        assert "round_started" in types(dealer.draw("AD", after=5))
+
+    def test_confirmed_is_the_moment_when_the_gap_is_over(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.QUIET, result_on=CONFIRMED)
+        dealer.deal(SIX, slots=False)
+        over = from_microseconds(dealer.now + 10_000_000)
+        (finished,) = dealer.wait(60)
+        assert finished.type == "round_finished"
+        assert finished.at == over  # its own moment, not the tick's
+
+    def test_a_round_that_is_not_whole_waits_for_ever(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.QUIET)
+        dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC", slots=False)
+        dealer.wait(3600)
+        assert "round_finished" in types(dealer.deal("P3 4S, B3 5D", slots=False))
+
+    def test_a_result_does_not_end_it_but_is_compared(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.QUIET)
+        dealer.deal(SIX, slots=False)
+        dealer.result("banker")
+        assert dealer.kinds() == ["result_mismatch"]
+        dealer.draw("AC")
+        assert dealer.kinds() == ["result_mismatch", "excess_card"]
+
+    def test_after_the_gap_a_result_is_compared_with_the_round_that_it_ended(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.QUIET)
+        dealer.deal(SIX, slots=False)
+        dealer.wait(10)
+        dealer.result("banker")
+        assert dealer.kinds() == ["result_mismatch"]
+
+
+class TestRules:
+    def test_a_whole_round_ends_at_once(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.RULES)
+        dealer.deal(SIX, slots=False)
+        assert "round_started" in types(dealer.draw("AC", after=0))
+
+    def test_no_excess_card_can_be_seen(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.RULES)
+        for text in WHOLE * 3:
+            dealer.deal(text, slots=False)
+        assert "excess_card" not in dealer.kinds()
+        assert len(dealer.finished()) == 18
+
+    def test_without_times_quiet_is_rules(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.QUIET, timeless=True)
+        for text in WHOLE:
+            dealer.deal(text, slots=False)
+        dealer.wait(3600)
+        assert len(dealer.finished()) == 6
+        assert dealer.table.deadline is None
+
+    def test_confirmed_is_the_end_too(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.RULES, result_on=CONFIRMED)
+        dealer.deal(SIX, slots=False)
+        assert len(dealer.finished()) == 1
+
+    def test_a_result_is_compared(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.RULES)
+        dealer.deal(SIX, slots=False)
+        dealer.result("banker")
+        assert dealer.kinds() == ["result_mismatch"]
+
+
+def test_a_round_is_published_once_whatever_is_said_afterwards() -> None:
+    for mode in RoundEnd:
+        dealer = Dealer(round_end=mode)
+        dealer.deal(NATURAL)
+        dealer.result("player")
+        dealer.result("player")
+        dealer.order("confirm_result")
+        dealer.say(seen.TableCleared())
+        dealer.say(seen.NoMoreBets())
+        dealer.say(seen.BettingOpen())
+        dealer.wait(60)
+        dealer.order("reveal")
+        assert len(dealer.finished()) == 1
+        assert of_type(dealer.events, "round_aborted") == []
+        assert dealer.kinds() == []
