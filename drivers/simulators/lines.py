@@ -96,14 +96,14 @@ class PtyLine:
         """
         Tell whether a program has the terminal open.
         """
-        return self._master is not None and not self._poll(0) & select.POLLHUP
+        return self._master is not None and not _poll(self._master, 0) & select.POLLHUP
 
     def send(self, data: bytes, stopping: Event) -> None:
         """
         Write as fast as the other side reads.
         """
         while data and self._master is not None and not stopping.is_set():
-            happened = self._poll(_PATIENCE)
+            happened = _poll(self._master, _PATIENCE)
             if happened & select.POLLHUP:
                 return
             if happened & select.POLLIN:
@@ -156,11 +156,6 @@ class PtyLine:
         self.unplug()
         if self._link and self._link.is_symlink() and str(self._link.readlink()) == self._path:
             self._link.unlink()
-
-    def _poll(self, timeout: float) -> int:
-        poll = select.poll()
-        poll.register(self._master or 0, select.POLLIN | select.POLLOUT)
-        return sum(happened for _, happened in poll.poll(timeout * 1000))
 
 
 class TcpLine:
@@ -270,6 +265,12 @@ class TcpLine:
     def _drop(self, client: socket.socket) -> None:
         client.close()
         self._clients.remove(client)
+
+
+def _poll(terminal: int, timeout: float) -> int:
+    poll = select.poll()
+    poll.register(terminal, select.POLLIN | select.POLLOUT)
+    return sum(happened for _, happened in poll.poll(timeout * 1000))
 
 
 def _unread(terminal: int) -> bool:
