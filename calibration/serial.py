@@ -139,8 +139,8 @@ def listen(
     for speed in cycle(speeds):
         tell(f"listening at {speed} bit/s" if len(speeds) > 1 else "listening")
         ear = Ear(driver)
-        session = _Session(ear, end, tell, stopping, may_give_up=len(speeds) > 1)
-        gave_up = _on_line(port, driver, speed, session)
+        trial = _Trial(ear, end, tell, stopping, may_give_up=len(speeds) > 1)
+        gave_up = _on_line(port, driver, speed, trial)
         known_speed = speed if ear.frames and len(speeds) > 1 else None
         finding = replace(
             finding,
@@ -169,7 +169,7 @@ def configuration(finding: Finding, driver: Driver, reader_id: str) -> str:
     return "\n".join(lines)
 
 
-class _Session(Struct):
+class _Trial(Struct):
     ear: Ear
     end: float
     tell: Callable[[str], None]
@@ -191,11 +191,11 @@ class _Session(Struct):
         return False
 
 
-def _on_line(port: str, driver: Driver, speed: int, session: _Session) -> bool:
+def _on_line(port: str, driver: Driver, speed: int, trial: _Trial) -> bool:
     try:
         line = open_transport(port, replace(driver.line, baudrate=speed))
         try:
-            return session.run(line)
+            return trial.run(line)
         finally:
             line.close()
     except EndOfCaptureError:
