@@ -119,6 +119,8 @@ def table_cleared(fold: Fold) -> None:
     The cards were taken off the table: the round is over.
     """
     _boundary(fold, "The table was cleared")
+    if fold.state.round is not None:
+        fold.state.round.cleared = True
 
 
 def no_more_bets(fold: Fold) -> None:
@@ -128,10 +130,16 @@ def no_more_bets(fold: Fold) -> None:
     round_ = rounds.in_progress(fold)
     if round_ is not None and (round_.partial or rounds.is_complete(round_)):
         _boundary(fold, "")
-    if rounds.in_progress(fold) is not None:
+    round_ = rounds.in_progress(fold)
+    closed = fold.state.betting == "closed"
+    if round_ is None:
+        readers.synced(fold)
+    elif round_.missing:
+        # The table goes on to the next round without the card that is due.
+        closed, round_.next_closed = round_.next_closed, True
+    else:
         return
-    readers.synced(fold)
-    if fold.state.betting != "closed":
+    if not closed:
         fold.state.betting = "closed"
         fold.emit(events.BettingClosed("no_more_bets"))
 
@@ -142,7 +150,9 @@ def _boundary(fold: Fold, why: str) -> None:
         lay_unread(fold, round_)
         verdict = rounds.truth(round_)
         if verdict.known and verdict.spot is not None and not round_.partial:
+            rounds.reveal(fold, round_)
             rounds.find_missing(fold, round_, why)
+            rounds.say_due(fold, round_, repeat=False)
             return
         rounds.leave(fold, round_)
     readers.synced(fold)
@@ -150,10 +160,14 @@ def _boundary(fold: Fold, why: str) -> None:
 
 def confirm_result(fold: Fold) -> None:
     """
-    The dealer's button: the round is over.
+    The dealer's button: the round is over, with whatever is known of it.
     """
-    if rounds.in_progress(fold) is not None:
-        _boundary(fold, "The result was confirmed")
+    round_ = rounds.in_progress(fold)
+    if round_ is None:
+        return
+    if round_.partial or not rounds.truth(round_).known:
+        rounds.end(fold, round_)
+    _boundary(fold, "The result was confirmed")
 
 
 def quiet(fold: Fold) -> None:

@@ -15,7 +15,6 @@ from shoe_daemon.table.readers import synced
 from shoe_daemon.table.state import Drawn
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.cards import Card
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.state import RoundState
 
@@ -61,7 +60,9 @@ def _settle_mode(fold: Fold, slot: Slot | None) -> None:
 def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:
     if round_.over and rounds.is_complete(round_):
         return True
-    return card.declared is Slot.P1 and fold.mode is RoundEnd.DEVICE and bool(round_.cards)
+    if card.declared is not Slot.P1 or not round_.cards:
+        return False
+    return round_.missing or fold.mode is RoundEnd.DEVICE
 
 
 def _is_repeat(round_: RoundState, card: Drawn) -> bool:
@@ -86,7 +87,7 @@ def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = Non
         return
     deal(fold, round_, card, seen=seen)
     if problem is not None:
-        _raise_misplaced(fold, card, problem)
+        raise_misplaced(fold, card, problem)
     if len(round_.cards) == 1:
         rounds.first_card_checks(fold)
     if card.unread:
@@ -139,16 +140,23 @@ def _place(round_: RoundState, card: Drawn) -> IrregularityKind | None:
         return _place_unchecked(round_, card)
     if verdict.spot is None:
         return IrregularityKind.EXCESS_CARD
-    _put(round_, card, verdict.spot)
-    return _compare(round_, card)
+    put(round_, card, verdict.spot)
+    return compare(round_, card)
 
 
-def _put(round_: RoundState, card: Drawn, spot: int) -> None:
+def put(round_: RoundState, card: Drawn, spot: int) -> None:
+    """
+    Lay a card on a place, by its index in dealing order.
+    """
     card.slot = DEALING_ORDER[spot]
     round_.spots[spot] = card
 
 
-def _compare(round_: RoundState, card: Drawn) -> IrregularityKind | None:
+def compare(round_: RoundState, card: Drawn) -> IrregularityKind | None:
+    """
+    Compare the place of a card with the one that was named; one wrong card puts
+    others wrong, and is said once.
+    """
     if card.declared is None or card.declared is card.slot or round_.misplaced:
         return None
     if card.slot is Slot.B3 and card.declared is Slot.P3:
@@ -167,7 +175,7 @@ def _place_by_word(round_: RoundState, card: Drawn) -> IrregularityKind | None:
     spot = _SPOT[card.declared]
     if round_.spots[spot] is not None:
         return None if round_.misplaced else _misplace(round_)
-    _put(round_, card, spot)
+    put(round_, card, spot)
     return None
 
 
@@ -185,14 +193,17 @@ def _place_unchecked(round_: RoundState, card: Drawn) -> IrregularityKind | None
         spot = _SPOT[card.declared]
         if round_.spots[spot] is not None:
             return IrregularityKind.EXCESS_CARD
-        _put(round_, card, spot)
+        put(round_, card, spot)
         return None
     if round_.spots[dealing.P3] is not None and round_.spots[dealing.B3] is None:
-        _put(round_, card, dealing.B3)
+        put(round_, card, dealing.B3)
     return None if card.declared is None or round_.misplaced else _misplace(round_)
 
 
-def _raise_misplaced(fold: Fold, card: Drawn, problem: IrregularityKind) -> None:
+def raise_misplaced(fold: Fold, card: Drawn, problem: IrregularityKind) -> None:
+    """
+    Say that a card lies with the wrong hand.
+    """
     shown = card.face if card.public else None
     if problem is IrregularityKind.PLAYER_THIRD_UNAUTHORISED:
         detail = (
@@ -227,7 +238,7 @@ def lay_unread(fold: Fold, round_: RoundState) -> None:
         return
     round_.unread_pending = False
     card = Drawn(unread=True)
-    _put(round_, card, verdict.spot)
+    put(round_, card, verdict.spot)
     deal(fold, round_, card)
     rounds.say_due(fold, round_, repeat=True)
 
@@ -249,173 +260,42 @@ def _make_good(fold: Fold, round_: RoundState) -> None:
         fold.close_alert(alert, "draw_now", "the missing card was drawn")
 
 
-def take_excess(fold: Fold, round_: RoundState, card: Drawn, *, moved: bool = False) -> None:
+def take_excess(
+    fold: Fold, round_: RoundState | None, card: Drawn, *, moved: bool = False
+) -> None:
     """
     Take a card that belongs to neither hand.
 
     Args:
         fold: The table.
-        round_: The round that it was drawn in.
+        round_: The round that it was drawn in or after; None before the first.
         card: The card.
         moved: It was dealt before, and found out when the faces came.
     """
-    shoe = fold.state.shoe
-    if len(round_.excess) < _MOST_EXCESS:
+    if round_ is not None and len(round_.excess) < _MOST_EXCESS:
         round_.excess.append(card)
     card.slot = None
-    exposed = (
-        card.public if moved else card.face is not None and fold.style is DealingStyle.FACE_UP
-    )
-    card.public = exposed
-    shown = card.face if exposed else None
+    if not moved:
+        card.public = card.face is not None and fold.style is DealingStyle.FACE_UP
+    if card.face is not None and not (card.public or moved):
+        fold.emit(events.StaffCardDealt(card.face, None))
+    shown = card.face if card.public else None
     if fold.join_alert(IrregularityKind.EXCESS_CARD, "card") is None:
         fold.raise_alert(
             IrregularityKind.EXCESS_CARD,
-            f"{shown or 'A card'} was drawn and is no part of this round: {_why(round_)}",
+            f"{shown or 'A card'} was drawn and is no part of {_why(round_)}",
             slot=card.declared,
             card=shown,
         )
-    if shoe is None or moved:
-        return
-    shoe.out += 1
-    if card.face is not None and not exposed:
-        fold.emit(events.StaffCardDealt(card.face, None))
-    shoes.count(fold, shoe, card.face, public=exposed)
+    if fold.state.shoe is not None and not moved:
+        fold.state.shoe.out += 1
+        shoes.count(fold, fold.state.shoe, card.face, public=card.public)
 
 
-def _why(round_: RoundState) -> str:
+def _why(round_: RoundState | None) -> str:
+    if round_ is None:
+        return "any round: none had begun."
     verdict = dealing.due(dealing.public_points(round_.spots), partial=round_.partial)
     if verdict.known and verdict.spot is None:
-        return verdict.say.text[0].lower() + verdict.say.text[1:]
-    return "it was drawn outside the order of play."
-
-
-def check_thirds(fold: Fold, round_: RoundState) -> None:
-    """
-    Check the third cards that were taken at the reader's word, now that faces
-    are known; by the order out of the shoe each gets the place it is due.
-    """
-    verdict = rounds.truth(round_)
-    if not round_.unchecked or round_.partial:
-        return
-    if dealing.HIDDEN in dealing.known_points(round_.spots)[:4]:
-        return
-    thirds = round_.cards[4:]
-    round_.spots[dealing.P3] = round_.spots[dealing.B3] = None
-    round_.unchecked = False
-    for card in thirds:
-        verdict = rounds.truth(round_)
-        if not verdict.known:
-            _keep(round_, card)
-        elif verdict.spot is None:
-            _expel(fold, round_, card)
-        else:
-            _put(round_, card, verdict.spot)
-            problem = _compare(round_, card)
-            if problem is not None:
-                _raise_misplaced(fold, card, problem)
-
-
-def _keep(round_: RoundState, card: Drawn) -> None:
-    round_.unchecked = True
-    if round_.spots[dealing.P3] is not None:
-        _put(round_, card, dealing.B3)
-    elif card.slot is not None:
-        _put(round_, card, _SPOT[card.slot])
-
-
-def _expel(fold: Fold, round_: RoundState, card: Drawn) -> None:
-    round_.cards.remove(card)
-    round_.hidden -= not card.public
-    take_excess(fold, round_, card, moved=True)
-
-
-def disclose(fold: Fold, slot: Slot, face: Card) -> None:
-    """
-    Take the face of a card that was drawn before.
-    """
-    round_ = rounds.in_progress(fold)
-    if round_ is None:
-        _disclose_late(fold, slot, face)
-        return
-    card = _card_on(round_, slot, face)
-    if card is None:
-        if not _learn_excess(fold, round_, slot, face):
-            round_.partial = True
-            add(fold, round_, Drawn(face, slot))
-    elif card.face is not None and card.face is not face:
-        _conflict(fold, slot)
-    elif not card.public:
-        _turn_over(fold, round_, card, face)
-
-
-def _turn_over(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
-    news = card.face is None
-    card.face = face
-    rounds.show(fold, round_, card)
-    if news:
-        _learn(fold, card, face)
-    check_thirds(fold, round_)
-    rounds.say_due(fold, round_, repeat=False)
-    rounds.await_quiet(fold, round_)
-    rounds.move_on(fold, round_)
-
-
-def _disclose_late(fold: Fold, slot: Slot, face: Card) -> None:
-    # It may be the face of a card that still lies on the table. Otherwise a
-    # round has begun that nobody saw.
-    last = fold.state.round
-    card = None if last is None or fold.state.unsynced else _card_on(last, slot, face)
-    if card is None or card.face not in {None, face}:
-        play(fold, Drawn(face, slot), joined=True)
-    elif card.face is None:
-        card.face = face
-        if fold.state.shoe is not None:
-            shoes.count(fold, fold.state.shoe, face, public=True, slot=slot)
-
-
-def _card_on(round_: RoundState, slot: Slot, face: Card) -> Drawn | None:
-    # The reader speaks of the place that it named, wherever the rules put the
-    # card since; of two cards on one place it means the one that fits.
-    here = [card for card in round_.cards if slot is (card.declared or card.slot)]
-    for card in here:
-        if card.face is None or card.face is face:
-            return card
-    if here:
-        return here[0]
-    for card in round_.cards:
-        if card.slot is None and card.declared is None:
-            _put(round_, card, _SPOT[slot])
-            return card
-    return None
-
-
-def _learn_excess(fold: Fold, round_: RoundState, slot: Slot, face: Card) -> bool:
-    # A card found to be none of this round still has a face to be counted.
-    for card in round_.excess:
-        if card.declared is slot and card.face in {None, face}:
-            if card.face is None and fold.state.shoe is not None:
-                card.face = face
-                shoes.count(fold, fold.state.shoe, face, public=True)
-            return True
-    return False
-
-
-def _learn(fold: Fold, card: Drawn, face: Card) -> None:
-    if fold.state.shoe is not None:
-        shoes.count(fold, fold.state.shoe, face, public=True, slot=card.slot)
-    if card.unread:
-        card.unread = False
-        alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD)
-        if alert is not None:
-            fold.close_alert(alert, "rescan", "the card was read after all")
-
-
-def _conflict(fold: Fold, slot: Slot) -> None:
-    if fold.open_alert(IrregularityKind.SOURCE_CONFLICT) is None:
-        fold.raise_alert(
-            IrregularityKind.SOURCE_CONFLICT,
-            f"Another card is now said to lie on {slot} than was read before; "
-            "the first reading stands until a person decides.",
-            slot=slot,
-        )
+        return f"this round: {verdict.say.text[0].lower()}{verdict.say.text[1:]}"
+    return "this round: it was drawn outside the order of play."

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
         Unreadable,
         Withdrawn,
     )
+    from shoe_daemon.table.state import OpenAlert
 
 _NAMES: Final = {
     Cause.UNREADABLE: IrregularityKind.UNREADABLE_CARD,
     Cause.OVERDRAW: IrregularityKind.EXCESS_CARD,
     Cause.CARD_RETURNED: IrregularityKind.CARD_RETURNED,
 }
+_OVER_WITH_ERROR: Final = {IrregularityKind.DEVICE_FAULT, IrregularityKind.CARD_RETURNED}
 _SAYS: Final = {
     IrregularityKind.UNREADABLE_CARD: "The reader says that a card passed unread.",
     IrregularityKind.EXCESS_CARD: "The reader says that a card too many was drawn.",
@@ -46,16 +48,34 @@ def device_error(fold: Fold, obs: DeviceError) -> None:
     if obs.cause in reader.errors:
         return
     readers.change(fold, obs.source, lambda each: each.errors.append(obs.cause))
-    if obs.cause is Cause.TIMEOUT and fold.open_alert(IrregularityKind.EXCESS_CARD):
+    if obs.cause is Cause.TIMEOUT and (
+        Cause.OVERDRAW in reader.errors or fold.open_alert(IrregularityKind.EXCESS_CARD)
+    ):
         return
     kind = _NAMES.get(obs.cause, IrregularityKind.DEVICE_FAULT)
+    if kind in _OVER_WITH_ERROR:
+        if _alert_of(fold, obs.source, obs.cause) is None:
+            detail = _SAYS.get(kind) or _fault(obs)
+            fold.raise_alert(kind, detail, evidence=_error(obs.source, obs.cause))
+        return
     round_ = rounds.in_progress(fold)
     joined = fold.join_alert(kind, "device")
     if joined is None:
-        detail = _SAYS.get(kind) or _fault(obs)
-        fold.raise_alert(kind, detail, evidence="device")
+        fold.raise_alert(kind, _SAYS[kind], evidence="device")
         if kind is IrregularityKind.UNREADABLE_CARD and round_ is not None:
             round_.unread_pending = True
+
+
+def _error(source: str | None, cause: str) -> str:
+    return f"{source or ''}:{cause}"
+
+
+def _alert_of(fold: Fold, source: str | None, cause: str) -> OpenAlert | None:
+    # An error may last longer than the round that it began in.
+    for alert in fold.state.alerts:
+        if _error(source, cause) in alert.evidence:
+            return alert
+    return None
 
 
 def _fault(obs: DeviceError) -> str:
@@ -78,12 +98,8 @@ def device_error_cleared(fold: Fold, obs: DeviceErrorCleared) -> None:
     over = [obs.cause] if obs.cause is not None else list(reader.errors)
     readers.change(fold, obs.source, lambda each: _forget(each.errors, over))
     for cause in over:
-        kind = _NAMES.get(Cause(cause), IrregularityKind.DEVICE_FAULT)
-        alert = fold.open_alert(kind)
-        if alert is not None and kind in {
-            IrregularityKind.DEVICE_FAULT,
-            IrregularityKind.CARD_RETURNED,
-        }:
+        alert = _alert_of(fold, obs.source, cause)
+        if alert is not None:
             fold.close_alert(alert, "continue", "the reader's error was cleared")
 
 
@@ -125,20 +141,9 @@ def withdrawn(fold: Fold, obs: Withdrawn) -> None:
 
 
 def _excess(fold: Fold, face: Card | None) -> None:
-    round_ = fold.state.round
-    card = Drawn(face)
-    if round_ is not None:
-        drawing.take_excess(fold, round_, card)
-        return
-    if fold.join_alert(IrregularityKind.EXCESS_CARD, "card") is None:
-        fold.raise_alert(
-            IrregularityKind.EXCESS_CARD, "A card was drawn while no round was in progress."
-        )
-    if face is not None:
-        fold.emit(events.StaffCardDealt(face, None))
-        if fold.state.shoe is not None:
-            fold.state.shoe.out += 1
-            shoes.count(fold, fold.state.shoe, face, public=False)
+    if fold.state.shoe is None:
+        shoes.start(fold, announced=False)
+    drawing.take_excess(fold, fold.state.round, Drawn(face))
 
 
 def _learn_excess(fold: Fold, face: Card | None) -> None:

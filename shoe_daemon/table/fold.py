@@ -121,7 +121,7 @@ class Fold:
             detail: One sentence; it names no face that is not public.
             slot: The place concerned.
             card: The card concerned, where its face is public.
-            evidence: Who says so: ``card`` or ``device``.
+            evidence: Who says so: ``card``, ``device``, or an error of it.
         """
         state = self.state
         data = Irregularity(
@@ -129,7 +129,9 @@ class Fold:
         )
         self.emit(data)
         last = self.events[-1]
-        state.alerts.append(OpenAlert(self.at, last.shoe, last.round, data, [evidence]))
+        state.alerts.append(
+            OpenAlert(self.at, last.shoe, last.round, self._latest_round(), data, [evidence])
+        )
         if len(state.alerts) > MOST_ALERTS:
             self.close_alert(state.alerts[0], "continue", "too many are open: the oldest gave way")
 
@@ -148,13 +150,18 @@ class Fold:
 
     def open_alert(self, kind: IrregularityKind) -> OpenAlert | None:
         """
-        Return the latest open irregularity of a kind in the round on the table.
+        Return the latest open irregularity of a kind in the round on the table,
+        or just before it.
         """
-        number = None if self.state.round is None else self.state.round.number
+        number = self._latest_round()
         for alert in reversed(self.state.alerts):
-            if alert.data.kind == kind and alert.round in {number, None}:
+            just_before = alert.round is None and alert.after == number - 1
+            if alert.data.kind == kind and (alert.after == number or just_before):
                 return alert
         return None
+
+    def _latest_round(self) -> int:
+        return 0 if self.state.round is None else self.state.round.number
 
     def close_alert(self, alert: OpenAlert, action: str, reason: str) -> None:
         """

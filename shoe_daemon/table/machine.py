@@ -11,7 +11,7 @@ import msgspec
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, House, house_from_mapping, load_house
 from shoe_daemon.game.round import DEALING_ORDER
-from shoe_daemon.table import boundaries, drawing, faults, readers, rounds, shoes
+from shoe_daemon.table import boundaries, drawing, faces, faults, readers, rounds, shoes
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.fold import Fold
 from shoe_daemon.table.moments import from_microseconds, to_microseconds
@@ -175,23 +175,14 @@ def _burned(fold: Fold, obs: seen.CardDrawn) -> None:
     shoes.burned(fold, shoe, obs.card, first=first)
 
 
-def _placed(fold: Fold, obs: seen.Placed) -> None:
-    round_ = rounds.in_progress(fold)
-    lies = None if round_ is None else round_.spots[DEALING_ORDER.index(obs.slot)]
-    if lies is not None:
-        drawing.disclose(fold, obs.slot, obs.card)
-    elif fold.state.placing:
-        drawing.play(fold, Drawn(obs.card, obs.slot))
-
-
 _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     seen.Session: _session,
     seen.CardDrawn: _card,
-    seen.Disclosed: lambda fold, obs: drawing.disclose(fold, obs.slot, obs.card),
+    seen.Disclosed: lambda fold, obs: faces.disclose(fold, obs.slot, obs.card),
     seen.Withdrawn: faults.withdrawn,
     seen.Carried: faults.carried,
     seen.Unreadable: faults.unreadable,
-    seen.Placed: _placed,
+    seen.Placed: lambda fold, obs: faces.placed(fold, obs.slot, obs.card),
     seen.CutCardSeen: lambda fold, _obs: boundaries.cut_card(fold),
     seen.Booted: boundaries.booted,
     seen.TableCleared: lambda fold, _obs: boundaries.table_cleared(fold),

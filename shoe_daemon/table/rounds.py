@@ -262,6 +262,7 @@ def abort(fold: Fold, round_: RoundState, cause: AbortCause) -> None:
         if alert is not None:
             fold.close_alert(alert, "continue", "the round came to nothing")
     fold.emit(events.RoundAborted(cause))
+    round_.declared = True  # a result that comes now is not about it
     _leave(fold, round_)
 
 
@@ -270,7 +271,7 @@ def _leave(fold: Fold, round_: RoundState) -> None:
     round_.ended = True
     fold.in_round = False
     state.quiet_at = state.reveal_at = None
-    if state.betting == "closed":
+    if state.betting == "closed" and not round_.next_closed:
         state.betting = "open"
     if state.shoe is not None:
         shoes.round_ended(fold, state.shoe)
@@ -292,7 +293,7 @@ def find_missing(fold: Fold, round_: RoundState, why: str) -> None:
     """
     if round_.missing:
         return
-    round_.missing = True
+    round_.missing = round_.over = True
     verdict = truth(round_)
     slot = DEALING_ORDER[verdict.spot or 0]
     hand = "Player" if slot.value.startswith("P") else "Banker"

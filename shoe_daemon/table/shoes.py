@@ -33,7 +33,6 @@ def start(fold: Fold, *, announced: bool, overrun: bool = False) -> ShoeState:
     shoe = ShoeState(state.shoes, fold.decks, fold.at, announced, overrun)
     shoe.burn_left = _burn_due(fold)
     state.shoe, state.round, state.last_result = shoe, None, None
-    state.betting = "open" if state.betting != "unknown" else "unknown"
     fold.in_round = False
     fold.emit(events.ShoeStarted(shoe.decks, fold.house.id, state.session.policy))
     for alert in list(state.alerts):

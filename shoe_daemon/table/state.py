@@ -56,6 +56,8 @@ class RoundState(Struct):
         missing: A draw was found missing and has not been made good.
         misplaced: A card was found on the wrong hand; the order governs.
         declared: A result has been declared for it.
+        cleared: Its cards have been taken off the table.
+        next_closed: Betting for the round after it is closed already.
         due: What was last said about the next card.
     """
 
@@ -76,6 +78,8 @@ class RoundState(Struct):
     misplaced: bool = False
     declared: bool = False
     unread_pending: bool = False
+    cleared: bool = False
+    next_closed: bool = False
     due: DrawDue | None = None
 
 
@@ -131,13 +135,16 @@ class OpenAlert(Struct):
     An open irregularity, and what has spoken for it so far.
 
     Attributes:
+        after: The latest round that had begun in this shoe when it arose.
         evidence: ``card``, ``device``: each speaks once, so that a second
-            card or a second error is a second irregularity.
+            card or a second error is a second irregularity; of a fault of the
+            device, the error.
     """
 
     at: str
     shoe: int | None
     round: int | None
+    after: int
     data: Irregularity
     evidence: list[str] = []
 

@@ -1,0 +1,194 @@
+"""
+A face has become known: of a card that lay face down, passed unread, or is
+seen by a camera.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.round import DEALING_ORDER, Slot
+from shoe_daemon.table import dealing, drawing, rounds, shoes
+from shoe_daemon.table.state import Drawn
+
+if TYPE_CHECKING:
+    from shoe_daemon.game.cards import Card
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.state import RoundState
+
+
+def disclose(fold: Fold, slot: Slot, face: Card) -> None:
+    """
+    Take the face of a card that was drawn before.
+    """
+    round_ = rounds.in_progress(fold)
+    if round_ is None:
+        _disclose_late(fold, slot, face)
+        return
+    card = _card_on(round_, slot, face)
+    if card is None:
+        if not _learn_excess(fold, round_, slot, face):
+            round_.partial = True
+            drawing.add(fold, round_, Drawn(face, slot))
+    elif card.face is not None and card.face is not face:
+        _conflict(fold, slot)
+    elif not card.public:
+        _turn_over(fold, round_, card, face)
+
+
+def _turn_over(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
+    news = card.face is None
+    card.face = face
+    rounds.show(fold, round_, card)
+    if news:
+        _learn(fold, card, face)
+    check_thirds(fold, round_)
+    rounds.say_due(fold, round_, repeat=False)
+    rounds.await_quiet(fold, round_)
+    rounds.move_on(fold, round_)
+
+
+def _disclose_late(fold: Fold, slot: Slot, face: Card) -> None:
+    # It may be the face of a card that still lies on the table. Otherwise a
+    # round has begun that nobody saw.
+    last = fold.state.round
+    card = None if last is None or fold.state.unsynced else _card_on(last, slot, face)
+    if card is None or card.face not in {None, face}:
+        drawing.play(fold, Drawn(face, slot), joined=True)
+    elif card.face is None:
+        card.face = face
+        if fold.state.shoe is not None:
+            shoes.count(fold, fold.state.shoe, face, public=True, slot=slot)
+
+
+def _card_on(round_: RoundState, slot: Slot, face: Card) -> Drawn | None:
+    # The reader speaks of the place that it named, wherever the rules put the
+    # card since; of two cards on one place it means the one that fits.
+    here = [card for card in round_.cards if slot is (card.declared or card.slot)]
+    for card in here:
+        if card.face is None or card.face is face:
+            return card
+    if here:
+        return here[0]
+    for card in round_.cards:
+        if card.slot is None and card.declared is None:
+            drawing.put(round_, card, DEALING_ORDER.index(slot))
+            return card
+    return None
+
+
+def _learn_excess(fold: Fold, round_: RoundState, slot: Slot, face: Card) -> bool:
+    # A card found to be none of this round still has a face to be counted.
+    for card in round_.excess:
+        if card.declared is slot and card.face in {None, face}:
+            if card.face is None and fold.state.shoe is not None:
+                card.face = face
+                shoes.count(fold, fold.state.shoe, face, public=True)
+            return True
+    return False
+
+
+def _learn(fold: Fold, card: Drawn, face: Card) -> None:
+    if fold.state.shoe is not None:
+        shoes.count(fold, fold.state.shoe, face, public=True, slot=card.slot)
+    if card.unread:
+        card.unread = False
+        alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD)
+        if alert is not None:
+            fold.close_alert(alert, "rescan", "the card was read after all")
+
+
+def _conflict(fold: Fold, slot: Slot) -> None:
+    if fold.open_alert(IrregularityKind.SOURCE_CONFLICT) is None:
+        fold.raise_alert(
+            IrregularityKind.SOURCE_CONFLICT,
+            f"Another card is now said to lie on {slot} than was read before; "
+            "the first reading stands until a person decides.",
+            slot=slot,
+        )
+
+
+def placed(fold: Fold, slot: Slot, face: Card) -> None:
+    """
+    Take what a camera sees on a place: a card to deal, where it is the only
+    source, else what confirms a card that another source has drawn.
+    """
+    round_ = rounds.in_progress(fold)
+    lies = None if round_ is None else round_.spots[DEALING_ORDER.index(slot)]
+    if round_ is not None and lies is not None and lies.face in {None, face}:
+        disclose(fold, slot, face)
+    elif fold.state.placing and not _still_lies(fold, slot, face):
+        if round_ is not None and lies is not None and not _next_first(round_, slot):
+            _conflict(fold, slot)
+        else:
+            drawing.play(fold, Drawn(face, slot))
+    elif round_ is not None:
+        _compare_place(fold, round_, slot, face)
+
+
+def _still_lies(fold: Fold, slot: Slot, face: Card) -> bool:
+    # A card of the round before, which nobody has taken away.
+    last = fold.state.round
+    if last is None or not last.ended or last.cleared:
+        return False
+    card = last.spots[DEALING_ORDER.index(slot)]
+    return card is not None and card.face is face
+
+
+def _next_first(round_: RoundState, slot: Slot) -> bool:
+    # Another first card than the one of a round that is whole.
+    return slot is Slot.P1 and rounds.is_complete(round_)
+
+
+def _compare_place(fold: Fold, round_: RoundState, slot: Slot, face: Card) -> None:
+    for card in round_.cards:
+        if card.face is face:
+            if slot is not (card.declared or card.slot):
+                card.declared = slot
+                problem = drawing.compare(round_, card)
+                if problem is not None:
+                    drawing.raise_misplaced(fold, card, problem)
+            return
+    if round_.spots[DEALING_ORDER.index(slot)] is not None:
+        _conflict(fold, slot)
+
+
+def check_thirds(fold: Fold, round_: RoundState) -> None:
+    """
+    Check the third cards that were taken at the reader's word, now that faces
+    are known; by the order out of the shoe each gets the place it is due.
+    """
+    verdict = rounds.truth(round_)
+    if not round_.unchecked or round_.partial:
+        return
+    if dealing.HIDDEN in dealing.known_points(round_.spots)[:4]:
+        return
+    thirds = round_.cards[4:]
+    round_.spots[dealing.P3] = round_.spots[dealing.B3] = None
+    round_.unchecked = False
+    for card in thirds:
+        verdict = rounds.truth(round_)
+        if not verdict.known:
+            _keep(round_, card)
+        elif verdict.spot is None:
+            _expel(fold, round_, card)
+        else:
+            drawing.put(round_, card, verdict.spot)
+            problem = drawing.compare(round_, card)
+            if problem is not None:
+                drawing.raise_misplaced(fold, card, problem)
+
+
+def _keep(round_: RoundState, card: Drawn) -> None:
+    round_.unchecked = True
+    if round_.spots[dealing.P3] is not None:
+        drawing.put(round_, card, dealing.B3)
+    elif card.slot is not None:
+        drawing.put(round_, card, DEALING_ORDER.index(card.slot))
+
+
+def _expel(fold: Fold, round_: RoundState, card: Drawn) -> None:
+    round_.cards.remove(card)
+    round_.hidden -= not card.public
+    drawing.take_excess(fold, round_, card, moved=True)

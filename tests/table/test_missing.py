@@ -1,0 +1,158 @@
+"""
+A card too few: the round stays open until the card comes, or the next P1.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.options import ResultOn, RoundEnd
+from tests.table.dealer import SIX, SQUEEZE, TUCKED, Dealer, house, of_type, one, types
+
+# What was dealt, what was due, whose it is, the card that makes it good.
+MISSING = {
+    "player_third": ("P1 2S, B1 7H, P2 3D, B2 QC", "P3", "Player", "P3 4S"),
+    "banker_third": ("P1 6S, B1 2H, P2 KD, B2 3C", "B3", "Banker", "B3 9D"),
+    "banker_after_player": ("P1 2S, B1 2H, P2 3D, B2 QC, P3 4S", "B3", "Banker", "B3 5D"),
+    "banker_second": ("P1 9S, B1 7H, P2 KD", "B2", "Banker", "B2 QC"),
+}
+ENDS = {
+    "result": seen.Result(outcome="banker", player_pair=True, banker_pair=True),
+    "button": seen.Command(name="confirm_result"),
+    "cleared": seen.TableCleared(),
+    "betting": seen.BettingOpen(),
+}
+
+
+@pytest.mark.parametrize("case", MISSING)
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
+def test_an_end_before_the_last_card_is_one_missing_draw(
+    case: str, end: str, mode: RoundEnd
+) -> None:
+    text, slot, whose, _ = MISSING[case]
+    dealer = Dealer(round_end=mode)
+    dealer.deal(text)
+    said = dealer.say(ENDS[end])
+    found = one(said, "irregularity")
+    assert (found.kind, found.severity, found.slot) == ("missing_draw", 3, slot)
+    assert whose in found.detail
+    assert types(said) == ["irregularity"]
+    dealer.say(ENDS[end])
+    assert dealer.kinds() == ["missing_draw"]
+    assert dealer.finished() == []
+
+
+@pytest.mark.parametrize("case", MISSING)
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("result_on", list(ResultOn))
+@pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
+def test_the_card_closes_it_and_ends_the_round(
+    case: str, end: str, result_on: ResultOn, mode: RoundEnd
+) -> None:
+    text, _, _, card = MISSING[case]
+    dealer = Dealer(round_end=mode, result_on=result_on)
+    dealer.deal(text)
+    dealer.say(ENDS[end])
+    said = dealer.deal(card)
+    assert types(said) == ["card_dealt", "irregularity_closed", "draw_due", "round_finished"]
+    assert one(said, "irregularity_closed").action == "draw_now"
+    assert one(said, "round_finished").partial is False
+    assert dealer.kinds() == ["missing_draw"]
+    assert "round_started" in types(dealer.draw("AC"))  # the round is over
+
+
+def test_what_was_declared_too_early_is_not_held_against_the_cards() -> None:
+    dealer = Dealer()
+    dealer.deal("P1 2S, B1 7H, P2 3D, B2 QC")
+    dealer.result("banker")
+    dealer.deal("P3 4S")
+    assert dealer.finished()[0].outcome == "player"
+    assert dealer.kinds() == ["missing_draw"]
+    dealer.result("banker")  # said again with all the cards, it is
+    assert dealer.kinds() == ["missing_draw", "result_mismatch"]
+
+
+def test_two_cards_may_be_missing() -> None:
+    dealer = Dealer()
+    dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC")
+    dealer.result("banker")
+    dealer.deal("P3 4S")
+    assert dealer.finished() == []
+    dealer.deal("B3 5D")
+    assert len(dealer.finished()) == 1
+    assert dealer.kinds() == ["missing_draw"]
+
+
+@pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
+def test_the_next_p1_aborts_the_round(mode: RoundEnd) -> None:
+    dealer = Dealer(round_end=mode)
+    dealer.deal("P1 2S, B1 7H, P2 3D, B2 QC")
+    dealer.result("banker")
+    said = dealer.draw("AC", "P1")
+    assert one(said, "round_aborted").cause == "new_round"
+    assert of_type(said, "irregularity_closed") == [one(said, "irregularity_closed")]
+    assert said[-1].round == 2
+    assert dealer.finished() == []
+    assert dealer.kinds() == ["missing_draw"]
+
+
+def test_betting_for_the_next_round_may_go_on() -> None:
+    dealer = Dealer()
+    for _ in range(2):
+        dealer.say(seen.BettingOpen())
+        dealer.say(seen.NoMoreBets())
+        dealer.deal("P1 2S, B1 7H, P2 3D, B2 QC")
+        dealer.result("banker")
+    dealer.say(seen.BettingOpen())
+    dealer.say(seen.NoMoreBets())
+    dealer.draw("AC", "P1")
+    assert dealer.kinds() == ["missing_draw", "missing_draw"]
+    causes = [data.cause for data in of_type(dealer.events, "betting_closed")]
+    assert causes == ["no_more_bets"] * 3
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("style", [TUCKED, SQUEEZE])
+def test_with_cards_face_down_it_is_said_of_cards_that_are_shown(style: str, end: str) -> None:
+    dealer = Dealer(house(dealing_style=style), reveal_after=None)
+    dealer.deal("P1 2S, B1 7H, P2 3D, B2 QC")
+    said = dealer.say(ENDS[end])
+    assert types(said)[-2:] == ["irregularity", "draw_due"]
+    assert set(types(said)[:-2]) == {"card_disclosed"}
+
+
+def test_hidden_faces_show_a_missing_draw_when_they_come() -> None:
+    dealer = Dealer()
+    dealer.deal("P1 2S, B1 7H, P2 3D, B2 QC", hidden=True)
+    dealer.disclose("P1 2S, B1 7H, P2 3D, B2 QC")
+    said = dealer.result("banker")
+    assert one(said, "irregularity").kind == "missing_draw"
+
+
+def test_a_boot_ends_it_too() -> None:
+    dealer = Dealer()
+    dealer.deal("P1 2S, B1 7H, P2 3D, B2 QC")
+    dealer.result("banker")
+    said = dealer.say(seen.Booted())
+    assert types(said) == ["irregularity_closed", "round_aborted"]
+    assert dealer.result("banker") == []
+    assert dealer.open_kinds() == []
+
+
+def test_no_more_bets_in_the_midst_of_a_round_is_no_end() -> None:
+    dealer = Dealer()
+    dealer.deal("P1 2S, B1 7H")
+    assert dealer.say(seen.NoMoreBets()) == []
+
+
+def test_a_round_made_good_late_is_lawful_in_all_else() -> None:
+    dealer = Dealer()
+    *first, last = SIX.split(", ")
+    dealer.deal(", ".join(first))
+    dealer.result()
+    dealer.wait(600)
+    dealer.deal(last)
+    finished = dealer.finished()[0]
+    assert (finished.player.total, finished.banker.total) == (9, 7)
