@@ -67,7 +67,8 @@ class Mosquitto:
         # Started by root it would become another user, who may not read a test's files.
         user = "user root\n" if os.geteuid() == 0 else ""
         self._configuration.write_text(
-            f"{user}set_tcp_nodelay true\nlistener {self.port} 127.0.0.1\n{lines}\n",
+            f"{user}log_dest stderr\nset_tcp_nodelay true\n"
+            f"listener {self.port} 127.0.0.1\n{lines}\n",
             encoding="utf-8",
         )
         self._process: subprocess.Popen[bytes] | None = None
@@ -85,17 +86,19 @@ class Mosquitto:
         if PROGRAM is None:
             pytest.skip("mosquitto is not installed (apt-get install mosquitto)")
         with self.log.open("ab") as log:
+            begin = log.tell()
             self._process = subprocess.Popen(
                 [PROGRAM, "-c", self._configuration], stdout=log, stderr=log, cwd=self.folder
             )
-        wait_for(self._listens, f"mosquitto on port {self.port}")
+        # Only when it says so does it listen and take signals.
+        wait_for(lambda: self._runs(begin), f"mosquitto on port {self.port}")
         return self
 
-    def _listens(self) -> bool:
+    def _runs(self, begin: int) -> bool:
         assert self._process is not None
-        assert self._process.poll() is None, self.log.read_text(encoding="utf-8")
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+        text = self.log.read_bytes()[begin:]
+        assert self._process.poll() is None, text.decode()
+        return b" running\n" in text
 
     def signal(self, number: signal.Signals) -> None:
         """
@@ -261,6 +264,8 @@ class Listener:
     def __exit__(self, *_: object) -> None:
         self._client.disconnect()
         self._client.loop_stop()
+        # Without these the client is no part of a cycle, and closes its sockets at once.
+        self._client.on_connect = self._client.on_subscribe = self._client.on_message = None
 
     def _on_connect(self, client: paho.Client, *_: object) -> None:
         client.subscribe(self._topic, qos=1)

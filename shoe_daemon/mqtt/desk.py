@@ -13,9 +13,10 @@ import structlog
 
 from shoe_daemon.mqtt.client import Arrived
 from shoe_daemon.mqtt.identity import Identity
+from shoe_daemon.mqtt.lane import Lane, Outbox
 from shoe_daemon.mqtt.messages import Status, encode_message
 from shoe_daemon.mqtt.pace import Pace, Rarely
-from shoe_daemon.mqtt.pipeline import Outbox, Pipeline
+from shoe_daemon.mqtt.pipeline import Pipeline
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.shelf import Shelf
 from shoe_daemon.mqtt.topics import Topics
@@ -80,11 +81,11 @@ class Desk:
         self.topics = Topics(identity.site, identity.table, settings.prefix)
         self.bell = Bell()
         self.shelf = Shelf()
+        self.lane = Lane(outbox, cursor, pace, self.trouble)
         self.pipeline = Pipeline(
             self.topics,
-            outbox,
+            self.lane,
             self.shelf,
-            cursor=cursor,
             pace=pace,
             moment=_moment,
             trouble=self.trouble,
@@ -101,20 +102,25 @@ class Desk:
         """
         Return the payload of ``status`` at this moment.
         """
-        seq, session = self.pipeline.head, self.identity.session
+        seq, session = self.lane.head, self.identity.session
         return encode_message(Status(head=head, seq=seq, session=session, state=state))
 
     def online(self, _moment: str) -> bytes:
         """
         Return the payload that says that the table is spoken for.
         """
-        return self.status("online", self.callbacks.head_hash())
+        try:
+            head = self.callbacks.head_hash()
+        except Exception as error:  # noqa: BLE001 - better online without it than not at all
+            self.trouble("the head hash is not known", error)
+            head = None
+        return self.status("online", head)
 
     def tell_cursor(self) -> None:
         """
         Hand the cursor over where it has moved.
         """
-        cursor = self.pipeline.cursor
+        cursor = self.lane.cursor
         if cursor == self._told:
             return
         self._told = cursor

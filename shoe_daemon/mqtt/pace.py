@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-__all__ = ["Backoff", "Pace", "Rarely"]
+__all__ = ["Backoff", "Pace", "Rarely", "Refusals"]
 
 _TWINS: Final = 3
 """So many sessions in a row that end young are no accident."""
@@ -97,6 +97,36 @@ class Backoff:
             return self._pace.twins * self._chance.uniform(0.7, 1.3)
         doubled = self._pace.first * 2.0 ** min(self._failures - 1, 16)
         return min(doubled, self._pace.most) * self._chance.uniform(0.8, 1.2)
+
+
+class Refusals:
+    """
+    Refusals of one kind of message in a row.
+
+    Attributes:
+        count: How many.
+        until: When to try again.
+    """
+
+    def __init__(self, pace: Pace) -> None:
+        self._pace = pace
+        self.count = 0
+        self.until = 0.0
+
+    def note(self, now: float) -> None:
+        """
+        One more.
+        """
+        doubled = self._pace.refused * 2.0 ** min(self.count, 16)
+        self.count += 1
+        self.until = now + min(doubled, self._pace.refused_most)
+
+    def forget(self) -> None:
+        """
+        One was taken.
+        """
+        self.count = 0
+        self.until = 0.0
 
 
 class Rarely:

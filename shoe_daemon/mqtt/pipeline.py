@@ -1,68 +1,31 @@
 """
 What is to be sent next, and what the broker has taken: the publisher's memory.
 
-No thread, no socket, no clock: moments come in. Events go in their order, up to
-a window of unacknowledged ones; the cursor follows the acknowledgements without
-a hole. A retained document of seq N goes after the events up to N, the newest
-version wins. `online` goes after all of them.
+No thread, no socket, no clock: moments come in. Up to a window of messages are
+unacknowledged. A retained document of seq N goes after the events up to N, and
+where events cannot flow, or there are days of them, documents do not wait.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
-from shoe_daemon.mqtt.pace import Pace
+from shoe_daemon.mqtt.lane import Lane, Sent, Trouble
+from shoe_daemon.mqtt.pace import Pace, Refusals
 from shoe_daemon.mqtt.shelf import Shelf
 from shoe_daemon.mqtt.topics import STATUS, Topics
 
-__all__ = ["REFUSED", "Outbox", "Outgoing", "Pipeline", "StoredEvent"]
-
-WINDOW: Final = 20
-_BATCH: Final = 64
-_BACKLOG: Final = 1000
-"""With more events than this to catch up on, displays are served first."""
+__all__ = ["REFUSED", "Outgoing", "Pipeline"]
 
 REFUSED: Final = 0x80
 """Answers from this on are refusals."""
 
 _NOBODY: Final = 16
+_WINDOW: Final = 20
 
-
-class StoredEvent(Protocol):
-    """
-    An event as the journal has it; `body` is its one and only JSON.
-    """
-
-    @property
-    def seq(self) -> int:
-        """
-        Its place in the sequence.
-        """
-
-    @property
-    def type(self) -> str:
-        """
-        The name of its type.
-        """
-
-    @property
-    def body(self) -> bytes:
-        """
-        Its JSON.
-        """
-
-
-class Outbox(Protocol):
-    """
-    The journal, as the publisher sees it.
-    """
-
-    def events(self, after_seq: int, limit: int) -> Sequence[StoredEvent]:
-        """
-        Return the events that follow, in order, at most `limit`.
-        """
+_BACKLOG: Final = 1000
+"""With more events than this to catch up on, displays are served first."""
 
 
 class Outgoing(NamedTuple):
@@ -76,25 +39,11 @@ class Outgoing(NamedTuple):
     suffix: str | None
 
 
-class _Sent:
-    """
-    An event in the window.
-    """
-
-    __slots__ = ("acknowledged", "seq")
-
-    def __init__(self, seq: int) -> None:
-        self.seq = seq
-        self.acknowledged = False
-
-
 class Pipeline:
     """
-    Decides what goes next; used by the publisher's thread alone, but for `head`.
+    Decides what goes next; used by the publisher's thread alone.
 
     Attributes:
-        cursor: All events up to this one are acknowledged.
-        head: The last event that is known to be in the outbox.
         listened: Whether anybody listens to our events; None where the broker
             does not tell.
         status_first: A stop is near: `status` overtakes everything.
@@ -104,49 +53,34 @@ class Pipeline:
     def __init__(  # noqa: PLR0913 - what it works with is told once, by name
         self,
         topics: Topics,
-        outbox: Outbox,
+        lane: Lane,
         shelf: Shelf,
         *,
-        cursor: int,
         pace: Pace,
         moment: Callable[[], str],
-        trouble: Callable[[str, Exception], None],
+        trouble: Trouble,
     ) -> None:
-        self.cursor = cursor
-        self.head = cursor
         self.listened: bool | None = None
         self.status_first = False
         self.status_only = False
         self._topics = topics
-        self._outbox = outbox
+        self._lane = lane
         self._shelf = shelf
         self._pace = pace
         self._moment = moment
         self._trouble = trouble
-        self._limit = WINDOW
-        self._refusals = 0
-        self._begin_events()
-        self._flight: dict[int, tuple[Outgoing, _Sent | None]] = {}
-        self._held_documents: dict[str, float] = {}
+        self._limit = _WINDOW
+        self._flight: dict[int, tuple[Outgoing, Sent | None]] = {}
+        self._refusals: dict[str, Refusals] = {}
 
     def begin(self, receive_maximum: int | None) -> None:
         """
         A new session: what was in flight in the old one counts as not sent.
         """
-        self._limit = min(WINDOW, receive_maximum or WINDOW)
+        self._limit = min(_WINDOW, receive_maximum or _WINDOW)
         self._flight.clear()
-        self._held_documents.clear()
-        self._begin_events()
-
-    def _begin_events(self) -> None:
-        self._ready: deque[StoredEvent] = deque()
-        self._window: deque[_Sent] = deque()
-        self._fetched = self._sent = self.cursor
-        self._more = True
-        self._look_again = 0.0
-        self._held_until: float | None = None
-        # After a refusal one event alone asks whether the broker has changed its mind.
-        self._probing = self._refusals > 0
+        self._refusals.clear()
+        self._lane.begin()
 
     @property
     def in_flight(self) -> int:
@@ -156,31 +90,24 @@ class Pipeline:
         return len(self._flight)
 
     @property
-    def queued(self) -> int:
-        """
-        How many events the broker has not acknowledged, sent or not.
-        """
-        return max(self.head, self._fetched) - self.cursor
-
-    @property
     def drained(self) -> bool:
         """
         Whether everything was sent and acknowledged.
         """
-        return not self._flight and not self._ready and not self.queued and not len(self._shelf)
+        return not self._flight and not self._lane.queued and not len(self._shelf)
 
     @property
     def refused(self) -> bool:
         """
         Whether the broker has refused something and not taken it since.
         """
-        return bool(self._probing or self._held_until or self._held_documents)
+        return self._lane.refused or bool(self._refusals)
 
     def served(self, now: float) -> bool:
         """
         Whether every document was sent that the broker will take.
         """
-        return all(self._held_documents.get(name, 0) > now for name, _ in self._shelf.fresh())
+        return not any(self._may_try(suffix, now) for suffix, _ in self._shelf.fresh())
 
     def next(self, now: float) -> Outgoing | None:
         """
@@ -188,28 +115,26 @@ class Pipeline:
         """
         if len(self._flight) >= self._limit:
             return None
-        if self.status_first and (status := self._build(STATUS)):
+        if self.status_first and self._may_try(STATUS, now) and (status := self._build(STATUS)):
             return status
         if self.status_only:
             return None
+        if self._lane.backlog > _BACKLOG and (document := self._next_document(now)):
+            return document
         return self._next_event(now) or self._next_document(now)
 
     def wake_at(self, now: float) -> float:
         """
         Return when to ask again though nothing has happened.
         """
-        moments = [self._look_again, self._held_until or 0, *self._held_documents.values()]
+        moments = [self._lane.wake_at, *(refusals.until for refusals in self._refusals.values())]
         return min((moment for moment in moments if moment > now), default=now + 60)
 
     def sent(self, message: Outgoing, mid: int) -> None:
         """
         The message is on its way under this number.
         """
-        entry = None
-        if message.suffix is None:
-            entry = _Sent(message.seq)
-            self._window.append(entry)
-            self._sent = message.seq
+        entry = self._lane.sent(message.seq) if message.suffix is None else None
         self._flight[mid] = (message, entry)
 
     def acknowledged(self, mid: int, reason: int, now: float) -> Outgoing | None:
@@ -219,81 +144,47 @@ class Pipeline:
         message, entry = self._flight.pop(mid, (None, None))
         if message is None:
             return None
-        if reason >= REFUSED:
-            self._refuse(message, now)
+        if message.suffix is not None:
+            self._document_answered(message.suffix, reason, now)
         elif entry is not None:
-            self._take(entry, reason)
+            self._event_answered(entry, reason, now)
         return message
 
-    def _take(self, entry: _Sent, reason: int) -> None:
-        self.listened = reason != _NOBODY
-        self._refusals = 0
-        self._probing = False
-        entry.acknowledged = True
-        while self._window and self._window[0].acknowledged:
-            self.cursor = self._window.popleft().seq
-
-    def _refuse(self, message: Outgoing, now: float) -> None:
-        delay = min(self._pace.refused * 2.0 ** min(self._refusals, 16), self._pace.refused_most)
-        self._refusals += 1
-        if message.suffix is None:
-            self._held_until = now + delay
+    def _event_answered(self, entry: Sent, reason: int, now: float) -> None:
+        if reason >= REFUSED:
+            self._lane.refuse(now)
         else:
-            self._held_documents[message.suffix] = now + delay
-            self._shelf.again(message.suffix)
+            self.listened = reason != _NOBODY
+            self._lane.acknowledged(entry)
+
+    def _document_answered(self, suffix: str, reason: int, now: float) -> None:
+        if reason >= REFUSED:
+            self._refusals.setdefault(suffix, Refusals(self._pace)).note(now)
+            self._shelf.again(suffix)
+        else:
+            self._refusals.pop(suffix, None)
 
     def _next_event(self, now: float) -> Outgoing | None:
-        if self._held_until is not None and not self._may_retry(self._held_until, now):
+        event = self._lane.next(now)
+        if event is None:
             return None
-        if self._probing and self._window:
-            return None
-        if not self._ready and not self._fetch(now):
-            return None
-        event = self._ready.popleft()
         return Outgoing(self._topics.event(event.type), event.body, event.seq, None)
-
-    def _may_retry(self, held_until: float, now: float) -> bool:
-        """
-        After a refusal: start again from the cursor, once all answers are in.
-        """
-        if now < held_until or any(entry for _, entry in self._flight.values()):
-            return False
-        self._begin_events()
-        return True
-
-    def _fetch(self, now: float) -> bool:
-        if now < self._look_again or not (self._more or self.head > self._fetched):
-            return False
-        # An outbox that fails, or has not what was announced, is asked again in a second.
-        self._look_again = now + 1
-        try:
-            batch = self._outbox.events(self._fetched, _BATCH)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the displays are still served
-            self._trouble("the journal cannot be read", error)
-            return False
-        if batch or self.head <= self._fetched:
-            self._look_again = 0.0
-        self._more = len(batch) >= _BATCH
-        if batch:
-            self._ready.extend(batch)
-            self._fetched = batch[-1].seq
-        return bool(batch)
 
     def _next_document(self, now: float) -> Outgoing | None:
         if not len(self._shelf):
             return None
-        # Displays must not wait for a refused event, nor for days of history.
-        any_seq = (
-            self._held_until is not None or self._probing or self.head - self._sent > _BACKLOG
-        )
+        lane = self._lane
+        at_once = lane.blocked or lane.backlog > _BACKLOG
         for suffix, seq in self._shelf.fresh():
-            ready = any_seq or seq <= self._sent
-            if ready and self._held_documents.get(suffix, 0) <= now:
-                self._held_documents.pop(suffix, None)
+            if (at_once or seq <= lane.last_sent) and self._may_try(suffix, now):
                 message = self._build(suffix)
                 if message is not None:
                     return message
         return None
+
+    def _may_try(self, suffix: str, now: float) -> bool:
+        refusals = self._refusals.get(suffix)
+        return refusals is None or refusals.until <= now
 
     def _build(self, suffix: str) -> Outgoing | None:
         waiting = self._shelf.take(suffix)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 import select
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -23,8 +24,8 @@ from shoe_daemon.mqtt.client import Connection, Will
 from shoe_daemon.mqtt.conversation import Conversation, ConversationLost
 from shoe_daemon.mqtt.desk import Callbacks, Desk, Order
 from shoe_daemon.mqtt.identity import Identity
+from shoe_daemon.mqtt.lane import Outbox
 from shoe_daemon.mqtt.pace import Backoff, Pace
-from shoe_daemon.mqtt.pipeline import Outbox
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.shelf import Document
 from shoe_daemon.mqtt.topics import STATUS
@@ -124,7 +125,7 @@ class Publisher:
         Best called last before the caller blocks: until then the two threads
         share one interpreter lock.
         """
-        self._desk.pipeline.head = max(head_seq, self._desk.pipeline.head)
+        self._desk.lane.head = max(head_seq, self._desk.lane.head)
         self._desk.bell.ring()
 
     def retain(self, suffix: str, document: Document, seq: int) -> None:
@@ -167,7 +168,7 @@ class Publisher:
         """
         How the publisher is at this moment.
         """
-        conversation, pipeline = self._conversation, self._desk.pipeline
+        conversation, lane, pipeline = self._conversation, self._desk.lane, self._desk.pipeline
         accepted_at = conversation.accepted_at if conversation else None
         turned = max(self._turned, conversation.turned if conversation else 0.0)
         silence = time.monotonic() - turned
@@ -175,12 +176,12 @@ class Publisher:
             alive=self._thread.is_alive()
             and silence < (_STUCK_CONNECTING if self._connecting else _STUCK),
             connected=accepted_at is not None,
-            cursor=pipeline.cursor,
+            cursor=lane.cursor,
             heartbeat=turned,
             in_flight=pipeline.in_flight,
             last_error=self._desk.last_error,
             listened=pipeline.listened,
-            queued=pipeline.queued,
+            queued=lane.queued,
             since=self._down_since if accepted_at is None else accepted_at,
         )
 
@@ -199,8 +200,10 @@ class Publisher:
             self._conversation.hold()
         except ConversationLost as lost:
             return self._gone(str(lost), taken_over=lost.taken_over)
-        except (OSError, UserError) as error:
+        except UserError as error:
             return self._gone(str(error))
+        except OSError as error:
+            return self._gone(_in_words(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, this thread goes on
             return self._gone(f"{type(error).__name__}: {error}")
         finally:
@@ -271,3 +274,9 @@ class Publisher:
             self._turned = time.monotonic()
             poll.poll(min(left, _TURN) * 1000)
             desk.bell.hear()
+
+
+def _in_words(error: OSError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not to be trusted: {error.verify_message}"
+    return (error.strerror or str(error)).lower()

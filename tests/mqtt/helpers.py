@@ -15,7 +15,7 @@ from shoe_daemon.mqtt.pace import Pace
 
 ROOT = "shoe/v1/house/table-7"
 
-QUICK = Pace(first=0.05, most=0.5, refused=0.2, refused_most=0.4, will_delay=2)
+QUICK = Pace(first=0.05, most=0.5, refused=0.2, refused_most=0.4, will_delay=1)
 """Waits that a test can bear."""
 
 PATIENT = msgspec.structs.replace(QUICK, settled=0.0)

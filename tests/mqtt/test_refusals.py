@@ -186,7 +186,7 @@ def test_two_clients_with_one_id_are_noticed_and_slow_down(
                 lambda: any(log["log_level"] == "critical" for log in logs), "a critical line"
             )
             connects = [log for log in logs if log["event"] == "mqtt connected"]
-            until = time.monotonic() + 3
+            until = time.monotonic() + 2
             wait_for(lambda: time.monotonic() > until)
             # Now it waits 15 s and leaves the other one alone.
             assert [log for log in logs if log["event"] == "mqtt connected"] == connects

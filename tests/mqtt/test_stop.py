@@ -11,7 +11,7 @@ import pytest
 
 from shoe_daemon.mqtt import Identity, MqttSettings, Publisher
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
-from tests.mqtt.helpers import Journal, Stored, publishing
+from tests.mqtt.helpers import QUICK, Journal, Stored, publishing
 
 
 def span_of_stop(publisher: Publisher, timeout: float = 1.0) -> float:
@@ -60,7 +60,7 @@ def test_after_offline_the_will_is_not_spoken_again(
         listener.wait("/status")
         publisher.stop()
     stopped = time.monotonic()
-    wait_for(lambda: time.monotonic() - stopped > 2.5)
+    wait_for(lambda: time.monotonic() - stopped > QUICK.will_delay + 1)
     states = [message.json["state"] for message in listener.of("/status")]
     assert states == ["online", "stopping", "offline"]
 

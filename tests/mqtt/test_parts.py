@@ -1,0 +1,197 @@
+"""
+The small parts: topics, settings, waits, the bell and the client's name.
+"""
+
+from __future__ import annotations
+
+import random
+import select
+import socket
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.mqtt import Identity, MqttSettings, TlsSettings, Topics, identity
+from shoe_daemon.mqtt.pace import Backoff, Pace, Rarely
+from shoe_daemon.mqtt.topics import device, staff
+from shoe_daemon.mqtt.wake import Bell
+
+
+def test_the_tree_of_topics() -> None:
+    topics = Topics("house", "table-7")
+    assert topics.event("card_dealt") == "shoe/v1/house/table-7/event/card_dealt"
+    assert topics.event("staff_card_dealt") == (
+        "shoe/v1/house/table-7/staff/event/staff_card_dealt"
+    )
+    assert topics.retained("state") == "shoe/v1/house/table-7/state"
+    assert topics.retained(device("shoe-1")) == "shoe/v1/house/table-7/device/shoe-1"
+    assert topics.retained(staff("state")) == "shoe/v1/house/table-7/staff/state"
+    assert topics.commands == "shoe/v1/house/table-7/cmd/#"
+    assert topics.reply("a1") == "shoe/v1/house/table-7/reply/a1"
+    assert Topics("house", "t", "casino/floor-2").root == "casino/floor-2/house/t"
+
+
+def test_orders_are_told_from_everything_else() -> None:
+    topics = Topics("house", "table-7")
+    assert topics.verb("shoe/v1/house/table-7/cmd/new_shoe") == "new_shoe"
+    assert topics.verb("shoe/v1/house/table-8/cmd/new_shoe") is None
+    assert topics.verb("shoe/v1/house/table-7/state") is None
+
+
+@pytest.mark.parametrize("bad", ["", "Table", "a/b", "a+", "#", "tisch ä", "a_b", "a\n"])
+def test_an_id_that_cannot_stand_in_a_topic(bad: str) -> None:
+    for make in (lambda: Topics(bad, "t"), lambda: Topics("s", bad), lambda: device(bad)):
+        with pytest.raises(UserError, match="expected an id of a-z, 0-9 and -"):
+            make()
+
+
+@pytest.mark.parametrize("bad", ["", "/shoe", "shoe/", "shoe//v1", "shoe/#", "+"])
+def test_a_prefix_that_cannot_stand_in_a_topic(bad: str) -> None:
+    with pytest.raises(UserError, match="mqtt prefix"):
+        Topics("s", "t", bad)
+
+
+def test_the_usual_ports() -> None:
+    assert MqttSettings().address == ("127.0.0.1", 1883)
+    assert MqttSettings(host="broker", tls=TlsSettings()).address == ("broker", 8883)
+    assert MqttSettings(port=1884, tls=TlsSettings()).address == ("127.0.0.1", 1884)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"hots": "broker"},
+        {"protocol": "4"},
+        {"port": 0},
+        {"port": 65536},
+        {"keepalive": 0},
+        {"heartbeat": 0},
+        {"host": ""},
+        {"tls": {"ca": "file"}},
+    ],
+)
+def test_a_wrong_setting_is_refused(bad: dict[str, object]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(bad, MqttSettings)
+
+
+def test_a_password_is_the_first_line_of_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_text("open sesame\nand no more\n", encoding="utf-8")
+    settings = MqttSettings(username="t", password_file=str(file))
+    assert settings.password() == "open sesame"
+    settings.check()
+
+
+def test_a_bare_name_is_looked_for_among_the_credentials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mqtt").write_text("open sesame", encoding="utf-8")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    assert MqttSettings(username="t", password_file="mqtt").password() == "open sesame"  # noqa: S106
+
+
+def test_every_file_is_checked_and_named(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.touch()
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe")
+    missing = str(tmp_path / "missing")
+
+    def told(**settings: object) -> str:
+        with pytest.raises(UserError) as caught:
+            msgspec.convert(settings, MqttSettings).check()
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    assert told(username="t", password_file=missing) == (
+        f"mqtt.password_file: {missing}: no such file or directory"
+    )
+    assert "first line is empty" in told(username="t", password_file=str(empty))
+    assert "not UTF-8" in told(username="t", password_file=str(binary))
+    assert "needs mqtt.username" in told(password_file=str(empty))
+    assert told(tls={"ca_file": missing}).startswith(f"mqtt.tls.ca_file: {missing}: no such")
+    assert "no certificate" in told(tls={"ca_file": str(empty)})
+    assert told(tls={"cert_file": missing}) == f"mqtt.tls.cert_file: {missing}: no such file"
+    assert "no certificate or key" in told(tls={"cert_file": str(empty)})
+    assert "needs mqtt.tls.cert_file" in told(tls={"key_file": str(empty)})
+
+
+def test_the_client_has_a_name_per_table_and_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "machine-id"
+    file.write_text("0123456789abcdef0123456789abcdef\n", encoding="ascii")
+    monkeypatch.setattr(identity, "_MACHINE_ID", file)
+    assert Identity("house", "table-7", "x").client_id() == "shoe-house-table-7-01234567"
+    file.unlink()
+    monkeypatch.setattr(socket, "gethostname", lambda: "pit-4")
+    other = Identity("house", "table-7", "y").client_id()
+    assert other == Identity("house", "table-7", "z").client_id() != "shoe-house-table-7-01234567"
+
+
+def test_a_broker_that_is_away_is_asked_ever_more_rarely() -> None:
+    backoff = Backoff(Pace(), random.Random(1))
+    waits = [backoff.failed() for _ in range(12)]
+    assert 0.4 <= waits[0] <= 0.6
+    assert all(8 <= wait <= 12 for wait in waits[5:])
+    assert len(set(waits)) == 12
+    assert backoff.lost(60.0) < 1
+
+
+def test_only_a_session_that_lived_resets_the_wait() -> None:
+    backoff = Backoff(Pace(), random.Random(1))
+    for _ in range(2):
+        backoff.lost(1.0)
+    assert not backoff.twins
+    assert backoff.lost(1.0) > 10
+    assert backoff.lost(11.0) < 1
+    assert not backoff.twins
+
+
+def test_a_session_taken_over_is_known_at_once() -> None:
+    backoff = Backoff(Pace(), random.Random(1))
+    assert backoff.lost(1000.0, taken_over=True) > 10
+    assert backoff.twins
+
+
+def test_a_broker_that_was_away_or_has_forgotten_us_explains_young_sessions() -> None:
+    backoff = Backoff(Pace(), random.Random(1))
+    for _ in range(10):
+        backoff.lost(1.0)
+        backoff.failed()
+        backoff.lost(1.0)
+        backoff.forgotten()
+    assert not backoff.twins
+
+
+def test_complaints_are_rare() -> None:
+    rarely = Rarely()
+    assert [rarely("a", now) for now in (0, 1, 59, 60, 61, 121)] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert rarely("b", 1)
+    rarely.forget("a")
+    assert rarely("a", 122)
+
+
+def test_the_bell_is_heard_once_however_often_it_rings() -> None:
+    bell = Bell()
+    for _ in range(3):
+        bell.ring()
+    assert select.select([bell.descriptor], [], [], 0)[0]
+    bell.hear()
+    bell.hear()
+    assert not select.select([bell.descriptor], [], [], 0)[0]
+    bell.ring()
+    assert select.select([bell.descriptor], [], [], 0)[0]
+    bell.close()
+    bell.close()
+    bell.ring()
