@@ -176,7 +176,9 @@ def quiet(fold: Fold) -> None:
     """
     round_ = rounds.in_progress(fold)
     if round_ is not None:
-        if rounds.awaits_faces(round_) and not round_.partial:
+        if rounds.is_stuck(round_) and not round_.partial:
+            rounds.end(fold, round_)
+        elif rounds.awaits_faces(round_) and not round_.partial:
             round_.over = True
         else:
             rounds.leave(fold, round_)

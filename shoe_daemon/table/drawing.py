@@ -42,6 +42,7 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
         if not carried and not _begins_another(fold, round_, card):
             add(fold, round_, card)
             return
+        fold.state.unsynced |= rounds.is_stuck(round_)
         rounds.leave(fold, round_)
     at_start = slot is Slot.P1 and not joined
     partial = not at_start and (slot is not None or fold.state.unsynced or joined)
@@ -60,9 +61,13 @@ def _settle_mode(fold: Fold, slot: Slot | None) -> None:
 def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:
     if round_.over and rounds.is_complete(round_):
         return True
-    if card.declared is not Slot.P1 or not round_.cards:
-        return False
-    return round_.missing or fold.mode is RoundEnd.DEVICE
+    if card.declared is Slot.P1 and (round_.missing or fold.mode is RoundEnd.DEVICE):
+        return True
+    if round_.partial and card.declared is not None:
+        return any(round_.spots[_SPOT[card.declared] :])
+    # No round has seven cards; an excess card is one before an end that is seen.
+    is_full = len(round_.cards) >= len(DEALING_ORDER)
+    return is_full and (round_.partial or fold.mode is RoundEnd.RULES)
 
 
 def _is_repeat(round_: RoundState, card: Drawn) -> bool:
@@ -111,7 +116,7 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
             counted of it then is not counted again.
     """
     face, shoe = card.face, fold.state.shoe
-    card.public = face is not None and _seen_at_once(fold, card.slot)
+    card.public = face is not None and seen_at_once(fold, card.slot)
     round_.cards.append(card)
     round_.hidden += not card.public
     player, banker = dealing.totals(dealing.public_points(round_.spots))
@@ -125,7 +130,10 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
         shoes.count(fold, shoe, face, public=card.public, slot=card.slot)
 
 
-def _seen_at_once(fold: Fold, slot: Slot | None) -> bool:
+def seen_at_once(fold: Fold, slot: Slot | None) -> bool:
+    """
+    Tell whether the players see a card when it is drawn.
+    """
     if fold.style is DealingStyle.FACE_UP:
         return True
     # A card whose place is not known may be one of the Banker's.
@@ -222,23 +230,28 @@ def raise_misplaced(fold: Fold, card: Drawn, problem: IrregularityKind) -> None:
 
 def _fill_unread(fold: Fold, round_: RoundState, slot: Slot) -> None:
     # A card on a place after the one that is due shows where the card lies of
-    # which the device said that it passed unread.
-    verdict = rounds.truth(round_)
+    # which the device said that it passed unread. While the faces are hidden,
+    # a Banker's third card shows that it was the Player's.
+    verdict, spots = rounds.truth(round_), round_.spots
     if verdict.spot is not None and _SPOT[slot] > verdict.spot:
-        lay_unread(fold, round_)
+        lay_unread(fold, round_, verdict.spot)
+    elif not verdict.known and slot is Slot.B3 and spots[3] and not spots[dealing.P3]:
+        lay_unread(fold, round_, dealing.P3)
+        round_.unchecked = True
     round_.unread_pending = False
 
 
-def lay_unread(fold: Fold, round_: RoundState) -> None:
+def lay_unread(fold: Fold, round_: RoundState, spot: int | None = None) -> None:
     """
-    Lay the card of which the device said that it passed unread on the place due.
+    Lay the card of which the device said that it passed unread on its spot, or
+    else on the one that is due.
     """
-    verdict = rounds.truth(round_)
-    if not round_.unread_pending or verdict.spot is None or round_.partial:
+    place = rounds.truth(round_).spot if spot is None else spot
+    if not round_.unread_pending or place is None or round_.partial:
         return
     round_.unread_pending = False
     card = Drawn(unread=True)
-    put(round_, card, verdict.spot)
+    put(round_, card, place)
     deal(fold, round_, card)
     rounds.say_due(fold, round_, repeat=True)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Slot
-from shoe_daemon.table import dealing, drawing, rounds, shoes
+from shoe_daemon.table import dealing, drawing, events, rounds, shoes
 from shoe_daemon.table.state import Drawn
 
 if TYPE_CHECKING:
@@ -43,10 +43,48 @@ def _turn_over(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
     rounds.show(fold, round_, card)
     if news:
         _learn(fold, card, face)
+    _go_on(fold, round_)
+
+
+def _go_on(fold: Fold, round_: RoundState) -> None:
     check_thirds(fold, round_)
     rounds.say_due(fold, round_, repeat=False)
     rounds.await_quiet(fold, round_)
     rounds.move_on(fold, round_)
+
+
+def unread_on(round_: RoundState, slot: Slot | None) -> Drawn | None:
+    """
+    Return the card that lies unread on a place, if the reader still speaks of it:
+    a first card later in the round is one of the next.
+    """
+    if slot is None or (slot is Slot.P1 and len(round_.cards) > 1):
+        return None
+    for card in round_.cards:
+        if card.unread and slot is (card.declared or card.slot):
+            return card
+    return None
+
+
+def read_again(fold: Fold, slot: Slot | None, face: Card | None) -> bool:
+    """
+    Take a card that passed unread before, and was read at the second attempt.
+
+    Returns:
+        Whether it is such a card.
+    """
+    round_ = rounds.in_progress(fold)
+    card = None if round_ is None or face is None else unread_on(round_, slot)
+    if round_ is None or card is None or face is None:
+        return False
+    if drawing.seen_at_once(fold, card.slot):
+        _turn_over(fold, round_, card, face)
+        return True
+    card.face = face
+    fold.emit(events.StaffCardDealt(face, card.slot))
+    _learn(fold, card, face)
+    _go_on(fold, round_)
+    return True
 
 
 def _disclose_late(fold: Fold, slot: Slot, face: Card) -> None:
@@ -91,10 +129,11 @@ def _learn_excess(fold: Fold, round_: RoundState, slot: Slot, face: Card) -> boo
 
 def _learn(fold: Fold, card: Drawn, face: Card) -> None:
     if fold.state.shoe is not None:
-        shoes.count(fold, fold.state.shoe, face, public=True, slot=card.slot)
+        shoes.count(fold, fold.state.shoe, face, public=card.public, slot=card.slot)
     if card.unread:
         card.unread = False
-        alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD)
+        kind = IrregularityKind.UNREADABLE_CARD
+        alert = fold.open_alert(kind, card.slot) or fold.open_alert(kind, None)
         if alert is not None:
             fold.close_alert(alert, "rescan", "the card was read after all")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import drawing, events, readers, rounds, shoes
+from shoe_daemon.table import drawing, events, faces, readers, rounds, shoes
 from shoe_daemon.table.observations import Cause, GapDetail
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.state import Drawn
@@ -115,6 +115,8 @@ def unreadable(fold: Fold, obs: Unreadable) -> None:
     """
     round_ = rounds.in_progress(fold)
     if round_ is not None:
+        if faces.unread_on(round_, obs.slot) is not None:
+            return
         round_.unread_pending = False
     drawing.play(fold, Drawn(declared=obs.slot, unread=True))
 

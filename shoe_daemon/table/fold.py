@@ -148,15 +148,17 @@ class Fold:
         alert.evidence.append(evidence)
         return alert
 
-    def open_alert(self, kind: IrregularityKind) -> OpenAlert | None:
+    def open_alert(self, kind: IrregularityKind, *slots: Slot | None) -> OpenAlert | None:
         """
         Return the latest open irregularity of a kind in the round on the table,
-        or just before it.
+        or just before it; on one of these places, if any are named.
         """
         number = self._latest_round()
         for alert in reversed(self.state.alerts):
             just_before = alert.round is None and alert.after == number - 1
-            if alert.data.kind == kind and (alert.after == number or just_before):
+            if alert.data.kind != kind or (slots and alert.data.slot not in slots):
+                continue
+            if alert.after == number or just_before:
                 return alert
         return None
 

@@ -156,7 +156,8 @@ def _configure(fold: Fold, session: seen.Session) -> None:
 def _card(fold: Fold, obs: seen.CardDrawn) -> None:
     fold.state.placing = False
     if obs.role is seen.Role.PLAY:
-        drawing.play(fold, Drawn(obs.card, obs.slot))
+        if not faces.read_again(fold, obs.slot, obs.card):
+            drawing.play(fold, Drawn(obs.card, obs.slot))
     elif obs.role is seen.Role.OUTSIDE:
         faults.outside(fold, obs.card)
     else:

@@ -83,6 +83,13 @@ def is_complete(round_: RoundState) -> bool:
     return verdict.known and verdict.spot is None
 
 
+def is_stuck(round_: RoundState) -> bool:
+    """
+    Tell whether a card that could not be read hides what is due.
+    """
+    return any(card.unread for card in round_.cards) and not truth(round_).known
+
+
 def say_due(fold: Fold, round_: RoundState, *, repeat: bool) -> None:
     """
     Say whose card is next, as far as the public faces tell.
@@ -117,7 +124,9 @@ def await_quiet(fold: Fold, round_: RoundState) -> None:
     """
     Where silence ends rounds, count it from now on, if it would end this one.
     """
-    if fold.mode is RoundEnd.QUIET and (round_.partial or is_complete(round_)):
+    if fold.mode is not RoundEnd.QUIET:
+        return
+    if round_.partial or is_complete(round_) or is_stuck(round_):
         gap = int(fold.options.quiet_gap * _SECOND)
         fold.state.quiet_at = fold.microseconds() + gap
 

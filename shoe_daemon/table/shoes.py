@@ -35,7 +35,7 @@ def start(fold: Fold, *, announced: bool, overrun: bool = False) -> ShoeState:
     state.shoe, state.round, state.last_result = shoe, None, None
     fold.in_round = False
     fold.emit(events.ShoeStarted(shoe.decks, fold.house.id, state.session.policy))
-    for alert in list(state.alerts):
+    for alert in [each for each in state.alerts if each.shoe is not None]:
         fold.close_alert(alert, "continue", "a new shoe was begun")
     return shoe
 
