@@ -96,6 +96,8 @@ class Reader:
         counts: What has come; may be read from any thread.
         beat: When the loop last turned (monotonic seconds): older than some
             seconds means that the reader hangs in its driver or its sink.
+        busy: Whether bytes that were read have yet to become frames in the sink; what
+            `counts` has of bytes is either there or `busy` says so.
         blocked_since: Since when the sink has refused a frame; None while it has not.
         detail: Why there is no line, on one line of text; empty while there is.
     """
@@ -116,6 +118,7 @@ class Reader:
         self.counts = Counts()
         self.ages = Ages()
         self.beat = around.clock()
+        self.busy = False
         self.blocked_since: float | None = None
         self.detail = "not opened yet"
         self._driver = driver
@@ -222,12 +225,16 @@ class Reader:
                 transport.check()
 
     def _take(self, data: bytes, now: float) -> None:
+        self.busy = True
         self.counts.bytes += len(data)
         self.ages = replace(self.ages, last_byte=now)
         self._backoff.reset()
-        for frame in self._decode(data, now):
-            self._count(frame)
-            self._deliver(frame)
+        try:
+            for frame in self._decode(data, now):
+                self._count(frame)
+                self._deliver(frame)
+        finally:
+            self.busy = False
 
     def _decode(self, data: bytes, now: float) -> list[Frame]:
         try:

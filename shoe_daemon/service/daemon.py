@@ -104,6 +104,13 @@ class Daemon:
         finally:
             self._end()
 
+    @property
+    def settled(self) -> bool:
+        """
+        Whether all that the readers have read so far is on disk, and was told.
+        """
+        return not any(each.busy for each in self.readers) and not self._inbox.unfinished_tasks
+
     def stop(self) -> None:
         """
         Ask `run` to come to an end, from any thread or a signal's handler.
@@ -125,11 +132,16 @@ class Daemon:
     def _turn(self) -> None:
         items = self._next_items()
         if items:
-            self._say(self._until_written(partial(self.core.take, items)))
-            self.core.count(items)
+            self._take(items)
         self._say(self._until_written(self.core.tick))
         self._bulletin.refresh(blocked=self._inbox.full())
         self._watch.feed(self._bulletin.summary)
+
+    def _take(self, items: list[Item]) -> None:
+        self._say(self._until_written(partial(self.core.take, items)))
+        self.core.count(items)
+        for _ in items:
+            self._inbox.task_done()
 
     def _next_items(self) -> list[Item]:
         try:
@@ -194,6 +206,4 @@ class Daemon:
     def _take_what_is_left(self) -> None:
         until = time.monotonic() + 2.0
         while not self._inbox.empty() and time.monotonic() < until:
-            items = self._next_items()
-            self._say(self._until_written(partial(self.core.take, items)))
-            self.core.count(items)
+            self._take(self._next_items())

@@ -1,0 +1,81 @@
+"""
+The daemon can say whether all that its readers have read is on disk.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from drivers.angel_eye_ii import AngelEyeII
+from drivers.contract import Frame
+from drivers.reader import Reader
+from drivers.simulators.angel_eye_ii import Settings, scenario
+from drivers.simulators.lines import PtyLine
+from shoe_daemon.config import Config, JournalSettings, ReaderSettings, set_up
+from shoe_daemon.service import Daemon
+from shoe_daemon.table.events import Event
+from tests.brokers import wait_for
+
+DEALT = scenario(Settings(rounds=3, seed=1))
+
+
+def test_a_reader_is_busy_until_its_sink_has_taken_what_was_read() -> None:
+    free = threading.Event()
+    taken: list[Frame] = []
+
+    def sink(frame: Frame) -> None:
+        if frame.raw:
+            assert free.wait(10)
+        taken.append(frame)
+
+    line = PtyLine()
+    reader = Reader("shoe", AngelEyeII(), line.address, AngelEyeII.line, sink)
+    reader.start()
+    try:
+        wait_for(lambda: taken)
+        assert not reader.busy
+        line.send(DEALT.stream(), threading.Event())
+        wait_for(lambda: reader.busy)
+        free.set()
+        wait_for(lambda: reader.counts.bytes == len(DEALT.stream()) and not reader.busy)
+        assert len(taken) == 1 + reader.counts.frames
+    finally:
+        free.set()
+        reader.stop()
+        reader.join(5)
+        line.close()
+
+
+def test_a_daemon_is_settled_when_what_was_read_is_on_disk_and_told(tmp_path: Path) -> None:
+    free = threading.Event()
+    told: list[Event] = []
+
+    def on_events(events: list[Event], _core: object) -> None:
+        told.extend(events)
+        assert free.wait(10)
+
+    line = PtyLine()
+    config = Config(
+        site="test",
+        journal=JournalSettings(path=str(tmp_path / "journal.db")),
+        reader=(ReaderSettings(driver="angel-eye-ii", port=line.address),),
+    )
+    daemon = Daemon(set_up(config, tmp_path), on_events=on_events)
+    thread = threading.Thread(target=daemon.run)
+    thread.start()
+    try:
+        # Only now: who opens a line throws away what came before.
+        wait_for(lambda: any(event.type == "reader_status" for event in told))
+        assert not daemon.settled
+        line.send(DEALT.stream(), threading.Event())
+        free.set()
+        sent = len(DEALT.stream())
+        wait_for(lambda: daemon.readers[0].counts.bytes >= sent and daemon.settled)
+        assert sum(event.type == "round_finished" for event in told) == 3
+        assert told[-1].seq == daemon.core.journal.head.seq
+    finally:
+        free.set()
+        daemon.stop()
+        thread.join(10)
+        line.close()
