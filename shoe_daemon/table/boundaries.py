@@ -206,7 +206,7 @@ def booted(fold: Fold, _obs: Booted) -> None:
         _drop(fold, round_, whole=not round_.hidden and rounds.is_complete(round_))
     readers.synced(fold)
     shoe = fold.state.shoe
-    if shoe is not None and shoe.cut_card:
+    if fold.state.cut_card or (shoe is not None and shoe.cut_card):
         shoes.start(fold, announced=True)
 
 
@@ -233,7 +233,12 @@ def cut_card(fold: Fold) -> None:
     The cut card came out; in place of a round's first card, where no round is
     being dealt.
     """
-    shoe = fold.state.shoe or shoes.start(fold, announced=False)
+    shoe = fold.state.shoe
+    if shoe is None:
+        if not fold.state.cut_card:
+            fold.state.cut_card = True
+            fold.emit(events.CutCard(0, 0, 0, 0))
+        return
     round_ = rounds.in_progress(fold)
     dealing_now = round_ is not None and not round_.finished and not rounds.is_complete(round_)
     shoes.cut_card(fold, shoe, mid_round=dealing_now)

@@ -37,6 +37,10 @@ def start(fold: Fold, *, announced: bool, overrun: bool = False) -> ShoeState:
     fold.emit(events.ShoeStarted(shoe.decks, fold.house.id, state.session.policy))
     for alert in [each for each in state.alerts if each.shoe is not None]:
         fold.close_alert(alert, "continue", "a new shoe was begun")
+    if state.cut_card and not announced:
+        shoe.cut_card = True
+        _limit(fold, shoe, mid_round=False)
+    state.cut_card = False
     return shoe
 
 
@@ -86,9 +90,9 @@ def check_burn(fold: Fold, shoe: ShoeState) -> None:
         return
     if not shoe.announced or shoe.burn_wrong or fold.house.burn.mode == "unchecked":
         return
-    if shoe.burn_left is None:
+    if shoe.burned == 0 and shoe.burn_left != 0:
         _burn_error(fold, shoe, "The first round began and no card had been burned.")
-    elif shoe.burn_left > 0:
+    elif shoe.burn_left is not None and shoe.burn_left > 0:
         _burn_error(
             fold, shoe, f"The first round began with {shoe.burn_left} cards still to be burned."
         )
@@ -124,10 +128,13 @@ def cut_card(fold: Fold, shoe: ShoeState, *, mid_round: bool) -> None:
     """
     Take the cut card: it says how many rounds are still permitted.
     """
-    if shoe.cut_card:
-        return
-    shoe.cut_card = True
-    fold.emit(events.CutCard(*_counts(shoe)))
+    if not shoe.cut_card:
+        shoe.cut_card = True
+        fold.emit(events.CutCard(*_counts(shoe)))
+        _limit(fold, shoe, mid_round=mid_round)
+
+
+def _limit(fold: Fold, shoe: ShoeState, *, mid_round: bool) -> None:
     rule = fold.house.cut_card
     if rule.mode != "checked":
         return
@@ -186,5 +193,5 @@ def begin_round(fold: Fold, shoe: ShoeState, round_: RoundState) -> None:
     shoe.begun = round_.number
     if shoe.rounds_left is not None:
         shoe.rounds_left -= 1
-    if fold.house.reshuffle == "per_hand":
-        shoe.seen = [0] * 52
+    if fold.house.reshuffle != "per_shoe":
+        shoe.seen, shoe.out = [0] * 52, 0

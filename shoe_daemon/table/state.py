@@ -93,8 +93,7 @@ class ShoeState(Struct):
         announced: Its start was signalled, so that its burn can be checked.
         overrun: It started by a bare card after the last permitted round.
         seen: Copies read of each card, by `Card.index`.
-        unread: Cards that left it and were never identified.
-        out: Cards that left it since it started.
+        out: Cards that left it since it was shuffled.
         burn_left: Burn cards still due; None where unknown.
         burned: How many were burned.
         burn_wrong: A burn error has been raised.
@@ -111,7 +110,6 @@ class ShoeState(Struct):
     announced: bool = True
     overrun: bool = False
     seen: list[int] = field(default_factory=lambda: [0] * 52)
-    unread: int = 0
     out: int = 0
     burn_left: int | None = None
     burned: int = 0
@@ -172,6 +170,7 @@ class TableState(Struct):
         next_session: One that waits for the next round.
         shoes: Shoes started so far.
         mode: How rounds end here, once known.
+        cut_card: One has appeared and no shoe is known that it belongs to.
         unsynced: Cards may have been missed since the last clean boundary.
         betting: ``open``, ``closed``, or ``unknown`` on a table that gives no
             such signals.
@@ -187,6 +186,7 @@ class TableState(Struct):
     shoe: ShoeState | None = None
     round: RoundState | None = None
     mode: RoundEnd | None = None
+    cut_card: bool = False
     unsynced: bool = False
     betting: str = "unknown"
     placing: bool = True

@@ -34,6 +34,7 @@ __all__ = [
     "CutCard",
     "Dealer",
     "DealingStyle",
+    "House",
     "ResultOn",
     "RoundEnd",
     "Slot",

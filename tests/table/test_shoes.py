@@ -1,0 +1,308 @@
+"""
+How a shoe begins, and how it ends.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from shoe_daemon.table import observations as seen
+from tests.table.dealer import (
+    NATURAL,
+    SIX,
+    Burn,
+    CutCard,
+    Dealer,
+    House,
+    house,
+    of_type,
+    one,
+    types,
+)
+
+CUT = seen.CutCardSeen()
+BOOT = seen.Booted()
+
+
+def started(dealer: Dealer) -> int:
+    """
+    Count the shoes.
+    """
+    return len(of_type(dealer.events, "shoe_started"))
+
+
+def rules(hands_after: int, as_first_card: str = "last_hand", **changes: object) -> House:
+    """
+    Make a house that heeds its cut card.
+    """
+    cut = CutCard(mode="checked", hands_after=hands_after, as_first_card=as_first_card)  # type: ignore[arg-type]
+    return house(cut_card=cut, **changes)
+
+
+def play(dealer: Dealer, rounds: int = 1) -> list[str]:
+    """
+    Play whole rounds, and name all that was said.
+    """
+    said = []
+    for _ in range(rounds):
+        said += dealer.deal(NATURAL) + dealer.result("player")
+    return types(said)
+
+
+class TestStart:
+    def test_by_an_order(self) -> None:
+        dealer = Dealer("chickasaw")
+        started_ = one(dealer.order("new_shoe"), "shoe_started")
+        assert (started_.decks, started_.house, started_.policy) == (8, "chickasaw", "management")
+        assert dealer.events[-1].shoe == 1
+        dealer.order("new_shoe")
+        assert dealer.events[-1].shoe == 2
+
+    def test_by_a_first_card_outside_a_round(self) -> None:
+        dealer = Dealer()
+        play(dealer)
+        said = dealer.burn("2S 4C 5C")
+        assert types(said) == ["shoe_started"] + ["card_burned"] * 3
+
+    def test_a_first_card_in_a_round_starts_none(self) -> None:
+        dealer = Dealer()
+        dealer.deal("P1 2S, B1 3S")
+        assert "shoe_started" not in types(dealer.burn("4C"))
+
+    def test_an_order_and_the_first_card_after_it_are_one_start(self) -> None:
+        dealer = Dealer()
+        play(dealer)
+        dealer.order("new_shoe")
+        dealer.burn("2S 4C 5C")
+        assert started(dealer) == 2
+
+    @pytest.mark.parametrize("first", [True, False])
+    def test_by_a_cut_card_and_a_boot(self, *, first: bool) -> None:
+        dealer = Dealer()
+        play(dealer)
+        dealer.say(CUT)
+        play(dealer)
+        assert types(dealer.say(BOOT)) == ["shoe_started"]
+        if first:
+            dealer.burn("2S 4C 5C")
+        play(dealer)
+        assert started(dealer) == 2
+
+    def test_a_boot_alone_starts_none(self) -> None:
+        dealer = Dealer()
+        assert dealer.say(BOOT) == []
+        play(dealer)
+        assert dealer.say(BOOT) == []
+        assert started(dealer) == 1
+
+    def test_after_one_cut_card_one_boot_starts_a_shoe(self) -> None:
+        dealer = Dealer()
+        play(dealer)
+        dealer.say(CUT)
+        dealer.say(CUT)
+        dealer.say(BOOT)
+        dealer.say(BOOT)
+        assert started(dealer) == 2
+        assert types(dealer.events).count("cut_card") == 1
+
+    def test_by_the_first_card_of_a_table_that_has_none(self) -> None:
+        for role in seen.Role:
+            dealer = Dealer()
+            dealer.say(seen.CardDrawn(role=role))
+            assert started(dealer) == 1
+            assert dealer.out() == 1
+
+    def test_a_log_that_begins_with_the_end_of_a_shoe_has_one(self) -> None:
+        dealer = Dealer()
+        dealer.say(CUT)
+        dealer.say(BOOT)
+        dealer.burn("2S 4C 5C")
+        play(dealer)
+        assert started(dealer) == 1
+        assert dealer.events[-1].shoe == 1
+
+    def test_a_cut_card_before_anything_counts_for_the_shoe_that_was_joined(self) -> None:
+        dealer = Dealer(rules(0))
+        dealer.say(CUT)
+        assert "shoe_finished" in play(dealer)
+
+    def test_by_the_first_card_after_the_last_round(self) -> None:
+        dealer = Dealer(rules(0))
+        play(dealer)
+        dealer.say(CUT)
+        play(dealer)
+        assert one(dealer.events, "shoe_finished")
+        dealer.draw("2S", "P1")
+        assert started(dealer) == 2
+        assert (dealer.events[-1].shoe, dealer.events[-1].round) == (2, 1)
+
+    def test_a_burned_card_after_the_last_round_starts_one_too(self) -> None:
+        dealer = Dealer(rules(0, burn=Burn(mode="fixed", fixed=1)))
+        play(dealer)
+        dealer.say(CUT)
+        play(dealer)
+        dealer.burn("4C", first=False)
+        play(dealer)
+        assert started(dealer) == 2
+        assert dealer.kinds() == []
+
+    def test_counts_begin_anew(self) -> None:
+        dealer = Dealer()
+        play(dealer, 3)
+        assert dealer.table.public().counts.player == 3
+        dealer.order("new_shoe")
+        public = dealer.table.public()
+        assert (public.counts.rounds, public.round, public.last_result) == (0, None, None)
+        play(dealer)
+        assert dealer.table.public().counts.rounds == 1
+
+    def test_it_ends_a_whole_round_and_aborts_another(self) -> None:
+        dealer = Dealer()
+        dealer.deal(NATURAL)
+        dealer.order("new_shoe")
+        dealer.deal("P1 2S, B1 3S")
+        said = dealer.order("new_shoe")
+        assert types(said) == ["round_aborted", "shoe_started"]
+        assert one(said, "round_aborted").cause == "reset"
+
+    def test_the_house_says_how_many_decks_unless_the_table_does(self) -> None:
+        assert one(Dealer("single-deck").order("new_shoe"), "shoe_started").decks == 1
+        assert one(Dealer("single-deck", decks=2).order("new_shoe"), "shoe_started").decks == 2
+
+
+class TestBoot:
+    def test_in_the_midst_of_a_round_it_aborts_the_round(self) -> None:
+        dealer = Dealer()
+        dealer.deal("P1 2S, B1 3S")
+        said = dealer.say(BOOT)
+        assert types(said) == ["round_aborted"]
+        assert one(said, "round_aborted").cause == "reset"
+        assert dealer.out() == 2
+        assert dealer.draw("4S", "P1")[0].round == 2
+
+    def test_after_the_cut_card_it_aborts_and_starts(self) -> None:
+        dealer = Dealer()
+        dealer.deal("P1 2S, B1 3S")
+        dealer.say(CUT)
+        assert types(dealer.say(BOOT)) == ["round_aborted", "shoe_started"]
+
+    def test_a_published_round_stands(self) -> None:
+        dealer = Dealer()
+        dealer.deal(NATURAL)
+        assert dealer.say(BOOT) == []
+        assert len(dealer.finished()) == 1
+        assert dealer.table.public().counts.rounds == 1
+
+
+class TestCutCard:
+    @pytest.mark.parametrize("hands_after", [0, 1, 2])
+    def test_in_the_midst_of_a_round(self, hands_after: int) -> None:
+        dealer = Dealer(rules(hands_after))
+        play(dealer)
+        dealer.deal("P1 9S, B1 2H")
+        said = types(dealer.say(CUT))
+        assert said == ["cut_card", "last_round"] if hands_after == 0 else said == ["cut_card"]
+        rest = types(dealer.deal("P2 KD, B2 3C") + dealer.result("player"))
+        for _ in range(hands_after):
+            assert "shoe_finished" not in rest
+            rest += play(dealer)
+        assert rest[-2:] == ["shoe_finished", "staff_composition"]
+        assert types(dealer.events).count("last_round") == 1
+
+    @pytest.mark.parametrize("hands_after", [0, 1, 2])
+    @pytest.mark.parametrize("as_first_card", ["last_hand", "counts_as_mid_hand"])
+    @pytest.mark.parametrize("ended", [True, False])
+    def test_instead_of_a_first_card(
+        self, hands_after: int, as_first_card: str, *, ended: bool
+    ) -> None:
+        dealer = Dealer(rules(hands_after, as_first_card))
+        dealer.deal(NATURAL)
+        if ended:
+            dealer.result("player")
+        rounds = 1 if as_first_card == "last_hand" else 1 + hands_after
+        said = types(dealer.say(CUT))
+        assert said == ["cut_card", "last_round"] if rounds == 1 else said == ["cut_card"]
+        if not ended:
+            said += types(dealer.result("player"))
+        assert "shoe_finished" not in play(dealer, rounds - 1)
+        assert "shoe_finished" in play(dealer)
+        assert types(dealer.events).count("last_round") == 1
+
+    def test_the_last_round_is_said_before_it_begins(self) -> None:
+        dealer = Dealer(rules(1))
+        dealer.deal("P1 9S, B1 2H")
+        dealer.say(CUT)
+        said = types(dealer.deal("P2 KD, B2 3C") + dealer.result("player"))
+        assert said[-1] == "last_round"
+        shoe = dealer.table.public().shoe
+        assert shoe is not None
+        assert shoe.last_round
+
+    def test_counts_are_of_rounds_never_of_cards(self) -> None:
+        dealer = Dealer(rules(0))
+        play(dealer, 2)
+        dealer.deal(SIX)
+        dealer.result("player")
+        counts = one(dealer.say(CUT), "cut_card")
+        assert (counts.rounds, counts.player, counts.banker, counts.tie) == (3, 3, 0, 0)
+
+    def test_an_aborted_round_uses_up_what_is_permitted(self) -> None:
+        dealer = Dealer(rules(1))
+        dealer.say(CUT)
+        dealer.deal("P1 9S, B1 2H")
+        said = types(dealer.result(forced=True))
+        assert said[:2] == ["round_aborted", "shoe_finished"]
+
+    @pytest.mark.parametrize("mode", ["none", "unchecked"])
+    def test_a_house_that_heeds_none_only_says_it(self, mode: str) -> None:
+        dealer = Dealer(house(cut_card=CutCard(mode=mode)))  # type: ignore[arg-type]
+        play(dealer)
+        assert types(dealer.say(CUT)) == ["cut_card"]
+        play(dealer, 5)
+        assert not of_type(dealer.events, "last_round")
+        assert not of_type(dealer.events, "shoe_finished")
+
+    def test_seen_before_a_new_shoe_it_does_not_count_for_that(self) -> None:
+        dealer = Dealer(rules(0))
+        play(dealer)
+        dealer.say(CUT)
+        dealer.order("new_shoe")
+        play(dealer, 3)
+        assert not of_type(dealer.events, "shoe_finished")
+
+
+class TestOverrun:
+    house_ = rules(0, burn=Burn(mode="fixed", fixed=1))
+
+    def finished(self) -> Dealer:
+        dealer = Dealer(self.house_)
+        dealer.order("new_shoe")
+        dealer.burn("4C", first=False)
+        play(dealer)
+        dealer.say(CUT)
+        play(dealer)
+        return dealer
+
+    def test_a_round_after_the_last_with_nothing_burned(self) -> None:
+        dealer = self.finished()
+        said = dealer.draw("2S", "P1")
+        assert dealer.kinds() == ["cut_card_overrun"]
+        assert types(said)[-3:] == ["card_dealt", "irregularity", "draw_due"]
+        assert of_type(said, "irregularity")[0].severity == 3
+        dealer.deal("B1 3S, P2 7S, B2 4H")
+        dealer.result("player")
+        play(dealer)
+        assert dealer.kinds() == ["cut_card_overrun"]
+
+    @pytest.mark.parametrize("how", ["order", "boot"])
+    def test_an_announced_shoe_is_none_but_must_be_burned(self, how: str) -> None:
+        dealer = self.finished()
+        dealer.order("new_shoe") if how == "order" else dealer.say(BOOT)
+        play(dealer)
+        assert dealer.kinds() == ["burn_error"]
+
+    def test_a_burned_shoe_is_none(self) -> None:
+        dealer = self.finished()
+        dealer.burn("4C", first=False)
+        play(dealer)
+        assert dealer.kinds() == []
