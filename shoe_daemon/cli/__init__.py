@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "replay": "shoe_daemon.cli.replay:command",
     "journal": "shoe_daemon.cli.journal:command",
     "rules": "shoe_daemon.cli.rules:command",
+    "schema": "shoe_daemon.cli.schema:command",
     "simulate": "shoe_daemon.cli.simulate:command",
 }
 

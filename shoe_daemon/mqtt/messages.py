@@ -10,6 +10,7 @@ The documents `roads` and `reply` come with later features.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Final, Literal
 
 import msgspec
@@ -98,19 +99,20 @@ class ActiveAlerts(Struct, frozen=True, kw_only=True):
 
 class Device(Struct, frozen=True, kw_only=True):
     """
-    How well a reader is heard: ages in milliseconds, counts since the start.
+    How well a reader is heard; ages in milliseconds, counts since the start.
 
     Attributes:
-        byte_age: Since the last byte; None where none came yet. Likewise
-            `frame_age`: since the last valid frame; and `event_age`: since the
-            last frame that said something new.
+        byte_age: Since the last byte; null where none came yet.
         bytes: Received.
-        frames: Valid ones among them, repeats included.
+        event_age: Since the last frame that said something new; null as above.
+        frame_age: Since the last valid frame; null as above.
+        frames: Valid ones, repeats included.
         noise: Bytes that belonged to no valid frame.
         repeats: Frames that only repeated the one before.
-        state: ``connected``: frames come, or may not be due; ``no-signal``: the
-            line is closed or silent; ``stale``: bytes come, frames do not;
-            ``error``: the reader says so itself.
+        state:
+            ``connected``: frames come, or none is due; ``no-signal``: the line is
+            closed or silent; ``stale``: bytes come, frames do not; ``error``: the
+            reader says so itself.
     """
 
     byte_age: int | None
@@ -174,13 +176,15 @@ def _fitting(message: State | ActiveAlerts, omitted: str) -> bytes:
         return payload
     # What the policy proposes can be looked up; that something is open cannot.
     alerts = tuple(_without_proposals(alert) for alert in message.alerts)
-    dropped = 0
-    while True:
+
+    def without(dropped: int) -> bytes:
         shorter = {"alerts": alerts[dropped:], omitted: dropped}
-        payload = _encoder.encode(msgspec.structs.replace(message, **shorter))
-        if len(payload) < SIZE_LIMIT or dropped == len(alerts):
-            return payload
-        dropped += 1
+        return _encoder.encode(msgspec.structs.replace(message, **shorter))
+
+    counts = range(len(alerts))
+    return without(
+        bisect_left(counts, x=True, key=lambda dropped: len(without(dropped)) < SIZE_LIMIT)
+    )
 
 
 def _without_proposals(alert: Alert) -> Alert:

@@ -122,8 +122,8 @@ class Publisher:
         """
         Events up to `head_seq` are in the journal: publish them now.
 
-        Best called last before the caller blocks: until then the two threads
-        share one interpreter lock.
+        Best called after `retain` and last before the caller blocks: from here on
+        the two threads share one interpreter lock.
         """
         self._desk.lane.head = max(head_seq, self._desk.lane.head)
         self._desk.bell.ring()
@@ -137,7 +137,9 @@ class Publisher:
         is made and sent again by itself at every heartbeat.
         """
         self._desk.shelf.put(suffix, document, seq)
-        self._desk.bell.ring()
+        # One that waits for events is looked at when these are announced.
+        if seq <= self._desk.lane.head:
+            self._desk.bell.ring()
 
     def announce(self) -> None:
         """

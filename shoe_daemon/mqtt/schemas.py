@@ -1,0 +1,129 @@
+"""
+JSON Schema (2020-12) of everything that is said and heard, made from the types.
+
+A schema has the name of its topic: ``event/card_dealt``, ``state``; every
+reader's health is ``device``, a line of the observation log ``observation``.
+Fields that are not in a schema may come with a later version: a reader ignores
+what it does not know.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import cache
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from shoe_daemon.mqtt.messages import DOCUMENTS
+from shoe_daemon.mqtt.topics import staff
+from shoe_daemon.table.events import EVENT_TYPES, SCHEMA, Event, EventData, is_staff
+from shoe_daemon.table.observations import AnyObservation
+
+__all__ = ["names", "schema_of"]
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_OBSERVATION: Final = "observation"
+_ATTRIBUTES: Final = "Attributes:\n"
+_ATTRIBUTE: Final = re.compile(r"^    (\w+):\s", re.MULTILINE)
+
+# What a type cannot say: an envelope's moment, its version, where its numbers begin.
+_EXACTLY: Final[dict[str, dict[str, Any]]] = {
+    "at": {"format": "date-time"},
+    "published": {"format": "date-time"},
+    "schema": {"const": SCHEMA},
+    "seq": {"minimum": 0},
+}
+
+
+@cache
+def _event_names() -> dict[str, type[EventData]]:
+    return {
+        staff(f"event/{name}") if is_staff(name) else f"event/{name}": kind
+        for name, kind in EVENT_TYPES.items()
+    }
+
+
+def names() -> list[str]:
+    """
+    Return the name of every schema, in alphabetical order.
+    """
+    return sorted([*_event_names(), *DOCUMENTS, _OBSERVATION])
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """
+    Return the schema of this name.
+
+    Raises:
+        KeyError: There is none.
+    """
+    if name == _OBSERVATION:
+        described: Any = AnyObservation
+    elif name in DOCUMENTS:
+        described = DOCUMENTS[name]
+    else:
+        described = _enveloped(_event_names()[name])
+    (reference,), parts = msgspec.json.schema_components([described])
+    for part in parts.values():
+        _explain(part)
+        if name != _OBSERVATION:
+            _complete(part)
+    top = parts.pop(described.__name__) if "$ref" in reference else reference
+    for field, facts in _EXACTLY.items():
+        if field in top.get("properties", {}):
+            top["properties"][field] |= facts
+    about = {"$schema": _DIALECT, "$id": f"urn:shoe-daemon:{SCHEMA}:{name.replace('/', ':')}"}
+    return {**about, **top, "title": name, **({"$defs": parts} if parts else {})}
+
+
+def _enveloped(kind: type[EventData]) -> type[Struct]:
+    """
+    Return the type of a whole event whose data is of this kind.
+    """
+    special: dict[str, Any] = {"data": kind, "type": Literal[kind.type]}
+    fields = [
+        (field.name, special.get(field.name, field.type))
+        for field in msgspec.structs.fields(Event)
+    ]
+    # The sentence is of the kind, the attributes are those of the envelope.
+    _, attributes = _split(Event.__doc__ or "")
+    doc = f"{_split(kind.__doc__ or '')[0]}\n\n{_ATTRIBUTES}{attributes}"
+    return msgspec.defstruct(f"{kind.__name__}Event", fields, namespace={"__doc__": doc})
+
+
+def _explain(part: dict[str, Any]) -> None:
+    """
+    Give what a docstring says of an attribute to the property itself.
+    """
+    text, attributes = _split(part.get("description", ""))
+    if text:
+        part["description"] = text
+    properties = part.get("properties", {})
+    pieces = _ATTRIBUTE.split(attributes)[1:]
+    for name, sentence in zip(pieces[::2], pieces[1::2], strict=True):
+        if name in properties:
+            said = {"description": " ".join(sentence.split())}
+            properties[name] = {**said, **properties[name]}
+
+
+def _complete(part: dict[str, Any]) -> None:
+    """
+    What we say, we say in full: no field is ever left out.
+    """
+    if part.get("type") == "object" and "properties" in part:
+        part["required"] = sorted(part["properties"])
+        for field in part["properties"].values():
+            field.pop("default", None)
+
+
+def _split(doc: str) -> tuple[str, str]:
+    """
+    Return what a docstring says of the whole, and what it says of the attributes.
+    """
+    for here, there in (("None", "null"), ("``", "`")):
+        doc = doc.replace(here, there)
+    text, _, attributes = inspect.cleandoc(doc).partition(_ATTRIBUTES)
+    return text.strip(), attributes

@@ -1,0 +1,146 @@
+"""
+Every payload: sorted keys, UTF-8, whole numbers and words, below the limit of
+size, and nothing that the players have not seen.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from shoe_daemon.mqtt import messages
+from shoe_daemon.mqtt.messages import SIZE_LIMIT, Device, ResultLast, Status, encode_message
+from shoe_daemon.table.events import (
+    EVENT_TYPES,
+    Event,
+    Irregularity,
+    Proposal,
+    RoundFinished,
+    encode_event,
+)
+from shoe_daemon.table.snapshot import Alert, PublicTable
+from tests.mqtt.examples import least, most, structs
+
+SENTENCE = "The Banker drew although the Player's natural ended the round. Ü — " * 3
+
+
+def alert(number: int, proposals: int = 8) -> Alert:
+    """
+    An open irregularity about which much can be said.
+    """
+    each = Proposal("void", "house policy", "7.4.1 (c)", SENTENCE, verified=True)
+    data = Irregularity(None, SENTENCE, number, "excess_card", (each,) * proposals, 4, None)
+    return Alert("2026-11-21T09:34:46.120Z", data, 31, 7)
+
+
+def table(alerts: tuple[Alert, ...] = ()) -> PublicTable:
+    whole = msgspec.convert(most(PublicTable), PublicTable)
+    return msgspec.structs.replace(whole, alerts=alerts, schema="1.0")
+
+
+def state(alerts: tuple[Alert, ...] = ()) -> bytes:
+    return messages.state(table(alerts), session="start-1", alarm=None, published="now")
+
+
+@pytest.mark.parametrize("kind", [*messages.DOCUMENTS.values(), *EVENT_TYPES.values(), Event])
+def test_fields_are_sorted_and_hold_no_floats(kind: type[msgspec.Struct]) -> None:
+    for struct in structs(kind):
+        if struct is not messages.State:  # it adds to the table's; its encoder sorts
+            assert list(struct.__struct_fields__) == sorted(struct.__struct_fields__), struct
+
+
+@pytest.mark.parametrize("name", messages.DOCUMENTS)
+@pytest.mark.parametrize("example", [least, most])
+def test_keys_are_sorted_on_the_wire(name: str, example: Any) -> None:  # noqa: ANN401 - a function
+    kind = messages.DOCUMENTS[name]
+    payload = encode_message(msgspec.convert(example(kind), kind))
+    assert payload == _sorted_and_dense(payload)
+    assert {"schema", "seq", "session"} <= json.loads(payload).keys()
+
+
+@pytest.mark.parametrize("event_type", EVENT_TYPES)
+def test_events_are_sorted_on_the_wire(event_type: str) -> None:
+    data = msgspec.convert(most(EVENT_TYPES[event_type]), EVENT_TYPES[event_type])
+    payload = encode_event(Event("now", data, 1, "1.0", 1, 1, "s", "t", event_type))
+    assert payload == _sorted_and_dense(payload)
+    assert len(payload) < SIZE_LIMIT
+
+
+def _sorted_and_dense(payload: bytes) -> bytes:
+    def refuse(number: str) -> None:
+        raise AssertionError(f"{number} is a float")
+
+    value = json.loads(payload, parse_float=refuse)
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode()
+
+
+def test_state_is_the_public_table_and_who_says_it_when() -> None:
+    payload = json.loads(state((alert(1, 1),)))
+    assert payload.keys() == {
+        *PublicTable.__struct_fields__,
+        *("alarm", "alerts_omitted", "published", "session"),
+    }
+    assert payload["alerts"][0]["data"]["proposals"][0]["authority"] == "house policy"
+    assert payload["alerts_omitted"] == 0
+
+
+@pytest.mark.parametrize("count", [1, 4, 40, 400])
+def test_however_many_alerts_there_are_the_limit_holds(count: int) -> None:
+    alerts = tuple(alert(number) for number in range(count))
+    for payload, omitted in (
+        (state(alerts), "alerts_omitted"),
+        (messages.active_alerts(alerts, seq=9, session="start-1"), "omitted"),
+    ):
+        assert len(payload) < SIZE_LIMIT
+        told = json.loads(payload)
+        # The newest are told, and how many are not.
+        assert told[omitted] + len(told["alerts"]) == count
+        assert told["alerts"][-1]["data"]["id"] == count - 1
+        if count > 1:
+            assert told["alerts"][0]["data"]["proposals"] == []
+
+
+def test_a_full_round_fits() -> None:
+    finished = most(RoundFinished)
+    finished["wagers"] = [{"pays": "25:1", "result": "win", "wager": "dragon_bonus_banker"}] * 18
+    for hand in ("player", "banker"):
+        finished[hand]["cards"] = ["10H"] * 3
+    result = {"at": "now", "data": finished, "round": 99, "seq": 10**9, "shoe": 10**6}
+    last = msgspec.convert({"result": result, "seq": 10**9, "session": "s"}, ResultLast)
+    assert len(encode_message(last)) < 3000
+
+
+def test_the_small_ones_are_what_the_documentation_shows() -> None:
+    assert encode_message(Status(seq=7, session="start-1", state="online")) == (
+        b'{"head":null,"schema":"1.0","seq":7,"session":"start-1","state":"online"}'
+    )
+    device = Device(
+        byte_age=12,
+        bytes=4096,
+        event_age=None,
+        frame_age=12,
+        frames=100,
+        noise=0,
+        repeats=60,
+        seq=7,
+        session="start-1",
+        state="connected",
+    )
+    assert encode_message(device) == (
+        b'{"byte_age":12,"bytes":4096,"event_age":null,"frame_age":12,"frames":100,"noise":0,'
+        b'"repeats":60,"schema":"1.0","seq":7,"session":"start-1","state":"connected"}'
+    )
+    assert messages.active_alerts((), seq=7, session="start-1") == (
+        b'{"alerts":[],"omitted":0,"schema":"1.0","seq":7,"session":"start-1"}'
+    )
+
+
+def test_no_public_document_can_hold_what_is_for_staff() -> None:
+    for kind in messages.DOCUMENTS.values():
+        for struct in structs(kind):
+            assert "Staff" not in struct.__name__
+            assert not {"composition", "remaining", "read"} & set(struct.__struct_fields__)
