@@ -165,13 +165,14 @@ def totals(points: Sequence[int | None]) -> tuple[int | None, int | None]:
     """
     Return the totals of the Player and of the Banker, 0 to 9.
 
-    A hand without cards, or with a hidden one, has None.
+    A hand without cards, or of which one is hidden or was not seen, has None.
     """
-    return _total(points[0::2]), _total(points[1::2])
+    return _total(*points[0::2]), _total(*points[1::2])
 
 
-def _total(points: Sequence[int | None]) -> int | None:
-    if HIDDEN in points:
+def _total(first: int | None, second: int | None, third: int | None) -> int | None:
+    if first is None or HIDDEN in (first, second, third):
         return None
-    lying = [value for value in points if value is not None]
-    return sum(lying) % 10 if lying else None
+    if second is None:
+        return first if third is None else None
+    return (first + second + (third or 0)) % 10

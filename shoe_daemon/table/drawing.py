@@ -180,10 +180,13 @@ def _place_by_word(round_: RoundState, card: Drawn) -> IrregularityKind | None:
         return IrregularityKind.EXCESS_CARD
     if card.declared is None:
         return None
+    if verdict.spot == dealing.B3:
+        # The Player stands, so that no card of the Player's can be missing.
+        put(round_, card, dealing.B3)
+        return compare(round_, card)
     spot = _SPOT[card.declared]
-    if round_.spots[spot] is not None:
-        return None if round_.misplaced else _misplace(round_)
-    put(round_, card, spot)
+    if round_.spots[spot] is None:
+        put(round_, card, spot)
     return None
 
 

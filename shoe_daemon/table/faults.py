@@ -181,12 +181,15 @@ def gap(fold: Fold, obs: Gap) -> None:
     """
     restart = obs.detail is GapDetail.RESTART
     round_ = rounds.in_progress(fold)
+    if round_ is not None and rounds.is_complete(round_):
+        round_.over = True  # its end may have been missed, and the next card be of another
     if round_ is not None and not round_.finished:
         round_.partial = True
         round_.torn = round_.torn or obs.detail is not GapDetail.LOST_FRAMES
         round_.restarted = round_.restarted or restart
         rounds.await_quiet(fold, round_)
     if restart:
+        fold.state.betting = "unknown"
         readers.restarted(fold)
     else:
         readers.missed(fold, obs.source)

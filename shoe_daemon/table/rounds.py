@@ -44,7 +44,7 @@ def begin(fold: Fold, *, partial: bool) -> RoundState:
     if shoe is None or shoe.finished:
         shoe = shoes.start(fold, announced=shoe is not None, overrun=shoe is not None)
     round_ = RoundState(shoe.begun + 1, partial=partial)
-    state.round = round_
+    state.round, state.quiet_at = round_, None
     fold.in_round = True
     if state.betting != "closed":
         fold.emit(events.BettingClosed("first_card"))
