@@ -3,13 +3,18 @@ The wagers that the project knows, in the order in which rounds report them.
 
 A new wager is a new definition here, nothing else: pay tables, settlement and
 odds follow from it.
+
+Sources of the definitions: pairs by rank alone, Macau, article 13 as amended
+by 30/2007 and 64/2007; Dragon 7 and Panda 8, 58 Pa. Code 627a.1; Lucky 6,
+Macau, DSEF 56/2018; the Banker without commission whose 6 pays half, Monaco,
+AM 88-384, article 13.8. `usual` is what most houses pay, not what any law says.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.round import FOUR_CARDS, Outcome
 from shoe_daemon.game.wagers import PUSH, Definition, Prize, Shape
 
 if TYPE_CHECKING:
@@ -23,16 +28,38 @@ if TYPE_CHECKING:
 _TIE: Final = Prize("tie", "the hands tie", lambda shape: shape.outcome is Outcome.TIE, PUSH)
 
 
-def _player(shape: Shape) -> HandShape:
+def _player_hand(shape: Shape) -> HandShape:
     return shape.player
 
 
-def _banker(shape: Shape) -> HandShape:
+def _banker_hand(shape: Shape) -> HandShape:
     return shape.banker
 
 
 def _won_by(side: Outcome) -> Test:
     return lambda shape: shape.outcome is side
+
+
+def _won_with(side: Outcome, hand: Look, total: int, cards: int | None = None) -> Test:
+    """
+    Tell of a shape whether this side wins with this total, in so many cards if said.
+    """
+
+    def won(shape: Shape) -> bool:
+        return (
+            shape.outcome is side
+            and hand(shape).total == total
+            and cards in {None, hand(shape).cards}
+        )
+
+    return won
+
+
+def _one(wager: str, name: str, text: str, falls: Test, pays: str) -> Definition:
+    """
+    Define a wager with a single prize.
+    """
+    return Definition(wager, name, (Prize("win", text, falls, pays),))
 
 
 def _dragon_bonus(side: Outcome, hand: Look) -> Definition:
@@ -77,23 +104,101 @@ def _pair(side: Outcome, hand: Look) -> Definition:
     )
 
 
+def _banker() -> Definition:
+    """
+    Define the main wager on the Banker, with the two prizes of houses that take no commission.
+
+    A house names `win_with_6` where such a win pays half (Punto 2000, Super 6),
+    `win_with_three_card_7` where it pushes (EZ Baccarat). Most name neither, so
+    neither is usual: the win is then a win like any other.
+    """
+    return Definition(
+        "banker",
+        "Banker",
+        (
+            Prize("win_with_three_card_7", "wins with three-card 7", _BANKER_7_OF_3, None),
+            Prize("win_with_6", "wins with 6", _BANKER_6, None),
+            Prize("win", "the Banker wins", _won_by(Outcome.BANKER), "1:1"),
+            _TIE,
+        ),
+        commission=True,
+    )
+
+
+def _perfect_pair() -> Definition:
+    """
+    Define the wager on first two cards of one rank and suit.
+
+    Where both hands have one, some houses pay 200 to 1 and some as for one: these
+    leave `both` out of their table, and such a round is then one with `one`.
+    That 200 to 1 is the usual is recalled, not read.
+    """
+
+    def one(shape: Shape) -> bool:
+        return shape.player.perfect_pair or shape.banker.perfect_pair
+
+    def both(shape: Shape) -> bool:
+        return shape.player.perfect_pair and shape.banker.perfect_pair
+
+    return Definition(
+        "perfect_pair",
+        "Perfect Pair",
+        (
+            Prize("both", "in both hands", both, "200:1"),
+            Prize("one", "in either hand", one, "25:1"),
+        ),
+    )
+
+
+def _lucky_6() -> Definition:
+    return Definition(
+        "lucky_6",
+        "Lucky 6",
+        (
+            Prize("two_cards", "Banker wins, 2-card 6", _BANKER_6_OF_2, "12:1"),
+            Prize("three_cards", "Banker wins, 3-card 6", _BANKER_6_OF_3, "20:1"),
+        ),
+    )
+
+
+_BANKER_6: Final = _won_with(Outcome.BANKER, _banker_hand, 6)
+_BANKER_6_OF_2: Final = _won_with(Outcome.BANKER, _banker_hand, 6, 2)
+_BANKER_6_OF_3: Final = _won_with(Outcome.BANKER, _banker_hand, 6, 3)
+_BANKER_7_OF_3: Final = _won_with(Outcome.BANKER, _banker_hand, 7, 3)
+_PLAYER_8_OF_3: Final = _won_with(Outcome.PLAYER, _player_hand, 8, 3)
+
+
+def _pairs(shape: Shape) -> bool:
+    return shape.player.pair or shape.banker.pair
+
+
+def _tie_at_6(shape: Shape) -> bool:
+    return shape.outcome is Outcome.TIE and shape.player.total == 6  # noqa: PLR2004 - its name
+
+
 _DEFINITIONS: Final = (
     Definition(
         "player",
         "Player",
         (Prize("win", "the Player wins", _won_by(Outcome.PLAYER), "1:1"), _TIE),
     ),
-    Definition(
-        "banker",
-        "Banker",
-        (Prize("win", "the Banker wins", _won_by(Outcome.BANKER), "1:1"), _TIE),
-        commission=True,
-    ),
+    _banker(),
     Definition("tie", "Tie", (_TIE._replace(id="win", usual="8:1"),)),
-    _dragon_bonus(Outcome.PLAYER, _player),
-    _dragon_bonus(Outcome.BANKER, _banker),
-    _pair(Outcome.PLAYER, _player),
-    _pair(Outcome.BANKER, _banker),
+    _dragon_bonus(Outcome.PLAYER, _player_hand),
+    _dragon_bonus(Outcome.BANKER, _banker_hand),
+    _pair(Outcome.PLAYER, _player_hand),
+    _pair(Outcome.BANKER, _banker_hand),
+    _one("either_pair", "Either Pair", "a pair in one hand or in both", _pairs, "5:1"),
+    _perfect_pair(),
+    _one("dragon_7", "Dragon 7", "the Banker wins with a three-card 7", _BANKER_7_OF_3, "40:1"),
+    _one("panda_8", "Panda 8", "the Player wins with a three-card 8", _PLAYER_8_OF_3, "25:1"),
+    _one("super_6", "Super 6", "the Banker wins with a 6", _BANKER_6, "12:1"),
+    _lucky_6(),
+    _one("small_tiger", "Small Tiger", "the Banker wins, two-card 6", _BANKER_6_OF_2, "22:1"),
+    _one("big_tiger", "Big Tiger", "the Banker wins, three-card 6", _BANKER_6_OF_3, "50:1"),
+    _one("tiger_tie", "Tiger Tie", "the hands tie at 6", _tie_at_6, "35:1"),
+    _one("small", "Small", "four cards", lambda shape: shape.cards == FOUR_CARDS, "3:2"),
+    _one("big", "Big", "five or six cards", lambda shape: shape.cards > FOUR_CARDS, "27:50"),
 )
 
 CATALOGUE: Final[dict[str, Definition]] = {known.id: known for known in _DEFINITIONS}

@@ -14,6 +14,7 @@ import pytest
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import house as houses
+from shoe_daemon.game.catalogue import CATALOGUE
 from shoe_daemon.game.house import (
     DEFAULT_HOUSE,
     HOUSE_IDS,
@@ -218,3 +219,22 @@ def test_the_house_in_the_documentation_is_one() -> None:
     _, _, rest = DOCS.read_text(encoding="utf-8").partition("```toml\n")
     example = tomllib.loads(rest.partition("```")[0])
     assert house_from_mapping(example, "docs/houses.md").offered
+
+
+def test_the_documentation_has_every_wager_and_prize() -> None:
+    table = DOCS.read_text(encoding="utf-8").partition("## Wagers\n")[2]
+    for known in CATALOGUE.values():
+        assert f"`{known.id}`" in table
+        for prize in known.prizes:
+            by_margin = prize.id.startswith("win_by_")  # the table says "win_by_9 … win_by_4"
+            assert by_margin or f"`{prize.id}`" in table
+            assert prize.usual is None or f"`{prize.usual}`" in table
+
+
+def test_the_bankers_without_commission_in_the_documentation_are_read() -> None:
+    blocks = DOCS.read_text(encoding="utf-8").split("    [wagers.banker]\n")[1:]
+    for block in blocks:
+        lines = block.partition("\n\n")[0].splitlines()
+        table = tomllib.loads("\n".join(line.strip() for line in lines))
+        assert house_from_mapping(change(wagers={"banker": table}, commission="0/1")).offered
+    assert len(blocks) == 2

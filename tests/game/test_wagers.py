@@ -20,7 +20,6 @@ from shoe_daemon.game.wagers import (
     parse_share,
     settle,
 )
-from tests.game.definitions import DEFINITIONS
 from tests.game.hands import coup, lawful_coups
 
 EVERY_WAGER = House(
@@ -28,6 +27,18 @@ EVERY_WAGER = House(
     sheet="none",
     commission="1/20",
     wagers={known.id: known.usual for known in CATALOGUE.values()},
+)
+
+
+COMMISSION_FREE = msgspec.structs.replace(
+    EVERY_WAGER,
+    commission="0/1",
+    wagers={"banker": {"win_with_6": "1:2", "win": "1:1", "tie": "push"}},
+)
+EZ_BACCARAT = msgspec.structs.replace(
+    EVERY_WAGER,
+    commission="0/1",
+    wagers={"banker": {"win_with_three_card_7": "push", "win": "1:1", "tie": "push"}},
 )
 
 
@@ -53,7 +64,39 @@ def by_hand(dealt: Coup) -> dict[str, tuple[str, str | None]]:
         results[f"dragon_bonus_{side}"] = dragon_bonus(mine, other, at_mine, at_other)
         if mine[0] == mine[1]:
             results[f"{side}_pair"] = ("win", "11:1")
-    return results
+            results["either_pair"] = ("win", "5:1")
+    return (
+        results | perfect_pair(dealt) | by_totals(at_player, len(player), at_banker, len(banker))
+    )
+
+
+def perfect_pair(dealt: Coup) -> dict[str, tuple[str, str | None]]:
+    hands = (dealt.player.cards, dealt.banker.cards)
+    twins = sum(str(first) == str(second) for first, second, *_ in hands)
+    return {"perfect_pair": [("lose", None), ("win", "25:1"), ("win", "200:1")][twins]}
+
+
+def by_totals(
+    player: int, player_cards: int, banker: int, banker_cards: int
+) -> dict[str, tuple[str, str | None]]:
+    """
+    Settle what asks for totals and numbers of cards alone.
+    """
+    won: dict[str, str] = (
+        {"small": "3:2"} if player_cards + banker_cards == 4 else {"big": "27:50"}
+    )
+    match player, player_cards, banker, banker_cards:
+        case 6, _, 6, _:
+            won["tiger_tie"] = "35:1"
+        case ((0 | 1 | 2 | 3 | 4 | 5), _, 6, 2):
+            won |= {"super_6": "12:1", "lucky_6": "12:1", "small_tiger": "22:1"}
+        case ((0 | 1 | 2 | 3 | 4 | 5), _, 6, 3):
+            won |= {"super_6": "12:1", "lucky_6": "20:1", "big_tiger": "50:1"}
+        case ((0 | 1 | 2 | 3 | 4 | 5 | 6), _, 7, 3):
+            won["dragon_7"] = "40:1"
+        case 8, 3, (0 | 1 | 2 | 3 | 4 | 5 | 6 | 7), _:
+            won["panda_8"] = "25:1"
+    return {wager: ("win", pays) for wager, pays in won.items()}
 
 
 def count(ranks: list[str]) -> int:
@@ -80,6 +123,51 @@ def test_every_wager_is_settled_as_one_would_by_hand(dealt: Coup) -> None:
     wanted = tuple((wager, *found) for wager, found in by_hand(dealt).items())
     assert settle(EVERY_WAGER.offered, dealt) == wanted
     assert EVERY_WAGER.settle(dealt) == wanted
+
+
+@settings(max_examples=1000)
+@given(lawful_coups)
+def test_a_banker_without_commission_differs_in_one_kind_of_win(dealt: Coup) -> None:
+    total, cards = count([card.rank for card in dealt.banker.cards]), len(dealt.banker.cards)
+    result, _ = by_hand(dealt)["banker"]
+    usual = "1:1" if result == "win" else None
+    half = ("win", "1:2") if result == "win" and total == 6 else (result, usual)
+    assert COMMISSION_FREE.settle(dealt) == (("banker", *half),)
+    barred = ("push", None) if (result, total, cards) == ("win", 7, 3) else (result, usual)
+    assert EZ_BACCARAT.settle(dealt) == (("banker", *barred),)
+
+
+ON_TOTALS = list(CATALOGUE)[list(CATALOGUE).index("dragon_7") :]
+
+TOTALS = {
+    # Player's cards / Banker's cards: what wins of the wagers on totals and numbers of cards
+    "2S 3D KC / KH 6C": "super_6 lucky_6 small_tiger big",
+    "KS 7D / KH 6C": "small",
+    "KS 4D KC / 2H AC 3C": "super_6 lucky_6 big_tiger big",
+    "KS 6D / KH 6C": "tiger_tie small",
+    "2S 3D AC / 2H 2C 2D": "tiger_tie big",
+    "KS 6D / 2H 2C 3C": "dragon_7 big",
+    "KS 7D / 2H 2C 3C": "big",
+    "KS 6D / KH 7C": "small",
+    "2S 3D 3C / KH 7C": "panda_8 big",
+    "2S 3D 3C / 4H AC 2C": "panda_8 big",
+    "KS 8D / KH 7C": "small",
+    "2S 3D 3C / KH 8C": "big",
+}
+
+
+@pytest.mark.parametrize("text", TOTALS)
+def test_wagers_on_totals_and_numbers_of_cards(text: str) -> None:
+    won = [each.wager for each in EVERY_WAGER.settle(coup(text)) if each.result == "win"]
+    assert " ".join(wager for wager in won if wager in ON_TOTALS) == TOTALS[text]
+
+
+def test_the_catalogue_is_the_contracts_list_in_its_order() -> None:
+    assert " ".join(CATALOGUE) == (
+        "player banker tie dragon_bonus_player dragon_bonus_banker player_pair banker_pair "
+        "either_pair perfect_pair dragon_7 panda_8 super_6 lucky_6 small_tiger big_tiger "
+        "tiger_tie small big"
+    )
 
 
 DRAGON_BONUS_ON_THE_PLAYER = {
@@ -155,19 +243,25 @@ PERFECT = {
 
 @pytest.mark.parametrize("text", PERFECT)
 def test_the_most_special_prize_counts(text: str) -> None:
-    known = next(each for each in DEFINITIONS if each.id == "perfect_pair")
-    [settled] = settle([Wager.priced(known, known.usual, "0/1")], coup(text))
-    assert settled[1:] == PERFECT[text]
+    settled = {each.wager: each[1:] for each in EVERY_WAGER.settle(coup(text))}
+    assert settled["perfect_pair"] == PERFECT[text]
+
+
+@pytest.mark.parametrize("text", PERFECT)
+def test_a_prize_that_a_table_leaves_out_is_paid_as_the_next(text: str) -> None:
+    known = CATALOGUE["perfect_pair"]
+    [settled] = settle([Wager.priced(known, {"one": "25:1"}, "0/1")], coup(text))
+    result, _ = PERFECT[text]
+    assert settled[1:] == (result, "25:1" if result == "win" else None)
 
 
 def test_settling_by_shape_overlooks_nothing_that_any_definition_asks() -> None:
     """
     One settler for all cases, so that a shape that is too coarse mixes them up.
     """
-    wagers = tuple(Wager.priced(known, known.usual, "0/1") for known in DEFINITIONS)
-    settler = Settler(wagers)
-    for text in PERFECT:
-        assert settler(coup(text)) == settle(wagers, coup(text))
+    settler = Settler(EVERY_WAGER.offered)
+    for text in [*PERFECT, *TOTALS]:
+        assert settler(coup(text)) == settle(EVERY_WAGER.offered, coup(text))
 
 
 @pytest.mark.parametrize(
