@@ -44,6 +44,7 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
             return
         fold.state.unsynced |= rounds.is_stuck(round_)
         rounds.leave(fold, round_)
+        _settle_mode(fold, slot)  # a new session may have come into force
     at_start = slot is Slot.P1 and not joined
     partial = not at_start and (slot is not None or fold.state.unsynced or joined)
     if at_start:

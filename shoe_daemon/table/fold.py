@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.house import DealingStyle, House
+from shoe_daemon.game.house import (
+    DEFAULT_HOUSE,
+    DealingStyle,
+    House,
+    house_from_mapping,
+    load_house,
+)
 from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
 from shoe_daemon.table.events import (
     SCHEMA,
@@ -24,12 +30,25 @@ from shoe_daemon.table.state import OpenAlert, ReaderState, TableState
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
     from shoe_daemon.game.round import Slot
+    from shoe_daemon.table.observations import Session
 
 MOST_ALERTS: Final = 20
 """Open irregularities that a table keeps; the oldest gives way, and says so."""
 
 MOST_READERS: Final = 8
 """Readers that a table keeps apart."""
+
+
+def house_of(session: Session) -> House:
+    """
+    Return the house of a session.
+
+    Raises:
+        UserError: There is no such house, or its rules cannot be.
+    """
+    if session.rules is not None:
+        return house_from_mapping(session.rules)
+    return DEFAULT_HOUSE if session.house is None else load_house(session.house)
 
 
 class Fold:
@@ -39,19 +58,27 @@ class Fold:
 
     __slots__ = ("at", "events", "house", "in_round", "options", "state")
 
-    def __init__(self, state: TableState, house: House) -> None:
+    def __init__(self, state: TableState) -> None:
         self.state = state
         self.at = state.now
         self.events: list[Event] = []
         self.in_round = state.round is not None and not state.round.ended
-        self.use(house)
+        self.house: House = house_of(state.session)
+        self.options: Options = state.session.options
 
-    def use(self, house: House) -> None:
+    def configure(self, session: Session) -> None:
         """
-        Put a house and the session's options in force.
+        Put a session in force.
+
+        Raises:
+            UserError: Its house cannot be; the one before stays in force.
         """
-        self.house = house
-        self.options: Options = self.state.session.options
+        state = self.state
+        self.house = house_of(session)
+        self.options = session.options
+        if session.options.round_end is not state.session.options.round_end:
+            state.mode = None
+        state.session, state.next_session = session, None
 
     @property
     def decks(self) -> int:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.house import DEFAULT_HOUSE, House, house_from_mapping, load_house
 from shoe_daemon.game.round import DEALING_ORDER
 from shoe_daemon.table import boundaries, drawing, faces, faults, readers, rounds, shoes
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.fold import Fold
+from shoe_daemon.table.fold import Fold, house_of
 from shoe_daemon.table.moments import from_microseconds, to_microseconds
 from shoe_daemon.table.public import public_table
 from shoe_daemon.table.state import Drawn, TableState
@@ -39,7 +38,7 @@ class Table:
 
     def __init__(self, state: TableState | None = None) -> None:
         self.state = state or TableState()
-        self._fold = Fold(self.state, _house_of(self.state.session))
+        self._fold = Fold(self.state)
 
     def apply(self, observation: seen.Observation) -> list[Event]:
         """
@@ -56,8 +55,6 @@ class Table:
         handler = _HANDLERS.get(type(observation))
         if handler is not None:
             handler(fold, observation)
-        if state.next_session is not None and rounds.in_progress(fold) is None:
-            _configure(fold, state.next_session)
         return events
 
     @property
@@ -131,26 +128,12 @@ def _relink(state: TableState) -> None:
             spots[DEALING_ORDER.index(card.slot)] = card
 
 
-def _house_of(session: seen.Session) -> House:
-    if session.rules is not None:
-        return house_from_mapping(session.rules)
-    return DEFAULT_HOUSE if session.house is None else load_house(session.house)
-
-
 def _session(fold: Fold, obs: seen.Session) -> None:
     if rounds.in_progress(fold) is None:
-        _configure(fold, obs)
+        fold.configure(obs)
     else:
+        house_of(obs)  # what is wrong with it is said now, not at the next round
         fold.state.next_session = obs
-
-
-def _configure(fold: Fold, session: seen.Session) -> None:
-    state = fold.state
-    changed = session.options.round_end is not state.session.options.round_end
-    state.session, state.next_session = session, None
-    if changed:
-        state.mode = None
-    fold.use(_house_of(session))
 
 
 def _card(fold: Fold, obs: seen.CardDrawn) -> None:

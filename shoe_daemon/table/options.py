@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from shoe_daemon.game.house import Decks
 
-Seconds = Annotated[float, Meta(ge=0)]
+Seconds = Annotated[float, Meta(ge=0, le=86_400)]
 Severity = Annotated[int, Meta(ge=1, le=5)]
 
 

@@ -284,6 +284,8 @@ def _leave(fold: Fold, round_: RoundState) -> None:
         state.betting = "open"
     if state.shoe is not None:
         shoes.round_ended(fold, state.shoe)
+    if state.next_session is not None:
+        fold.configure(state.next_session)
 
 
 def leave(fold: Fold, round_: RoundState) -> None:
