@@ -9,10 +9,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final, Literal
 
+import structlog
+
 from drivers.reader import Reader
 from shoe_daemon.mqtt import messages, topics
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.core import Core
+
+_log = structlog.get_logger(__name__)
 
 _DEVICE_EVERY: Final = 10.0
 _STALE_AFTER: Final = 5.0
@@ -22,6 +26,10 @@ DeviceState = Literal["connected", "no-signal", "stale", "error"]
 class Bulletin:
     """
     Tells the publisher what is new, and says in a line how the table is.
+
+    Attributes:
+        owes: Events were told, and not yet what the table is after them.
+        blocked: A reader is held back because frames come too fast.
     """
 
     def __init__(
@@ -32,20 +40,37 @@ class Bulletin:
         self._readers = readers
         self._session = session
         self._told: dict[str, object] = {}
-        self._blocked = False
         self._devices_at = 0.0
+        self.blocked = False
+        self.owes = False
+
+    def tell_events(self) -> None:
+        """
+        Tell that events are on disk, and no more than that: nothing holds them up.
+        """
+        self.owes = True
+        if self._publisher is not None:
+            self._publisher.notify(self._core.table.state.seq)
+
+    def catch_up(self) -> None:
+        """
+        Tell what the table is after the events that were told.
+        """
+        if self.owes:
+            self.publish()
 
     def publish(self) -> None:
         """
         Tell what the table is now, and that its events are on disk.
         """
+        self.owes = False
         publisher, table = self._publisher, self._core.table.public()
         if publisher is None:
             return
         told, seq, session = self._told, table.seq, self._session
         publisher.retain(
             topics.STATE,
-            partial(_state, table=table, session=session, alarm=self._core.alarm),
+            partial(_state, table=table, session=session, alarm=self._alarm),
             seq,
         )
         if told.get("result", ...) != table.last_result:
@@ -78,11 +103,19 @@ class Bulletin:
         self._sound(blocked=blocked)
 
     def _sound(self, *, blocked: bool) -> None:
-        if blocked is self._blocked:
-            return
-        self._blocked = blocked
-        self._core.alarm = "Cards come faster than they can be recorded." if blocked else None
-        self.publish()
+        if blocked is not self.blocked:
+            self.blocked = blocked
+            if blocked:
+                _log.critical("readers_held_back")
+            else:
+                _log.warning("readers_free_again")
+            self.publish()
+
+    @property
+    def _alarm(self) -> str | None:
+        if self._core.alarm is not None:
+            return self._core.alarm
+        return "Cards come faster than they can be recorded." if self.blocked else None
 
     def _state_of(self, reader: Reader, now: float) -> DeviceState:
         ages = reader.ages
@@ -118,8 +151,8 @@ class Bulletin:
         """
         How the table is, in a line, for the service manager.
         """
-        if self._core.alarm is not None:
-            return self._core.alarm
+        if self._alarm is not None:
+            return self._alarm
         parts = [
             f"{each.name}: {'ok' if each.ages.link else each.detail}" for each in self._readers
         ]

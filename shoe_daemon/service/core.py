@@ -17,6 +17,7 @@ from shoe_daemon.config import Setup
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import house_to_mapping
 from shoe_daemon.journal import Entry, Journal, JournalUnwritable, Step
+from shoe_daemon.service.outbox import Outbox
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.moments import from_microseconds, to_microseconds
@@ -34,6 +35,7 @@ class Core:
     Attributes:
         table: After everything that is on disk, and nothing else.
         alarm: Why the journal cannot be written, in a sentence; None when it can.
+        outbox: The events that are on disk, for the publisher.
     """
 
     def __init__(self, setup: Setup, *, clock: Clock | None = None) -> None:
@@ -49,6 +51,8 @@ class Core:
         self.table = _fold(self.journal)
         self.clock = clock or Clock(self.table.state.now)
         self.alarm: str | None = None
+        self.outbox = Outbox(self.journal.reader())
+        self._before: bytes | None = None
 
     def begin(self) -> list[Event]:
         """
@@ -111,10 +115,12 @@ class Core:
         """
         Meet the deadlines that have passed by now.
         """
-        deadline, now = self.table.deadline, self.clock.at()
+        deadline = self.table.deadline
         if deadline is None:
+            # No moment is asked for: time would never stand where the clock was put back.
             self.clock.set()
             return []
+        now = self.clock.at()
         if deadline[0] > to_microseconds(now):
             return []
         return self._write(lambda: [Entry(steps=list(self._overdue(now)))])
@@ -126,10 +132,18 @@ class Core:
         deadline = self.table.deadline
         return most if deadline is None else min(most, self.clock.until(deadline[0]))
 
+    def prepare(self) -> None:
+        """
+        Do what can be done before the next write, so that it need not be done then.
+        """
+        if self._before is None:
+            self._before = self.table.checkpoint()
+
     def close(self) -> None:
         """
         Close the journal.
         """
+        self.outbox.close()
         self.journal.close()
 
     def _entries(self, source: str, frame: Frame) -> Iterator[Entry]:
@@ -164,13 +178,14 @@ class Core:
         """
         Let the table make entries and write them: both, or neither.
         """
-        before = self.table.checkpoint()
+        before, self._before = self._before or self.table.checkpoint(), None
         entries = make()
         try:
-            self.journal.append(entries)
+            stored = self.journal.append(entries)
         except JournalUnwritable:
             self.table = Table.restore(before)
             raise
+        self.outbox.add(stored)
         return [event for entry in entries for step in entry.steps for event in step.events]
 
 

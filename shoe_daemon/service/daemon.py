@@ -37,6 +37,12 @@ _BATCH: Final = 64
 _TURN: Final = 0.25
 """Seconds after which the core looks around although nothing came."""
 
+_LULL: Final = 0.005
+"""Seconds without a frame after which the core does what can wait."""
+
+_LOOK: Final = 0.05
+"""Seconds after which it does so although frames come without a lull."""
+
 _RETRY: Final = 1.0
 """Seconds between two attempts to write to a journal that cannot be written."""
 
@@ -70,10 +76,12 @@ class Daemon:
             Reader(each.id, each.driver, each.port, each.line, partial(self._receive, each.id))
             for each in setup.readers
         ]
-        self._outbox = self.core.journal.reader()
         self.publisher = self._make_publisher(setup)
         self._bulletin = Bulletin(self.core, self.publisher, self.readers, self._session)
         self._watch = Watch(self.readers, self.publisher)
+        self._ready = False
+        self._overfull = False
+        self._looked = 0.0
 
     def _make_publisher(self, setup: Setup) -> Publisher | None:
         config = setup.config
@@ -83,8 +91,8 @@ class Daemon:
         return Publisher(
             config.mqtt,
             Identity(config.site, config.table.id, self._session),
-            self._outbox,
-            self._outbox.cursor(CURSOR),
+            self.core.outbox,
+            self.core.outbox.cursor(CURSOR),
             partial(self.core.journal.set_cursor, CURSOR),
             head_hash=self._head_hash,
         )
@@ -96,9 +104,9 @@ class Daemon:
         """
         Work until `stop`: crash-only, so there is no other end.
         """
-        self._say(self._until_written(self.core.begin))
-        self._start()
         try:
+            self._say(self._until_written(self.core.begin))
+            self._start()
             while not self._stopping.is_set():
                 self._turn()
         finally:
@@ -118,13 +126,22 @@ class Daemon:
         self._stopping.set()
 
     def _start(self) -> None:
+        for reader in self.readers:
+            reader.start()
+        self._be_ready()
+        _log.info("started", session=self._session, seq=self.core.table.state.seq)
+
+    def _be_ready(self) -> None:
+        """
+        Go public, once: with a full disk too, because somebody has to say so.
+        """
+        if self._ready:
+            return
+        self._ready = True
         self._bulletin.publish()
         if self.publisher is not None:
             self.publisher.start()
-        for reader in self.readers:
-            reader.start()
-        tell_systemd("READY=1")
-        _log.info("started", session=self._session, seq=self.core.table.state.seq)
+        tell_systemd("READY=1", f"STATUS={self._bulletin.summary}")
 
     def _receive(self, source: str, frame: Frame) -> None:
         self._inbox.put((source, frame), timeout=0.5)
@@ -133,9 +150,26 @@ class Daemon:
         items = self._next_items()
         if items:
             self._take(items)
+        if not items or time.monotonic() - self._looked > _LOOK:
+            self._look_around()
+
+    def _look_around(self) -> None:
+        """
+        Do all that a frame need not wait for.
+        """
         self._say(self._until_written(self.core.tick))
-        self._bulletin.refresh(blocked=self._inbox.full())
-        self._watch.feed(self._bulletin.summary)
+        self._bulletin.catch_up()
+        self._bulletin.refresh(blocked=self._is_blocked())
+        self.core.prepare()
+        self._watch.feed(self._bulletin)
+        self._looked = time.monotonic()
+
+    def _is_blocked(self) -> bool:
+        # It has to come down to the half before all is well again.
+        half_full = self._inbox.qsize() > _INBOX // 2
+        blocked = self._overfull or (self._bulletin.blocked and half_full)
+        self._overfull = False
+        return blocked
 
     def _take(self, items: list[Item]) -> None:
         self._say(self._until_written(partial(self.core.take, items)))
@@ -144,8 +178,10 @@ class Daemon:
             self._inbox.task_done()
 
     def _next_items(self) -> list[Item]:
+        self._overfull |= self._inbox.full()
+        most = _LULL if self._bulletin.owes else _TURN
         try:
-            items = [self._inbox.get(timeout=self.core.patience(_TURN))]
+            items = [self._inbox.get(timeout=self.core.patience(most))]
         except queue.Empty:
             return []
         while len(items) < _BATCH:
@@ -175,8 +211,9 @@ class Daemon:
         if self.core.alarm is None:
             _log.critical("journal_unwritable", reason=why)
         self.core.alarm = f"Nothing can be recorded, so no round goes on: {why}"
+        self._be_ready()
         self._bulletin.publish()
-        self._watch.feed(self._bulletin.summary)
+        self._watch.feed(self._bulletin)
         self._stopping.wait(_RETRY)
 
     def _end_alarm(self) -> None:
@@ -187,7 +224,7 @@ class Daemon:
 
     def _say(self, events: list[Event]) -> None:
         if events:
-            self._bulletin.publish()
+            self._bulletin.tell_events()
             self._on_events(events, self.core)
 
     def _end(self) -> None:
@@ -195,11 +232,12 @@ class Daemon:
         for reader in self.readers:
             reader.stop()
         for reader in self.readers:
-            reader.join(2.0)
+            if reader.alive:
+                reader.join(2.0)
         self._take_what_is_left()
+        self._bulletin.catch_up()
         if self.publisher is not None:
             self.publisher.stop()
-        self._outbox.close()
         self.core.close()
         _log.info("stopped", seq=self.core.table.state.seq)
 

@@ -13,6 +13,7 @@ import structlog
 from drivers.reader import Reader
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.notify import tell_systemd
+from shoe_daemon.service.bulletin import Bulletin
 
 _log = structlog.get_logger(__name__)
 
@@ -35,7 +36,7 @@ class Watch:
         self._fed = 0.0
         self._complained = False
 
-    def feed(self, summary: str) -> None:
+    def feed(self, bulletin: Bulletin) -> None:
         """
         Feed the watchdog, from the core's thread, after it has done its work.
         """
@@ -45,7 +46,7 @@ class Watch:
         self._fed = now
         hung = self._hung(now)
         if not hung:
-            tell_systemd("WATCHDOG=1", f"STATUS={summary}")
+            tell_systemd("WATCHDOG=1", f"STATUS={bulletin.summary}")
         elif not self._complained:
             self._complained = True
             _log.critical("thread_hangs", threads=hung)
