@@ -196,7 +196,10 @@ class _Serial:
         }
         if self._is_path:
             settings["exclusive"] = True
-        port: Any = serial.serial_for_url(self._url, timeout=READ_TIMEOUT, **settings)
+        # At a path it is we who wait: pySerial would wait until as many bytes are there as
+        # it was asked for, and bytes that came together would come out one and then the rest.
+        patience = 0 if self._is_path else READ_TIMEOUT
+        port: Any = serial.serial_for_url(self._url, timeout=patience, **settings)
         return cast("_Port", port)
 
     def _keep_alive(self) -> None:
@@ -206,7 +209,11 @@ class _Serial:
 
     def read(self) -> bytes:
         try:
-            return bytes(self._port.read(max(1, self._port.in_waiting)))
+            if not self._is_path:
+                return bytes(self._port.read(max(1, self._port.in_waiting)))
+            if not select.select([self._port], [], [], READ_TIMEOUT)[0]:
+                return b""
+            return bytes(self._port.read(_CHUNK))
         except Exception as error:
             # pySerial lets TypeError and others out when a port is closed under it.
             raise _in_words(self._url, error) from error
