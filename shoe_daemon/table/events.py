@@ -331,6 +331,8 @@ def decode_event(line: bytes) -> Event:
         msgspec.DecodeError: It is no event of this version.
     """
     envelope = msgspec.json.decode(line, type=_Envelope)
+    if envelope.type not in EVENT_TYPES:
+        raise msgspec.ValidationError(f"Unknown type of event `{envelope.type}`")
     data: Any = msgspec.convert(
         msgspec.json.decode(envelope.data), EVENT_TYPES[envelope.type], strict=True
     )

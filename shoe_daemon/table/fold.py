@@ -7,13 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.house import (
-    DEFAULT_HOUSE,
-    DealingStyle,
-    House,
-    house_from_mapping,
-    load_house,
-)
+from shoe_daemon.game.house import DealingStyle, House
 from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
 from shoe_daemon.table.events import (
     SCHEMA,
@@ -24,31 +18,19 @@ from shoe_daemon.table.events import (
     ReaderStatus,
 )
 from shoe_daemon.table.moments import to_microseconds
+from shoe_daemon.table.observations import Session, house_of
 from shoe_daemon.table.options import Options, RoundEnd
 from shoe_daemon.table.state import OpenAlert, ReaderState, TableState
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
     from shoe_daemon.game.round import Slot
-    from shoe_daemon.table.observations import Session
 
 MOST_ALERTS: Final = 20
 """Open irregularities that a table keeps; the oldest gives way, and says so."""
 
 MOST_READERS: Final = 8
 """Readers that a table keeps apart."""
-
-
-def house_of(session: Session) -> House:
-    """
-    Return the house of a session.
-
-    Raises:
-        UserError: There is no such house, or its rules cannot be.
-    """
-    if session.rules is not None:
-        return house_from_mapping(session.rules)
-    return DEFAULT_HOUSE if session.house is None else load_house(session.house)
 
 
 class Fold:

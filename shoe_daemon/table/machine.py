@@ -12,7 +12,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.round import DEALING_ORDER
 from shoe_daemon.table import boundaries, drawing, faces, faults, readers, rounds, shoes
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.fold import Fold, house_of
+from shoe_daemon.table.fold import Fold
 from shoe_daemon.table.moments import from_microseconds, to_microseconds
 from shoe_daemon.table.public import public_table
 from shoe_daemon.table.state import Drawn, TableState
@@ -132,7 +132,7 @@ def _session(fold: Fold, obs: seen.Session) -> None:
     if rounds.in_progress(fold) is None:
         fold.configure(obs)
     else:
-        house_of(obs)  # what is wrong with it is said now, not at the next round
+        seen.house_of(obs)  # what is wrong with it is said now, not at the next round
         fold.state.next_session = obs
 
 

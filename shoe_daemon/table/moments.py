@@ -25,7 +25,7 @@ def to_microseconds(at: str) -> int:
     if not _RFC_3339.fullmatch(at):
         msg = f"{at!r} is no RFC 3339 moment in UTC, such as 2026-11-21T09:34:46.120Z"
         raise ValueError(msg)
-    return (datetime.fromisoformat(at) - _EPOCH) // _MICROSECOND
+    return (datetime.fromisoformat(at.upper()) - _EPOCH) // _MICROSECOND
 
 
 def from_microseconds(microseconds: int) -> str:

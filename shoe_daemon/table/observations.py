@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
+from shoe_daemon.game.house import DEFAULT_HOUSE, House, house_from_mapping, load_house
 from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.table.moments import to_microseconds
 from shoe_daemon.table.options import Options
@@ -318,10 +319,27 @@ def decode_observation(line: bytes | str) -> AnyObservation:
         if isinstance(observation, Session) and observation.options == Options():
             # Logs written by hand may give the options beside the names.
             flat = msgspec.json.decode(line, type=Options)
-            observation = msgspec.structs.replace(observation, options=flat)
+            if flat != observation.options:
+                observation = msgspec.structs.replace(observation, options=flat)
+        if isinstance(observation, Session):
+            house_of(observation)
     except (msgspec.DecodeError, ValueError) as error:
         raise UserError(_in_words(error)) from error
+    except RecursionError as error:
+        raise UserError("This line is nested too deeply to be read.") from error
     return observation
+
+
+def house_of(session: Session) -> House:
+    """
+    Return the house of a session.
+
+    Raises:
+        UserError: There is no such house, or its rules cannot be.
+    """
+    if session.rules is not None:
+        return house_from_mapping(session.rules, "rules")
+    return DEFAULT_HOUSE if session.house is None else load_house(session.house)
 
 
 def _in_words(error: Exception) -> str:
