@@ -210,6 +210,7 @@ class Publisher:
             return self._gone(f"{type(error).__name__}: {error}")
         finally:
             self._conversation = None
+            self._desk.tell_cursor()
             if connection is not None:
                 connection.close()
         return 0.0

@@ -141,7 +141,7 @@ import sys, threading
 from shoe_daemon.mqtt import Identity, MqttSettings, Publisher
 from tests.mqtt.helpers import QUICK, Journal
 publisher = Publisher(
-    MqttSettings(port=int(sys.argv[1]), protocol=sys.argv[3]),
+    MqttSettings(port=int(sys.argv[1]), protocol=sys.argv[3], keepalive=1),
     Identity("house", "table-7", sys.argv[2]), Journal(), 0, print, pace=QUICK,
 )
 publisher.start()
@@ -188,6 +188,17 @@ def test_a_killed_daemon_leaves_its_will(
         assert will.at - killed > 0.5
     with Listener(mosquitto.port, name="late") as late:
         assert late.wait("/status")[0].json["state"] == "offline"
+
+
+def test_a_daemon_that_hangs_is_declared_offline_and_comes_back(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
+    with daemon(mosquitto.port, "start-1") as process:
+        listener.wait("/status")
+        process.send_signal(signal.SIGSTOP)
+        assert listener.wait("/status", 2)[-1].json["state"] == "offline"
+        process.send_signal(signal.SIGCONT)
+        assert listener.wait("/status", 3)[-1].json["state"] == "online"
 
 
 def test_a_daemon_that_restarts_at_once_is_never_offline(
