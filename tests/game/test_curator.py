@@ -1,0 +1,285 @@
+"""
+The shoe goes round: offered after the shuffle, kept until the Banker loses,
+passed on by a refusal or a false draw, and with the dealer where all refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe_daemon.game.curator import (
+    Rotation,
+    Step,
+    after_round,
+    after_shuffle,
+    false_draw,
+    give,
+    pass_on,
+    sit,
+)
+from shoe_daemon.game.house import Curator, load_house
+from shoe_daemon.game.round import Outcome
+
+SHEET = load_house("curator").curator
+CLOCKWISE = Curator(on=True, seat_numbering="clockwise")
+TO_THE_LEFT = Curator(on=True, passes_to="left")
+BOTH_TURNED = Curator(on=True, passes_to="left", seat_numbering="clockwise")
+
+TABLE = Rotation(seats=(1, 2, 3, 5, 6))
+
+rules_of_any_house = st.builds(
+    Curator,
+    on=st.just(value=True),
+    passes_to=st.sampled_from(["right", "left"]),
+    seat_numbering=st.sampled_from(["counterclockwise", "clockwise"]),
+    first_seat=st.integers(1, 15),
+)
+some_seats = st.sets(st.integers(1, 15)).map(lambda seats: tuple(sorted(seats)))
+Move = Callable[[Rotation, Curator], Step]
+
+
+def held(seat: int | None, seats: tuple[int, ...] = TABLE.seats) -> Rotation:
+    return Rotation(seats=seats, holder=seat)
+
+
+@pytest.mark.parametrize(
+    ("rules", "first", "holder"),
+    [
+        (SHEET, 1, 1),
+        (SHEET, 4, 5),
+        (SHEET, 7, 1),
+        (CLOCKWISE, 4, 3),
+        (CLOCKWISE, 1, 1),
+        (CLOCKWISE, 7, 6),
+        (TO_THE_LEFT, 4, 3),
+        (BOTH_TURNED, 4, 5),
+    ],
+)
+def test_a_new_shoe_is_offered_to_the_first_seat_or_else_to_the_next(
+    rules: Curator, first: int, holder: int
+) -> None:
+    rules = msgspec.structs.replace(rules, first_seat=first)
+    assert after_shuffle(TABLE, rules).holder == holder
+    assert after_shuffle(held(3), rules) == (held(holder), holder != 3)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.BANKER, Outcome.TIE, None])
+@pytest.mark.parametrize("holder", [1, 6, None])
+def test_the_holder_keeps_the_shoe_unless_the_banker_loses(
+    outcome: Outcome | None, holder: int | None
+) -> None:
+    assert after_round(held(holder), SHEET, outcome) == (held(holder), False)
+
+
+@pytest.mark.parametrize(
+    ("rules", "holders"),
+    [
+        (SHEET, [1, 2, 3, 5, 6, 1, 2]),
+        (CLOCKWISE, [1, 6, 5, 3, 2, 1, 6]),
+        (TO_THE_LEFT, [1, 6, 5, 3, 2, 1, 6]),
+        (BOTH_TURNED, [1, 2, 3, 5, 6, 1, 2]),
+    ],
+)
+def test_a_banker_who_loses_passes_the_shoe_in_the_direction_of_the_house(
+    rules: Curator, holders: list[int]
+) -> None:
+    rotation = held(1)
+    for holder in holders[1:]:
+        rotation, changed = after_round(rotation, rules, Outcome.PLAYER)
+        assert (rotation.holder, changed) == (holder, True)
+        rotation, _ = after_round(rotation, rules, Outcome.TIE)
+
+
+def test_where_all_refuse_the_dealer_draws_until_the_banker_loses() -> None:
+    rotation = after_shuffle(TABLE, SHEET).rotation
+    for holder in (2, 3, 5, 6, None):
+        rotation, changed = pass_on(rotation, SHEET)
+        assert (rotation.holder, changed) == (holder, True)
+    for outcome in (Outcome.BANKER, Outcome.TIE, None):
+        assert after_round(rotation, SHEET, outcome).holder is None
+    # The player at the dealer's right has the lowest number, or the highest.
+    assert after_round(rotation, SHEET, Outcome.PLAYER).holder == 1
+    assert after_round(rotation, CLOCKWISE, Outcome.PLAYER).holder == 6
+
+
+def test_a_dealer_may_offer_the_shoe_again_before_the_banker_loses() -> None:
+    rotation = after_shuffle(held(None, (3, 4)), SHEET).rotation
+    rotation = pass_on(pass_on(rotation, SHEET).rotation, SHEET).rotation
+    assert rotation.holder is None
+    assert pass_on(rotation, SHEET) == (held(3, (3, 4)), True)
+
+
+def test_who_passed_it_is_not_offered_it_again_until_a_round_was_dealt() -> None:
+    rotation = after_round(held(5), SHEET, Outcome.PLAYER).rotation
+    for holder in (1, 2, 3, None):
+        rotation = pass_on(rotation, SHEET).rotation
+        assert rotation.holder == holder
+    rotation = after_round(held(5), SHEET, Outcome.PLAYER).rotation
+    rotation = after_round(rotation, SHEET, Outcome.BANKER).rotation
+    for holder in (1, 2, 3, 5, None):
+        rotation = pass_on(rotation, SHEET).rotation
+        assert rotation.holder == holder
+
+
+@pytest.mark.parametrize("outcome", [*Outcome, None])
+def test_a_false_draw_lets_the_shoe_pass_after_the_coup_and_once(outcome: Outcome | None) -> None:
+    rotation = false_draw(held(2))
+    assert rotation.holder == 2
+    step = after_round(rotation, SHEET, outcome)
+    assert (step.holder, step.changed) == (3, True)
+    assert after_round(step.rotation, SHEET, Outcome.BANKER) == (held(3), False)
+
+
+def test_a_dealer_who_makes_a_false_draw_goes_on() -> None:
+    assert false_draw(held(None)) == held(None)
+
+
+@pytest.mark.parametrize(
+    "move",
+    [pass_on, after_shuffle, lambda rotation, rules: sit(rotation, rules, (1, 3))],
+)
+def test_a_false_draw_does_not_follow_the_shoe_to_the_next_holder(move: Move) -> None:
+    assert not move(false_draw(held(2)), SHEET).rotation.must_pass
+
+
+def test_it_may_be_given_to_a_seat_out_of_turn() -> None:
+    assert give(held(2), 6) == (held(6), True)
+    assert give(held(2), None) == (held(None), True)
+    assert give(held(2), 2) == (held(2), False)
+    with pytest.raises(ValueError, match=r"^seat 4 is not in play; expected one of \(1, 2,"):
+        give(TABLE, 4)
+
+
+def test_who_leaves_the_table_leaves_the_shoe_to_the_next() -> None:
+    assert sit(held(3), SHEET, (1, 2, 6)) == (held(6, (1, 2, 6)), True)
+    assert sit(held(3), CLOCKWISE, (1, 2, 6)) == (held(2, (1, 2, 6)), True)
+    assert sit(held(3), SHEET, (3, 9)) == (held(3, (3, 9)), False)
+    assert sit(held(3), SHEET, ()) == (held(None, ()), True)
+    assert sit(held(None, ()), SHEET, (2, 1)) == (held(None, (1, 2)), False)
+
+
+def test_a_lone_player_passes_to_the_dealer_and_back() -> None:
+    step = after_round(held(4, (4,)), SHEET, Outcome.PLAYER)
+    assert (step.holder, step.changed) == (None, True)
+    assert after_round(step.rotation, SHEET, Outcome.PLAYER).holder == 4
+
+
+def test_a_table_without_players_leaves_the_shoe_to_the_dealer() -> None:
+    empty = Rotation()
+    for step in (
+        after_shuffle(empty, SHEET),
+        pass_on(empty, SHEET),
+        after_round(empty, SHEET, Outcome.PLAYER),
+    ):
+        assert step == (empty, False)
+
+
+def ending(outcome: Outcome | None) -> Move:
+    return lambda rotation, rules: after_round(rotation, rules, outcome)
+
+
+MOVES: dict[str, Move] = {
+    "shuffle": after_shuffle,
+    "pass": pass_on,
+    "false draw": lambda rotation, _: Step(false_draw(rotation), changed=False),
+    "void": ending(None),
+    **{outcome.value: ending(outcome) for outcome in Outcome},
+}
+any_moves = st.lists(st.one_of(st.sampled_from(list(MOVES)), some_seats), max_size=40)
+
+
+def played(seats: tuple[int, ...], rules: Curator, moves: list[str | tuple[int, ...]]) -> Rotation:
+    """
+    Make these moves; after each, the shoe is somewhere where it may be.
+    """
+    rotation = Rotation(seats=seats)
+    for move in moves:
+        before = rotation.holder
+        if isinstance(move, tuple):
+            rotation, changed = sit(rotation, rules, move)
+            assert rotation.seats == move
+        else:
+            rotation, changed = MOVES[move](rotation, rules)
+        assert changed == (rotation.holder != before)
+        assert rotation.holder is None or rotation.holder in rotation.seats
+        assert rotation.holder not in rotation.declined
+        assert set(rotation.declined) <= set(rotation.seats)
+        assert len(set(rotation.declined)) == len(rotation.declined)
+        assert not rotation.must_pass or rotation.holder is not None
+    return rotation
+
+
+@given(some_seats, rules_of_any_house, any_moves)
+def test_the_shoe_is_always_with_a_seat_in_play_or_with_the_dealer(
+    seats: tuple[int, ...], rules: Curator, moves: list[str | tuple[int, ...]]
+) -> None:
+    rotation = played(seats, rules, moves)
+    text = msgspec.json.encode(rotation)
+    assert msgspec.json.decode(text, type=Rotation) == rotation
+
+
+@given(some_seats, rules_of_any_house, any_moves)
+def test_from_wherever_it_is_every_seat_is_offered_it_once_before_the_dealer_draws(
+    seats: tuple[int, ...], rules: Curator, moves: list[str | tuple[int, ...]]
+) -> None:
+    rotation = after_round(played(seats, rules, moves), rules, None).rotation
+    asked = [] if rotation.holder is None else [rotation.holder]
+    while (rotation := pass_on(rotation, rules).rotation).holder is not None:
+        asked.append(rotation.holder)
+    assert sorted(asked) == list(rotation.seats)
+
+
+@given(some_seats, rules_of_any_house, any_moves)
+def test_the_other_side_and_the_other_numbering_together_change_nothing(
+    seats: tuple[int, ...], rules: Curator, moves: list[str | tuple[int, ...]]
+) -> None:
+    turned = msgspec.structs.replace(
+        rules,
+        passes_to={"right": "left", "left": "right"}[rules.passes_to],
+        seat_numbering={"clockwise": "counterclockwise", "counterclockwise": "clockwise"}[
+            rules.seat_numbering
+        ],
+    )
+    assert played(seats, turned, moves) == played(seats, rules, moves)
+
+
+@given(some_seats, rules_of_any_house, any_moves)
+def test_numbering_the_seats_the_other_way_round_changes_names_only(
+    seats: tuple[int, ...], rules: Curator, moves: list[str | tuple[int, ...]]
+) -> None:
+    """
+    The same chairs with other numbers: seat n is seat 16 - n, the table passes as before.
+    """
+
+    def other(numbers: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(sorted(16 - number for number in numbers))
+
+    turned = msgspec.structs.replace(
+        rules,
+        first_seat=16 - rules.first_seat,
+        passes_to={"right": "left", "left": "right"}[rules.passes_to],
+    )
+    mirrored = [other(move) if isinstance(move, tuple) else move for move in moves]
+    one, two = played(seats, rules, moves), played(other(seats), turned, mirrored)
+    assert two.holder == (None if one.holder is None else 16 - one.holder)
+    assert set(other(two.declined)) == set(one.declined)
+
+
+@given(st.lists(st.sampled_from(list(Outcome)), max_size=60), some_seats.filter(bool))
+def test_so_many_losses_so_many_steps(outcomes: list[Outcome], seats: tuple[int, ...]) -> None:
+    """
+    Nobody refuses: the n-th loss of the Banker brings the shoe n seats on.
+    """
+    rotation = after_shuffle(Rotation(seats=seats), Curator(on=True, first_seat=seats[0])).rotation
+    for outcome in outcomes:
+        rotation = after_round(rotation, SHEET, outcome).rotation
+    losses = outcomes.count(Outcome.PLAYER)
+    if len(seats) > 1:
+        assert rotation.holder == seats[losses % len(seats)]
+    else:
+        assert rotation.holder == (None if losses % 2 else seats[0])
