@@ -227,7 +227,8 @@ def test_the_shoe_is_always_with_a_seat_in_play_or_with_the_dealer(
 def test_from_wherever_it_is_every_seat_is_offered_it_once_before_the_dealer_draws(
     seats: tuple[int, ...], rules: Curator, moves: list[str | tuple[int, ...]]
 ) -> None:
-    rotation = after_round(played(seats, rules, moves), rules, None).rotation
+    rotation = played(seats, rules, moves)
+    rotation = give(rotation, rotation.holder).rotation  # nobody has declined it yet
     asked = [] if rotation.holder is None else [rotation.holder]
     while (rotation := pass_on(rotation, rules).rotation).holder is not None:
         asked.append(rotation.holder)
