@@ -31,7 +31,11 @@ class Papers:
         self._folder = folder
         self.ca = folder / "ca.pem"
         key = folder / "ca.key"
-        self._openssl("req -x509 -nodes -days 1 -subj /CN=authority", "-keyout", key, out=self.ca)
+        # Python 3.13 trusts no authority whose certificate does not say what it is for.
+        usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
+        self._openssl(
+            "req -x509 -nodes -days 1 -subj /CN=authority", *usage, "-keyout", key, out=self.ca
+        )
 
     def _openssl(self, words: str, *more: str | Path, out: Path) -> None:
         key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
