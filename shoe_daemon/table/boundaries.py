@@ -176,10 +176,10 @@ def quiet(fold: Fold) -> None:
     """
     round_ = rounds.in_progress(fold)
     if round_ is not None:
-        if rounds.is_stuck(round_) and not round_.partial:
-            rounds.end(fold, round_)
-        elif rounds.awaits_faces(round_) and not round_.partial:
+        if rounds.awaits_faces(round_) and not round_.partial:
             round_.over = True
+        elif rounds.is_stuck(round_) and not round_.partial:
+            rounds.end(fold, round_)
         else:
             rounds.leave(fold, round_)
     readers.synced(fold)

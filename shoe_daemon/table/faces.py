@@ -77,7 +77,7 @@ def read_again(fold: Fold, slot: Slot | None, face: Card | None) -> bool:
     card = None if round_ is None or face is None else unread_on(round_, slot)
     if round_ is None or card is None or face is None:
         return False
-    if drawing.seen_at_once(fold, card.slot):
+    if drawing.seen_at_once(fold, round_, card.slot):
         _turn_over(fold, round_, card, face)
         return True
     card.face = face

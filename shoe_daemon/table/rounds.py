@@ -116,7 +116,8 @@ def set_deadlines(fold: Fold, round_: RoundState) -> None:
     if fold.options.timeless:
         if round_.hidden and is_complete(round_):
             reveal(fold, round_)
-    elif len(round_.cards) == FOUR_CARDS:
+    elif round_.partial or len(round_.cards) == FOUR_CARDS:
+        # Of a partial round nobody knows which card was the fourth.
         fold.state.reveal_at = fold.microseconds() + int(after * _SECOND)
 
 
