@@ -1,16 +1,19 @@
 """
-The rules of the game: cards, drawing, houses, wagers, irregularities. Pure: it
-knows no clock, no chance, no network, and reads no files but those of houses.
+The rules of the game: cards, drawing, houses, wagers, irregularities, rulings.
+Pure: it knows no clock, no chance, no network, and reads no files but those of
+houses and policies.
 
-What is the same in every house is code (`tableau`, `round`); what differs is
-data (`House`). Odds are asked for by hand and stay behind their own door,
-`shoe_daemon.game.odds`: a running table needs none.
+What is the same in every house is code (`tableau`, `round`, `curator`); what
+differs is data: `House` for the play, `Policy` for what goes wrong. Odds are
+asked for by hand and stay behind their own door, `shoe_daemon.game.odds`: a
+running table needs none.
 """
 
 from __future__ import annotations
 
 from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MOST_DECKS, Card
 from shoe_daemon.game.catalogue import CATALOGUE
+from shoe_daemon.game.curator import Rotation
 from shoe_daemon.game.house import (
     DEFAULT_HOUSE,
     HOUSE_IDS,
@@ -34,6 +37,20 @@ from shoe_daemon.game.irregularities import (
     IrregularityKind,
 )
 from shoe_daemon.game.round import DEALING_ORDER, Coup, Hand, Holding, Kind, Outcome, Slot, due
+from shoe_daemon.game.rulings import (
+    DEFAULT_POLICY,
+    POLICY_IDS,
+    FalseDraw,
+    Policy,
+    Provision,
+    Ruling,
+    find_policy,
+    load_policy,
+    load_policy_file,
+    policy_from_mapping,
+    policy_to_mapping,
+)
+from shoe_daemon.game.situations import Action, Situation, situations
 from shoe_daemon.game.tableau import NATURAL, banker_draws, is_natural, player_draws
 from shoe_daemon.game.wagers import Settlement, Shape, Wager, settle
 
@@ -43,11 +60,14 @@ __all__ = [
     "DEALING_ORDER",
     "DECK",
     "DEFAULT_HOUSE",
+    "DEFAULT_POLICY",
     "HOUSE_IDS",
     "IRREGULARITIES",
     "MOST_DECKS",
     "NATURAL",
+    "POLICY_IDS",
     "SEVERITY",
+    "Action",
     "Burn",
     "Card",
     "Coup",
@@ -55,6 +75,7 @@ __all__ = [
     "CutCard",
     "DealingStyle",
     "Evidence",
+    "FalseDraw",
     "Hand",
     "Holding",
     "House",
@@ -62,19 +83,30 @@ __all__ = [
     "IrregularityKind",
     "Kind",
     "Outcome",
+    "Policy",
+    "Provision",
     "Resolution",
+    "Rotation",
+    "Ruling",
     "Settlement",
     "Shape",
+    "Situation",
     "Slot",
     "Wager",
     "banker_draws",
     "due",
     "find_house",
+    "find_policy",
     "house_from_mapping",
     "house_to_mapping",
     "is_natural",
     "load_house",
     "load_house_file",
+    "load_policy",
+    "load_policy_file",
     "player_draws",
+    "policy_from_mapping",
+    "policy_to_mapping",
     "settle",
+    "situations",
 ]

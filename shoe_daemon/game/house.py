@@ -20,7 +20,7 @@ from msgspec import Meta, Struct, to_builtins
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import MOST_DECKS
 from shoe_daemon.game.catalogue import CATALOGUE
-from shoe_daemon.game.reading import read_as
+from shoe_daemon.game.reading import read_as, read_toml
 from shoe_daemon.game.wagers import Settler, Wager, parse_share
 
 if TYPE_CHECKING:
@@ -252,13 +252,7 @@ def load_house_file(path: Path) -> House:
     Raises:
         UserError: What is wrong with the file, in one line.
     """
-    try:
-        mapping = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}; expected a house") from error
-    except ValueError as error:  # tomllib's own error and broken UTF-8 are ValueErrors
-        raise UserError(f"{path}: {error}; expected a house in TOML") from error
-    return house_from_mapping(mapping, str(path))
+    return house_from_mapping(read_toml(path, "a house"), str(path))
 
 
 def house_from_mapping(mapping: Mapping[str, Any], place: str = "house") -> House:

@@ -6,7 +6,10 @@ the place, the key, what is wrong, what is expected.
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Iterable
 from copy import deepcopy
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -17,12 +20,40 @@ from shoe_daemon.errors import UserError
 T = TypeVar("T")
 
 # How msgspec says where: " - at `$.burn.mode`"; an entry of a table is "[...]".
-_ERROR: Final = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?", re.DOTALL)
+# " - at `key` in `$.rulings`" where a table's key itself is none of the allowed ones.
+_ERROR: Final = re.compile(
+    r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$\.?(?P<path>[^`]*)`)?", re.DOTALL
+)
 _STEP: Final = re.compile(r"\.\.\.|[^.\[\]]+")
 _SOME_KEY: Final = "..."
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
 _MISSING: Final = re.compile(r"Object missing required field `(.*)`")
 _NO_CHOICE: Final = re.compile(r"Invalid enum value .*")
+_IN_WORDS: Final[dict[type[inspect.Type], str]] = {
+    inspect.BoolType: "true or false",
+    inspect.DictType: "a table",
+    inspect.IntType: "a whole number",
+    inspect.VarTupleType: "a list",
+}
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """
+    Read a TOML file that a person wrote.
+
+    Args:
+        path: The file.
+        what: What is expected in it, such as ``a house``.
+
+    Raises:
+        UserError: It cannot be read, or is no TOML, in one line.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}; expected {what}") from error
+    except ValueError as error:  # tomllib's own error and broken UTF-8 are ValueErrors
+        raise UserError(f"{path}: {error}; expected {what} in TOML") from error
 
 
 def read_as(kind: type[T], value: object, place: str) -> T:
@@ -48,7 +79,11 @@ def read_as(kind: type[T], value: object, place: str) -> T:
 def _in_words(text: str, kind: type, value: object) -> str:
     found = _ERROR.fullmatch(text)
     what, path = (found["what"], found["path"] or "") if found else (text, "")
-    steps = _named_steps(_STEP.findall(path), text, kind, deepcopy(value))
+    steps = _STEP.findall(path)
+    if found and found["key"]:
+        *steps, key = _named_steps([*steps, _SOME_KEY], text, kind, deepcopy(value))
+        return f"{'.'.join([*steps, key])}: unknown key; {_expected_key(kind, steps)}"
+    steps = _named_steps(steps, text, kind, deepcopy(value))
     if unknown := _UNKNOWN.fullmatch(what):
         return f"{'.'.join([*steps, unknown[1]])}: unknown key; {_expected(kind, steps)}"
     if missing := _MISSING.fullmatch(what):
@@ -98,21 +133,36 @@ def _expected(kind: type, steps: list[str]) -> str:
     """
     Say what may stand at a path of a type.
     """
+    here = _type_at(kind, steps)
+    match here:
+        case inspect.StructType(fields=fields):
+            return _one_of(field.encode_name for field in fields)
+        case inspect.EnumType(cls=cls):
+            return _one_of(member.value for member in cls)
+        case inspect.LiteralType(values=values):
+            return _one_of(values)
+    return f"expected {_IN_WORDS.get(type(here), 'a text')}"
+
+
+def _expected_key(kind: type, steps: list[str]) -> str:
+    """
+    Say which keys the table at a path may have.
+    """
+    match _type_at(kind, steps):
+        case inspect.DictType(key_type=inspect.EnumType(cls=cls)):
+            return _one_of(member.value for member in cls)
+    return "expected a text"
+
+
+def _one_of(choices: Iterable[object]) -> str:
+    return f"expected one of {', '.join(map(str, choices))}"
+
+
+def _type_at(kind: type, steps: list[str]) -> inspect.Type:
     here = inspect.type_info(kind)
     for step in steps:
         here = _below(_bare(here), step)
-    match _bare(here):
-        case inspect.StructType(fields=fields):
-            return f"expected one of {', '.join(field.encode_name for field in fields)}"
-        case inspect.EnumType(cls=cls):
-            return f"expected one of {', '.join(str(member.value) for member in cls)}"
-        case inspect.LiteralType(values=values):
-            return f"expected one of {', '.join(map(str, values))}"
-        case inspect.DictType():
-            return "expected a table"
-        case inspect.IntType():
-            return "expected a whole number"
-    return "expected a text"
+    return _bare(here)
 
 
 def _bare(here: inspect.Type) -> inspect.Type:

@@ -1,0 +1,148 @@
+"""
+What a policy may speak of, and what it may have done: two closed lists.
+
+A situation is what an authority distinguishes, an irregularity what a table
+sees. They are not the same: a card too many is one irregularity, and whether
+its face was seen decides which rule holds; a card that is missing, surplus or
+foreign are three, and one rule holds for all.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shoe_daemon.game.irregularities import IrregularityKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Situation(StrEnum):
+    """
+    The closed list of what a policy may rule upon, in the order in which it is printed.
+    """
+
+    PLAYER_THIRD_UNAUTHORISED = "player_third_unauthorised"
+    EXCESS_UNEXPOSED = "excess_unexposed"
+    EXCESS_EXPOSED = "excess_exposed"
+    DOUBLE_FEED = "double_feed"
+    FACE_UP_IN_SHOE = "face_up_in_shoe"
+    MISSING_DRAW = "missing_draw"
+    INSUFFICIENT_CARDS = "insufficient_cards"
+    PREMATURE_DRAW = "premature_draw"
+    UNREADABLE_CARD = "unreadable_card"
+    DEVICE_FAULT = "device_fault"
+    INVENTORY_VIOLATION = "inventory_violation"
+    WRONG_HAND = "wrong_hand"
+    CARD_OFF_TABLE = "card_off_table"
+    CARD_RETURNED = "card_returned"
+    PREMATURE_COLLECT = "premature_collect"
+
+
+class Action(StrEnum):
+    """
+    The closed list of what may be done about an irregularity.
+    """
+
+    CONTINUE = "continue"
+    REASSIGN_TO_BANKER = "reassign_to_banker"
+    CARRY_TO_NEXT_HAND = "carry_to_next_hand"
+    CARRY_AS_DUMMY_HAND = "carry_as_dummy_hand"
+    BURN_CARD = "burn_card"
+    BURN_CARD_PLUS_VALUE = "burn_card_plus_value"
+    DRAW_NOW = "draw_now"
+    RESTORE_ORDER = "restore_order"
+    RESCAN = "rescan"
+    MANUAL_ENTRY = "manual_entry"
+    VOID_ROUND = "void_round"
+    STOP_SHOE = "stop_shoe"
+    SUPERVISOR = "supervisor"
+
+
+class Words(NamedTuple):
+    """
+    A name for people, in English and in Traditional Chinese.
+    """
+
+    text: str
+    text_zh: str
+
+
+_S = Situation
+_A = Action
+
+SITUATION_WORDS: Final[Mapping[Situation, Words]] = MappingProxyType(
+    {
+        _S.PLAYER_THIRD_UNAUTHORISED: Words(
+            "Player's third card not due, the Banker must draw", "閒家不應補牌而莊家須補"
+        ),
+        _S.EXCESS_UNEXPOSED: Words("Card too many, its face not seen", "多抽一張牌而牌面未露"),
+        _S.EXCESS_EXPOSED: Words("Card too many, its face seen", "多抽一張牌且牌面已露"),
+        _S.DOUBLE_FEED: Words("Two cards out at once", "兩張牌同時離靴"),
+        _S.FACE_UP_IN_SHOE: Words("Card face up in the shoe", "牌靴內有面朝上的牌"),
+        _S.MISSING_DRAW: Words("Card due and not drawn", "應補牌而未補"),
+        _S.INSUFFICIENT_CARDS: Words("Too few cards for the round", "牌不足以完成本局"),
+        _S.PREMATURE_DRAW: Words("Card drawn before no more bets", "停止下注前已抽牌"),
+        _S.UNREADABLE_CARD: Words("Card that cannot be read", "牌未能讀取"),
+        _S.DEVICE_FAULT: Words("Shoe, shuffler or reader fails", "牌靴、洗牌機或讀牌器故障"),
+        _S.INVENTORY_VIOLATION: Words("Card missing, surplus or foreign", "缺牌、多牌或外來牌"),
+        _S.WRONG_HAND: Words("Card laid to the wrong hand", "牌放錯閒莊位置"),
+        _S.CARD_OFF_TABLE: Words("Card fell off the table", "牌跌落賭枱外"),
+        _S.CARD_RETURNED: Words("Card pushed back into the shoe", "牌被推回牌靴"),
+        _S.PREMATURE_COLLECT: Words("Cards collected too early", "過早收牌"),
+    }
+)
+"""What each situation is called."""
+
+ACTION_WORDS: Final[Mapping[Action, Words]] = MappingProxyType(
+    {
+        _A.CONTINUE: Words("play on", "繼續本局"),
+        _A.REASSIGN_TO_BANKER: Words("give the card to the Banker", "牌歸莊家"),
+        _A.CARRY_TO_NEXT_HAND: Words("keep the card for the next hand", "留作下一局首張牌"),
+        _A.CARRY_AS_DUMMY_HAND: Words(
+            "use it in a next hand without bets", "用於不設投注的下一局"
+        ),
+        _A.BURN_CARD: Words("burn the card", "銷去該牌"),
+        _A.BURN_CARD_PLUS_VALUE: Words("burn it and as many as it counts", "銷牌並按點數加銷"),
+        _A.DRAW_NOW: Words("draw the card now", "即時補牌"),
+        _A.RESTORE_ORDER: Words("put the cards in their order", "按次序復位"),
+        _A.RESCAN: Words("read the card again", "重新讀牌"),
+        _A.MANUAL_ENTRY: Words("enter the card by hand", "人手輸入牌面"),
+        _A.VOID_ROUND: Words("void the round", "本局作廢"),
+        _A.STOP_SHOE: Words("stop the shoe", "停用本靴"),
+        _A.SUPERVISOR: Words("a supervisor decides", "由主管裁決"),
+    }
+)
+"""What each action is called."""
+
+_K = IrregularityKind
+
+# Kinds that are not here are in no text that could be obtained; what a text says of one
+# that is named alike holds for it alone.
+_RULED_AS: Final[Mapping[IrregularityKind, tuple[Situation, ...]]] = MappingProxyType(
+    {
+        **{_K(each.value): (each,) for each in Situation if each.value in set(_K)},
+        _K.EXCESS_CARD: (_S.EXCESS_UNEXPOSED, _S.EXCESS_EXPOSED),
+        _K.DUPLICATE_CARD: (_S.INVENTORY_VIOLATION,),
+        _K.FOREIGN_CARD: (_S.INVENTORY_VIOLATION,),
+        _K.CARD_COUNT_MISMATCH: (_S.INVENTORY_VIOLATION,),
+    }
+)
+
+
+def situations(kind: IrregularityKind, *, exposed: bool | None = None) -> tuple[Situation, ...]:
+    """
+    Say under which situation an irregularity falls; none where no authority names it.
+
+    Args:
+        kind: What happened.
+        exposed:
+            Whether people have seen the face of the card too many; where that
+            is not known (None) both situations may be the one.
+    """
+    found = _RULED_AS.get(kind, ())
+    if kind is IrregularityKind.EXCESS_CARD and exposed is not None:
+        return (Situation.EXCESS_EXPOSED if exposed else Situation.EXCESS_UNEXPOSED,)
+    return found
