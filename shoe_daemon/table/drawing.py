@@ -60,7 +60,7 @@ def _settle_mode(fold: Fold, slot: Slot | None) -> None:
 
 
 def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:
-    if round_.over and rounds.is_complete(round_):
+    if round_.over and (rounds.is_complete(round_) or rounds.is_stuck(round_)):
         return True
     if card.declared is Slot.P1 and (round_.missing or fold.mode is RoundEnd.DEVICE):
         return True
@@ -119,7 +119,7 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
             counted of it then is not counted again.
     """
     face, shoe = card.face, fold.state.shoe
-    card.public = face is not None and seen_at_once(fold, card.slot)
+    card.public = face is not None and seen_at_once(fold, round_, card.slot)
     round_.cards.append(card)
     round_.hidden += not card.public
     player, banker = dealing.totals(dealing.public_points(round_.spots))
@@ -133,14 +133,15 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
         shoes.count(fold, shoe, face, public=card.public, slot=card.slot)
 
 
-def seen_at_once(fold: Fold, slot: Slot | None) -> bool:
+def seen_at_once(fold: Fold, round_: RoundState, slot: Slot | None) -> bool:
     """
     Tell whether the players see a card when it is drawn.
     """
     if fold.style is DealingStyle.FACE_UP:
         return True
-    # A card whose place is not known may be one of the Banker's.
-    return fold.style is DealingStyle.BANKER_TUCKED and slot not in {Slot.B1, Slot.B2, None}
+    if slot is None and round_.partial:
+        return False  # it may be one of the Banker's first two
+    return fold.style is DealingStyle.BANKER_TUCKED and slot not in {Slot.B1, Slot.B2}
 
 
 def _place(round_: RoundState, card: Drawn) -> IrregularityKind | None:
