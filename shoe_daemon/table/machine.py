@@ -112,7 +112,7 @@ class Table:
             if not body.startswith(_FORM):
                 raise UserError("This checkpoint was written by another version.")
             state = msgspec.msgpack.decode(body[len(_FORM) :], type=TableState)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, ValueError) as error:
             raise UserError(f"This checkpoint cannot be read: {error}.") from error
         _relink(state)
         return cls(state)
