@@ -43,7 +43,7 @@ class Due(NamedTuple):
     say: DrawDue
 
 
-_DEALING: Final = tuple(
+FIRST_FOUR: Final = tuple(
     Due(
         spot,
         known=True,
@@ -84,7 +84,7 @@ def due(points: Sequence[int | None], *, partial: bool = False) -> Due:
     """
     first, second, third, fourth, player_third, banker_third = points
     if first is None or second is None or third is None or fourth is None:
-        return _NOT_SEEN if partial else _DEALING[points.index(None)]
+        return _NOT_SEEN if partial else FIRST_FOUR[points.index(None)]
     if HIDDEN in (first, second, third, fourth):
         return _FACES_HIDDEN
     return _after_four(
@@ -161,18 +161,25 @@ def public_points(spots: Sequence[Drawn | None]) -> list[int | None]:
     ]
 
 
-def totals(points: Sequence[int | None]) -> tuple[int | None, int | None]:
+def public_totals(spots: Sequence[Drawn | None]) -> tuple[int | None, int | None]:
     """
-    Return the totals of the Player and of the Banker, 0 to 9.
+    Return the totals of the Player and of the Banker, 0 to 9, as the players know them.
 
     A hand without cards, or of which one is hidden or was not seen, has None.
     """
-    return _total(*points[0::2]), _total(*points[1::2])
+    return _total(spots[0], spots[2], spots[P3]), _total(spots[1], spots[3], spots[B3])
 
 
-def _total(first: int | None, second: int | None, third: int | None) -> int | None:
-    if first is None or HIDDEN in (first, second, third):
+def _total(first: Drawn | None, second: Drawn | None, third: Drawn | None) -> int | None:
+    if first is None or first.face is None or not first.public:
         return None
     if second is None:
-        return first if third is None else None
-    return (first + second + (third or 0)) % 10
+        return first.face.points if third is None else None
+    if second.face is None or not second.public:
+        return None
+    total = first.face.points + second.face.points
+    if third is not None:
+        if third.face is None or not third.public:
+            return None
+        total += third.face.points
+    return total % 10

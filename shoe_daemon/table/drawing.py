@@ -50,13 +50,15 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
     if at_start:
         synced(fold)
     round_ = rounds.begin(fold, partial=partial)
-    add(fold, round_, card, seen=carried if isinstance(carried, Drawn) else None)
+    # Shuffled back with all the others, a card that was counted counts anew.
+    kept = fold.house.reshuffle == "per_shoe"
+    add(fold, round_, card, seen=carried if kept and isinstance(carried, Drawn) else None)
 
 
 def _settle_mode(fold: Fold, slot: Slot | None) -> None:
     # The first card tells whether this reader names the places.
     if fold.mode is RoundEnd.AUTO:
-        fold.state.mode = RoundEnd.DEVICE if slot is not None else RoundEnd.QUIET
+        fold.settle_mode(RoundEnd.DEVICE if slot is not None else RoundEnd.QUIET)
 
 
 def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:
@@ -122,7 +124,7 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
     card.public = face is not None and seen_at_once(fold, round_, card.slot)
     round_.cards.append(card)
     round_.hidden += not card.public
-    player, banker = dealing.totals(dealing.public_points(round_.spots))
+    player, banker = dealing.public_totals(round_.spots)
     fold.emit(events.CardDealt(banker, face if card.public else None, player, card.slot))
     if face is not None and not card.public:
         fold.emit(events.StaffCardDealt(face, card.slot))

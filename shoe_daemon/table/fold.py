@@ -36,9 +36,12 @@ MOST_READERS: Final = 8
 class Fold:
     """
     One table at work. Nothing here does I/O or reads a clock.
+
+    Attributes:
+        mode: What ends a round here; ``auto`` until a card has told.
     """
 
-    __slots__ = ("at", "events", "house", "in_round", "options", "state")
+    __slots__ = ("at", "events", "house", "in_round", "mode", "options", "state")
 
     def __init__(self, state: TableState) -> None:
         self.state = state
@@ -47,6 +50,7 @@ class Fold:
         self.in_round = state.round is not None and not state.round.ended
         self.house: House = house_of(state.session)
         self.options: Options = state.session.options
+        self.mode = self._mode()
 
     def configure(self, session: Session) -> None:
         """
@@ -61,6 +65,20 @@ class Fold:
         if session.options.round_end is not state.session.options.round_end:
             state.mode = None
         state.session, state.next_session = session, None
+        self.mode = self._mode()
+
+    def settle_mode(self, mode: RoundEnd) -> None:
+        """
+        Say what ``auto`` means here.
+        """
+        self.state.mode = mode
+        self.mode = self._mode()
+
+    def _mode(self) -> RoundEnd:
+        mode = self.state.mode or self.options.round_end
+        if mode is RoundEnd.QUIET and self.options.timeless:
+            return RoundEnd.RULES
+        return mode
 
     @property
     def decks(self) -> int:
@@ -75,16 +93,6 @@ class Fold:
         When cards are seen here.
         """
         return self.house.dealing_style
-
-    @property
-    def mode(self) -> RoundEnd:
-        """
-        What ends a round here; ``auto`` until a card has told.
-        """
-        mode = self.state.mode or self.options.round_end
-        if mode is RoundEnd.QUIET and self.options.timeless:
-            return RoundEnd.RULES
-        return mode
 
     def microseconds(self) -> int:
         """

@@ -81,7 +81,7 @@ def _round(state: TableState) -> RoundView | None:
     round_ = state.round
     if round_ is None or (round_.ended and not round_.finished):
         return None  # what came to nothing lies on the table no more
-    player, banker = dealing.totals(dealing.public_points(round_.spots))
+    player, banker = dealing.public_totals(round_.spots)
     return RoundView(
         banker_total=banker,
         cards=tuple(

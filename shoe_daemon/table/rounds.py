@@ -72,6 +72,9 @@ def truth(round_: RoundState) -> dealing.Due:
     """
     Tell what is due by every face that the daemon knows.
     """
+    dealt = len(round_.cards)
+    if dealt < FOUR_CARDS and not round_.partial:
+        return dealing.FIRST_FOUR[dealt]
     return dealing.due(dealing.known_points(round_.spots), partial=round_.partial)
 
 
@@ -99,7 +102,10 @@ def say_due(fold: Fold, round_: RoundState, *, repeat: bool) -> None:
         round_: The round in progress.
         repeat: Say it even if nothing changed: a card has just been dealt.
     """
-    verdict = dealing.due(dealing.public_points(round_.spots), partial=round_.partial)
+    if round_.hidden:
+        verdict = dealing.due(dealing.public_points(round_.spots), partial=round_.partial)
+    else:
+        verdict = truth(round_)
     if repeat or (verdict.known and verdict.say != round_.due):
         fold.emit(verdict.say)
     round_.due = verdict.say
@@ -150,7 +156,7 @@ def show(fold: Fold, round_: RoundState, card: Drawn) -> None:
         return
     card.public = True
     round_.hidden -= 1
-    player, banker = dealing.totals(dealing.public_points(round_.spots))
+    player, banker = dealing.public_totals(round_.spots)
     fold.emit(events.CardDisclosed(banker, card.face, player, card.slot))
 
 

@@ -144,7 +144,8 @@ class Embargo:
             return
         text, role = str(face.value), getattr(told, "role", seen.Role.PLAY)
         self.lying.add(text)
-        self.times[text] = dealer.now
+        # A card read at the second attempt was drawn before.
+        self.times[text] = 0 if not any(e.type == "card_dealt" for e in said) else dealer.now
         burned = role in {seen.Role.BURN, seen.Role.FIRST}
         dealt = [each.data for each in said if each.type in {"card_dealt", "card_disclosed"}]
         round_ = dealer.table.public().round

@@ -143,3 +143,13 @@ def test_equal_cards_of_eight_decks_are_lawful() -> None:
     dealer.deal("P1 9S, B1 9S, P2 9S, B2 9S")
     dealer.deal(NATURAL)
     assert dealer.kinds() == []
+
+
+def test_a_carried_card_of_a_deck_that_was_shuffled_is_one_of_the_new_hand() -> None:
+    dealer = Dealer("single-deck")
+    dealer.deal(NATURAL)
+    dealer.draw("4C")
+    dealer.say(seen.Carried())
+    assert dealer.out() == 1
+    dealer.draw("4C", "B1")
+    assert dealer.kinds() == ["excess_card", "duplicate_card"]
