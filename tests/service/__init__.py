@@ -1,3 +1,3 @@
 """
-Tests of the room `service`.
+The daemon as a process, with a real broker and simulated readers around it.
 """

@@ -1,0 +1,199 @@
+"""
+What is needed to run the real daemon: its configuration, a service manager that
+listens to it, and a shoe on a pty that outlives it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from tests.brokers import wait_for
+
+SHOE_DAEMON = (sys.executable, "-m", "shoe_daemon")
+SITE, TABLE = "hall", "table-7"
+ROOT = f"shoe/v1/{SITE}/{TABLE}/"
+
+
+class ServiceManager:
+    """
+    Listens as systemd would, at a path or, with ``@``, in Linux's own name space.
+
+    Attributes:
+        lines: All that was told since `forget`, in order.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.lines: list[str] = []
+        self._door = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._door.bind(address.replace("@", "\0", 1) if address.startswith("@") else address)
+        self._ear = threading.Thread(target=self._listen, daemon=True)
+        self._ear.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as last:
+            last.sendto(b"", self._door.getsockname())
+        self._ear.join(10)
+        self._door.close()
+
+    def _listen(self) -> None:
+        while message := self._door.recv(4096):
+            self.lines += message.decode().splitlines()
+
+    def heard(self, line: str) -> int:
+        """
+        Say how often a line was told that begins so.
+        """
+        return sum(each.startswith(line) for each in self.lines)
+
+    def forget(self) -> None:
+        """
+        Begin to count anew.
+        """
+        self.lines = []
+
+    @property
+    def status(self) -> str:
+        """
+        The last status line.
+        """
+        told = [line for line in self.lines if line.startswith("STATUS=")]
+        return told[-1].removeprefix("STATUS=") if told else ""
+
+
+class DaemonProcess:
+    """
+    `shoe-daemon run` as a process of its own.
+
+    Attributes:
+        manager: What it tells the service manager.
+        log: What it says on stderr, over all its starts.
+    """
+
+    def __init__(self, config: Path, *, command: tuple[str, ...] = SHOE_DAEMON) -> None:
+        self.config = config
+        self.log = config.with_suffix(".log")
+        self.manager = ServiceManager(str(config.with_suffix(".sock")))
+        self._command = (*command, "run", "--config", str(config))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self.manager.__exit__()
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """
+        The process of the last start.
+        """
+        assert self._process is not None
+        return self._process
+
+    def start(self, **environment: str) -> Self:
+        """
+        Start it, and do not wait for anything.
+        """
+        self.manager.forget()
+        more = {"NOTIFY_SOCKET": self.manager.address, "PYTHONFAULTHANDLER": "1", **environment}
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, env=os.environ | more
+            )
+        return self
+
+    def wait_ready(self) -> Self:
+        """
+        Wait until it says that it is ready.
+        """
+        wait_for(self._is_ready, "READY=1")
+        return self
+
+    def _is_ready(self) -> bool:
+        ended = self.process.poll()
+        assert ended is None, f"it ended with {ended}:\n{self.log.read_text()}"
+        return bool(self.manager.heard("READY=1"))
+
+    def kill(self) -> None:
+        """
+        End it as a power cut would; does nothing to one that is not running.
+        """
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def stop(self, timeout: float = 20.0) -> int:
+        """
+        Ask it to end, and return its exit status; one that does not end says where it hangs.
+        """
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGABRT)
+            self.process.wait()
+            pytest.fail(f"it did not end within {timeout} s:\n{self.log.read_text()}")
+
+
+def configure(
+    folder: Path, text: str = "", *, port: int | None = None, line: object = None
+) -> Path:
+    """
+    Write a table's configuration, and return where.
+
+    Args:
+        folder: Where.
+        text: More of the section ``[table]``, and further sections.
+        port: Of the broker; None publishes nothing.
+        line: Of an Angel Eye; None has no reader.
+    """
+    lines = [f'site = "{SITE}"', "[table]", f'id = "{TABLE}"', text]
+    if port is not None:
+        lines += ["[mqtt]", f"port = {port}"]
+    if line is not None:
+        lines += ["[[reader]]", 'driver = "angel-eye-ii"', f'port = "{line}"']
+    folder.mkdir(exist_ok=True)
+    path = folder / "table.toml"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@contextmanager
+def simulated_shoe(link: Path, *options: object) -> Iterator[subprocess.Popen[bytes]]:
+    """
+    Run `simulate angel-eye-ii` in a process of its own, on a pty behind `link`.
+    """
+    command = [*SHOE_DAEMON, "simulate", "angel-eye-ii", "--link", str(link), *map(str, options)]
+    with (
+        link.with_suffix(".sim").open("ab") as log,
+        subprocess.Popen(command, stdout=log, stderr=log) as process,
+    ):
+        try:
+            wait_for(link.exists, "the simulated shoe")
+            yield process
+        finally:
+            process.kill()
+
+
+def cli(*arguments: object) -> subprocess.CompletedProcess[bytes]:
+    """
+    Run a command to its end.
+    """
+    command = [*SHOE_DAEMON, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, check=False, timeout=100)
