@@ -8,12 +8,15 @@ import os
 import socket
 
 
-def tell_systemd(*lines: str) -> bool:
+def tell_systemd(*lines: str, patience: float = 0.0) -> bool:
     """
     Send lines such as ``READY=1`` to the service manager.
 
+    A service manager that does not listen for the moment holds nobody up for
+    longer than `patience` seconds: what it cannot take is let drop.
+
     Returns:
-        Whether there is one that listens; never raises.
+        Whether it was told; never raises.
     """
     address = os.environ.get("NOTIFY_SOCKET")
     if not address:
@@ -22,6 +25,7 @@ def tell_systemd(*lines: str) -> bool:
         address = "\0" + address[1:]
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
+            door.settimeout(patience)
             door.sendto("\n".join(lines).encode(), address)
     except OSError:
         return False

@@ -141,7 +141,8 @@ class Daemon:
         self._bulletin.publish()
         if self.publisher is not None:
             self.publisher.start()
-        tell_systemd("READY=1", f"STATUS={self._bulletin.summary}")
+        # Told once, so it has to arrive; what is told every second need not.
+        tell_systemd("READY=1", f"STATUS={self._bulletin.summary}", patience=5.0)
 
     def _receive(self, source: str, frame: Frame) -> None:
         self._inbox.put((source, frame), timeout=0.5)
