@@ -1,5 +1,6 @@
 """
-`shoe-daemon rules`: what a house's rules are, and what they come to.
+`shoe-daemon rules`: what a house's rules are, what they come to, and what is done
+about an irregularity.
 """
 
 from __future__ import annotations
@@ -7,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import msgspec
 
-from shoe_daemon.cli import rules_text
+from shoe_daemon.cli import rules_policy, rules_text
+from shoe_daemon.cli.rules_output import as_json, print_json
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.catalogue import CATALOGUE
 from shoe_daemon.game.house import HOUSE_IDS, find_house, house_to_mapping, load_house
@@ -20,14 +21,15 @@ from shoe_daemon.game.wagers import Wager
 USUAL_DECKS = 8
 USUAL_COMMISSION = "1/20"
 
-as_json = click.option("--json", "json", is_flag=True, help="As JSON, for programs.")
-
 
 @click.group(name="rules")
 def command() -> None:
     """
-    The houses' rules, and their exact odds.
+    The houses' rules, their exact odds, and the rulings on irregularities.
     """
+
+
+command.add_command(rules_policy.command)
 
 
 @command.command(name="list")
@@ -38,7 +40,7 @@ def list_houses(*, json: bool) -> None:
     """
     houses = [load_house(house) for house in HOUSE_IDS]
     if json:
-        _print_json([{"id": each.id, "name": each.name, "sheet": each.sheet} for each in houses])
+        print_json([{"id": each.id, "name": each.name, "sheet": each.sheet} for each in houses])
     else:
         click.echo(rules_text.house_list(houses))
 
@@ -52,7 +54,7 @@ def show(house: str, *, json: bool) -> None:
     """
     rules = find_house(house)
     if json:
-        _print_json(
+        print_json(
             {
                 "house": house_to_mapping(rules),
                 "pays": _pays(rules.offered),
@@ -76,7 +78,7 @@ def odds(house: str | None, decks: str | None, *, json: bool) -> None:
     usual = rules.decks if rules else USUAL_DECKS
     counted = count_odds(wagers, usual if decks is None else _whole_number("--decks", decks))
     if json:
-        _print_json(counted.to_mapping())
+        print_json(counted.to_mapping())
     else:
         click.echo(rules_text.odds_table(counted, wagers))
 
@@ -118,7 +120,3 @@ def _tableau() -> dict[str, Any]:
         },
         "banker_draws_if_player_stood": [total for total in totals if banker_draws(total, None)],
     }
-
-
-def _print_json(value: object) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2))

@@ -7,12 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
+from shoe_daemon.cli.rules_output import COLUMNS, indented
 from shoe_daemon.game.house import Burn, CutCard, DealingStyle, House, Resolution
 from shoe_daemon.game.odds import Odds, WagerOdds
 from shoe_daemon.game.tableau import NATURAL, banker_draws, player_draws
 from shoe_daemon.game.wagers import PUSH, Wager
-
-COLUMNS = 80
 
 _RESHUFFLE = {
     "per_shoe": "shuffled for each shoe",
@@ -124,10 +123,11 @@ def _drawn_by(house: House) -> str:
 
 def _drawing() -> Iterator[str]:
     yield "DRAWING"
-    yield from _paragraph(
+    yield from indented(
         "An ace counts 1, 2 to 9 their face, tens and faces 0; a hand counts the last digit of "
         f"its sum. {NATURAL} or 9 with two cards, in either hand, is a natural: nobody draws. "
-        "Otherwise:"
+        "Otherwise:",
+        2,
     )
     yield ""
     draws = [str(total) for total in range(NATURAL) if player_draws(total)]
@@ -146,10 +146,6 @@ def _word(*, draws: bool) -> str:
     return "D" if draws else "-"
 
 
-def _paragraph(text: str) -> list[str]:
-    return wrap(text, COLUMNS, initial_indent="  ", subsequent_indent="  ")
-
-
 def _pay_tables(house: House) -> Iterator[str]:
     yield "WAGERS"
     for wager in house.offered:
@@ -157,9 +153,9 @@ def _pay_tables(house: House) -> Iterator[str]:
         for line in wager.lines:
             yield f"  {name:<24}{line.prize.text:<40}{line.pays:>8}"
             name = ""
-    yield from _paragraph("What is not listed loses.")
+    yield from indented("What is not listed loses.", 2)
     if any(wager.definition.commission for wager in house.offered):
-        yield from _paragraph(f"The commission, {house.commission}, is taken off already.")
+        yield from indented(f"The commission, {house.commission}, is taken off already.", 2)
 
 
 def _resolutions(resolutions: Iterable[Resolution]) -> Iterator[str]:

@@ -138,6 +138,13 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         found = (self.by_situation.get(each, ()) for each in situations(kind, exposed=exposed))
         return tuple(dict.fromkeys(ruling for each in found for ruling in each))
 
+    @property
+    def all_rulings(self) -> tuple[Ruling, ...]:
+        """
+        All that it proposes, in whatever situation.
+        """
+        return tuple(ruling for each in self.by_situation.values() for ruling in each)
+
     def severity(self, kind: IrregularityKind) -> int:
         """
         Say how much an irregularity weighs here, 1 to 5.

@@ -89,7 +89,7 @@ SITUATION_WORDS: Final[Mapping[Situation, Words]] = MappingProxyType(
         _S.DEVICE_FAULT: Words("Shoe, shuffler or reader fails", "牌靴、洗牌機或讀牌器故障"),
         _S.INVENTORY_VIOLATION: Words("Card missing, surplus or foreign", "缺牌、多牌或外來牌"),
         _S.WRONG_HAND: Words("Card laid to the wrong hand", "牌放錯閒莊位置"),
-        _S.CARD_OFF_TABLE: Words("Card fell off the table", "牌跌落賭枱外"),
+        _S.CARD_OFF_TABLE: Words("Card fell off the table", "牌跌落賭桌外"),
         _S.CARD_RETURNED: Words("Card pushed back into the shoe", "牌被推回牌靴"),
         _S.PREMATURE_COLLECT: Words("Cards collected too early", "過早收牌"),
     }
@@ -100,12 +100,10 @@ ACTION_WORDS: Final[Mapping[Action, Words]] = MappingProxyType(
     {
         _A.CONTINUE: Words("play on", "繼續本局"),
         _A.REASSIGN_TO_BANKER: Words("give the card to the Banker", "牌歸莊家"),
-        _A.CARRY_TO_NEXT_HAND: Words("keep the card for the next hand", "留作下一局首張牌"),
-        _A.CARRY_AS_DUMMY_HAND: Words(
-            "use it in a next hand without bets", "用於不設投注的下一局"
-        ),
+        _A.CARRY_TO_NEXT_HAND: Words("keep it for the next hand", "留作下局首張牌"),
+        _A.CARRY_AS_DUMMY_HAND: Words("next hand, without bets", "用於無注之下一局"),
         _A.BURN_CARD: Words("burn the card", "銷去該牌"),
-        _A.BURN_CARD_PLUS_VALUE: Words("burn it and as many as it counts", "銷牌並按點數加銷"),
+        _A.BURN_CARD_PLUS_VALUE: Words("burn it and its value", "銷牌並按點數加銷"),
         _A.DRAW_NOW: Words("draw the card now", "即時補牌"),
         _A.RESTORE_ORDER: Words("put the cards in their order", "按次序復位"),
         _A.RESCAN: Words("read the card again", "重新讀牌"),

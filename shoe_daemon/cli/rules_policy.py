@@ -1,0 +1,85 @@
+"""
+`shoe-daemon rules policy`: what an authority says about irregularities, and
+where two differ.
+"""
+
+from __future__ import annotations
+
+import click
+
+from shoe_daemon.cli import rules_policy_text
+from shoe_daemon.cli.rules_output import as_json, print_json
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.rulings import POLICY_IDS, Policy, find_policy, policy_to_mapping
+from shoe_daemon.game.situations import Situation
+
+
+@click.command(name="policy")
+@click.argument("policy", required=False)
+@click.option("--list", "listed", is_flag=True, help="The policies that come with the project.")
+@click.option("--diff", nargs=2, metavar="A B", help="Where two of them differ.")
+@as_json
+def command(policy: str | None, *, listed: bool, diff: tuple[str, str] | None, json: bool) -> None:
+    """
+    Shows the rulings of POLICY: one that `--list` names, or a file ending in .toml.
+    """
+    if sum((policy is not None, listed, diff is not None)) != 1:
+        raise UserError("rules policy: expected one of POLICY, --list and --diff A B")
+    if listed:
+        policies = [find_policy(each) for each in POLICY_IDS]
+        if json:
+            print_json([_in_short(each) for each in policies])
+        else:
+            click.echo(rules_policy_text.policy_list(policies))
+    elif diff is not None:
+        one, other = map(find_policy, diff)
+        if json:
+            print_json(_differences(one, other))
+        else:
+            click.echo(rules_policy_text.difference_table(one, other))
+    elif policy is not None:
+        found = find_policy(policy)
+        if json:
+            print_json(policy_to_mapping(found))
+        else:
+            click.echo(rules_policy_text.policy_sheet(found))
+
+
+def _in_short(policy: Policy) -> dict[str, object]:
+    rulings = policy.all_rulings
+    return {
+        "id": policy.id,
+        "name": policy.name,
+        "name_zh": policy.name_zh,
+        "rulings": len(rulings),
+        "verified": sum(ruling.verified for ruling in rulings),
+    }
+
+
+def _differences(one: Policy, other: Policy) -> dict[str, object]:
+    """
+    Give what differs, and nothing else, the first policy's before the second's.
+    """
+    both = (one, other)
+    return {
+        "policies": [each.id for each in both],
+        "rulings": {
+            situation: [_actions(each, situation) for each in both]
+            for situation in rules_policy_text.differing_situations(one, other)
+        },
+        "severity": {
+            kind: [each.severity(kind) for each in both]
+            for kind in rules_policy_text.differing_severities(one, other)
+        },
+        "false_draw_passes_shoe": {
+            kind: [each.passes_shoe(kind) for each in both]
+            for kind in rules_policy_text.differing_false_draws(one, other)
+        },
+    }
+
+
+def _actions(policy: Policy, situation: Situation) -> list[dict[str, object]]:
+    return [
+        {"action": ruling.action, "verified": ruling.verified}
+        for ruling in policy.by_situation.get(situation, ())
+    ]

@@ -1,0 +1,426 @@
+"""
+A policy says what its authority says, no more, and how sure that is.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.game import rulings as policies
+from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
+from shoe_daemon.game.rulings import (
+    DEFAULT_POLICY,
+    POLICY_IDS,
+    Policy,
+    Provision,
+    find_policy,
+    load_policy,
+    load_policy_file,
+    policy_from_mapping,
+    policy_to_mapping,
+)
+from shoe_daemon.game.situations import (
+    ACTION_WORDS,
+    SITUATION_WORDS,
+    Action,
+    Situation,
+    situations,
+)
+
+FILES = Path(policies.__file__).with_name("policies")
+K = IrregularityKind
+
+# What each authority has done, the most binding first; ? where it was not read in full.
+# A situation that is not here has no ruling.
+RULED: dict[str, dict[str, str]] = {
+    "management": {},
+    "fr_2007": {
+        "player_third_unauthorised": "reassign_to_banker void_round",
+        "excess_unexposed": "burn_card void_round",
+        "excess_exposed": "burn_card void_round",
+        "double_feed": "restore_order void_round",
+        "missing_draw": "draw_now void_round",
+        "premature_draw": "continue",
+        "wrong_hand": "restore_order void_round",
+        "card_returned": "continue",
+    },
+    "mo_2004": {"face_up_in_shoe": "continue?"},
+    "es_melilla_2014": {
+        "player_third_unauthorised": "reassign_to_banker?",
+        "excess_unexposed": "burn_card?",
+        "excess_exposed": "burn_card?",
+        "double_feed": "void_round?",
+        "face_up_in_shoe": "burn_card?",
+        "missing_draw": "draw_now? void_round?",
+        "premature_draw": "continue? burn_card?",
+        "wrong_hand": "restore_order? void_round?",
+        "card_off_table": "continue?",
+        "card_returned": "continue?",
+    },
+    "it_venezia": {
+        "player_third_unauthorised": "reassign_to_banker? supervisor?",
+        "excess_unexposed": "carry_to_next_hand?",
+        "excess_exposed": "carry_as_dummy_hand?",
+        "double_feed": "carry_to_next_hand? carry_as_dummy_hand?",
+        "face_up_in_shoe": "burn_card?",
+        "missing_draw": "draw_now? supervisor?",
+        "wrong_hand": "restore_order? supervisor?",
+        "card_returned": "continue?",
+    },
+    "la_lac42": {
+        "excess_unexposed": "burn_card",
+        "excess_exposed": "burn_card",
+        "face_up_in_shoe": "burn_card",
+        "device_fault": "stop_shoe",
+        "inventory_violation": "stop_shoe",
+    },
+    "nsw_star": {"device_fault": "continue void_round supervisor"},
+    "live_studio": {
+        "player_third_unauthorised": "restore_order? void_round",
+        "excess_unexposed": "restore_order?",
+        "double_feed": "restore_order? stop_shoe?",
+        "missing_draw": "draw_now? void_round",
+        "insufficient_cards": "void_round",
+        "unreadable_card": "rescan? manual_entry? void_round?",
+        "device_fault": "rescan? manual_entry? void_round?",
+        "wrong_hand": "restore_order? void_round",
+        "premature_collect": "restore_order?",
+    },
+    "us_nj_pa": {
+        "player_third_unauthorised": "reassign_to_banker?",
+        "excess_unexposed": "carry_to_next_hand?",
+        "excess_exposed": "burn_card_plus_value?",
+        "double_feed": "carry_to_next_hand? burn_card_plus_value?",
+        "face_up_in_shoe": "burn_card_plus_value?",
+        "missing_draw": "draw_now? supervisor?",
+        "insufficient_cards": "void_round?",
+        "device_fault": "stop_shoe?",
+    },
+}
+
+# Which irregularities bring each situation, and what has to be known besides.
+BROUGHT_BY: dict[str, list[tuple[IrregularityKind, dict[str, object]]]] = {
+    **{name: [(K(name), {})] for name in set(Situation) & set(K)},
+    "excess_unexposed": [(K.EXCESS_CARD, {"exposed": False, "context": "natural"})],
+    "excess_exposed": [(K.EXCESS_CARD, {"exposed": True, "context": "after_sixth"})],
+    "inventory_violation": [
+        (K.DUPLICATE_CARD, {}),
+        (K.FOREIGN_CARD, {"card": "KD"}),
+        (K.CARD_COUNT_MISMATCH, {}),
+    ],
+}
+
+
+def written(policy: Policy, kind: IrregularityKind, **attributes: object) -> str:
+    """
+    Write the proposals as the table above does.
+    """
+    found = policy.rulings(kind, **attributes)  # type: ignore[arg-type]  # exposed is a bool
+    return " ".join(each.action + ("" if each.verified else "?") for each in found)
+
+
+@pytest.mark.parametrize("situation", Situation)
+@pytest.mark.parametrize("policy", POLICY_IDS)
+def test_what_each_policy_says_in_each_situation(policy: str, situation: Situation) -> None:
+    for kind, attributes in BROUGHT_BY[situation]:
+        said = written(load_policy(policy), kind, **attributes)
+        assert said == RULED[policy].get(situation, "")
+
+
+@pytest.mark.parametrize("policy", POLICY_IDS)
+def test_no_policy_has_a_ruling_that_is_not_in_the_list(policy: str) -> None:
+    found = {
+        situation.value: " ".join(each.action + ("" if each.verified else "?") for each in rulings)
+        for situation, rulings in load_policy(policy).by_situation.items()
+    }
+    assert found == RULED[policy]
+
+
+SILENT = (
+    "result_mismatch source_conflict burn_error cut_card_overrun cut_card_missing "
+    "suspect_sequence manual_void"
+)
+
+
+@pytest.mark.parametrize("kind", K)
+def test_there_are_irregularities_that_no_authority_names(kind: IrregularityKind) -> None:
+    if kind.value in SILENT.split():
+        assert not situations(kind)
+        assert not any(load_policy(policy).rulings(kind) for policy in POLICY_IDS)
+    else:
+        assert any(kind is each for brought in BROUGHT_BY.values() for each, _ in brought)
+
+
+def test_where_nobody_knows_whether_the_card_was_seen_both_are_proposed() -> None:
+    assert (
+        written(load_policy("us_nj_pa"), K.EXCESS_CARD)
+        == written(load_policy("us_nj_pa"), K.EXCESS_CARD, exposed=None)
+        == "carry_to_next_hand? burn_card_plus_value?"
+    )
+    # In France it makes no difference, and nothing is said twice.
+    assert written(load_policy("fr_2007"), K.EXCESS_CARD) == "burn_card void_round"
+
+
+def test_management_is_the_default_and_proposes_nothing() -> None:
+    assert DEFAULT_POLICY == "management"
+    assert load_policy(DEFAULT_POLICY).all_rulings == ()
+    assert all(load_policy(DEFAULT_POLICY).severity(kind) == SEVERITY[kind] for kind in K)
+
+
+NEVER = {
+    # A card drawn in error is burned in France, never carried over; in Macau the bets stand.
+    "fr_2007": {"carry_to_next_hand", "carry_as_dummy_hand", "burn_card_plus_value"},
+    "mo_2004": {"void_round", "burn_card"},
+    "la_lac42": {"carry_to_next_hand", "carry_as_dummy_hand"},
+    "it_venezia": {"void_round"},
+    "live_studio": {"burn_card", "burn_card_plus_value"},
+}
+
+
+@pytest.mark.parametrize("policy", NEVER)
+def test_what_an_authority_never_does(policy: str) -> None:
+    assert not {each.action.value for each in load_policy(policy).all_rulings} & NEVER[policy]
+
+
+# How sure it is.
+
+UNVERIFIED = ("mo_2004", "es_melilla_2014", "it_venezia", "us_nj_pa")
+
+
+def provisions() -> list[Any]:
+    return [
+        pytest.param(provision, id=f"{policy}-{place}")
+        for policy in POLICY_IDS
+        for place, provision in load_policy(policy).provisions()
+    ]
+
+
+@pytest.mark.parametrize("policy", UNVERIFIED)
+def test_what_was_read_in_part_or_recalled_is_nowhere_verified(policy: str) -> None:
+    assert load_policy(policy).all_rulings
+    assert not any(each.verified for _, each in load_policy(policy).provisions())
+
+
+def test_of_the_studios_only_the_page_that_was_read_is_verified() -> None:
+    rulings = load_policy("live_studio").all_rulings
+    assert {each.authority for each in rulings if each.verified} == {"LeoVegas"}
+    assert all(each.verified for each in rulings if each.authority == "LeoVegas")
+
+
+@pytest.mark.parametrize("provision", provisions())
+def test_what_is_not_verified_says_why(provision: Provision) -> None:
+    assert provision.verified or re.search("[Rr]ead|[Rr]ecalled", provision.note or "")
+
+
+@pytest.mark.parametrize("provision", provisions())
+def test_each_is_one_sentence_in_two_languages_and_names_its_place(provision: Provision) -> None:
+    assert re.fullmatch(r"[A-Z][^.!?\n]+\.", provision.text)
+    assert len(provision.text) < 100
+    assert re.fullmatch(r"[^。\n]+。", provision.text_zh)
+    # Big5 has the signs of Traditional Chinese and not the simplified ones.
+    assert len(provision.text_zh.encode("big5")) < 80
+    assert provision.authority
+    assert provision.section
+
+
+@pytest.mark.parametrize("words", [SITUATION_WORDS, ACTION_WORDS])
+def test_every_situation_and_action_has_a_name_in_two_languages(words: Any) -> None:  # noqa: ANN401 - either of two
+    assert list(words) in [list(Situation), list(Action)]
+    for name in words.values():
+        assert name.text.isascii()
+        assert len(name.text_zh.encode("big5")) == 2 * len(name.text_zh)
+    assert len(set(words.values())) == len(words)
+
+
+@pytest.mark.parametrize("policy", POLICY_IDS)
+def test_a_policy_has_a_name_in_two_languages_and_says_what_it_rests_upon(policy: str) -> None:
+    known = load_policy(policy)
+    assert known.id == policy
+    assert known.about.endswith(".")
+    assert known.name_zh.encode("big5")
+
+
+# Severity.
+
+
+@pytest.mark.parametrize("policy", POLICY_IDS)
+@pytest.mark.parametrize("kind", K)
+def test_a_policy_raises_a_severity_or_leaves_it(policy: str, kind: IrregularityKind) -> None:
+    raised = {("es_melilla_2014", "double_feed"): 4, ("la_lac42", "card_count_mismatch"): 5}
+    assert load_policy(policy).severity(kind) == raised.get((policy, kind.value), SEVERITY[kind])
+
+
+# The shoe.
+
+
+@pytest.mark.parametrize("policy", POLICY_IDS)
+def test_a_false_draw_costs_the_shoe_in_france_only(policy: str) -> None:
+    passes = {kind for kind in K if load_policy(policy).passes_shoe(kind)}
+    france = {K.PLAYER_THIRD_UNAUTHORISED, K.EXCESS_CARD, K.DOUBLE_FEED}
+    assert passes == (france if policy == "fr_2007" else set())
+
+
+# Files.
+
+
+def test_the_policies_are_those_of_the_folder() -> None:
+    assert sorted(path.stem for path in FILES.iterdir()) == sorted(POLICY_IDS) == sorted(RULED)
+
+
+def test_the_lists_are_closed() -> None:
+    assert " ".join(Action) == (
+        "continue reassign_to_banker carry_to_next_hand carry_as_dummy_hand burn_card "
+        "burn_card_plus_value draw_now restore_order rescan manual_entry void_round stop_shoe "
+        "supervisor"
+    )
+    assert " ".join(Situation) == (
+        "player_third_unauthorised excess_unexposed excess_exposed double_feed face_up_in_shoe "
+        "missing_draw insufficient_cards premature_draw unreadable_card device_fault "
+        "inventory_violation wrong_hand card_off_table card_returned premature_collect"
+    )
+
+
+@pytest.mark.parametrize("policy", POLICY_IDS)
+def test_a_policy_survives_being_written_in_full(policy: str) -> None:
+    known = load_policy(policy)
+    assert load_policy(policy) is known is find_policy(policy)
+    mapping = policy_to_mapping(known)
+    assert policy_from_mapping(mapping) == known
+    # As a log writes it: JSON, its keys sorted.
+    line = msgspec.json.encode(mapping, order="sorted")
+    again = policy_from_mapping(msgspec.json.decode(line))
+    assert again == known
+    assert all(again.rulings(kind) == known.rulings(kind) for kind in K)
+
+
+@pytest.mark.parametrize("policy", POLICY_IDS)
+def test_a_policy_may_be_a_file(policy: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes((FILES / f"{policy}.toml").read_bytes())
+    assert load_policy_file(path) == find_policy(str(path)) == load_policy(policy)
+
+
+def test_no_policy_of_that_name() -> None:
+    with pytest.raises(UserError, match=r"^nevada: no such policy; expected one of management, "):
+        load_policy("nevada")
+
+
+def spain() -> dict[str, Any]:
+    return tomllib.loads((FILES / "es_melilla_2014.toml").read_text(encoding="utf-8"))
+
+
+def change(**changes: object) -> dict[str, Any]:
+    return {**spain(), **changes}
+
+
+def severity(**severities: object) -> dict[str, Any]:
+    return change(severity=severities)
+
+
+def ruling(**changes: object) -> dict[str, Any]:
+    """
+    Change the second ruling on a missing draw; None takes a key away.
+    """
+    mapping = spain()
+    changed = {**mapping["rulings"]["missing_draw"][1], **changes}
+    mapping["rulings"]["missing_draw"][1] = {k: v for k, v in changed.items() if v is not None}
+    return mapping
+
+
+def situation(**changes: object) -> dict[str, Any]:
+    return change(rulings={**spain()["rulings"], **changes})
+
+
+def false_draw(**changes: object) -> dict[str, Any]:
+    said = {"authority": "a", "section": "b", "verified": True, "text": "c", "text_zh": "d"}
+    return change(false_draw_passes_shoe={**said, "kinds": ["excess_card"], **changes})
+
+
+IN_RULING = "rulings.missing_draw.1"
+WRONG: dict[str, Callable[[], dict[str, Any]]] = {
+    "rulings.excess: unknown key; expected one of player_third_unauthorised,": lambda: situation(
+        excess=[]
+    ),
+    "rulings.missing_draw: {}; expected array, got object": lambda: situation(missing_draw={}),
+    "rulings: []; expected object, got array": lambda: change(rulings=[]),
+    f"{IN_RULING}.action: 'burn'; expected one of continue,": lambda: ruling(action="burn"),
+    f"{IN_RULING}.action: missing; expected one of continue,": lambda: ruling(action=None),
+    f"{IN_RULING}.authority: missing; expected a text": lambda: ruling(authority=None),
+    f"{IN_RULING}.section: missing; expected a text": lambda: ruling(section=None),
+    f"{IN_RULING}.verified: missing; expected true or false": lambda: ruling(verified=None),
+    f"{IN_RULING}.verified: 'no'; expected bool, got str": lambda: ruling(verified="no"),
+    f"{IN_RULING}.text: ''; expected str of length >= 1": lambda: ruling(text=""),
+    f"{IN_RULING}.text_zh: missing; expected a text": lambda: ruling(text_zh=None),
+    f"{IN_RULING}.note: missing; expected why it is not verified": lambda: ruling(note=None),
+    f"{IN_RULING}.txt: unknown key; expected one of authority,": lambda: ruling(txt=""),
+    "severity.excess: unknown key; expected one of premature_draw,": lambda: severity(excess=4),
+    "severity.excess_card: 6; expected int <= 5": lambda: severity(excess_card=6),
+    "severity.excess_card: 3; expected more than 3: a policy may": lambda: severity(excess_card=3),
+    "severity.excess_card: 2; expected more than 3: a policy may": lambda: severity(excess_card=2),
+    "severity.double_feed: '4'; expected int, got str": lambda: severity(double_feed="4"),
+    "severities: unknown key; expected one of id, name, name_zh, about, severity,": lambda: change(
+        severities={}
+    ),
+    "id: 'A B'; expected str matching regex": lambda: change(id="A B"),
+    "false_draw_passes_shoe.kinds.0: 'x'; expected one of premature_draw,": lambda: false_draw(
+        kinds=["x"]
+    ),
+    "false_draw_passes_shoe.kinds: 'x'; expected array, got str": lambda: false_draw(kinds="x"),
+    "false_draw_passes_shoe.note: missing; expected why": lambda: false_draw(verified=False),
+}
+
+
+def test_the_policy_that_is_changed_is_right_before() -> None:
+    for right in (change(), severity(excess_card=4), ruling(), situation(), false_draw()):
+        assert policy_from_mapping(right).id == "es_melilla_2014"
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_a_wrong_policy_is_refused_in_one_line_that_names_the_key(message: str) -> None:
+    with pytest.raises(UserError) as error:
+        policy_from_mapping(WRONG[message](), "mine.toml")
+    text = str(error.value)
+    assert text.startswith(f"mine.toml: {message}")
+    assert "\n" not in text
+    assert error.value.exit_status == 2
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    with pytest.raises(UserError, match=r"mine\.toml: cannot be read: No such file or directory"):
+        find_policy(str(path))
+    path.write_text("id = ", encoding="utf-8")
+    with pytest.raises(
+        UserError, match=r"mine\.toml: Invalid value .*; expected a policy in TOML"
+    ):
+        find_policy(str(path))
+
+
+DOCS = (Path(__file__).parents[2] / "docs" / "policies.md").read_text(encoding="utf-8")
+
+
+def test_the_policy_in_the_documentation_is_one() -> None:
+    example = tomllib.loads(DOCS.partition("```toml\n")[2].partition("```")[0])
+    known = policy_from_mapping(example, "docs/policies.md")
+    assert written(known, K.MISSING_DRAW) == "draw_now supervisor"
+    assert known.passes_shoe(K.EXCESS_CARD)
+
+
+@pytest.mark.parametrize("name", [*POLICY_IDS, *Situation, *Action, *SILENT.split()])
+def test_the_documentation_has_everything_that_is_named(name: str) -> None:
+    assert f"`{name}`" in DOCS
+
+
+@pytest.mark.parametrize("policy", POLICY_IDS)
+def test_the_documentation_marks_what_is_unverified(policy: str) -> None:
+    row = next(line for line in DOCS.splitlines() if line.startswith(f"| `{policy}` |"))
+    doubtful = not all(each.verified for each in load_policy(policy).all_rulings)
+    assert ("**unverified**" in row) == doubtful
