@@ -10,7 +10,13 @@ import click
 from shoe_daemon.cli import rules_policy_text
 from shoe_daemon.cli.rules_output import as_json, print_json
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.rulings import POLICY_IDS, Policy, find_policy, policy_to_mapping
+from shoe_daemon.game.rulings import (
+    POLICY_IDS,
+    Policy,
+    find_policy,
+    load_policy,
+    policy_to_mapping,
+)
 from shoe_daemon.game.situations import Situation
 
 
@@ -26,23 +32,33 @@ def command(policy: str | None, *, listed: bool, diff: tuple[str, str] | None, j
     if sum((policy is not None, listed, diff is not None)) != 1:
         raise UserError("rules policy: expected one of POLICY, --list and --diff A B")
     if listed:
-        policies = [find_policy(each) for each in POLICY_IDS]
-        if json:
-            print_json([_in_short(each) for each in policies])
-        else:
-            click.echo(rules_policy_text.policy_list(policies))
+        _list(json=json)
     elif diff is not None:
-        one, other = map(find_policy, diff)
-        if json:
-            print_json(_differences(one, other))
-        else:
-            click.echo(rules_policy_text.difference_table(one, other))
+        _diff(find_policy(diff[0]), find_policy(diff[1]), json=json)
     elif policy is not None:
-        found = find_policy(policy)
-        if json:
-            print_json(policy_to_mapping(found))
-        else:
-            click.echo(rules_policy_text.policy_sheet(found))
+        _show(find_policy(policy), json=json)
+
+
+def _list(*, json: bool) -> None:
+    policies = [load_policy(each) for each in POLICY_IDS]
+    if json:
+        print_json([_in_short(each) for each in policies])
+    else:
+        click.echo(rules_policy_text.policy_list(policies))
+
+
+def _diff(one: Policy, other: Policy, *, json: bool) -> None:
+    if json:
+        print_json(_differences(one, other))
+    else:
+        click.echo(rules_policy_text.difference_table(one, other))
+
+
+def _show(policy: Policy, *, json: bool) -> None:
+    if json:
+        print_json(policy_to_mapping(policy))
+    else:
+        click.echo(rules_policy_text.policy_sheet(policy))
 
 
 def _in_short(policy: Policy) -> dict[str, object]:
