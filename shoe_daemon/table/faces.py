@@ -198,7 +198,6 @@ def check_thirds(fold: Fold, round_: RoundState) -> None:
     Check the third cards that were taken at the reader's word, now that faces
     are known; by the order out of the shoe each gets the place it is due.
     """
-    verdict = rounds.truth(round_)
     if not round_.unchecked or round_.partial:
         return
     if dealing.HIDDEN in dealing.known_points(round_.spots)[:4]:
@@ -208,8 +207,9 @@ def check_thirds(fold: Fold, round_: RoundState) -> None:
     round_.unchecked = False
     for card in thirds:
         verdict = rounds.truth(round_)
-        if not verdict.known:
-            _keep(round_, card)
+        if not verdict.known:  # the Player's third card lies there, face down
+            round_.unchecked = True
+            drawing.put(round_, card, dealing.B3)
         elif verdict.spot is None:
             _expel(fold, round_, card)
         else:
@@ -217,14 +217,6 @@ def check_thirds(fold: Fold, round_: RoundState) -> None:
             problem = drawing.compare(round_, card)
             if problem is not None:
                 drawing.raise_misplaced(fold, card, problem)
-
-
-def _keep(round_: RoundState, card: Drawn) -> None:
-    round_.unchecked = True
-    if round_.spots[dealing.P3] is not None:
-        drawing.put(round_, card, dealing.B3)
-    elif card.slot is not None:
-        drawing.put(round_, card, DEALING_ORDER.index(card.slot))
 
 
 def _expel(fold: Fold, round_: RoundState, card: Drawn) -> None:

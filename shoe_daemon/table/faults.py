@@ -31,6 +31,9 @@ _NAMES: Final = {
     Cause.OVERDRAW: IrregularityKind.EXCESS_CARD,
     Cause.CARD_RETURNED: IrregularityKind.CARD_RETURNED,
 }
+_LONGEST: Final = 200
+"""As much of a device's own words as is told."""
+
 _OVER_WITH_ERROR: Final = {IrregularityKind.DEVICE_FAULT, IrregularityKind.CARD_RETURNED}
 _SAYS: Final = {
     IrregularityKind.UNREADABLE_CARD: "The reader says that a card passed unread.",
@@ -85,7 +88,7 @@ def _fault(obs: DeviceError) -> str:
         Cause.TIMEOUT: "that a draw took too long",
     }.get(obs.cause, "an error")
     code = "" if obs.code is None else f" (code {obs.code})"
-    text = f": {obs.text}" if obs.text else ""
+    text = f": {obs.text[:_LONGEST]}" if obs.text else ""
     return f"The reader reports {said}{code}{text}."
 
 

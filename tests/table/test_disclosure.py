@@ -285,6 +285,14 @@ class TestHiddenShoe:
         dealer.result("player")
         assert [each.partial for each in dealer.finished()] == [False, False]
 
+    def test_another_face_than_was_said_is_a_conflict(self, style: str) -> None:
+        dealer = Dealer(house(dealing_style=style))
+        dealer.deal(SIX, hidden=True)
+        dealer.disclose("P1 2S")
+        dealer.disclose("P1 3S, P1 3S")
+        assert dealer.kinds() == ["source_conflict"]
+        assert faces(dealer)["P1"] == "2S"
+
     def test_a_face_that_comes_late_begins_no_round(self, style: str) -> None:
         dealer = Dealer(house(dealing_style=style))
         dealer.deal(SIX, hidden=True)

@@ -197,3 +197,9 @@ class TestCameraAlone:
         self.see(dealer, "P1 9S, B1 2H, P2 KD, B2 3C")
         dealer.say(seen.TableCleared())
         assert "round_started" in self.see(dealer, "P1 9S")
+
+    def test_another_face_on_a_place_is_a_conflict(self) -> None:
+        dealer = Dealer()
+        self.see(dealer, "P1 9S, B1 2H, P2 KD, P1 4S")
+        assert dealer.kinds() == ["source_conflict"]
+        assert dealer.out() == 3

@@ -91,6 +91,11 @@ class TestDeviceFault:
             "The reader reports an error (code 9): lamp broken."
         )
 
+    def test_too_many_words_are_cut(self) -> None:
+        dealer = Dealer()
+        dealer.say(seen.DeviceError(text="x" * 100_000))
+        assert len(dealer.table.checkpoint()) < 4000
+
 
 class TestCardReturned:
     def test_it_is_a_kind_of_its_own(self) -> None:
@@ -179,6 +184,19 @@ class TestUnreadable:
         dealer.deal("P2 KD, B2 3C")
         assert dealer.finished()[0].partial is False
         assert dealer.out() == 4
+
+    def test_while_faces_are_hidden_a_banker_third_shows_where_it_lies(self) -> None:
+        dealer = Dealer()
+        dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC", hidden=True)
+        dealer.error("unreadable")
+        dealer.draw(None, "B3")
+        slots = [data.slot for data in of_type(dealer.events, "card_dealt")]
+        assert slots[4:] == ["P3", "B3"]
+        dealer.disclose("P1 2S, B1 2H, P2 3D, B2 QC, B3 5D, P3 4S")
+        dealer.result("player")
+        assert dealer.kinds() == ["unreadable_card"]
+        assert dealer.finished()[0].partial is False
+        assert dealer.out() == 6
 
     def test_the_result_is_as_declared_and_partial(self) -> None:
         dealer = Dealer()
