@@ -15,7 +15,7 @@ from shoe_daemon.table.options import RoundEnd
 
 if TYPE_CHECKING:
     from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.observations import Booted, Command, Result
+    from shoe_daemon.table.observations import Booted, Result
     from shoe_daemon.table.state import RoundState
 
 
@@ -242,18 +242,3 @@ def cut_card(fold: Fold) -> None:
     round_ = rounds.in_progress(fold)
     dealing_now = round_ is not None and not round_.finished and not rounds.is_complete(round_)
     shoes.cut_card(fold, shoe, mid_round=dealing_now)
-
-
-def command(fold: Fold, obs: Command) -> None:
-    """
-    Carry out an operator's order; a refused one is only remembered.
-    """
-    order = {
-        "new_shoe": new_shoe,
-        "no_more_bets": no_more_bets,
-        "betting_open": betting_open,
-        "reveal": reveal,
-        "confirm_result": confirm_result,
-    }.get(obs.name)
-    if order is not None and obs.refused is None:
-        order(fold)

@@ -45,14 +45,24 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
         fold.state.unsynced |= rounds.is_stuck(round_)
         rounds.leave(fold, round_)
         _settle_mode(fold, slot)  # a new session may have come into force
-    at_start = slot is Slot.P1 and not joined
+    seed = _take_seed(fold, slot)
+    at_start = seed is not None or (slot is Slot.P1 and not joined)
     partial = not at_start and (slot is not None or fold.state.unsynced or joined)
     if at_start:
         synced(fold)
     round_ = rounds.begin(fold, partial=partial)
     # Shuffled back with all the others, a card that was counted counts anew.
     kept = fold.house.reshuffle == "per_shoe"
+    if seed is not None:
+        add(fold, round_, Drawn(seed.face), seen=seed if kept else None)
     add(fold, round_, card, seen=carried if kept and isinstance(carried, Drawn) else None)
+
+
+def _take_seed(fold: Fold, slot: Slot | None) -> Drawn | None:
+    # A ruling had a card carried into this round. A reader that names its own
+    # card the first one has not been told of that, and its word stands.
+    seed, fold.state.seed = fold.state.seed, None
+    return seed if slot in {None, Slot.B1} and not fold.state.unsynced else None
 
 
 def _settle_mode(fold: Fold, slot: Slot | None) -> None:
@@ -101,7 +111,7 @@ def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = Non
     if len(round_.cards) == 1:
         rounds.first_card_checks(fold)
     if card.unread:
-        _raise_unread(fold, card)
+        raise_unread(fold, card)
     if round_.missing:
         _make_good(fold, round_)
     rounds.set_deadlines(fold, round_)
@@ -265,7 +275,10 @@ def lay_unread(fold: Fold, round_: RoundState, spot: int | None = None) -> None:
     rounds.say_due(fold, round_, repeat=True)
 
 
-def _raise_unread(fold: Fold, card: Drawn) -> None:
+def raise_unread(fold: Fold, card: Drawn) -> None:
+    """
+    Say that a card passed unread, unless that is said already.
+    """
     if fold.join_alert(IrregularityKind.UNREADABLE_CARD, "card") is None:
         where = f"on {card.slot} " if card.slot is not None else ""
         fold.raise_alert(

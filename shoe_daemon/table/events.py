@@ -237,6 +237,80 @@ class IrregularityClosed(EventData, frozen=True):
     reason: str | None
 
 
+class RoundHeld(EventData, frozen=True):
+    """
+    A result is ready and waits for a person; `irregularities` are the ids of
+    what it waits for, none where the table is on hold.
+    """
+
+    type = "round_held"
+    irregularities: tuple[int, ...]
+    operator: str | None
+    reason: str | None
+
+
+class RoundReleased(EventData, frozen=True):
+    """
+    A result that was held may be published: it follows.
+    """
+
+    type = "round_released"
+    operator: str | None
+    reason: str | None
+
+
+class RoundVoided(EventData, frozen=True):
+    """
+    A round is void: no wager of it is settled, its cards stay counted.
+
+    `before` is its result, None where it had none yet; `after` is always None.
+    """
+
+    type = "round_voided"
+    after: RoundFinished | None
+    before: RoundFinished | None
+    operator: str | None
+    reason: str | None
+
+
+class CardCorrected(EventData, frozen=True):
+    """
+    A person says what card it was; `before` is None where it had not been read.
+
+    A face that the players have not seen is None here too.
+    """
+
+    type = "card_corrected"
+    after: Card | None
+    before: Card | None
+    operator: str | None
+    reason: str | None
+    slot: Slot | None
+
+
+class ResultRevised(EventData, frozen=True):
+    """
+    A round has another result than was published, or one that a person entered.
+
+    `before` is None where there was none, `after` where there is none any more.
+    """
+
+    type = "result_revised"
+    after: RoundFinished | None
+    before: RoundFinished | None
+    operator: str | None
+    reason: str | None
+
+
+class ShoePassed(EventData, frozen=True):
+    """
+    The shoe is with another curator; `seat` is None where the dealer draws.
+    """
+
+    type = "shoe_passed"
+    seat: int | None
+
+
 class ShoeCounts(Struct, frozen=True):
     """
     Rounds and outcomes of a shoe (never cards).

@@ -77,14 +77,29 @@ def read_again(fold: Fold, slot: Slot | None, face: Card | None) -> bool:
     card = None if round_ is None or face is None else unread_on(round_, slot)
     if round_ is None or card is None or face is None:
         return False
+    know(fold, round_, card, face)
+    return True
+
+
+def know(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
+    """
+    Learn the face of a card that passed unread, and go on.
+    """
     if drawing.seen_at_once(fold, round_, card.slot):
         _turn_over(fold, round_, card, face)
-        return True
+        return
     card.face = face
     fold.emit(events.StaffCardDealt(face, card.slot))
     _learn(fold, card, face)
     _go_on(fold, round_)
-    return True
+
+
+def know_late(fold: Fold, card: Drawn, face: Card) -> None:
+    """
+    Learn the face of a card of a round that has ended.
+    """
+    card.face, card.public = face, True
+    _learn(fold, card, face)
 
 
 def _disclose_late(fold: Fold, slot: Slot, face: Card) -> None:

@@ -170,7 +170,9 @@ def carried(fold: Fold, obs: Carried) -> None:
     """
     alert = fold.open_alert(IrregularityKind.EXCESS_CARD)
     round_ = fold.state.round
-    card = round_.excess.pop() if round_ is not None and round_.excess else None
+    card, fold.state.seed = fold.state.seed, None
+    if card is None and round_ is not None and round_.excess:
+        card = round_.excess.pop()
     face = obs.card or (None if card is None else card.face)
     drawing.play(fold, Drawn(face, obs.slot), carried=card or True)
     if alert is not None and alert in fold.state.alerts:

@@ -8,17 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.house import DealingStyle, House
-from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.rulings import Policy
+from shoe_daemon.table import curating
 from shoe_daemon.table.events import (
     SCHEMA,
     Event,
     EventData,
     Irregularity,
     IrregularityClosed,
+    Proposal,
     ReaderStatus,
 )
 from shoe_daemon.table.moments import to_microseconds
-from shoe_daemon.table.observations import Session, house_of
+from shoe_daemon.table.observations import Session, house_of, policy_of
 from shoe_daemon.table.options import Options, RoundEnd
 from shoe_daemon.table.state import OpenAlert, ReaderState, TableState
 
@@ -41,7 +44,18 @@ class Fold:
         mode: What ends a round here; ``auto`` until a card has told.
     """
 
-    __slots__ = ("at", "events", "house", "in_round", "mode", "options", "state")
+    __slots__ = (
+        "at",
+        "events",
+        "house",
+        "in_round",
+        "mode",
+        "operator",
+        "options",
+        "policy",
+        "reason",
+        "state",
+    )
 
     def __init__(self, state: TableState) -> None:
         self.state = state
@@ -49,7 +63,10 @@ class Fold:
         self.events: list[Event] = []
         self.in_round = state.round is not None and not state.round.ended
         self.house: House = house_of(state.session)
+        self.policy: Policy = policy_of(state.session)
         self.options: Options = state.session.options
+        self.operator: str | None = None
+        self.reason: str | None = None
         self.mode = self._mode()
 
     def configure(self, session: Session) -> None:
@@ -60,7 +77,7 @@ class Fold:
             UserError: Its house cannot be; the one before stays in force.
         """
         state = self.state
-        self.house = house_of(session)
+        self.house, self.policy = house_of(session), policy_of(session)
         self.options = session.options
         if session.options.round_end is not state.session.options.round_end:
             state.mode = None
@@ -100,18 +117,21 @@ class Fold:
         """
         return to_microseconds(self.at)
 
-    def emit(self, data: EventData) -> None:
+    def emit(self, data: EventData, number: int | None = None) -> None:
         """
-        Say something, under the next `seq`.
+        Say something, under the next `seq`; of another round than the one in
+        progress where its number is given.
         """
         state = self.state
         state.seq += 1
         session = state.session
+        if number is None and self.in_round and state.round is not None:
+            number = state.round.number
         self.events.append(
             Event(
                 self.at,
                 data,
-                state.round.number if self.in_round and state.round is not None else None,
+                number,
                 SCHEMA,
                 state.seq,
                 state.shoe.number if state.shoe is not None else None,
@@ -140,15 +160,21 @@ class Fold:
             card: The card concerned, where its face is public.
             evidence: Who says so: ``card``, ``device``, or an error of it.
         """
-        state = self.state
+        state, policy = self.state, self.policy
+        exposed = None if kind is not IrregularityKind.EXCESS_CARD else card is not None
+        proposals = tuple(
+            Proposal(each.action, each.authority, each.section, each.text, each.verified)
+            for each in policy.rulings(kind, exposed=exposed)
+        )
         data = Irregularity(
-            card, detail, state.seq + 1, kind, (), IRREGULARITIES[kind].severity, slot
+            card, detail, state.seq + 1, kind, proposals, policy.severity(kind), slot
         )
         self.emit(data)
         last = self.events[-1]
         state.alerts.append(
             OpenAlert(self.at, last.shoe, last.round, self._latest_round(), data, [evidence])
         )
+        curating.irregular(self, kind)
         if len(state.alerts) > MOST_ALERTS:
             self.close_alert(state.alerts[0], "continue", "too many are open: the oldest gave way")
 
@@ -184,10 +210,13 @@ class Fold:
 
     def close_alert(self, alert: OpenAlert, action: str, reason: str) -> None:
         """
-        Close an irregularity that the equipment or the game has dealt with.
+        Close an irregularity that the equipment or the game has dealt with, or
+        a person by the order that is being carried out.
         """
         self.state.alerts.remove(alert)
-        self.emit(IrregularityClosed(action, alert.data.id, None, reason))
+        by = self.operator or alert.operator
+        action = alert.chosen or action
+        self.emit(IrregularityClosed(action, alert.data.id, by, reason))
 
     def reader(self, source: str | None) -> ReaderState:
         """

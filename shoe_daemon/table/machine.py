@@ -10,7 +10,17 @@ import msgspec
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.round import DEALING_ORDER
-from shoe_daemon.table import boundaries, drawing, faces, faults, readers, rounds, shoes
+from shoe_daemon.table import (
+    boundaries,
+    drawing,
+    faces,
+    faults,
+    orders,
+    readers,
+    results,
+    rounds,
+    shoes,
+)
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.fold import Fold
 from shoe_daemon.table.moments import from_microseconds, to_microseconds
@@ -55,7 +65,15 @@ class Table:
         handler = _HANDLERS.get(type(observation))
         if handler is not None:
             handler(fold, observation)
+        if state.held:
+            results.release(fold)
         return events
+
+    def refusal(self, order: seen.Command) -> str | None:
+        """
+        Say why an order would be refused now; None where it fits the moment.
+        """
+        return orders.refusal(self._fold, order)
 
     @property
     def mode(self) -> RoundEnd:
@@ -138,7 +156,9 @@ def _session(fold: Fold, obs: seen.Session) -> None:
 
 def _card(fold: Fold, obs: seen.CardDrawn) -> None:
     fold.state.placing = False
-    if obs.role is seen.Role.PLAY:
+    if fold.state.burn_due and obs.slot is None and rounds.in_progress(fold) is None:
+        _burned(fold, obs)
+    elif obs.role is seen.Role.PLAY:
         if not faces.read_again(fold, obs.slot, obs.card):
             drawing.play(fold, Drawn(obs.card, obs.slot))
     elif obs.role is seen.Role.OUTSIDE:
@@ -178,6 +198,6 @@ _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     seen.Gap: faults.gap,
     seen.NoMoreBets: lambda fold, _obs: boundaries.no_more_bets(fold),
     seen.BettingOpen: lambda fold, _obs: boundaries.betting_open(fold),
-    seen.Command: boundaries.command,
+    seen.Command: orders.command,
 }
 """What each observation does; a `Tick` and a `Standby` only bring the time."""

@@ -18,6 +18,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.house import DEFAULT_HOUSE, House, house_from_mapping, load_house
 from shoe_daemon.game.round import Outcome, Slot
+from shoe_daemon.game.rulings import Policy, load_policy, policy_from_mapping
 from shoe_daemon.table.moments import to_microseconds
 from shoe_daemon.table.options import Options
 
@@ -75,6 +76,7 @@ class Session(Observation, frozen=True, tag="session"):
     A start of the daemon, or a change of its configuration.
 
     Attributes:
+        rulings: The policy in full, likewise.
         rules:
             The house's rules in full, as `House` writes them, so that the log
             replays to the same bytes after a house has changed; None looks
@@ -87,6 +89,7 @@ class Session(Observation, frozen=True, tag="session"):
     house: str | None = None
     policy: str = "management"
     rules: dict[str, Any] | None = None
+    rulings: dict[str, Any] | None = None
     options: Options = Options()
 
 
@@ -259,16 +262,42 @@ class BettingOpen(Observation, frozen=True, tag="betting_open"):
 
 class Command(Observation, frozen=True, tag="command"):
     """
-    An operator's order; a refused one says why.
+    An operator's order; a refused one says why, and changes nothing.
 
     Attributes:
         name: The verb, with underscores: ``new_shoe``, ``confirm_result`` ...
+        id: The order's own, by which it is answered.
+        operator: Who gives it.
+        claimed: Nobody vouches for `operator`.
+        reason: Why, in the operator's words.
+        refused: Why it was refused; None where it was carried out.
+        irregularity: The id of the one that ``acknowledge`` and ``rule`` are about.
+        action: What ``rule`` chooses.
+        round: The round that a correction is about; None for the latest.
+        slot: The place of a card.
+        card: What it is.
+        outcome: Of a result entered by hand.
+        player_pair, banker_pair: Likewise.
+        seat: Of the curator; None for the next in turn.
+        from_seq: Where ``replay`` begins.
     """
 
     name: str
+    id: str | None = None
     operator: str | None = None
+    claimed: bool = False
     reason: str | None = None
     refused: str | None = None
+    irregularity: int | None = None
+    action: str | None = None
+    round: int | None = None
+    slot: Slot | None = None
+    card: Card | None = None
+    outcome: Outcome | None = None
+    player_pair: bool | None = None
+    banker_pair: bool | None = None
+    seat: int | None = None
+    from_seq: int | None = None
 
 
 AnyObservation = (
@@ -323,6 +352,7 @@ def decode_observation(line: bytes | str) -> AnyObservation:
                 observation = msgspec.structs.replace(observation, options=flat)
         if isinstance(observation, Session):
             house_of(observation)
+            policy_of(observation)
     except (msgspec.DecodeError, ValueError) as error:
         raise UserError(_in_words(error)) from error
     except RecursionError as error:
@@ -340,6 +370,18 @@ def house_of(session: Session) -> House:
     if session.rules is not None:
         return house_from_mapping(session.rules, "rules")
     return DEFAULT_HOUSE if session.house is None else load_house(session.house)
+
+
+def policy_of(session: Session) -> Policy:
+    """
+    Return the policy of a session.
+
+    Raises:
+        UserError: There is no such policy, or its rulings cannot be.
+    """
+    if session.rulings is not None:
+        return policy_from_mapping(session.rulings, "rulings")
+    return load_policy(session.policy)
 
 
 def _in_words(error: Exception) -> str:

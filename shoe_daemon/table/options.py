@@ -56,6 +56,7 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
             where the table signals it.
         hold_from: The severity from which an open irregularity holds the
             result back until a person has acknowledged it; None never does.
+        seats: The seats in play, where players draw the cards.
         timeless: The log has no times: nothing may depend on them.
     """
 
@@ -67,4 +68,5 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
     result_on: ResultOn = ResultOn.COMPLETE
     reveal_after: Seconds | None = 3
     hold_from: Severity | None = None
+    seats: tuple[int, ...] = ()
     timeless: bool = False

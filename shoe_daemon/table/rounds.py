@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, FOUR_CARDS, Coup, Holding, Outcome, Slot
-from shoe_daemon.table import dealing, events, shoes
+from shoe_daemon.game.round import DEALING_ORDER, FOUR_CARDS, Coup, Holding, Kind, Outcome, Slot
+from shoe_daemon.table import curating, dealing, events, results, shoes
 from shoe_daemon.table.options import ResultOn, RoundEnd
-from shoe_daemon.table.snapshot import LastResult
 from shoe_daemon.table.state import RoundState
 
 if TYPE_CHECKING:
@@ -43,8 +42,8 @@ def begin(fold: Fold, *, partial: bool) -> RoundState:
     shoe = state.shoe
     if shoe is None or shoe.finished:
         shoe = shoes.start(fold, announced=shoe is not None, overrun=shoe is not None)
-    round_ = RoundState(shoe.begun + 1, partial=partial)
-    state.round, state.quiet_at = round_, None
+    round_ = RoundState(shoe.begun + 1, state.seed_kind, partial=partial)
+    state.round, state.quiet_at, state.seed_kind = round_, None, Kind.NORMAL
     fold.in_round = True
     if state.betting != "closed":
         fold.emit(events.BettingClosed("first_card"))
@@ -66,6 +65,7 @@ def first_card_checks(fold: Fold) -> None:
         state.betting = "closed"
     if state.shoe is not None and state.round is not None and state.round.number == 1:
         shoes.check_burn(fold, state.shoe)
+    shoes.check_ordered_burn(fold)
 
 
 def truth(round_: RoundState) -> dealing.Due:
@@ -194,16 +194,13 @@ def finish(fold: Fold, round_: RoundState, declared: Outcome | None = None) -> N
     Where something is missing, the cards on both sides of the gap may belong to
     two rounds, however well they fit: they count only if the device agrees.
     """
-    state = fold.state
     round_.finished = True
-    data = _result(fold, round_) if not round_.hidden and is_complete(round_) else None
+    data = own_result(fold, round_) if not round_.hidden and is_complete(round_) else None
     if data is None or (round_.partial and data.outcome is not declared):
-        data = _partial_result(round_, declared)
+        data = declared_result(round_, declared)
+        round_.unread_result = not round_.partial
         round_.partial = True
-    fold.emit(data)
-    if state.shoe is not None:
-        shoes.settle_round(state.shoe, data)
-        state.last_result = LastResult(fold.at, data, round_.number, state.seq, state.shoe.number)
+    results.offer(fold, round_.number, data)
 
 
 def faces(round_: RoundState, side: int) -> tuple[Card, ...]:
@@ -215,15 +212,25 @@ def faces(round_: RoundState, side: int) -> tuple[Card, ...]:
     )
 
 
-def _result(fold: Fold, round_: RoundState) -> events.RoundFinished:
+def own_result(fold: Fold, round_: RoundState) -> events.RoundFinished:
+    """
+    Return the result that the cards of a complete round give.
+    """
     coup = Coup.of(faces(round_, 0), faces(round_, 1))
+    return result_of(fold, coup, kind=round_.kind, partial=round_.partial)
+
+
+def result_of(fold: Fold, coup: Coup, *, kind: Kind, partial: bool) -> events.RoundFinished:
+    """
+    Return the result of a coup; a hand without wagers settles none.
+    """
     return events.RoundFinished(
         banker=_hand(coup.banker),
-        kind=round_.kind,
+        kind=kind,
         outcome=coup.outcome,
-        partial=round_.partial,
+        partial=partial,
         player=_hand(coup.player),
-        wagers=_wagers(fold.house.settle(coup)),
+        wagers=_wagers(fold.house.settle(coup)) if kind is Kind.NORMAL else (),
     )
 
 
@@ -236,7 +243,10 @@ def _wagers(settled: tuple[Settlement, ...]) -> tuple[events.WagerResult, ...]:
     return tuple(events.WagerResult(each.pays, each.result, each.wager) for each in settled)
 
 
-def _partial_result(round_: RoundState, declared: Outcome | None) -> events.RoundFinished:
+def declared_result(round_: RoundState, declared: Outcome | None) -> events.RoundFinished:
+    """
+    Return the result of a round whose cards are not all known: what was declared.
+    """
     return events.RoundFinished(
         banker=_partial_hand(round_, 1),
         kind=round_.kind,
@@ -269,6 +279,15 @@ def end(fold: Fold, round_: RoundState, declared: Outcome | None = None) -> None
     _leave(fold, round_)
 
 
+def enter(fold: Fold, round_: RoundState, data: events.RoundFinished) -> None:
+    """
+    End a round with a result that a person entered.
+    """
+    round_.finished = round_.declared = True
+    results.offer(fold, round_.number, data, entered=True)
+    _leave(fold, round_)
+
+
 def abort(fold: Fold, round_: RoundState, cause: AbortCause) -> None:
     """
     Let a round come to nothing: its number is used up, its cards stay counted.
@@ -280,6 +299,19 @@ def abort(fold: Fold, round_: RoundState, cause: AbortCause) -> None:
     fold.emit(events.RoundAborted(cause))
     round_.declared = True  # a result that comes now is not about it
     _leave(fold, round_)
+    curating.after_round(fold, None)
+
+
+def void(fold: Fold, round_: RoundState) -> None:
+    """
+    Make the round in progress void: no wager is settled, its cards stay counted.
+    """
+    for alert in [each for each in fold.state.alerts if each.round == round_.number]:
+        fold.close_alert(alert, "void_round", "the round is void")
+    fold.emit(events.RoundVoided(None, None, fold.operator, fold.reason))
+    round_.declared = True  # a result that comes now is not about it
+    _leave(fold, round_)
+    curating.after_round(fold, None)
 
 
 def _leave(fold: Fold, round_: RoundState) -> None:

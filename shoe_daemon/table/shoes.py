@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import events
+from shoe_daemon.table import curating, events, results
 from shoe_daemon.table.state import ShoeState
 
 if TYPE_CHECKING:
@@ -29,14 +29,17 @@ def start(fold: Fold, *, announced: bool, overrun: bool = False) -> ShoeState:
         overrun: The bare card came after the last permitted round.
     """
     state = fold.state
+    for alert in [each for each in state.alerts if each.shoe is not None]:
+        fold.close_alert(alert, "continue", "a new shoe was begun")
+    results.release(fold)
     state.shoes += 1
     shoe = ShoeState(state.shoes, fold.decks, fold.at, announced, overrun)
     shoe.burn_left = _burn_due(fold)
     state.shoe, state.round, state.last_result = shoe, None, None
     fold.in_round = False
+    state.held, state.changes, state.seed, state.burn_due = [], [], None, 0
     fold.emit(events.ShoeStarted(shoe.decks, fold.house.id, state.session.policy))
-    for alert in [each for each in state.alerts if each.shoe is not None]:
-        fold.close_alert(alert, "continue", "a new shoe was begun")
+    curating.after_shuffle(fold)
     if state.cut_card and not announced:
         shoe.cut_card = True
         _limit(fold, shoe, mid_round=False)
@@ -57,15 +60,17 @@ def burned(fold: Fold, shoe: ShoeState, card: Card | None, *, first: bool) -> No
     """
     Take a burned card, or the first card, whose value says how many follow.
     """
-    burn = fold.house.burn
-    fresh = shoe.begun == 0
-    if first and card is not None and burn.mode in {"first_card", "unchecked"}:
+    burn, ordered = fold.house.burn, fold.state.burn_due > 0
+    fresh = shoe.begun == 0 and not ordered
+    if ordered:
+        fold.state.burn_due -= 1
+    elif first and card is not None and burn.mode in {"first_card", "unchecked"}:
         shoe.burn_left = (card.points or burn.face_value) - burn.indicator_counts
     elif fresh and shoe.burn_left is not None:
         shoe.burn_left -= 1
     shoe.burned += 1
     shoe.out += 1
-    left = shoe.burn_left
+    left = fold.state.burn_due if ordered else shoe.burn_left
     unseen = burn.face_down and not first
     fold.emit(events.CardBurned(None if unseen else card, None if left is None else max(left, 0)))
     if unseen and card is not None:
@@ -95,6 +100,18 @@ def check_burn(fold: Fold, shoe: ShoeState) -> None:
     elif shoe.burn_left is not None and shoe.burn_left > 0:
         _burn_error(
             fold, shoe, f"The first round began with {shoe.burn_left} cards still to be burned."
+        )
+
+
+def check_ordered_burn(fold: Fold) -> None:
+    """
+    Say, at the first card of a round, if cards that a ruling wants burned were not.
+    """
+    left, fold.state.burn_due = fold.state.burn_due, 0
+    if left:
+        fold.raise_alert(
+            IrregularityKind.BURN_ERROR,
+            f"A round began with {left} cards still to be burned by the ruling.",
         )
 
 
@@ -171,19 +188,6 @@ def _say_last(fold: Fold, shoe: ShoeState) -> None:
 
 def _counts(shoe: ShoeState) -> tuple[int, int, int, int]:
     return shoe.banker, shoe.player, shoe.rounds, shoe.tie
-
-
-def settle_round(shoe: ShoeState, finished: events.RoundFinished) -> None:
-    """
-    Add a finished round to the shoe's counts.
-    """
-    shoe.rounds += 1
-    if finished.outcome is not None:
-        name = finished.outcome.value
-        setattr(shoe, name, getattr(shoe, name) + 1)
-    shoe.player_pair += bool(finished.player.pair)
-    shoe.banker_pair += bool(finished.banker.pair)
-    shoe.natural += bool(finished.player.natural or finished.banker.natural)
 
 
 def begin_round(fold: Fold, shoe: ShoeState, round_: RoundState) -> None:

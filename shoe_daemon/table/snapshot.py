@@ -74,11 +74,13 @@ class Counts(Struct, frozen=True):
 
 class LastResult(Struct, frozen=True):
     """
-    The last finished round, and when and where it was.
+    The last finished round, and when and where it was; `entered` by a person
+    where no reader saw it.
     """
 
     at: str
     data: RoundFinished
+    entered: bool
     round: int
     seq: int
     shoe: int

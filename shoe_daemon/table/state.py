@@ -8,8 +8,9 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from shoe_daemon.game.cards import Card
+from shoe_daemon.game.curator import Rotation
 from shoe_daemon.game.round import Kind, Slot
-from shoe_daemon.table.events import DrawDue, Irregularity
+from shoe_daemon.table.events import DrawDue, Irregularity, RoundFinished
 from shoe_daemon.table.observations import Session
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.snapshot import LastResult
@@ -47,7 +48,8 @@ class RoundState(Struct):
         partial: Something of it is known to be missing.
         torn: So much may be missing that its cards may be those of two rounds.
         restarted: What is missing was lost in a restart.
-        finished: Its result is published.
+        finished: Its result is published, or held back.
+        unread_result: It is partial only because of a card that was not read.
         over: Its end has come, and waits for a card or for faces; once it is
             complete, the next card belongs to another round.
         ended: The next card belongs to another round.
@@ -68,6 +70,7 @@ class RoundState(Struct):
     excess: list[Drawn] = []
     hidden: int = 0
     partial: bool = False
+    unread_result: bool = False
     torn: bool = False
     restarted: bool = False
     finished: bool = False
@@ -81,6 +84,49 @@ class RoundState(Struct):
     cleared: bool = False
     next_closed: bool = False
     due: DrawDue | None = None
+
+
+class Played(Struct):
+    """
+    A round of this shoe that has a result.
+
+    Attributes:
+        voided: It is void: on no road, in no count.
+        entered: A person entered its result.
+    """
+
+    number: int
+    at: str
+    seq: int
+    data: RoundFinished
+    voided: bool = False
+    entered: bool = False
+
+
+class Held(Struct):
+    """
+    A result that waits for a person.
+    """
+
+    number: int
+    data: RoundFinished
+    entered: bool = False
+
+
+class Change(Struct):
+    """
+    What an operator changed, so that it can be undone.
+
+    Attributes:
+        verb: The order.
+        round: The round that it was about.
+        slot: The place of a card that it changed, and `before` what lay there.
+    """
+
+    verb: str
+    round: int
+    slot: Slot | None = None
+    before: Card | None = None
 
 
 class ShoeState(Struct):
@@ -126,6 +172,7 @@ class ShoeState(Struct):
     player_pair: int = 0
     banker_pair: int = 0
     natural: int = 0
+    played: list[Played] = []
 
 
 class OpenAlert(Struct):
@@ -145,6 +192,8 @@ class OpenAlert(Struct):
     after: int
     data: Irregularity
     evidence: list[str] = []
+    chosen: str | None = None
+    operator: str | None = None
 
 
 class ReaderState(Struct):
@@ -175,6 +224,12 @@ class TableState(Struct):
         betting: ``open``, ``closed``, or ``unknown`` on a table that gives no
             such signals.
         placing: Only a camera has shown cards so far.
+        held: Results that wait for a person, oldest first.
+        on_hold: A person has put the table on hold.
+        changes: What operators changed in this shoe, the latest last.
+        seed: An excess card that begins the next round, which is of `seed_kind`.
+        burn_due: Cards that a ruling wants burned before the next round.
+        rotation: Who draws the cards, where players do.
         quiet_at, reveal_at: Deadlines, microseconds since 1970.
     """
 
@@ -193,5 +248,12 @@ class TableState(Struct):
     alerts: list[OpenAlert] = []
     readers: dict[str, ReaderState] = {}
     last_result: LastResult | None = None
+    held: list[Held] = []
+    on_hold: bool = False
+    changes: list[Change] = []
+    seed: Drawn | None = None
+    seed_kind: Kind = Kind.NORMAL
+    burn_due: int = 0
+    rotation: Rotation = Rotation()
     quiet_at: int | None = None
     reveal_at: int | None = None

@@ -86,7 +86,7 @@ def test_any_observations(seed: int) -> None:
             record.check(event)
             assert len(encode_event(event)) < 10_000
         if number % 50 == 0:
-            assert len(table.checkpoint()) < 16_000
+            assert len(table.checkpoint()) < 128_000  # the rounds of a shoe are in it
             assert len(encode_public_table(table.public())) < 10_000
             shoe = table.state.shoe
             assert shoe is None or shoe.out >= sum(shoe.seen)
@@ -148,7 +148,7 @@ def test_a_shoe_without_any_end_stays_small() -> None:
             for _ in range(3000):
                 slot = random.choice(DEALING_ORDER) if slots else None
                 dealer.draw(random.choice(DECK).value, slot and slot.value, after=0.001)
-            assert len(dealer.table.checkpoint()) < 16_000
+            assert len(dealer.table.checkpoint()) < 128_000
 
 
 def test_deadlines_are_met_however_late() -> None:

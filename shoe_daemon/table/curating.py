@@ -1,0 +1,70 @@
+"""
+Who draws the cards, at a table where players do: see `game.curator`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_daemon.game import curator
+from shoe_daemon.table import events
+
+if TYPE_CHECKING:
+    from shoe_daemon.game.curator import Rotation, Step
+    from shoe_daemon.game.irregularities import IrregularityKind
+    from shoe_daemon.game.round import Outcome
+    from shoe_daemon.table.fold import Fold
+
+
+def _seated(fold: Fold) -> Rotation | None:
+    # Without a word of who sits there, nobody knows who draws.
+    if not (fold.house.curator.on and fold.options.seats):
+        return None
+    step = curator.sit(fold.state.rotation, fold.house.curator, fold.options.seats)
+    _take(fold, step)
+    return step.rotation
+
+
+def _take(fold: Fold, step: Step) -> None:
+    fold.state.rotation = step.rotation
+    if step.changed:
+        fold.emit(events.ShoePassed(step.holder))
+
+
+def after_shuffle(fold: Fold) -> None:
+    """
+    Offer a new shoe.
+    """
+    rotation = _seated(fold)
+    if rotation is not None:
+        _take(fold, curator.after_shuffle(rotation, fold.house.curator))
+
+
+def after_round(fold: Fold, outcome: Outcome | None) -> None:
+    """
+    Let the shoe pass where the rules say so; None for a round that came to nothing.
+    """
+    rotation = _seated(fold)
+    if rotation is not None:
+        _take(fold, curator.after_round(rotation, fold.house.curator, outcome))
+
+
+def irregular(fold: Fold, kind: IrregularityKind) -> None:
+    """
+    A false draw costs the holder the shoe where the policy says so.
+    """
+    rotation = _seated(fold)
+    if rotation is not None and fold.policy.passes_shoe(kind):
+        fold.state.rotation = curator.false_draw(rotation)
+
+
+def passed(fold: Fold, seat: int | None) -> None:
+    """
+    The holder passes or refuses the shoe; or it is given to a seat.
+    """
+    rotation = _seated(fold)
+    if rotation is None:
+        return
+    rules = fold.house.curator
+    step = curator.pass_on(rotation, rules) if seat is None else curator.give(rotation, seat)
+    _take(fold, step)

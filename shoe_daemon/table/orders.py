@@ -1,0 +1,178 @@
+"""
+An operator's orders: whether one fits the moment, and what it does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shoe_daemon.game.situations import Action
+from shoe_daemon.table import acting, boundaries, correcting, curating, results, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.observations import Command
+    from shoe_daemon.table.state import OpenAlert
+
+
+class Order(NamedTuple):
+    """
+    One verb.
+
+    Attributes:
+        act: What it does.
+        check: Why it does not fit now; None where it does.
+        weighty: It changes what was said, or what people are paid by.
+    """
+
+    act: Callable[[Fold, Command], object]
+    check: Callable[[Fold, Command], str | None] = lambda _fold, _order: None
+    weighty: bool = False
+
+
+def refusal(fold: Fold, order: Command) -> str | None:
+    """
+    Say why an order is refused at this moment; None where it fits.
+    """
+    known = ORDERS.get(order.name)
+    if known is None:
+        return f"there is no order {order.name!r}; there are: {', '.join(sorted(ORDERS))}"
+    return known.check(fold, order)
+
+
+def command(fold: Fold, order: Command) -> None:
+    """
+    Carry an order out; one that was refused, or does not fit, changes nothing.
+    """
+    if order.refused is not None or refusal(fold, order) is not None:
+        return
+    fold.operator, fold.reason = order.operator, order.reason
+    try:
+        ORDERS[order.name].act(fold, order)
+        results.release(fold)
+    finally:
+        fold.operator = fold.reason = None
+
+
+def _alert_of(fold: Fold, order: Command) -> OpenAlert | None:
+    alerts = fold.state.alerts
+    if order.irregularity is None:
+        return alerts[-1] if len(alerts) == 1 else None
+    return next((each for each in alerts if each.data.id == order.irregularity), None)
+
+
+def _check_alert(fold: Fold, order: Command) -> str | None:
+    if _alert_of(fold, order) is not None:
+        return None
+    if order.irregularity is not None:
+        return f"irregularity {order.irregularity} is not open"
+    return (
+        "no irregularity is open" if not fold.state.alerts else "which irregularity? give its id"
+    )
+
+
+def _acknowledge(fold: Fold, order: Command) -> None:
+    alert = _alert_of(fold, order)
+    if alert is not None:
+        fold.close_alert(alert, "continue", order.reason or "acknowledged")
+
+
+def _check_rule(fold: Fold, order: Command) -> str | None:
+    wrong = _check_alert(fold, order)
+    if wrong is not None:
+        return wrong
+    if order.action not in set(Action):
+        return f"no action {order.action!r}; there are: {', '.join(Action)}"
+    alert = _alert_of(fold, order)
+    return None if alert is None else acting.misfit(fold, alert, Action(order.action))
+
+
+def _rule(fold: Fold, order: Command) -> None:
+    alert = _alert_of(fold, order)
+    if alert is not None and order.action is not None:
+        acting.choose(fold, alert, Action(order.action))
+
+
+def _check_reveal(fold: Fold, _order: Command) -> str | None:
+    round_ = rounds.in_progress(fold)
+    if round_ is None or not any(card.face and not card.public for card in round_.cards):
+        return "no card lies face down whose face is known"
+    return None
+
+
+def _check_round(fold: Fold, _order: Command) -> str | None:
+    return None if rounds.in_progress(fold) is not None else "no round is in progress"
+
+
+def _check_hold(fold: Fold, _order: Command) -> str | None:
+    return "the table is on hold already" if fold.state.on_hold else None
+
+
+def _check_resume(fold: Fold, _order: Command) -> str | None:
+    return None if fold.state.on_hold else "the table is not on hold"
+
+
+def _hold(fold: Fold, _order: Command) -> None:
+    fold.state.on_hold = True
+
+
+def _resume(fold: Fold, _order: Command) -> None:
+    fold.state.on_hold = False
+
+
+def _check_void(fold: Fold, order: Command) -> str | None:
+    round_ = rounds.in_progress(fold)
+    numbers = {held.number for held in fold.state.held}
+    if round_ is not None and order.round in {None, round_.number} and not round_.finished:
+        return None
+    if order.round in numbers or (order.round is None and numbers):
+        return None
+    if results.find(fold, order.round) is not None:
+        return None
+    which = "no round" if order.round is None else f"round {order.round}"
+    return f"{which} of this shoe can be voided"
+
+
+def _void(fold: Fold, order: Command) -> None:
+    round_ = rounds.in_progress(fold)
+    if round_ is not None and order.round in {None, round_.number} and not round_.finished:
+        rounds.void(fold, round_)
+        return
+    latest = fold.state.round.number if fold.state.round is not None else 0
+    number = order.round or (fold.state.held[-1].number if fold.state.held else None)
+    played = results.find(fold, number)
+    number = number or (played.number if played is not None else latest)
+    correcting.remember(fold, "void_round", number)
+    acting.void_number(fold, number)
+
+
+def _check_seat(fold: Fold, order: Command) -> str | None:
+    seats = fold.options.seats
+    if not (fold.house.curator.on and seats):
+        return "the dealer draws the cards at this table"
+    if order.seat is not None and order.seat not in seats:
+        return f"seat {order.seat} is not in play; there are: {', '.join(map(str, seats))}"
+    return None
+
+
+ORDERS: Final[dict[str, Order]] = {
+    "new_shoe": Order(lambda fold, _: boundaries.new_shoe(fold), weighty=True),
+    "no_more_bets": Order(lambda fold, _: boundaries.no_more_bets(fold)),
+    "betting_open": Order(lambda fold, _: boundaries.betting_open(fold)),
+    "reveal": Order(lambda fold, _: boundaries.reveal(fold), _check_reveal),
+    "confirm_result": Order(lambda fold, _: boundaries.confirm_result(fold), _check_round),
+    "enter_result": Order(correcting.enter_result, correcting.check_result, weighty=True),
+    "enter_card": Order(correcting.enter_card, correcting.check_entry, weighty=True),
+    "correct_card": Order(correcting.correct_card, correcting.check_correction, weighty=True),
+    "undo": Order(correcting.undo, correcting.check_undo, weighty=True),
+    "void_round": Order(_void, _check_void, weighty=True),
+    "acknowledge": Order(_acknowledge, _check_alert),
+    "rule": Order(_rule, _check_rule, weighty=True),
+    "pass_shoe": Order(lambda fold, order: curating.passed(fold, order.seat), _check_seat),
+    "hold": Order(_hold, _check_hold),
+    "resume": Order(_resume, _check_resume),
+    "replay": Order(lambda _fold, _order: None),
+}
+"""The closed list of orders; ``replay`` is carried out by who publishes."""

@@ -1,0 +1,165 @@
+"""
+The results of a shoe: published, held back for a person, revised, voided.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shoe_daemon.game.round import Kind, Outcome
+from shoe_daemon.table import curating, events
+from shoe_daemon.table.snapshot import LastResult
+from shoe_daemon.table.state import Held, Played
+
+if TYPE_CHECKING:
+    from shoe_daemon.table.events import RoundFinished
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.state import ShoeState
+
+MOST_PLAYED: Final = 200
+"""Rounds of a shoe that are remembered; twelve decks give fewer."""
+
+_ON_HOLD: Final = "the table is on hold"
+_IRREGULAR: Final = "an irregularity waits for a person"
+
+
+def offer(fold: Fold, number: int, data: RoundFinished, *, entered: bool = False) -> None:
+    """
+    Publish a result, or hold it back while something waits for a person.
+    """
+    waits_for = _waits_for(fold, number)
+    if waits_for is None:
+        publish(fold, number, data, entered=entered)
+        return
+    fold.state.held.append(Held(number, data, entered))
+    reason = _IRREGULAR if waits_for else _ON_HOLD
+    fold.emit(events.RoundHeld(waits_for, None, reason), number)
+
+
+def _waits_for(fold: Fold, number: int) -> tuple[int, ...] | None:
+    threshold = fold.options.hold_from
+    grave = (
+        ()
+        if threshold is None
+        else tuple(
+            alert.data.id
+            for alert in fold.state.alerts
+            if alert.round == number and alert.data.severity >= threshold
+        )
+    )
+    return grave if grave or fold.state.on_hold else None
+
+
+def release(fold: Fold) -> None:
+    """
+    Publish, in order, the held results that nothing waits for any more.
+    """
+    for held in list(fold.state.held):
+        if _waits_for(fold, held.number) is None:
+            fold.state.held.remove(held)
+            fold.emit(events.RoundReleased(fold.operator, fold.reason), held.number)
+            publish(fold, held.number, held.data, entered=held.entered)
+
+
+def publish(fold: Fold, number: int, data: RoundFinished, *, entered: bool = False) -> None:
+    """
+    Say the result of a round, and enter it into the shoe.
+    """
+    fold.emit(data, number)
+    state = fold.state
+    shoe = state.shoe
+    if shoe is None:
+        return
+    played = Played(number, fold.at, state.seq, data, entered=entered)
+    shoe.played.append(played)
+    del shoe.played[:-MOST_PLAYED]
+    _count(shoe, data, 1)
+    _show_last(fold, shoe)
+    curating.after_round(fold, data.outcome)
+
+
+def _count(shoe: ShoeState, data: RoundFinished, by: int) -> None:
+    # A hand without wagers is in no count.
+    if data.kind is not Kind.NORMAL:
+        return
+    shoe.rounds += by
+    shoe.player += by * (data.outcome is Outcome.PLAYER)
+    shoe.banker += by * (data.outcome is Outcome.BANKER)
+    shoe.tie += by * (data.outcome is Outcome.TIE)
+    shoe.player_pair += by * bool(data.player.pair)
+    shoe.banker_pair += by * bool(data.banker.pair)
+    shoe.natural += by * bool(data.player.natural or data.banker.natural)
+
+
+def _show_last(fold: Fold, shoe: ShoeState) -> None:
+    for played in reversed(shoe.played):
+        if not played.voided:
+            fold.state.last_result = LastResult(
+                played.at, played.data, played.entered, played.number, played.seq, shoe.number
+            )
+            return
+    fold.state.last_result = None
+
+
+def find(fold: Fold, number: int | None) -> Played | None:
+    """
+    Return a round of this shoe that has a result, and is not void; the latest
+    where no number is given.
+    """
+    shoe = fold.state.shoe
+    for played in reversed(shoe.played if shoe is not None else []):
+        if number in {None, played.number} and not played.voided:
+            return played
+    return None
+
+
+def revise(fold: Fold, played: Played, after: RoundFinished | None) -> None:
+    """
+    Give a round another result than was published, or none.
+    """
+    shoe = fold.state.shoe
+    before = played.data
+    if shoe is None or after == before:
+        return
+    fold.emit(events.ResultRevised(after, before, fold.operator, fold.reason), played.number)
+    _count(shoe, before, -1)
+    if after is None:
+        shoe.played.remove(played)
+    else:
+        played.data = after
+        _count(shoe, after, 1)
+    _show_last(fold, shoe)
+
+
+def void(fold: Fold, played: Played) -> None:
+    """
+    Make a round void that has a result.
+    """
+    shoe = fold.state.shoe
+    if shoe is None:
+        return
+    fold.emit(events.RoundVoided(None, played.data, fold.operator, fold.reason), played.number)
+    played.voided = True
+    _count(shoe, played.data, -1)
+    _show_last(fold, shoe)
+
+
+def void_held(fold: Fold, held: Held) -> None:
+    """
+    Make a round void whose result was held back.
+    """
+    fold.emit(events.RoundVoided(None, held.data, fold.operator, fold.reason), held.number)
+    curating.after_round(fold, None)
+
+
+def restore(fold: Fold, played: Played) -> None:
+    """
+    Take back that a round is void.
+    """
+    shoe = fold.state.shoe
+    if shoe is None:
+        return
+    fold.emit(events.ResultRevised(played.data, None, fold.operator, fold.reason), played.number)
+    played.voided = False
+    _count(shoe, played.data, 1)
+    _show_last(fold, shoe)
