@@ -51,6 +51,10 @@ build/uv/bin/uv:
 	@python=$$(tools/find_python.sh $(PYTHON)) && $$python -m venv build/uv
 	@build/uv/bin/pip --disable-pip-version-check install --quiet uv
 
+.PHONY: pictures
+pictures: venv # the README's picture of the demo, drawn anew
+	$(BIN)/python -m shoe_daemon.demo.picture docs/pictures/demo.svg
+
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

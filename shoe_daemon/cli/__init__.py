@@ -25,6 +25,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS: dict[str, str] = {
     "calibrate": "shoe_daemon.cli.calibrate:command",
     "check-config": "shoe_daemon.cli.check_config:command",
+    "demo": "shoe_daemon.cli.demo:command",
     "run": "shoe_daemon.cli.run:command",
     "replay": "shoe_daemon.cli.replay:command",
     "journal": "shoe_daemon.cli.journal:command",

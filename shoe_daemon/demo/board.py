@@ -1,0 +1,222 @@
+"""
+What the view shows: the public table, what happened lately, and how the parts are.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.round import Outcome
+from shoe_daemon.narration import narrate
+from shoe_daemon.table.events import (
+    CardBurned,
+    Event,
+    Irregularity,
+    IrregularityClosed,
+    RoundAborted,
+    RoundFinished,
+    RoundStarted,
+    ShoeStarted,
+)
+from shoe_daemon.table.snapshot import PublicTable
+
+__all__ = ["Bead", "Board", "Burning", "Health", "Keeper", "Places", "Settled", "name_of"]
+
+_STAYS: Final = 8.0
+"""Seconds for which what was dealt with is still told."""
+
+_LINES: Final = 30
+_BEADS: Final = 150
+
+
+class Bead(Struct, frozen=True):
+    """
+    One finished round, as the bead road shows it.
+    """
+
+    outcome: Outcome | None
+    natural: bool
+    player_pair: bool
+    banker_pair: bool
+
+
+class Burning(Struct, frozen=True):
+    """
+    What was burned for a new shoe: its first card, and how many are to follow.
+    """
+
+    first: Card | None
+    remaining: int | None
+
+
+class Settled(Struct, frozen=True):
+    """
+    An irregularity that was dealt with a moment ago, and how.
+    """
+
+    kind: str
+    detail: str
+    reason: str | None
+
+
+class Places(Struct, frozen=True):
+    """
+    Where everything is, for who wants to look for himself.
+    """
+
+    shoe: str
+    journal: str
+    host: str
+    port: int
+    topics: str
+
+    @property
+    def subscribe(self) -> str:
+        """
+        The command that shows every message.
+        """
+        return f"mosquitto_sub -h {self.host} -p {self.port} -v -t '{self.topics}'"
+
+
+class Health(Struct, frozen=True):
+    """
+    How the parts are.
+
+    Attributes:
+        reader_up: Whether the line to the shoe is open.
+        reader_detail: Why it is not; empty where it is.
+        silence: Whole seconds since the shoe was last heard; None before.
+        frames: Reports heard, repeats not counted.
+        broker_up: Whether the broker has accepted us.
+        published: Events that it acknowledged.
+        queued: Events that it has yet to acknowledge.
+        seen: Events that reached a subscriber.
+        alarm: Why the daemon cannot do its work; None where it can.
+    """
+
+    reader_up: bool = False
+    reader_detail: str = ""
+    silence: int | None = None
+    frames: int = 0
+    broker_up: bool = False
+    published: int = 0
+    queued: int = 0
+    seen: int = 0
+    alarm: str | None = None
+
+
+class Board(Struct, frozen=True):
+    """
+    All that the view shows at one moment.
+
+    Attributes:
+        table: What the players may know.
+        house: What people call the house.
+        health: How the parts are.
+        places: Where they are.
+        beads: The finished rounds of this shoe.
+        burned: What was burned, while the shoe's first round is to come.
+        aborted: The last round came to nothing, and none has begun since.
+        settled: What was dealt with a moment ago, the newest last.
+        caught: Irregularities since the start.
+        lines: What happened lately, in words.
+    """
+
+    table: PublicTable
+    house: str
+    health: Health
+    places: Places
+    beads: tuple[Bead, ...] = ()
+    burned: Burning | None = None
+    aborted: bool = False
+    settled: tuple[Settled, ...] = ()
+    caught: int = 0
+    lines: tuple[str, ...] = ()
+
+
+class Keeper:
+    """
+    Keeps of the events what a display of a single moment would forget.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._beads: deque[Bead] = deque(maxlen=_BEADS)
+        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._open: dict[int, Irregularity] = {}
+        self._settled: deque[tuple[float, Settled]] = deque(maxlen=_LINES)
+        self._burned: Burning | None = None
+        self._aborted = False
+        self._caught = 0
+
+    def note(self, event: Event) -> None:
+        """
+        Take the next event.
+        """
+        line = narrate(event)
+        if line is not None:
+            self._lines.append(line)
+        match event.data:
+            case ShoeStarted():
+                self._beads.clear()
+                self._burned, self._aborted = None, False
+            case CardBurned() as burned:
+                first = self._burned.first if self._burned else burned.card
+                self._burned = Burning(first, burned.remaining)
+            case RoundStarted():
+                self._burned, self._aborted = None, False
+            case RoundAborted():
+                self._aborted = True
+            case RoundFinished() as finished:
+                self._beads.append(_bead(finished))
+            case Irregularity() as found:
+                self._caught += 1
+                self._open[found.id] = found
+            case IrregularityClosed() as closed:
+                self._close(closed)
+
+    def _close(self, closed: IrregularityClosed) -> None:
+        found = self._open.pop(closed.id, None)
+        if found is not None:
+            settled = Settled(found.kind, found.detail, closed.reason)
+            self._settled.append((self._clock(), settled))
+
+    def board(self, table: PublicTable, house: str, health: Health, places: Places) -> Board:
+        """
+        Give what is to be shown now.
+        """
+        now = self._clock()
+        return Board(
+            table=table,
+            house=house,
+            health=health,
+            places=places,
+            beads=tuple(self._beads),
+            burned=self._burned,
+            aborted=self._aborted,
+            settled=tuple(each for at, each in self._settled if now - at < _STAYS),
+            caught=self._caught,
+            lines=tuple(self._lines),
+        )
+
+
+def _bead(finished: RoundFinished) -> Bead:
+    return Bead(
+        finished.outcome,
+        natural=bool(finished.player.natural or finished.banker.natural),
+        player_pair=bool(finished.player.pair),
+        banker_pair=bool(finished.banker.pair),
+    )
+
+
+def name_of(kind: str) -> str:
+    """
+    Write the name of a kind of irregularity as people say it.
+    """
+    return IrregularityKind(kind).value.replace("_", " ")

@@ -1,0 +1,55 @@
+"""
+The colours of the table.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.style import Style
+
+from shoe_daemon.game.round import Outcome
+
+_FELT: Final = "#0d4d32"
+_RAIL: Final = "#08281b"
+_PAPER: Final = "#fbfaf5"
+_GOLD: Final = "#f2c14e"
+
+RAIL: Final = Style(color="#cfe3d8", bgcolor=_RAIL)
+"""The edge of the table: names above, figures below."""
+RAIL_TITLE: Final = Style(color=_GOLD, bold=True)
+RAIL_DIM: Final = Style(color="#7fa391")
+RAIL_BRIGHT: Final = Style(color="#ffffff", bold=True)
+GOOD: Final = Style(color="#4cd07d", bold=True)
+BAD: Final = Style(color="#ff6b6b", bold=True)
+
+FELT: Final = Style(color="#d8efe2", bgcolor=_FELT)
+FELT_LINE: Final = Style(color="#2f7a57")
+FELT_TEXT: Final = Style(color="#eaf6ef")
+FELT_DIM: Final = Style(color="#8fbfa7")
+DUE: Final = Style(color=_GOLD, bold=True)
+
+CARD_EDGE: Final = Style(color=_PAPER)
+CARD_RED: Final = Style(color="#c1121f", bgcolor=_PAPER, bold=True)
+CARD_BLACK: Final = Style(color="#16161a", bgcolor=_PAPER, bold=True)
+BACK_EDGE: Final = Style(color="#e6ecf5")
+BACK: Final = Style(color="#7d9bd1", bgcolor="#1f3f77")
+
+PLAYER: Final = Style(color="#ffffff", bgcolor="#1f5fd1", bold=True)
+BANKER: Final = Style(color="#ffffff", bgcolor="#b3202c", bold=True)
+TIE: Final = Style(color="#ffffff", bgcolor="#1e9e4a", bold=True)
+UNKNOWN: Final = Style(color="#ffffff", bgcolor="#5c6b64", bold=True)
+OUTCOMES: Final[dict[Outcome | None, Style]] = {
+    Outcome.PLAYER: PLAYER,
+    Outcome.BANKER: BANKER,
+    Outcome.TIE: TIE,
+    None: UNKNOWN,
+}
+FADED: Final = Style(color="#8fbfa7", bgcolor="#0a3d28")
+
+ALARM: Final = Style(color="#ffe9e6", bgcolor="#8c1420")
+ALARM_EDGE: Final = Style(color="#ff8a80", bold=True)
+ALARM_TITLE: Final = Style(color="#ffffff", bold=True)
+SETTLED: Final = Style(color="#dff5e6", bgcolor="#14512f")
+SETTLED_EDGE: Final = Style(color="#4cd07d")
+CALM_EDGE: Final = Style(color="#1d5a40")

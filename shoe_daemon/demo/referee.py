@@ -1,0 +1,105 @@
+"""
+Compares what was shown with what the simulated shoe really dealt.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from drivers.simulators.shoe import DealtRound, Fault
+from shoe_daemon.table.events import Event, RoundAborted, RoundFinished
+
+__all__ = ["Referee"]
+
+_MISSING_REPORTS: Final = frozenset({Fault.LOST_FRAME, Fault.UNPLUG, Fault.UNREADABLE})
+"""Faults after which nobody can know a whole round."""
+
+_WHOLE: Final = frozenset({None, Fault.OVERDRAW, Fault.NOISE})
+"""With these a round is dealt, and shown, to its end."""
+
+
+class Referee:
+    """
+    Holds each round that was shown as whole against those that were dealt.
+
+    Attributes:
+        dealt: Rounds that were begun.
+        shoes: Shoes that they came from.
+        same: Rounds shown exactly as they were dealt.
+        partial: Rounds of which something was missing, and shown as such.
+        aborted: Rounds that came to nothing, and were shown as such.
+        misread: Rounds in which the shoe itself took a card for another.
+        wrong: Rounds shown as whole that were never dealt.
+        missed: Rounds dealt to their end that were never shown.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[DealtRound] = deque()
+        self.dealt = self.shoes = 0
+        self._blind = False
+        self.same = self.partial = self.aborted = self.misread = 0
+        self.wrong = self.missed = 0
+
+    @property
+    def content(self) -> bool:
+        """
+        Whether all that was shown was dealt, and the other way round.
+        """
+        return not self.wrong and not self.missed
+
+    def deal(self, dealt: DealtRound) -> None:
+        """
+        Take what is going to be dealt; from any one thread.
+        """
+        self.dealt, self.shoes = self.dealt + 1, dealt.shoe
+        self._waiting.append(dealt)
+
+    def show(self, event: Event) -> None:
+        """
+        Take what was shown.
+        """
+        match event.data:
+            case RoundAborted():
+                self.aborted += 1
+            case RoundFinished(partial=True):
+                self.partial += 1
+            case RoundFinished() as finished:
+                self._whole(event, finished)
+
+    def finish(self, *, interrupted: bool) -> None:
+        """
+        Count what was dealt and not shown; where it was interrupted, the last
+        round need not have been.
+        """
+        while self._waiting:
+            self._pass_over(self._waiting.popleft(), last=interrupted and not self._waiting)
+
+    def _whole(self, event: Event, finished: RoundFinished) -> None:
+        if not any(_equal(dealt, event, finished) for dealt in tuple(self._waiting)):
+            misread = any(_is_misread(dealt, event) for dealt in tuple(self._waiting))
+            self.misread += misread
+            self.wrong += not misread
+            return
+        while not _equal(dealt := self._waiting.popleft(), event, finished):
+            self._pass_over(dealt)
+        self._blind = dealt.fault in _MISSING_REPORTS
+        self.same += 1
+
+    def _pass_over(self, dealt: DealtRound, *, last: bool = False) -> None:
+        self._blind = self._blind or dealt.fault in _MISSING_REPORTS
+        self.missed += dealt.fault in _WHOLE and not self._blind and not last
+
+
+def _equal(dealt: DealtRound, event: Event, finished: RoundFinished) -> bool:
+    if dealt.shoe != event.shoe or dealt.aborted:
+        return False
+    hands = tuple(
+        tuple(card for slot, card in dealt.cards if slot.startswith(side)) for side in "PB"
+    )
+    return hands == (finished.player.cards, finished.banker.cards)
+
+
+def _is_misread(dealt: DealtRound, event: Event) -> bool:
+    same = (dealt.shoe, dealt.number) == (event.shoe, event.round)
+    return same and dealt.fault is Fault.MISREAD

@@ -1,0 +1,60 @@
+"""
+The table in words, for a terminal that has no room for more.
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+from rich.style import Style
+
+from shoe_daemon.demo import palette
+from shoe_daemon.demo.board import Board, name_of
+from shoe_daemon.demo.canvas import Canvas, fit
+from shoe_daemon.narration import WINNERS, card_text
+from shoe_daemon.table.snapshot import RoundView
+
+__all__ = ["draw_small"]
+
+
+def draw_small(canvas: Canvas, board: Board) -> None:
+    """
+    Write down what is most important first, as far as there is room.
+    """
+    row = 0
+    for text, style in _lines(board):
+        for line in textwrap.wrap(text, max(canvas.width, 1)):
+            canvas.put(0, row, fit(line, canvas.width), style)
+            row += 1
+
+
+def _lines(board: Board) -> list[tuple[str, Style]]:
+    lines = [
+        (f"{name_of(alert.data.kind).upper()}: {alert.data.detail}", palette.BAD)
+        for alert in board.table.alerts
+    ]
+    if board.health.alarm is not None:
+        lines.insert(0, (board.health.alarm, palette.BAD))
+    if board.table.round is not None:
+        lines += _round(board.table.round)
+    last = board.table.last_result
+    if last is not None:
+        lines.append((f"Round {last.round}: {WINNERS[last.data.outcome]}", palette.RAIL_TITLE))
+    lines.append((board.places.subscribe, palette.RAIL_DIM))
+    lines.append(("The whole view needs 80 columns and 24 rows.", palette.RAIL_DIM))
+    return lines
+
+
+def _round(round_: RoundView) -> list[tuple[str, Style]]:
+    partial = ", partial" if round_.partial else ""
+    lines = [(f"Round {round_.number}{partial}", palette.RAIL_BRIGHT)]
+    for name, total in (("Player", round_.player_total), ("Banker", round_.banker_total)):
+        cards = [card for card in round_.cards if card.slot and card.slot[0] == name[0]]
+        faces = " ".join(card_text(card.card) for card in cards)
+        lines.append((f"{name}: {faces}{'' if total is None else f' = {total}'}", palette.RAIL))
+    lost = " ".join(card_text(card.card) for card in round_.cards if card.slot is None)
+    if lost:
+        lines.append((f"Place unknown: {lost}", palette.RAIL))
+    if round_.draw_due is not None:
+        lines.append((round_.draw_due.text, palette.RAIL_TITLE))
+    return lines

@@ -1,0 +1,200 @@
+"""
+All the parts of the demo: the shoe on its line, the daemon, the broker, a subscriber.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final, Self
+
+from msgspec import Struct
+
+from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
+from shoe_daemon.demo.board import Health, Places
+from shoe_daemon.demo.dealer import CountingLine, Dealer
+from shoe_daemon.demo.referee import Referee
+from shoe_daemon.demo.settings import DemoSettings, shoe_of
+from shoe_daemon.demo.subscriber import Subscriber
+from shoe_daemon.game.house import House
+from shoe_daemon.mqtt.broker import DemoBroker
+from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.service import Core, Daemon
+from shoe_daemon.table.events import Event
+from shoe_daemon.table.snapshot import PublicTable
+
+__all__ = ["News", "Stage"]
+
+SITE: Final = "demo"
+TABLE: Final = "table-1"
+NAME: Final = "Demo table"
+
+_ROOM: Final = 1000
+_PATIENCE: Final = 0.1
+_REVEALED_AFTER: Final = 0.5
+"""Seconds of a real table: tucked cards are turned before a third one is drawn."""
+
+
+class News(Struct, frozen=True):
+    """
+    What has happened, and the table after it.
+    """
+
+    events: tuple[Event, ...]
+    table: PublicTable
+
+
+class Stage:
+    """
+    The parts, from `opened` to its end.
+
+    Attributes:
+        house: Whose rules hold.
+        seed: What the shoe follows from.
+        table: The table before anything happened.
+        places: Where everything is.
+        referee: Knows what was really dealt.
+        dealer: Deals.
+        subscriber: Counts what comes over MQTT.
+    """
+
+    def __init__(self, settings: DemoSettings, house: House, folder: Path) -> None:
+        self.house = house
+        self.referee = Referee()
+        self._news: queue.Queue[News] = queue.Queue(_ROOM)
+        self._leaving = threading.Event()
+        self._failure: BaseException | None = None
+        self._parts = ExitStack()
+        with ExitStack() as parts:
+            self._build(settings, folder, parts)
+            self._parts = parts.pop_all()
+
+    def _build(self, settings: DemoSettings, folder: Path, parts: ExitStack) -> None:
+        shoe = shoe_of(settings, self.house)
+        self.seed = shoe.seed
+        broker = parts.enter_context(DemoBroker(settings.port))
+        link = folder / "shoe" if "unplug" in settings.faults else None
+        self._line = line = CountingLine(link)
+        parts.callback(line.close)
+        config = _configuration(settings, folder, line.address, broker.port)
+        setup = set_up(config, folder)
+        topics = Topics(SITE, TABLE).root + "/#"
+        self.places = Places(line.address, str(setup.journal), broker.host, broker.port, topics)
+        self.subscriber = parts.enter_context(Subscriber(broker.host, broker.port, topics))
+        self._daemon = Daemon(setup, on_events=self._tell)
+        self.table = self._daemon.core.table.public()
+        parts.enter_context(self._running())
+        self.dealer = parts.enter_context(Dealer(shoe, line, settings.speed, self.referee))
+
+    def __enter__(self) -> Self:
+        """
+        Go on.
+        """
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """
+        Take everything down, in the reverse order.
+        """
+        self._parts.close()
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        thread = threading.Thread(target=self._run, name="demo-daemon", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._leaving.set()
+            self._daemon.stop()
+            thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._daemon.run()
+        except BaseException as error:  # noqa: BLE001 - told to who waits for news
+            self._failure = error
+
+    def _tell(self, events: list[Event], core: Core) -> None:
+        # On the core's thread: who cannot show it in time holds the table back.
+        news = News(tuple(events), core.table.public())
+        while not self._leaving.is_set():
+            try:
+                self._news.put(news, timeout=_PATIENCE)
+            except queue.Full:
+                continue
+            return
+
+    def news(self, patience: float) -> list[News]:
+        """
+        Return what has happened, waiting so long for the first.
+
+        Raises:
+            BaseException: Whatever the daemon has died of.
+        """
+        if self._failure is not None:
+            raise self._failure
+        found: list[News] = []
+        try:
+            found.append(self._news.get(timeout=patience))
+            while len(found) < _ROOM:
+                found.append(self._news.get_nowait())
+        except queue.Empty:
+            pass
+        return found
+
+    @property
+    def settled(self) -> bool:
+        """
+        Whether all that was dealt has come through to the subscriber.
+        """
+        daemon, health = self._daemon, self.health
+        return (
+            self.dealer.over
+            and daemon.readers[0].counts.bytes >= self._line.sent
+            and daemon.settled
+            and self._news.empty()
+            and health.published == daemon.core.table.state.seq == self.subscriber.last
+        )
+
+    @property
+    def health(self) -> Health:
+        """
+        How the parts are at this moment.
+        """
+        reader, publisher = self._daemon.readers[0], self._daemon.publisher
+        heard = reader.ages.last_frame
+        health = publisher.health if publisher else None
+        return Health(
+            reader_up=reader.ages.link is not None,
+            reader_detail=reader.detail,
+            silence=None if heard is None else int(time.monotonic() - heard),
+            frames=reader.counts.frames,
+            broker_up=health is not None and health.connected,
+            published=health.cursor if health else 0,
+            queued=health.queued if health else 0,
+            seen=self.subscriber.events,
+            alarm=self._daemon.core.alarm,
+        )
+
+
+def _configuration(settings: DemoSettings, folder: Path, shoe: str, port: int) -> Config:
+    file = str(Path(settings.house).absolute()) if settings.house.endswith(".toml") else None
+    return Config(
+        site=SITE,
+        table=TableSettings(
+            id=TABLE,
+            name=NAME,
+            reveal_after=_REVEALED_AFTER / settings.speed if settings.speed else 0,
+            house=None if file else settings.house,
+            house_file=file,
+        ),
+        journal=JournalSettings(path=str(folder / "journal.db")),
+        mqtt=MqttSettings(port=port, protocol="3.1.1"),
+        reader=(ReaderSettings(driver="angel-eye-ii", port=shoe),),
+    )

@@ -1,0 +1,266 @@
+"""
+The demo as a whole: a real line, the real daemon, a real broker; it ends
+cleanly, leaves nothing behind, and says what it came to.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.demo.program import perform
+from shoe_daemon.demo.settings import DemoSettings
+from shoe_daemon.journal import Journal
+from tests.brokers import Listener, free_port, wait_for
+from tests.demo.running import Terminal, environment, run, start
+
+SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
+OTHER_SCREEN, OWN_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
+FAST = ("--speed", "0")
+CLEAN = ("--fault-rate", "0")
+
+
+def summed_up(text: str) -> bool:
+    return "shown as really dealt: yes" in text
+
+
+def seen_of(text: str) -> tuple[int, int, int]:
+    match = re.search(r"(\d+) published, (\d+) acknowledged .*? saw (\d+)", text)
+    assert match, text
+    published, acknowledged, seen = map(int, match.groups())
+    return published, acknowledged, seen
+
+
+class TestWithoutATerminal:
+    def test_five_rounds_end_by_themselves_with_a_summary(self, tmp_path: Path) -> None:
+        done = run(tmp_path, *FAST, "--rounds", "5", "--seed", "3")
+        assert (done.status, done.err) == (0, "")
+        assert re.search(r"^   5  Player .* Banker .*wins", done.out, re.MULTILINE)
+        assert "5 rounds dealt from 1 shoe, 5 of them shown with a result" in done.out
+        assert re.search(r"shown +3 +1 +1\n +expected +2.2 +2.3 +0.5\n", done.out)
+        assert "shown as really dealt: yes, 5 rounds card by card" in done.out
+        assert len(set(seen_of(done.out))) == 1
+        assert list(tmp_path.iterdir()) == [], "the temporary folder is gone"
+
+    def test_it_says_where_everything_is(self, tmp_path: Path) -> None:
+        port = free_port()
+        done = run(tmp_path, *FAST, "--rounds", "1", "--port", str(port))
+        assert f"broker:   127.0.0.1:{port}; demo broker: no keepalive wills" in done.out
+        assert f"mosquitto_sub -h 127.0.0.1 -p {port} -v -t 'shoe/v1/demo/table-1/#'" in done.out
+        assert f"journal:  {tmp_path}/shoe-demo-" in done.out
+        assert "shoe:     /dev/pts/" in done.out
+
+    @pytest.mark.parametrize("mode", ["open", "hidden"])
+    def test_faults_are_caught_and_nothing_wrong_is_shown(self, tmp_path: Path, mode: str) -> None:
+        faults = [
+            option
+            for fault in ("overdraw", "missed-draw", "reset", "lost-frame", "noise", "unreadable")
+            for option in ("--fault", fault)
+        ]
+        options = ("--rounds", "60", "--seed", "5", "--mode", mode, "--fault-rate", "0.6")
+        done = run(tmp_path, *FAST, *options, *faults)
+        assert (done.status, done.err) == (0, "")
+        assert summed_up(done.out)
+        assert re.search(r"caught: \d\d \(.*excess card.*missing draw.*unreadable", done.out)
+        assert len(set(seen_of(done.out))) == 1
+
+    def test_the_line_may_be_pulled_out(self, tmp_path: Path) -> None:
+        options = ("--rounds", "6", "--seed", "1", "--fault", "unplug", "--fault-rate", "0.4")
+        done = run(tmp_path, *FAST, *options)
+        assert (done.status, done.err) == (0, "")
+        assert "link down" in done.out
+        assert summed_up(done.out)
+
+    def test_a_busy_port_is_left_to_who_has_it(self, tmp_path: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            done = run(tmp_path, *FAST, "--rounds", "1", "--port", str(port))
+        assert (done.status, done.err) == (0, "")
+        match = re.search(r"broker: +127\.0\.0\.1:(\d+);", done.out)
+        assert match
+        assert int(match[1]) != port
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    def test_it_ends_cleanly_when_told(self, tmp_path: Path, number: signal.Signals) -> None:
+        process = start(tmp_path, "--speed", "60", "--fault-rate", "0")
+        assert process.stdout is not None
+        while not process.stdout.readline().startswith("   2  Player"):
+            assert process.poll() is None
+        began = time.monotonic()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+        assert time.monotonic() - began < 5
+        assert (process.returncode, err) == (0, "")
+        assert summed_up(out)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_reader_of_its_lines_may_leave(self, tmp_path: Path) -> None:
+        process = start(tmp_path, *FAST)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        process.wait(20)
+        assert process.stderr.read() == ""
+        process.stderr.close()
+        assert list(tmp_path.iterdir()) == []
+
+    def test_what_is_kept_is_a_whole_journal(self, tmp_path: Path) -> None:
+        kept, temporary = tmp_path / "kept", tmp_path / "temporary"
+        temporary.mkdir()
+        options = (*FAST, "--rounds", "3", "--keep", str(kept))
+        done = run(temporary, *options)
+        assert (done.status, done.err) == (0, "")
+        assert f"journal kept: {kept}/journal.db" in done.out
+        with Journal.open(kept / "journal.db", "demo", "table-1") as journal:
+            assert journal.head.seq == seen_of(done.out)[0]
+        assert list(temporary.iterdir()) == []
+        again = run(temporary, *options)
+        assert (again.status, again.out) == (2, "")
+        assert again.err.count("\n") == 1
+        assert "holds a journal already" in again.err
+
+    def test_anybody_may_subscribe(self, tmp_path: Path) -> None:
+        port = free_port()
+        process = start(tmp_path, "--speed", "60", "--port", str(port))
+        try:
+            wait_for(lambda: _listens(port))
+            with Listener(port, protocol="3.1.1") as listener:
+                state = listener.wait("/table-1/state")[0].json
+                assert state["name"] == "Demo table"
+                listener.wait("/event/round_finished")
+                process.send_signal(signal.SIGINT)
+                wait_for(lambda: listener.of("/status")[-1].json["state"] == "offline")
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=20)
+
+    @pytest.mark.parametrize(
+        ("options", "told"),
+        [
+            (("--house", "single-deck"), "--house single-deck: its cards are shuffled per hand"),
+            (("--house", "nowhere"), "nowhere: no such house"),
+            (("--house", "nowhere.toml"), "nowhere.toml: cannot be read"),
+            (("--keep", "/dev/null/here"), "--keep /dev/null/here: Not a directory"),
+        ],
+    )
+    def test_a_wish_that_cannot_be_is_one_line(
+        self, tmp_path: Path, options: tuple[str, ...], told: str
+    ) -> None:
+        done = run(tmp_path, *options)
+        assert (done.status, done.out) == (2, "")
+        assert told in done.err
+        assert done.err.count("\n") == 1
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestOnATerminal:
+    def test_ctrl_c_gives_the_terminal_back(self, tmp_path: Path) -> None:
+        with Terminal(tmp_path, "--speed", "60") as terminal:
+            terminal.wait_for("W I N S")
+            assert OTHER_SCREEN in terminal.written
+            assert HIDE_CURSOR in terminal.written
+            assert terminal.manners != terminal.before
+            began = time.monotonic()
+            terminal.type("\x03")
+            assert terminal.end() == 0
+            assert time.monotonic() - began < 5
+            assert terminal.manners == terminal.before
+            terminal.wait_for("shown as really dealt: yes")
+            written = terminal.written
+        assert written.rindex(SHOW_CURSOR) > written.rindex(HIDE_CURSOR)
+        assert written.rindex(OWN_SCREEN) > written.rindex(OTHER_SCREEN)
+        assert "Traceback" not in written
+        assert list(tmp_path.iterdir()) == []
+
+    def test_rounds_end_by_themselves(self, tmp_path: Path) -> None:
+        with Terminal(tmp_path, *FAST, *CLEAN, "--rounds", "5", columns=120, rows=40) as terminal:
+            assert terminal.end() == 0
+            terminal.wait_for("5 rounds dealt from 1 shoe")
+            assert terminal.written.rindex(OWN_SCREEN) < terminal.written.rindex("5 rounds dealt")
+
+    def test_what_is_typed_does_not_appear(self, tmp_path: Path) -> None:
+        with Terminal(tmp_path, "--speed", "60") as terminal:
+            terminal.wait_for("Ctrl-C ends")
+            terminal.wait_for("Rounds")
+            terminal.type("zzzz\x1a")  # and Ctrl-Z leaves it running
+            terminal.wait_for("W I N S")
+            terminal.type("\x03")
+            assert terminal.end() == 0
+            assert "zzzz" not in terminal.written
+
+    def test_lines_may_be_wished_for(self, tmp_path: Path) -> None:
+        with Terminal(tmp_path, *FAST, *CLEAN, "--rounds", "2", "--plain") as terminal:
+            assert terminal.end() == 0
+            terminal.wait_for("2 rounds dealt")
+            assert "\x1b" not in terminal.written
+
+
+@pytest.mark.parametrize("extra", ["rich", "amqtt"])
+def test_a_missing_extra_is_one_line(tmp_path: Path, extra: str) -> None:
+    script = f"import sys; sys.modules[{extra!r}] = None; from shoe_daemon.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "demo"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(tmp_path),
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"shoe-daemon: the demo needs {extra}, an extra: pip install 'shoe-daemon[demo]'\n"
+    )
+
+
+def test_help_needs_no_extra(tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "from shoe_daemon.cli import main\n"
+        "main(['demo', '--help'], standalone_mode=False)\n"
+        "assert not {'rich', 'amqtt'} & sys.modules.keys()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(tmp_path),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--rounds" in done.stdout
+
+
+def test_a_daemon_that_dies_takes_the_demo_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(_daemon: object) -> None:
+        raise RuntimeError("the daemon died")
+
+    monkeypatch.setattr("shoe_daemon.service.Daemon.run", die)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with pytest.raises(RuntimeError, match="the daemon died"):
+        perform(DemoSettings(port=free_port(), speed=0, rounds=1, plain=True))
+    assert list(tmp_path.iterdir()) == []
+    assert handlers == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_nothing_of_it_is_left_running(tmp_path: Path) -> None:
+    process = start(tmp_path, *FAST, "--rounds", "1", start_new_session=True)
+    process.communicate(timeout=20)
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)

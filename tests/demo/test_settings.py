@@ -1,0 +1,88 @@
+"""
+The shoe of the demo: something goes wrong early, nobody waits long, and the
+house's rules are kept.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from drivers.simulators.angel_eye_ii import Mode, Settings, scenario, scenes
+from drivers.simulators.shoe import CUT_BEHIND, Fault
+from shoe_daemon.demo.sample import boards
+from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of, without_waiting
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.house import HOUSE_IDS
+
+WHOLE_SHOES = [house for house in HOUSE_IDS if house != "single-deck"]
+
+
+def wanted(settings: DemoSettings) -> Settings:
+    return shoe_of(settings, house_of(settings))
+
+
+@pytest.mark.parametrize("_", range(10))
+def test_the_first_misdeal_is_in_the_second_or_third_round(_: int) -> None:
+    played = islice(scenes(wanted(DemoSettings())), 4)
+    rounds = [scene.round for scene in played if scene.round]
+    first = next(each for each in rounds if each.fault)
+    assert first.number in {2, 3}
+    assert first.fault in {Fault.OVERDRAW, Fault.MISSED_DRAW}
+
+
+def test_a_newcomer_sees_cards_within_seconds_and_a_misdeal_within_a_minute() -> None:
+    settings = DemoSettings()
+    burned, *played = islice(without_waiting(scenes(wanted(settings))), 4)
+    assert burned.steps[0].at == 0
+    assert burned.steps[1].at / settings.speed < 3
+    assert played[0].steps[0].at / settings.speed < 10
+    assert played[-1].steps[-1].at / settings.speed < 60
+
+
+def test_a_seed_deals_the_same_and_nothing_is_chosen() -> None:
+    assert wanted(DemoSettings(seed=9)) == wanted(DemoSettings(seed=9))
+    assert wanted(DemoSettings(seed=9)).seed == 9
+
+
+def test_no_fault_is_no_fault() -> None:
+    assert wanted(DemoSettings(fault_rate=0)).fault_rate == 0
+    assert wanted(DemoSettings(faults=())).faults == ()
+
+
+def test_only_time_is_shortened() -> None:
+    settings = Settings(mode=Mode.HIDDEN, rounds=40, seed=2, faults=tuple(Fault), fault_rate=0.5)
+    before, after = list(scenes(settings)), list(without_waiting(scenes(settings)))
+    assert [scene.round for scene in before] == [scene.round for scene in after]
+    slow = [step for scene in before for step in scene.steps]
+    quick = [step for scene in after for step in scene.steps]
+    assert [step.report for step in slow] == [step.report for step in quick]
+    times = [step.at for step in quick]
+    assert times == sorted(times)
+    assert times[-1] < slow[-1].at
+
+
+@pytest.mark.parametrize("house", WHOLE_SHOES)
+@pytest.mark.parametrize("mode", Mode)
+def test_no_house_raises_a_false_alarm(house: str, mode: Mode) -> None:
+    settings = DemoSettings(house=house, mode=mode, fault_rate=0, rounds=170, seed=1)
+    last = list(boards(wanted(settings), house))[-1]
+    assert last.caught == 0
+    assert last.table.shoe is not None
+    assert last.table.shoe.number == 3, "the end of a shoe was seen twice"
+
+
+def test_the_cut_card_lies_where_the_house_puts_it() -> None:
+    assert wanted(DemoSettings()).cut_behind == 16 > CUT_BEHIND
+
+
+def test_a_house_that_shuffles_every_round_is_refused() -> None:
+    with pytest.raises(UserError, match="shuffled per hand"):
+        house_of(DemoSettings(house="single-deck"))
+    with pytest.raises(UserError, match="no such house"):
+        house_of(DemoSettings(house="nowhere"))
+
+
+def test_the_scenario_ends_where_it_is_to_end() -> None:
+    assert len(scenario(wanted(DemoSettings(rounds=5))).rounds) == 5

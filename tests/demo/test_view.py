@@ -1,0 +1,331 @@
+"""
+The view shows all that the players may know, nothing else, and everything in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+
+from drivers.simulators.angel_eye_ii import Mode, Settings
+from drivers.simulators.shoe import Fault
+from shoe_daemon.demo.board import Board, Keeper, Settled
+from shoe_daemon.demo.picture import to_svg
+from shoe_daemon.demo.sample import boards, showpiece
+from shoe_daemon.demo.view import draw
+from shoe_daemon.game.cards import DECK, Card
+from shoe_daemon.game.round import Outcome, Slot
+from shoe_daemon.narration import SUIT_SIGNS, card_text
+from shoe_daemon.table.events import Irregularity, Proposal
+from shoe_daemon.table.snapshot import Alert, CardView, RoundView
+from tests.demo.reading import faces, folded_down, public_cards
+
+SIZES = [(80, 24), (120, 40)]
+ALL_FAULTS = tuple(Fault)
+EXCESS = "A card was drawn and is no part of this round."
+
+
+@cache
+def dealt(mode: Mode = Mode.OPEN, house: str = "seven-feathers") -> tuple[Board, ...]:
+    settings = Settings(mode=mode, rounds=35, seed=7, faults=ALL_FAULTS, fault_rate=0.5)
+    return tuple(boards(settings, house))
+
+
+def everything() -> Iterator[Board]:
+    yield from dealt()
+    yield from dealt(Mode.HIDDEN)
+    yield from dealt(Mode.OPEN, "chickasaw")
+
+
+def first(condition: Any, boards: Iterator[Board] | tuple[Board, ...]) -> Board:  # noqa: ANN401
+    return next(board for board in boards if condition(board))
+
+
+def changed(board: Board, **changes: Any) -> Board:  # noqa: ANN401 - any field of the table
+    return replace(board, table=replace(board.table, **changes))
+
+
+def healthy(board: Board, **changes: Any) -> Board:  # noqa: ANN401 - any field of the health
+    return replace(board, health=replace(board.health, **changes))
+
+
+def waiting() -> Board:
+    board = next(boards(Settings(rounds=1)))
+    return changed(board, shoe=None, round=None, alerts=())
+
+
+def words(board: Board, size: tuple[int, int]) -> str:
+    """
+    Return what stands on the board, runs of blanks and line ends as one blank.
+    """
+    return re.sub(r"[\s│]+", " ", draw(board, *size).text)
+
+
+def test_every_public_card_is_shown_on_its_hand_and_no_other() -> None:
+    hidden = 0
+    for board in everything():
+        text = draw(board, 80, 24).text
+        assert faces(text) == public_cards(board.table)
+        cards = board.table.round.cards if board.table.round else ()
+        down = sum(card.card is None and card.slot is not None for card in cards)
+        assert folded_down(text) == down
+        hidden += down
+    assert hidden
+
+
+@pytest.mark.parametrize("lying", [False, True])
+def test_every_card_is_known_by_its_rank_and_suit_when_drawn_large(*, lying: bool) -> None:
+    slot = Slot.P3 if lying else Slot.P1
+    pips: dict[str, set[str]] = {}
+    for card in DECK:
+        round_ = RoundView(None, (CardView(card, slot),), None, False, 1, False, None)  # noqa: FBT003
+        rows = draw(changed(waiting(), round=round_), 120, 40).text.split("\n")[4:11]
+        ranks = re.findall("10|[2-9AJQK]", "".join(rows).replace("next", ""))
+        assert ranks == [card.rank, card.rank]
+        art = "\n".join(re.sub("[^▀▄█ ]", " ", row) for row in rows)
+        pips.setdefault(card.suit, set()).add(art)
+    assert all(len(art) == 1 for art in pips.values()), "one pip a suit"
+    assert len(set.union(*pips.values())) == len(SUIT_SIGNS), "each its own"
+
+
+def test_red_suits_are_red_and_black_ones_black() -> None:
+    shades: dict[str, set[str]] = {}
+    for card in DECK:
+        round_ = RoundView(None, (CardView(card, Slot.B2),), None, False, 1, False, None)  # noqa: FBT003
+        canvas = draw(changed(waiting(), round=round_), 80, 24)
+        ((style),) = [style for row in canvas.rows for sign, style in row if sign in "♥♦♣♠"][1:]
+        assert style.color is not None
+        shades.setdefault(style.color.name, set()).add(card.suit)
+    assert sorted(map(sorted, shades.values())) == [["C", "S"], ["D", "H"]]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_moves(size: tuple[int, int]) -> None:
+    width, height = size
+    fixed = ("P L A Y E R", "Rounds ", "Naturals ", "journal ", "Ctrl-C ends", "mosquitto_sub ")
+    places: dict[str, set[int]] = {word: set() for word in fixed}
+    for board in everything():
+        rows = draw(board, width, height).text.split("\n")
+        assert [len(row) for row in rows] == [width] * height
+        for number, row in enumerate(rows):
+            for word in fixed:
+                if word in row:
+                    places[word].add(number)
+    assert {word: len(rows) for word, rows in places.items()} == dict.fromkeys(fixed, 1)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_sentence_totals_and_counts_are_there(size: tuple[int, int]) -> None:
+    for board in everything():
+        text, table = words(board, size), board.table
+        if table.round and table.round.draw_due:
+            assert table.round.draw_due.text in text
+        counts = table.counts
+        assert f"Player {counts.player} " in text
+        assert f"Banker {counts.banker} " in text
+        assert f"Pairs: Player {counts.player_pair}, Banker {counts.banker_pair}" in text
+        for alert in table.alerts[-1:]:
+            assert alert.data.detail in text
+            assert alert.data.kind.replace("_", " ").upper() in text
+
+
+def test_no_word_of_the_wire_is_shown() -> None:
+    for board in everything():
+        text = draw(board, 120, 40).text.replace("mosquitto_sub", "")
+        assert "_" not in text
+        assert "None" not in text
+
+
+@pytest.mark.parametrize("size", SIZES)
+class TestStates:
+    def test_waiting(self, size: tuple[int, int]) -> None:
+        text = words(waiting(), size)
+        assert "Waiting for the shoe" in text
+        assert "No shoe yet" in text
+
+    def test_burning(self, size: tuple[int, int]) -> None:
+        board = first(lambda board: board.burned and board.burned.remaining, dealt())
+        assert board.burned is not None
+        text = words(board, size)
+        assert f"{card_text(board.burned.first)} was turned up" in text
+        assert f"{board.burned.remaining} more to burn" in text
+
+    def test_dealing(self, size: tuple[int, int]) -> None:
+        board = first(lambda board: board.table.round is not None, dealt())
+        text = words(board, size)
+        assert "Dealing The first card of the Banker is due." in text
+        assert text.count("next") == 1
+
+    def test_hidden_cards(self, size: tuple[int, int]) -> None:
+        board = first(
+            lambda board: board.table.round and len(board.table.round.cards) == 4,
+            dealt(Mode.HIDDEN),
+        )
+        assert "Face down Who draws cannot be told" in words(board, size)
+
+    def test_a_natural(self, size: tuple[int, int]) -> None:
+        board = first(_is_natural, dealt())
+        last = board.table.last_result
+        assert last is not None
+        assert last.data.outcome is not None
+        winner = last.data.outcome.value.upper()
+        text = words(board, size)
+        totals = (last.data.player.total, last.data.banker.total)
+        high, low = sorted((total or 0 for total in totals), reverse=True)
+        assert f"{winner} WINS {high} to {low} · natural" in text
+        assert " ".join(winner) + " W I N S" in text
+        assert f"The {winner.title()} has a natural {high}: nobody draws." in text
+
+    def test_a_pair_is_named_below_its_hand(self, size: tuple[int, int]) -> None:
+        board = first(lambda board: _last(board) and _last(board).banker.pair, dealt())
+        width = size[0]
+        rows = draw(board, *size).text.split("\n")
+        (row,) = [row for row in rows if "pair" in row and "Banker" not in row]
+        assert "pair" in row[width // 2 :]
+        assert "pair" not in row[: width // 2] or _last(board).player.pair
+
+    def test_an_irregularity_and_its_end(self, size: tuple[int, int]) -> None:
+        board = first(lambda board: board.table.alerts, dealt())
+        assert "⚠" in words(board, size)
+        assert "severity" in words(board, size)
+        board = first(lambda board: board.settled and not board.table.alerts, dealt())
+        assert "dealt with" in words(board, size)
+        board = replace(board, settled=())
+        assert f"No irregularity is open, {board.caught} caught so far" in words(board, size)
+
+    def test_several_irregularities(self, size: tuple[int, int]) -> None:
+        text = words(changed(waiting(), alerts=(_alert(7), _alert(8, "A much " * 60))), size)
+        assert "1 more open" in text
+        assert "…" in text, "what has no room is not dropped in silence"
+
+    def test_what_the_policy_proposes(self, size: tuple[int, int]) -> None:
+        proposal = Proposal("burn_card", "The house", "section 9", "Burn the card.", True)  # noqa: FBT003
+        alert = _alert(7)
+        alert = replace(alert, data=replace(alert.data, proposals=(proposal,)))
+        text = words(changed(waiting(), alerts=(alert,)), size)
+        assert "The house, section 9: Burn the card." in text
+
+    def test_a_partial_round(self, size: tuple[int, int]) -> None:
+        board = first(lambda board: board.table.round and board.table.round.partial, dealt())
+        assert "partial: not all of this round was seen" in words(board, size)
+
+    def test_a_card_without_a_place(self, size: tuple[int, int]) -> None:
+        lost = (CardView(Card("7C"), None), CardView(None, None))
+        round_ = RoundView(None, lost, None, False, 3, False, None)  # noqa: FBT003
+        text = words(changed(waiting(), round=round_), size)
+        assert "place unknown: 7♣ ??" in text
+
+    def test_a_round_that_came_to_nothing(self, size: tuple[int, int]) -> None:
+        board = first(lambda board: board.aborted and not board.table.round, dealt())
+        assert "The last round came to nothing" in words(board, size)
+
+    def test_the_reader_lost(self, size: tuple[int, int]) -> None:
+        board = healthy(waiting(), reader_up=False, reader_detail="the line was closed")
+        assert "✗ shoe /dev/pts/3 lost: the line was closed" in words(board, size)
+
+    def test_the_broker_lost(self, size: tuple[int, int]) -> None:
+        board = healthy(waiting(), broker_up=False, queued=12)
+        assert "✗ broker 127.0.0.1:1883 lost, 12 events wait for it" in words(board, size)
+
+    def test_an_alarm_is_louder_than_anything(self, size: tuple[int, int]) -> None:
+        board = healthy(changed(waiting(), alerts=(_alert(7),)), alarm="The disk is full.")
+        assert "⚠ ALARM ─" in words(board, size)
+        assert "The disk is full." in words(board, size)
+
+    def test_the_last_round_of_a_shoe(self, size: tuple[int, int]) -> None:
+        settings = Settings(mode=Mode.OPEN, shoes=1, seed=3)
+        assert "last round" in words(
+            first(
+                lambda board: board.table.shoe and board.table.shoe.last_round, boards(settings)
+            ),
+            size,
+        )
+
+    def test_rich_prints_it_as_it_is(self, size: tuple[int, int]) -> None:
+        canvas = draw(showpiece(), *size)
+        console = Console(record=True, width=size[0], height=size[1], file=StringIO())
+        console.print(canvas, end="")
+        assert console.export_text() == canvas.text
+
+
+def test_beads_keep_their_rows_and_fall_off_by_columns() -> None:
+    settings = Settings(mode=Mode.OPEN, shoes=1, seed=3)
+    for board in boards(settings):
+        rows = draw(board, 80, 24).text.split("\n")[10:16]
+        letters = [re.findall("[PBT]", row[:52]) for row in rows]
+        shown = [
+            letters[number % 6][number // 6] for number in range(sum(len(row) for row in letters))
+        ]
+        told = [_letter(bead.outcome) for bead in board.beads]
+        assert told[len(told) - len(shown) :] == shown
+        assert len(shown) == len(told) if len(told) <= 72 else len(shown) > 66
+
+
+def test_a_terminal_of_any_size_gets_what_it_has_room_for() -> None:
+    board = changed(showpiece(), alerts=(_alert(7),))
+    for width, height in [(1, 1), (20, 3), (79, 24), (80, 23), (80, 24), (99, 35), (300, 90)]:
+        canvas = draw(board, width, height)
+        assert (canvas.width, canvas.height) == (width, height)
+    text = words(board, (60, 20))
+    assert "EXCESS CARD: A card was drawn and is no part of this round." in text
+    for hand, cards in public_cards(board.table).items():
+        assert f"{hand.value.title()}: {' '.join(map(card_text, cards))} =" in text
+
+
+def test_only_rows_that_changed_are_drawn_again() -> None:
+    before = draw(showpiece(), 80, 24)
+    assert before.changes(None) == list(range(24))
+    assert before.changes(draw(showpiece(), 80, 24)) == []
+    after = draw(healthy(showpiece(), silence=9), 80, 24)
+    assert after.changes(before) == [21]
+    assert len(after.changes(draw(showpiece(), 81, 24))) == 24
+
+
+def test_what_was_dealt_with_stays_for_some_seconds() -> None:
+    now = 0.0
+    keeper = Keeper(lambda: now)
+    settings = Settings(mode=Mode.OPEN, rounds=1, seed=1, faults=(Fault.OVERDRAW,), fault_rate=1)
+    board = list(boards(settings))[-1]
+    keeper._settled.append((now, Settled("excess_card", "One too many.", None)))  # noqa: SLF001
+    view = (board.table, board.house, board.health, board.places)
+    assert keeper.board(*view).settled
+    now = 60.0
+    assert not keeper.board(*view).settled
+
+
+def test_the_picture_is_a_picture_and_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
+    svg = to_svg(draw(showpiece(), 100, 38))
+    root = ET.fromstring(svg)  # noqa: S314 - our own
+    text = "".join(root.itertext())
+    assert showpiece().house in text
+    assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
+    assert len(svg) < 300_000
+
+
+def _is_natural(board: Board) -> bool:
+    last = _last(board)
+    return last is not None and bool(last.player.natural) != bool(last.banker.natural)
+
+
+def _last(board: Board) -> Any:  # noqa: ANN401 - a result, or None
+    table = board.table
+    shown = table.round and table.round.finished and not table.round.partial
+    return table.last_result.data if shown and table.last_result else None
+
+
+def _letter(outcome: Outcome | None) -> str:
+    return outcome.value[0].upper() if outcome else "?"
+
+
+def _alert(identifier: int, detail: str = EXCESS) -> Alert:
+    found = Irregularity(None, detail, identifier, "excess_card", (), 3, None)
+    return Alert("2026-01-01T00:00:00.000Z", found, 1, 1)
