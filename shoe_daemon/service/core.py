@@ -5,6 +5,7 @@ is on disk before anybody hears of it.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -16,7 +17,7 @@ from shoe_daemon.clock import Clock
 from shoe_daemon.config import Setup
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import house_to_mapping
-from shoe_daemon.journal import Entry, Journal, JournalUnwritable, Step
+from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable, Step
 from shoe_daemon.service.outbox import Outbox
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.machine import Table
@@ -48,11 +49,11 @@ class Core:
         self._setup = setup
         config = setup.config
         self.journal = Journal.open(setup.journal, config.site, config.table.id)
-        self.table = _fold(self.journal)
+        self._reader = self.journal.reader()
+        self.table = _fold(self._reader)
         self.clock = clock or Clock(self.table.state.now)
         self.alarm: str | None = None
         self.outbox = Outbox(self.journal.reader())
-        self._before: bytes | None = None
 
     def begin(self) -> list[Event]:
         """
@@ -132,17 +133,11 @@ class Core:
         deadline = self.table.deadline
         return most if deadline is None else min(most, self.clock.until(deadline[0]))
 
-    def prepare(self) -> None:
-        """
-        Do what can be done before the next write, so that it need not be done then.
-        """
-        if self._before is None:
-            self._before = self.table.checkpoint()
-
     def close(self) -> None:
         """
         Close the journal.
         """
+        self._reader.close()
         self.outbox.close()
         self.journal.close()
 
@@ -178,29 +173,35 @@ class Core:
         """
         Let the table make entries and write them: both, or neither.
         """
-        before, self._before = self._before or self.table.checkpoint(), None
         entries = make()
         try:
             stored = self.journal.append(entries)
-        except JournalUnwritable:
-            self.table = Table.restore(before)
+        except JournalUnwritable as error:
+            self.table = self._fold_again(error)
             raise
         self.outbox.add(stored)
         return [event for entry in entries for step in entry.steps for event in step.events]
 
-
-def _fold(journal: Journal) -> Table:
-    with journal.reader() as reader:
-        source = reader.fold_source()
+    def _fold_again(self, why: JournalUnwritable) -> Table:
+        # It happens so rarely that no state is kept for it: the journal has it, even one
+        # that was moved away, because this reader has it open.
         try:
-            table = Table.restore(source.checkpoint) if source.checkpoint else Table()
-        except UserError:
-            source = reader.fold_source(from_nothing=True)
-            table = Table()
-        for observation in source.observations:
-            table.apply(observation)
-        if table.state.seq != source.head.seq:
-            # A newer version may read old observations otherwise: what was said stays said.
-            _log.warning("fold_differs", folded=table.state.seq, journal=source.head.seq)
-            table.state.seq = source.head.seq
+            return _fold(self._reader)
+        except (UserError, sqlite3.Error) as worse:
+            raise UserError(f"{why}; nor can it be read: {worse}", exit_status=1) from worse
+
+
+def _fold(reader: JournalReader) -> Table:
+    source = reader.fold_source()
+    try:
+        table = Table.restore(source.checkpoint) if source.checkpoint else Table()
+    except UserError:
+        source = reader.fold_source(from_nothing=True)
+        table = Table()
+    for observation in source.observations:
+        table.apply(observation)
+    if table.state.seq != source.head.seq:
+        # A newer version may read old observations otherwise: what was said stays said.
+        _log.warning("fold_differs", folded=table.state.seq, journal=source.head.seq)
+        table.state.seq = source.head.seq
     return table

@@ -142,7 +142,7 @@ class Daemon:
         if self.publisher is not None:
             self.publisher.start()
         # Told once, so it has to arrive; what is told every second need not.
-        tell_systemd("READY=1", f"STATUS={self._bulletin.summary}", patience=5.0)
+        tell_systemd("READY=1", f"STATUS={self._bulletin.summary}", patience=2.0)
 
     def _receive(self, source: str, frame: Frame) -> None:
         self._inbox.put((source, frame), timeout=0.5)
@@ -161,7 +161,6 @@ class Daemon:
         self._say(self._until_written(self.core.tick))
         self._bulletin.catch_up()
         self._bulletin.refresh(blocked=self._is_blocked())
-        self.core.prepare()
         self._watch.feed(self._bulletin)
         self._looked = time.monotonic()
 

@@ -18,6 +18,11 @@ from typing import Self
 
 import pytest
 
+from drivers.angel_eye_ii.codec import Report
+from drivers.angel_eye_ii.meaning import face_code, place_code, result_code
+from drivers.simulators.lines import PtyLine
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Outcome, Slot
 from tests.brokers import wait_for
 
 SHOE_DAEMON = (sys.executable, "-m", "shoe_daemon")
@@ -84,11 +89,21 @@ class DaemonProcess:
         log: What it says on stderr, over all its starts.
     """
 
-    def __init__(self, config: Path, *, command: tuple[str, ...] = SHOE_DAEMON) -> None:
+    def __init__(self, config: Path, *, patch: str = "", address: str = "") -> None:
+        """
+        Args:
+            config: The table's configuration.
+            patch: Python that is run in the daemon's process before it.
+            address: Of the service manager; beside the configuration where empty.
+        """
         self.config = config
+        self.journal = config.with_name("journal.db")
         self.log = config.with_suffix(".log")
-        self.manager = ServiceManager(str(config.with_suffix(".sock")))
-        self._command = (*command, "run", "--config", str(config))
+        self.manager = ServiceManager(address or str(config.with_suffix(".sock")))
+        program = SHOE_DAEMON
+        if patch:
+            program = (sys.executable, "-c", f"{patch}\nfrom shoe_daemon.cli import main\nmain()")
+        self._command = (*program, "run", "--config", str(config))
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -172,6 +187,73 @@ def configure(
     path = folder / "table.toml"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+class Shoe:
+    """
+    A pty whose other end the test holds: it says what the test says, once.
+    """
+
+    def __init__(self, link: Path) -> None:
+        self._line = PtyLine(link)
+        self._stopping = threading.Event()
+        self._seq = 0
+        self.link = link
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._line.close()
+
+    def wait_heard(self) -> Self:
+        """
+        Wait until somebody reads.
+        """
+        wait_for(self._line.heard, "a reader of the shoe")
+        # Who opens a line throws away what came before, in several steps.
+        self._stopping.wait(0.15)
+        return self
+
+    def say(self, code: str, *data: int) -> None:
+        """
+        Send one report of an Angel Eye.
+        """
+        self._seq = 0 if code == "S" else self._seq % 9 + 1
+        self.send(Report(self._seq, code, bytes(data)).to_bytes())
+
+    def draw(self, *cards: str) -> None:
+        """
+        Deal cards with open faces: ``P1:AS``.
+        """
+        for slot, _, card in (each.partition(":") for each in cards):
+            self.say("D", place_code(Slot(slot)), face_code(Card(card) if card else None))
+
+    def call(self, outcome: Outcome, *, player_pair: bool = False) -> None:
+        """
+        Say who has won.
+        """
+        self.say("G", result_code(outcome, player_pair=player_pair, banker_pair=False))
+
+    def send(self, data: bytes) -> None:
+        """
+        Send bytes as they are.
+        """
+        self._line.send(data, self._stopping)
+
+    def unplug(self) -> None:
+        """
+        Pull the adapter out.
+        """
+        self._line.drain(self._stopping)
+        self._line.unplug()
+
+    def plug(self) -> None:
+        """
+        Put it in again.
+        """
+        self._line.plug()
 
 
 @contextmanager

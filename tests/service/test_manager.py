@@ -1,0 +1,173 @@
+"""
+What the service manager hears: that the daemon is ready, how it is, and that it
+lives, as long as every thread of it turns.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
+from tests.service.hall_drivers import installed
+from tests.service.running import DaemonProcess, Shoe, configure
+
+__all__ = ["mosquitto"]
+
+IMPATIENT = "import shoe_daemon.service.watch as watch; watch._HUNG = 1.0"
+"""A thread counts as hung after a second, not after thirty."""
+
+Run = Callable[..., DaemonProcess]
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    """
+    Start daemons that are ended whatever happens.
+    """
+    with ExitStack() as daemons:
+
+        def start(
+            config: Path, *, patch: str = "", address: str = "", **more: str
+        ) -> DaemonProcess:
+            daemon = DaemonProcess(config, patch=patch, address=address)
+            return daemons.enter_context(daemon).start(**more)
+
+        yield start
+
+
+def is_fed(daemon: DaemonProcess, times: int = 2) -> None:
+    """
+    See that the watchdog is fed from now on.
+    """
+    daemon.manager.forget()
+    wait_for(lambda: daemon.manager.heard("WATCHDOG=1") >= times, "the watchdog's food")
+
+
+def is_not_fed(daemon: DaemonProcess) -> None:
+    """
+    See that it is not fed for as long as two meals take, and more.
+    """
+    daemon.manager.forget()
+    with pytest.raises(AssertionError, match="in vain"):
+        wait_for(lambda: daemon.manager.heard("WATCHDOG=1"), timeout=2.5)
+    assert daemon.process.poll() is None
+
+
+@pytest.mark.parametrize("where", ["path", "abstract"])
+def test_it_says_that_it_is_ready_how_it_is_and_that_it_lives(
+    tmp_path: Path, run: Run, where: str
+) -> None:
+    address = str(tmp_path / "notify") if where == "path" else f"@shoe-{uuid4()}"
+    daemon = run(configure(tmp_path / "table"), address=address).wait_ready()
+    is_fed(daemon)
+    assert daemon.manager.status == "no reader"
+    assert daemon.stop() == 0
+    wait_for(lambda: daemon.manager.heard("STOPPING=1"), "STOPPING=1")
+    assert daemon.manager.heard("READY=1") == 0, "said twice"
+
+
+def test_it_is_ready_and_fed_with_broker_and_reader_down(tmp_path: Path, run: Run) -> None:
+    config = configure(tmp_path / "table", port=free_port(), line=tmp_path / "nothing")
+    daemon = run(config).wait_ready()
+    is_fed(daemon)
+    shoe, broker, waiting = daemon.manager.status.split(", ")
+    assert shoe == f"shoe: {tmp_path}/nothing: No such file or directory"
+    assert broker.startswith("broker down ")
+    assert waiting.endswith(" waiting")
+
+
+@pytest.mark.mosquitto
+def test_it_says_that_all_is_well(
+    tmp_path: Path,
+    run: Run,
+    mosquitto: Mosquitto,
+) -> None:
+    with Shoe(tmp_path / "shoe") as shoe:
+        daemon = run(configure(tmp_path / "table", port=mosquitto.port, line=shoe.link))
+        wait_for(lambda: daemon.manager.status == "shoe: ok", "the good news")
+
+
+@pytest.mark.mosquitto
+def test_it_is_fed_while_the_journal_cannot_be_written_and_says_so(
+    tmp_path: Path,
+    run: Run,
+    mosquitto: Mosquitto,
+) -> None:
+    with Shoe(tmp_path / "shoe") as shoe, Listener(mosquitto.port) as listener:
+        config = configure(tmp_path / "table", port=mosquitto.port, line=shoe.link)
+        daemon = run(config).wait_ready()
+        shoe.wait_heard()
+        away = daemon.journal.rename(tmp_path / "away")
+        shoe.say("S")
+        alarm = "Nothing can be recorded, so no round goes on: "
+        wait_for(lambda: daemon.manager.status.startswith(alarm), "the alarm")
+        is_fed(daemon)
+        wait_for(lambda: str(listener.of("/state")[-1].json["alarm"]).startswith(alarm), "alarm")
+        away.rename(daemon.journal)
+        wait_for(lambda: listener.of("/state")[-1].json["alarm"] is None, "the end of the alarm")
+        shoe.draw("P1:AS")
+        listener.wait("event/card_dealt")
+        assert daemon.stop() == 0
+
+
+def test_it_is_not_fed_when_a_reader_hangs(tmp_path: Path, run: Run) -> None:
+    with Shoe(tmp_path / "shoe") as shoe:
+        text = f'[[reader]]\ndriver = "hanging"\nport = "{shoe.link}"'
+        path = installed(tmp_path / "site")
+        daemon = run(configure(tmp_path / "table", text), patch=IMPATIENT, PYTHONPATH=path)
+        daemon.wait_ready()
+        shoe.wait_heard()
+        is_fed(daemon)
+        shoe.send(b"KD\n")
+        wait_for(lambda: "thread_hangs" in daemon.log.read_text(), "the hanging thread")
+        is_not_fed(daemon)
+        assert '"threads": ["shoe"]' in daemon.log.read_text()
+
+
+def test_it_is_not_fed_when_the_core_hangs(tmp_path: Path, run: Run) -> None:
+    hangs = """
+import sys, time
+from shoe_daemon.service import Core
+turns = iter(range(8))
+def tick(self):
+    if next(turns, None) is not None:
+        return []
+    print("hangs now", file=sys.stderr, flush=True)
+    time.sleep(1000)
+Core.tick = tick
+"""
+    daemon = run(configure(tmp_path / "table"), patch=hangs).wait_ready()
+    wait_for(lambda: daemon.manager.heard("WATCHDOG=1"), "the first meal")
+    wait_for(lambda: "hangs now" in daemon.log.read_text(), "the hanging core")
+    is_not_fed(daemon)
+
+
+def tells(door: Path) -> bool:
+    """
+    Say something at a door, unless it is stuffed.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+        other.settimeout(0)
+        try:
+            return bool(other.sendto(b"x", str(door)))
+        except BlockingIOError:
+            return False
+
+
+def test_a_service_manager_that_does_not_listen_holds_nobody_up(tmp_path: Path, run: Run) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as deaf, Shoe(tmp_path / "shoe") as shoe:
+        deaf.bind(str(tmp_path / "deaf"))
+        while tells(tmp_path / "deaf"):
+            pass
+        daemon = run(
+            configure(tmp_path / "table", line=shoe.link), NOTIFY_SOCKET=str(tmp_path / "deaf")
+        )
+        wait_for(lambda: '"started"' in daemon.log.read_text(), "its start")
+        shoe.wait_heard()
+        assert daemon.stop() == 0
