@@ -19,9 +19,11 @@ from shoe_daemon.table.events import (
     Event,
     Irregularity,
     IrregularityClosed,
+    ResultRevised,
     RoundAborted,
     RoundFinished,
     RoundStarted,
+    RoundVoided,
     ShoeStarted,
 )
 from shoe_daemon.table.snapshot import PublicTable
@@ -32,7 +34,6 @@ _STAYS: Final = 8.0
 """Seconds for which what was dealt with is still told."""
 
 _LINES: Final = 30
-_BEADS: Final = 150
 
 
 class Bead(Struct, frozen=True):
@@ -147,7 +148,7 @@ class Keeper:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._beads: deque[Bead] = deque(maxlen=_BEADS)
+        self._beads: dict[int, Bead] = {}
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._open: dict[int, Irregularity] = {}
         self._settled: deque[tuple[float, Settled]] = deque(maxlen=_LINES)
@@ -162,6 +163,7 @@ class Keeper:
         line = narrate(event)
         if line is not None:
             self._lines.append(line)
+        self._note_result(event)
         match event.data:
             case ShoeStarted():
                 self._beads.clear()
@@ -173,13 +175,24 @@ class Keeper:
                 self._burned, self._aborted = None, False
             case RoundAborted():
                 self._aborted = True
-            case RoundFinished() as finished:
-                self._beads.append(_bead(finished))
             case Irregularity() as found:
                 self._caught += 1
                 self._open[found.id] = found
             case IrregularityClosed() as closed:
                 self._close(closed)
+
+    def _note_result(self, event: Event) -> None:
+        # A person may take a result back, or enter one, long after its round.
+        match event.data:
+            case RoundFinished() as result:
+                after: RoundFinished | None = result
+            case RoundVoided(after=after) | ResultRevised(after=after):
+                pass
+            case _:
+                return
+        self._beads.pop(event.round or 0, None)
+        if after is not None:
+            self._beads = dict(sorted({**self._beads, event.round or 0: _bead(after)}.items()))
 
     def _close(self, closed: IrregularityClosed) -> None:
         found = self._open.pop(closed.id, None)
@@ -197,7 +210,7 @@ class Keeper:
             house=house,
             health=health,
             places=places,
-            beads=tuple(self._beads),
+            beads=tuple(self._beads.values()),
             burned=self._burned,
             aborted=self._aborted,
             settled=tuple(each for at, each in self._settled if now - at < _STAYS),

@@ -86,7 +86,7 @@ def _draw_hand(canvas: Canvas, side: Box, hand: Hand, size: Size, board: Board) 
 
 def _total_style(board: Board, hand: Hand) -> Style:
     result = _result(board)
-    if result is None or result.outcome is None:
+    if result is None or result.outcome in {None, Outcome.TIE}:
         return palette.FELT_TEXT
     return palette.DUE if result.outcome.value == hand.value else palette.FELT_DIM
 

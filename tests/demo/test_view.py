@@ -25,7 +25,14 @@ from shoe_daemon.demo.view import draw
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.narration import SUIT_SIGNS, card_text
-from shoe_daemon.table.events import Irregularity, Proposal
+from shoe_daemon.table.events import (
+    Event,
+    Irregularity,
+    Proposal,
+    ResultRevised,
+    RoundStarted,
+    RoundVoided,
+)
 from shoe_daemon.table.snapshot import Alert, CardView, RoundView
 from tests.demo.reading import faces, folded_down, public_cards
 
@@ -268,6 +275,29 @@ def test_beads_keep_their_rows_and_fall_off_by_columns() -> None:
         told = [_letter(bead.outcome) for bead in board.beads]
         assert told[len(told) - len(shown) :] == shown
         assert len(shown) == len(told) if len(told) <= 72 else len(shown) > 66
+
+
+def test_a_person_may_take_a_result_back_or_change_it() -> None:
+    keeper, told = Keeper(lambda: 0.0), list(boards(Settings(mode=Mode.OPEN, rounds=3, seed=3)))
+    event = Event("", RoundStarted(), 1, "1.0", 1, 1, "demo", "table-1", "round_started")
+    results = []
+    for board in told:
+        last = board.table.last_result
+        if last is not None and last not in results:
+            results.append(last)
+            keeper.note(replace(event, round=last.round, data=last.data))
+
+    def letters() -> str:
+        board = told[-1]
+        shown = keeper.board(board.table, board.house, board.health, board.places).beads
+        return "".join(_letter(bead.outcome) for bead in shown)
+
+    first, second, third = list(letters())
+    keeper.note(replace(event, round=2, data=RoundVoided(None, results[1].data, "anna", None)))
+    assert letters() == first + third
+    other = replace(results[1].data, outcome=Outcome.TIE)
+    keeper.note(replace(event, round=2, data=ResultRevised(other, None, "anna", None)))
+    assert letters() == first + "T" + third != first + second + third
 
 
 def test_a_terminal_of_any_size_gets_what_it_has_room_for() -> None:
