@@ -17,6 +17,7 @@ from drivers.registry import create_driver
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, House, load_house, load_house_file
 from shoe_daemon.game.reading import read_as
+from shoe_daemon.game.rulings import DEFAULT_POLICY, Policy, find_policy
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.table.options import Options
 
@@ -34,13 +35,14 @@ class TableSettings(Options, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         id: In topics and events.
         house: One of `rules list`; None for no house.
         house_file: A house of one's own, in the form of the built-in ones.
-        policy: Whose rulings are proposed.
+        policy: Whose rulings are proposed: one of `rules policy --list`, or a
+            file of one's own, ``….toml``.
     """
 
     id: Name = "table"
     house: str | None = None
     house_file: str | None = None
-    policy: Name = "management"
+    policy: str = DEFAULT_POLICY
 
 
 class JournalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -111,6 +113,7 @@ class Setup(Struct, frozen=True):
 
     config: Config
     house: House
+    policy: Policy
     journal: Path
     readers: tuple[Reading, ...]
 
@@ -161,6 +164,7 @@ def set_up(config: Config, beside: Path) -> Setup:
     return Setup(
         config,
         _house(config.table, beside),
+        _policy(config.table, beside),
         _journal(config.journal, beside),
         tuple(_reading(each) for each in config.reader),
     )
@@ -196,6 +200,14 @@ def _house(table: TableSettings, beside: Path) -> House:
         return load_house(table.house)
     except UserError as error:
         raise UserError(f"table.house: {error}") from error
+
+
+def _policy(table: TableSettings, beside: Path) -> Policy:
+    named = table.policy
+    try:
+        return find_policy(str(beside / named) if named.endswith(".toml") else named)
+    except UserError as error:
+        raise UserError(f"table.policy: {error}") from error
 
 
 def _journal(journal: JournalSettings, beside: Path) -> Path:

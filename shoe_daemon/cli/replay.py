@@ -17,6 +17,7 @@ from drivers.registry import create_driver
 from drivers.replay import observations_of
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, find_house, house_to_mapping
+from shoe_daemon.game.rulings import find_policy, policy_to_mapping
 from shoe_daemon.narration import narrate
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.machine import Table
@@ -30,7 +31,9 @@ from shoe_daemon.table.state import TableState
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--protocol", metavar="NAME", help="FILE holds raw bytes of this reader.")
 @click.option("--house", metavar="H", help="One of `rules list`, or a .toml file.")
-@click.option("--policy", metavar="P", default="management", help="Whose rulings apply.")
+@click.option(
+    "--policy", metavar="P", default="management", help="Whose rulings, or a .toml file."
+)
 @click.option("--decks", type=click.IntRange(1, 12), help="Decks in the shoe.")
 @click.option(
     "--round-end",
@@ -89,10 +92,12 @@ def command(
 def _session(chosen: dict[str, Any], *, timeless: bool) -> Session:
     options = {key: chosen[key] for key in ("decks", "round_end", "quiet_gap", "hold_from")}
     house = find_house(chosen["house"]) if chosen["house"] else DEFAULT_HOUSE
+    policy = find_policy(chosen["policy"])
     return Session(
         house=house.id,
         rules=house_to_mapping(house),
-        policy=chosen["policy"],
+        policy=policy.id,
+        rulings=policy_to_mapping(policy),
         options=msgspec.convert({**options, "timeless": timeless}, Options),
     )
 

@@ -17,6 +17,7 @@ from shoe_daemon.clock import Clock
 from shoe_daemon.config import Setup
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import house_to_mapping
+from shoe_daemon.game.rulings import policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable, Step
 from shoe_daemon.service.outbox import Outbox
 from shoe_daemon.table.events import Event
@@ -64,7 +65,8 @@ class Core:
             site=config.site,
             table=config.table.id,
             house=setup.house.id,
-            policy=config.table.policy,
+            policy=setup.policy.id,
+            rulings=policy_to_mapping(setup.policy),
             # Why a rule is as it is decides nothing: the log needs what holds.
             rules=house_to_mapping(replace(setup.house, resolutions=())),
             options=setup.options,
