@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import Coup, Outcome
-from shoe_daemon.table import events, readers, rounds, shoes
+from shoe_daemon.game.round import Outcome
+from shoe_daemon.table import dealing, events, readers, rounds, shoes
 from shoe_daemon.table.drawing import lay_unread
 from shoe_daemon.table.options import RoundEnd
 
@@ -89,14 +89,20 @@ def _word(value: Outcome | bool) -> str:  # noqa: FBT001 - either may be declare
 def _comparisons(
     round_: RoundState, obs: Result, outcome: Outcome | None
 ) -> list[tuple[str, Outcome | bool | None, Outcome | bool | None]]:
-    found = None
-    if rounds.is_complete(round_) and not round_.hidden:
-        found = Coup.of(rounds.faces(round_, 0), rounds.faces(round_, 1)).outcome
     return [
-        ("winner", outcome, found),
+        ("winner", outcome, _winner(round_)),
         ("Player pair", obs.player_pair, _pair(round_, 0)),
         ("Banker pair", obs.banker_pair, _pair(round_, 1)),
     ]
+
+
+def _winner(round_: RoundState) -> Outcome | None:
+    if round_.hidden or not rounds.is_complete(round_):
+        return None
+    player, banker = dealing.public_totals(round_.spots)
+    if player == banker:
+        return Outcome.TIE
+    return Outcome.PLAYER if (player or 0) > (banker or 0) else Outcome.BANKER
 
 
 def _pair(round_: RoundState, side: int) -> bool | None:

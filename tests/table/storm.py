@@ -21,7 +21,21 @@ from tests.table.dealer import START, house
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ORDERS = ["new_shoe", "no_more_bets", "betting_open", "reveal", "confirm_result", "undo"]
+ORDERS = ["new_shoe", "no_more_bets", "betting_open", "reveal", "confirm_result"]
+DECISIONS = [
+    "acknowledge",
+    "correct_card",
+    "enter_card",
+    "enter_result",
+    "hold",
+    "pass_shoe",
+    "resume",
+    "rule",
+    "undo",
+    "void_round",
+    "weather",
+]
+ACTIONS = ["continue", "draw_now", "burn_card", "carry_to_next_hand", "void_round", "rescan", "x"]
 SOURCES = [None, None, None, "shoe", "camera"]
 PLAIN = [
     seen.CutCardSeen,
@@ -89,6 +103,7 @@ class Storm:
             reveal_after=pick([None, 0, 3, 30]),
             quiet_gap=pick([0, 2.5, 10]),
             timeless=pick([False, False, False, True]),
+            hold_from=pick([None, None, 1, 3, 5]),
         )
         session = seen.Session(at="1970-01-01T00:00:00Z", options=options)
         session = replace(session, rules=house_to_mapping(rules))
@@ -105,9 +120,9 @@ class Storm:
             return self.end()
         if dice < 0.90:
             return self.fault()
-        if dice < 0.995:
+        if dice < 0.96:
             return self.random.choice(PLAIN)()
-        return self.session()
+        return self.decision() if dice < 0.995 else self.session()
 
     def face(self) -> Card | None:
         """
@@ -162,6 +177,28 @@ class Storm:
             return seen.Placed(slot=pick(DEALING_ORDER), card=pick(DECK))
         refused = pick([None, None, "expired"])
         return seen.Command(name=pick(ORDERS), operator="ann", refused=refused)
+
+    def decision(self) -> seen.Observation:
+        """
+        Let an operator decide something, with any fields that an order may have.
+        """
+        pick, dice = self.random.choice, self.random.randrange
+        return seen.Command(
+            name=pick(DECISIONS),
+            id=pick([None, "a-1"]),
+            operator=pick([None, "ann"]),
+            claimed=pick([True, False]),
+            reason=pick([None, "because"]),
+            irregularity=pick([None, dice(200), dice(2000)]),
+            action=pick([None, *ACTIONS]),
+            round=pick([None, dice(20)]),
+            slot=pick([None, *DEALING_ORDER]),
+            card=pick([None, *DECK]),
+            outcome=pick([None, *Outcome]),
+            player_pair=pick([None, True, False]),
+            banker_pair=pick([None, True, False]),
+            seat=pick([None, dice(20)]),
+        )
 
     def fault(self) -> seen.Observation:
         """

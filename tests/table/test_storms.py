@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 STORMS = 40
 LENGTH = 2500  # together 10^5 observations
+AT_THE_TABLE = {"round_started", "card_dealt", "card_disclosed", "draw_due", "round_aborted"}
 
 
 def agrees_with_itself(data: RoundFinished) -> bool:
@@ -54,7 +55,7 @@ class Record:
         self.seq = 0
         self.shoe = 0
         self.round = 0
-        self.over: set[tuple[int, int]] = set()
+        self.over: set[tuple[int, int | None]] = set()
 
     def check(self, event: Event) -> None:
         """
@@ -67,11 +68,12 @@ class Record:
         elif event.type == "round_started":
             self.round += 1
         assert event.shoe == (self.shoe or None)
-        begins = self.round + (event.type == "betting_closed")
-        assert event.round in {self.round, begins, None}
-        if event.type in {"round_finished", "round_aborted"}:
+        if event.type in AT_THE_TABLE:
             assert event.round == self.round
-            where = (self.shoe, self.round)
+        elif event.round is not None:  # a decision may be about a round before
+            assert 1 <= event.round <= self.round + (event.type == "betting_closed")
+        if event.type in {"round_finished", "round_aborted"}:
+            where = (self.shoe, event.round)
             assert where not in self.over
             self.over.add(where)
         if isinstance(event.data, RoundFinished):
@@ -99,6 +101,7 @@ def _comes_clean(table: Table, storm: Storm) -> None:
     for source in (None, "shoe", "camera"):
         dealer.say(seen.DeviceErrorCleared(source=source))
         dealer.say(seen.Lock(locked=False, source=source))
+    dealer.order("resume")
     dealer.order("new_shoe")
     dealer.say(Dealer.session(round_end=RoundEnd.DEVICE))
     dealer.order("new_shoe")
