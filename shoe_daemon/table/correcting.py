@@ -83,7 +83,7 @@ def enter_card(fold: Fold, order: Command) -> None:
 def _say_corrected(
     fold: Fold, round_: RoundState, card: Drawn, before: Card | None, after: Card | None
 ) -> None:
-    shown = round_.ended or card.public or drawing.seen_at_once(fold, round_, card.slot)
+    shown = round_.finished or card.public or drawing.seen_at_once(fold, round_, card.slot)
     fold.emit(
         events.CardCorrected(
             after if shown else None,

@@ -38,6 +38,7 @@ SECONDS = st.sampled_from([0.5, 1, 2, 4, 11])
 # round is over and the cards are collected.
 SHOWS = (seen.Result, seen.NoMoreBets, seen.BettingOpen, seen.TableCleared)
 ORDERS = ["reveal", "confirm_result", "new_shoe"]
+DECISIONS = ["correct_card", "enter_card", "undo", "void_round", "hold", "resume"]
 BOUNDARIES: list[seen.Observation] = [
     seen.Booted(),
     seen.CutCardSeen(),
@@ -97,6 +98,9 @@ def _observations(
             yield seen.Unreadable(slot=slot), 1
         elif what == 10:
             yield draw(st.sampled_from([seen.Withdrawn(card=face), seen.Carried(card=face)])), 1
+        elif what == 11 and draw(st.booleans()):
+            name = draw(st.sampled_from(DECISIONS))
+            yield seen.Command(name=name, operator="ann", slot=slot or due, card=face), 1
         else:
             yield draw(st.sampled_from(BOUNDARIES)), draw(SECONDS)
 
@@ -131,7 +135,7 @@ class Embargo:
     def _see(self, told: seen.Observation, now: int) -> None:
         if isinstance(told, seen.Disclosed | seen.Placed):
             self.shown.add(told.card.value)
-        orders = isinstance(told, seen.Command) and told.refused is None
+        orders = isinstance(told, seen.Command) and told.name in ORDERS
         first = isinstance(told, seen.CardDrawn) and told.role is seen.Role.FIRST
         if isinstance(told, SHOWS) or orders or first:
             self.shown |= self.lying
@@ -142,6 +146,8 @@ class Embargo:
         face = getattr(told, "card", None)
         if face is None or isinstance(told, seen.Disclosed | seen.Placed):
             return
+        if isinstance(told, seen.Command):
+            self._decided(told, said)
         text, role = str(face.value), getattr(told, "role", seen.Role.PLAY)
         self.lying.add(text)
         # A card read at the second attempt was drawn before.
@@ -154,6 +160,13 @@ class Embargo:
         in_sight = bool(dealt) and dealt[-1].slot not in hidden  # type: ignore[attr-defined]
         if self.style is FACE_UP or burned or (self.style is TUCKED and in_sight):
             self.shown.add(text)
+
+    def _decided(self, told: seen.Command, said: list[Event]) -> None:
+        # What is put in the place of a card that was seen is seen.
+        before = [getattr(event.data, "before", None) for event in said]
+        in_sight = self.style is TUCKED and told.slot not in {Slot.B1, Slot.B2}
+        if told.card and (self.style is FACE_UP or in_sight or self.shown & set(before)):
+            self.shown.add(told.card.value)
 
     def _check(self, text: str) -> None:
         leaked = set(FACE.findall(text)) - self.shown
