@@ -105,6 +105,8 @@ class Table:
             else:
                 self.state.quiet_at = None
                 boundaries.quiet(fold)
+            if self.state.held:
+                results.release(fold)
 
     def public(self) -> PublicTable:
         """

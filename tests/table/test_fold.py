@@ -23,7 +23,7 @@ from tests.table.storm import Storm
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-SEEDS = range(12)
+SEEDS = [*range(12), 1121]  # in the last, silence lets a new session release a held round
 
 
 def fold(table: Table, observations: Iterable[seen.Observation]) -> bytes:
