@@ -23,7 +23,15 @@ import pytest
 from drivers.simulators.angel_eye_ii import Mode, Scenario, Settings, scenario
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.chaos import proof
-from tests.service.running import ROOT, SITE, TABLE, DaemonProcess, configure, simulated_shoe
+from tests.service.running import (
+    PATIENT_BROKER,
+    ROOT,
+    SITE,
+    TABLE,
+    DaemonProcess,
+    configure,
+    simulated_shoe,
+)
 
 KILLS = int(os.environ.get("CHAOS_KILLS", "10"))
 BROKER_KILLS = int(os.environ.get("CHAOS_BROKER_KILLS", "6"))
@@ -152,7 +160,7 @@ def hall(tmp_path: Path) -> Iterator[Callable[[Mode], Hall]]:
     """
     folder = tmp_path / "mosquitto"
     folder.mkdir()
-    with Mosquitto(folder) as broker, Recorder(broker.port) as listener:
+    with Mosquitto(folder, PATIENT_BROKER) as broker, Recorder(broker.port) as listener:
         yield lambda mode: Hall(tmp_path, broker, listener, mode)
 
 

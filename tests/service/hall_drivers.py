@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from drivers.contract import Decoder, Frame, FrameKind, LineSettings
 from shoe_daemon.game.cards import Card
-from shoe_daemon.table.observations import CardDrawn
+from shoe_daemon.table.observations import CardDrawn, Signal
 
 ENTRY_POINTS = f"""\
 [shoe_daemon.drivers]
@@ -46,6 +46,7 @@ class CardsOnly:
 
     name: ClassVar[str] = "cards-only"
     line: ClassVar[LineSettings] = LineSettings()
+    signals: ClassVar[tuple[Signal, ...]] = ()
     options_type: ClassVar[type[Struct]] = NoOptions
 
     def __init__(self, options: Struct) -> None:

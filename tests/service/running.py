@@ -28,6 +28,8 @@ from tests.brokers import wait_for
 SHOE_DAEMON = (sys.executable, "-m", "shoe_daemon")
 SITE, TABLE = "hall", "table-7"
 ROOT = f"shoe/v1/{SITE}/{TABLE}/"
+PATIENT_BROKER = "allow_anonymous true\nmax_queued_messages 0"
+"""It keeps what a slow subscriber has not taken yet; by itself mosquitto lets it drop."""
 
 
 class ServiceManager:

@@ -6,39 +6,18 @@ lives, as long as every thread of it turns.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto, free_port, wait_for
+from tests.service.conftest import Run
 from tests.service.hall_drivers import installed
 from tests.service.running import DaemonProcess, Shoe, configure
 
-__all__ = ["mosquitto"]
-
 IMPATIENT = "import shoe_daemon.service.watch as watch; watch._HUNG = 1.0"
 """A thread counts as hung after a second, not after thirty."""
-
-Run = Callable[..., DaemonProcess]
-
-
-@pytest.fixture
-def run() -> Iterator[Run]:
-    """
-    Start daemons that are ended whatever happens.
-    """
-    with ExitStack() as daemons:
-
-        def start(
-            config: Path, *, patch: str = "", address: str = "", **more: str
-        ) -> DaemonProcess:
-            daemon = DaemonProcess(config, patch=patch, address=address)
-            return daemons.enter_context(daemon).start(**more)
-
-        yield start
 
 
 def is_fed(daemon: DaemonProcess, times: int = 2) -> None:
@@ -84,50 +63,42 @@ def test_it_is_ready_and_fed_with_broker_and_reader_down(tmp_path: Path, run: Ru
 
 @pytest.mark.mosquitto
 def test_it_says_that_all_is_well(
-    tmp_path: Path,
-    run: Run,
-    mosquitto: Mosquitto,
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, shoe: Shoe
 ) -> None:
-    with Shoe(tmp_path / "shoe") as shoe:
-        daemon = run(configure(tmp_path / "table", port=mosquitto.port, line=shoe.link))
-        wait_for(lambda: daemon.manager.status == "shoe: ok", "the good news")
+    daemon = run(configure(tmp_path / "table", port=mosquitto.port, line=shoe.link))
+    wait_for(lambda: daemon.manager.status == "shoe: ok", "the good news")
 
 
 @pytest.mark.mosquitto
 def test_it_is_fed_while_the_journal_cannot_be_written_and_says_so(
-    tmp_path: Path,
-    run: Run,
-    mosquitto: Mosquitto,
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
 ) -> None:
-    with Shoe(tmp_path / "shoe") as shoe, Listener(mosquitto.port) as listener:
-        config = configure(tmp_path / "table", port=mosquitto.port, line=shoe.link)
-        daemon = run(config).wait_ready()
-        shoe.wait_heard()
-        away = daemon.journal.rename(tmp_path / "away")
-        shoe.say("S")
-        alarm = "Nothing can be recorded, so no round goes on: "
-        wait_for(lambda: daemon.manager.status.startswith(alarm), "the alarm")
-        is_fed(daemon)
-        wait_for(lambda: str(listener.of("/state")[-1].json["alarm"]).startswith(alarm), "alarm")
-        away.rename(daemon.journal)
-        wait_for(lambda: listener.of("/state")[-1].json["alarm"] is None, "the end of the alarm")
-        shoe.draw("P1:AS")
-        listener.wait("event/card_dealt")
-        assert daemon.stop() == 0
+    daemon = run(configure(tmp_path / "table", port=mosquitto.port, line=shoe.link)).wait_ready()
+    shoe.wait_heard()
+    away = daemon.journal.rename(tmp_path / "away")
+    shoe.say("S")
+    alarm = "Nothing can be recorded, so no round goes on: "
+    wait_for(lambda: daemon.manager.status.startswith(alarm), "the alarm")
+    is_fed(daemon)
+    wait_for(lambda: str(listener.of("/state")[-1].json["alarm"]).startswith(alarm), "alarm")
+    away.rename(daemon.journal)
+    wait_for(lambda: listener.of("/state")[-1].json["alarm"] is None, "the end of the alarm")
+    shoe.draw("P1:AS")
+    listener.wait("event/card_dealt")
+    assert daemon.stop() == 0
 
 
-def test_it_is_not_fed_when_a_reader_hangs(tmp_path: Path, run: Run) -> None:
-    with Shoe(tmp_path / "shoe") as shoe:
-        text = f'[[reader]]\ndriver = "hanging"\nport = "{shoe.link}"'
-        path = installed(tmp_path / "site")
-        daemon = run(configure(tmp_path / "table", text), patch=IMPATIENT, PYTHONPATH=path)
-        daemon.wait_ready()
-        shoe.wait_heard()
-        is_fed(daemon)
-        shoe.send(b"KD\n")
-        wait_for(lambda: "thread_hangs" in daemon.log.read_text(), "the hanging thread")
-        is_not_fed(daemon)
-        assert '"threads": ["shoe"]' in daemon.log.read_text()
+def test_it_is_not_fed_when_a_reader_hangs(tmp_path: Path, run: Run, shoe: Shoe) -> None:
+    text = f'[[reader]]\ndriver = "hanging"\nport = "{shoe.link}"'
+    path = installed(tmp_path / "site")
+    daemon = run(configure(tmp_path / "table", text), patch=IMPATIENT, PYTHONPATH=path)
+    daemon.wait_ready()
+    shoe.wait_heard()
+    is_fed(daemon)
+    shoe.send(b"KD\n")
+    wait_for(lambda: "thread_hangs" in daemon.log.read_text(), "the hanging thread")
+    is_not_fed(daemon)
+    assert '"threads": ["shoe"]' in daemon.log.read_text()
 
 
 def test_it_is_not_fed_when_the_core_hangs(tmp_path: Path, run: Run) -> None:

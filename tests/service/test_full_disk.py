@@ -1,0 +1,164 @@
+"""
+A disk that is full stops rounds with an alarm in `state` and loses nothing: the
+shoe is held back, and deals on when there is room again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from drivers.simulators.angel_eye_ii import Mode, Settings, scenario
+from tests.brokers import Listener, Mosquitto, wait_for
+from tests.chaos import proof
+from tests.service.conftest import Run
+from tests.service.running import DaemonProcess, configure, simulated_shoe
+
+pytestmark = pytest.mark.mosquitto
+
+ALARM = "Nothing can be recorded, so no round goes on: "
+FULL = "the disk is full [SQLITE_FULL]"
+ROUNDS = 400
+SHOE = ("--mode", "open", "--seed", 5, "--rounds", ROUNDS, "--speed", 0)
+"""As fast as the daemon reads: a daemon that does not read holds this shoe back."""
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """
+    Give a file system of sixteen megabytes, more than the rounds here need.
+    """
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(disk)]
+    if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root can mount a small disk, and not in every container")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def table_on(disk: Path, folder: Path, port: int) -> Path:
+    """
+    Configure a table whose journal is on that disk.
+    """
+    text = f'[journal]\npath = "{disk}/journal.db"'
+    return configure(folder, text, port=port, line=folder.parent / "shoe")
+
+
+def alarm(listener: Listener) -> str:
+    states = listener.of("/state")
+    return str(states[-1].json["alarm"] or "") if states else ""
+
+
+def dealt(daemon: DaemonProcess) -> int:
+    """
+    Count the rounds that the shoe says it has dealt.
+    """
+    return daemon.config.parent.with_name("shoe.sim").read_text().count(" round ")
+
+
+def fill(disk: Path, *, leave: int = 0) -> Path:
+    """
+    Fill the disk up to the last page, or nearly.
+    """
+    ballast = disk / "ballast"
+    left = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
+    ballast.write_bytes(bytes(left - leave))
+    return ballast
+
+
+def test_rounds_stop_with_an_alarm_and_go_on_when_there_is_room(
+    tmp_path: Path, disk: Path, run: Run, mosquitto: Mosquitto, listener: Listener
+) -> None:
+    with simulated_shoe(tmp_path / "shoe", *SHOE) as shoe:
+        ballast = fill(disk, leave=1_000_000)
+        daemon = run(table_on(disk, tmp_path / "table", mosquitto.port)).wait_ready()
+        daemon.journal = disk / "journal.db"
+        wait_for(lambda: alarm(listener).startswith(ALARM), "the alarm")
+        assert alarm(listener).endswith(FULL)
+        told, rounds = len(listener.of("event/card_dealt")), dealt(daemon)
+        daemon.manager.forget()
+        wait_for(lambda: daemon.manager.heard("WATCHDOG=1") >= 3, "the watchdog's food")
+        assert len(listener.of("event/card_dealt")) == told, "a card was told and not recorded"
+        assert rounds <= dealt(daemon) < ROUNDS, "the shoe was not held back"
+        ballast.unlink()
+        wait_for(lambda: alarm(listener) == "", "the end of the alarm")
+        shoe.wait(30)
+        wait_for(lambda: listener.of("device/shoe")[-1].json["state"] == "no-signal")
+        assert daemon.stop() == 0
+    prove_all_is_there(daemon, listener)
+
+
+def prove_all_is_there(daemon: DaemonProcess, listener: Listener) -> None:
+    """
+    Every round that was dealt is finished, right and recorded once.
+    """
+    journal = daemon.journal
+    proof.check_chain(journal)
+    events = proof.stored_events(journal)
+    truth = scenario(Settings(mode=Mode.OPEN, seed=5, rounds=ROUNDS))
+    proof.check_nothing_is_doubled(journal, truth)
+    figures = proof.check_rounds(events, truth)
+    assert figures.rounds == ROUNDS
+    assert (figures.partial, figures.aborted, figures.irregularities) == (0, 0, {})
+    proof.check_nothing_is_missing(listener.messages, len(events))
+    proof.check_replay(journal, daemon.config.parent)
+
+
+def test_it_stops_and_starts_on_a_full_disk(
+    tmp_path: Path, disk: Path, run: Run, mosquitto: Mosquitto, listener: Listener
+) -> None:
+    with simulated_shoe(tmp_path / "shoe", *SHOE):
+        ballast = fill(disk, leave=700_000)
+        daemon = run(table_on(disk, tmp_path / "table", mosquitto.port)).wait_ready()
+        daemon.journal = disk / "journal.db"
+        wait_for(lambda: alarm(listener).endswith(FULL), "the alarm")
+        assert daemon.stop() == 0
+        head = len(proof.stored_events(daemon.journal))
+        ballast.write_bytes(b"")
+        fill(disk)
+        session = listener.of("/state")[-1].json["session"]
+        daemon.start().wait_ready()
+        wait_for(
+            lambda: (
+                alarm(listener).endswith(FULL)
+                and listener.of("/state")[-1].json["session"] != session
+            ),
+            "the alarm of the second start",
+        )
+        assert daemon.stop() == 0
+        assert len(proof.stored_events(daemon.journal)) == head
+        ballast.unlink()
+        finished = len(listener.of("event/round_finished"))
+        daemon.start().wait_ready()
+        wait_for(lambda: len(listener.of("event/round_finished")) > finished + 3, "rounds")
+        assert daemon.stop() == 0
+    proof.check_chain(daemon.journal)
+    proof.check_nothing_is_missing(
+        listener.messages, json.loads(listener.of("/state")[-1].payload)["seq"]
+    )
+
+
+def test_a_limit_on_the_size_of_files_is_a_full_disk_too(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener
+) -> None:
+    limit = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))"
+    )
+    with simulated_shoe(tmp_path / "shoe", *SHOE):
+        config = configure(tmp_path / "table", port=mosquitto.port, line=tmp_path / "shoe")
+        daemon = run(config, patch=limit).wait_ready()
+        wait_for(lambda: alarm(listener).startswith(ALARM), "the alarm")
+        assert daemon.stop() == 0
+    proof.check_chain(daemon.journal)
+    head = len(proof.stored_events(daemon.journal))
+    wait_for(lambda: listener.of("/status")[-1].json["state"] == "offline", "offline")
+    proof.check_nothing_is_missing(listener.messages, head)

@@ -1,0 +1,117 @@
+"""
+SIGTERM: `stopping`, then `offline`, and an end with status 0 within seconds,
+whatever the broker, the disk and the readers do at that moment.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.game.round import Outcome
+from tests.brokers import Listener, Mosquitto, free_port, wait_for
+from tests.chaos import proof
+from tests.service.conftest import Run
+from tests.service.running import DaemonProcess, Shoe, configure
+
+SECONDS = 8.0
+"""systemd waits for fifteen."""
+
+
+def states(listener: Listener) -> list[str]:
+    return [message.json["state"] for message in listener.of("/status")]
+
+
+def stop(daemon: DaemonProcess, number: signal.Signals = signal.SIGTERM) -> None:
+    """
+    Ask a daemon to end, and see that it does, in time and properly.
+    """
+    began = time.monotonic()
+    daemon.process.send_signal(number)
+    assert daemon.process.wait(20) == 0
+    assert time.monotonic() - began < SECONDS
+    assert '"stopped"' in daemon.log.read_text()
+
+
+@pytest.mark.mosquitto
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_says_goodbye(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, number: signal.Signals
+) -> None:
+    daemon = run(configure(tmp_path / "table", port=mosquitto.port)).wait_ready()
+    wait_for(lambda: states(listener) == ["online"], "online")
+    stop(daemon, number)
+    wait_for(lambda: states(listener) == ["online", "stopping", "offline"], "the farewell")
+    with Listener(mosquitto.port, "#", name="late") as late:
+        assert late.wait("/status")[-1].json["state"] == "offline"
+
+
+@pytest.mark.mosquitto
+def test_what_was_said_last_is_told_before_the_end(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
+) -> None:
+    daemon = run(configure(tmp_path / "table", port=mosquitto.port, line=shoe.link)).wait_ready()
+    shoe.wait_heard().say("S")
+    shoe.draw("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+    shoe.call(Outcome.PLAYER)
+    wait_for(lambda: listener.of("event/card_dealt"), "the first card")
+    stop(daemon)
+    wait_for(lambda: states(listener)[-1] == "offline", "offline")
+    head = proof.stored_events(daemon.journal)[-1]["seq"]
+    assert proof.check_received(daemon.journal, listener.messages) == set(range(1, head + 1))
+    assert listener.of("/state")[-1].json["seq"] == head
+
+
+def test_it_ends_though_there_never_was_a_broker(tmp_path: Path, run: Run) -> None:
+    stop(run(configure(tmp_path / "table", port=free_port())).wait_ready())
+
+
+@pytest.mark.mosquitto
+def test_it_ends_though_the_broker_is_gone(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener
+) -> None:
+    daemon = run(configure(tmp_path / "table", port=mosquitto.port)).wait_ready()
+    wait_for(lambda: states(listener) == ["online"], "online")
+    mosquitto.kill()
+    stop(daemon)
+
+
+@pytest.mark.mosquitto
+def test_it_ends_though_the_broker_is_frozen(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener
+) -> None:
+    daemon = run(configure(tmp_path / "table", port=mosquitto.port)).wait_ready()
+    wait_for(lambda: states(listener) == ["online"], "online")
+    mosquitto.halt()
+    stop(daemon)
+    mosquitto.resume()
+    # In its place, the broker says it.
+    wait_for(lambda: states(listener)[-1] == "offline", "offline")
+
+
+@pytest.mark.mosquitto
+def test_it_ends_though_the_broker_was_frozen_from_the_start(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto
+) -> None:
+    mosquitto.halt()
+    stop(run(configure(tmp_path / "table", port=mosquitto.port)).wait_ready())
+
+
+def test_it_ends_though_nothing_can_be_recorded(tmp_path: Path, run: Run, shoe: Shoe) -> None:
+    daemon = run(configure(tmp_path / "table", line=shoe.link)).wait_ready()
+    shoe.wait_heard()
+    away = daemon.journal.rename(tmp_path / "away")
+    shoe.draw("P1:AS")
+    wait_for(lambda: "journal_unwritable" in daemon.log.read_text(), "the alarm")
+    stop(daemon)
+    away.rename(daemon.journal)
+    proof.check_chain(daemon.journal)
+
+
+def test_a_second_signal_changes_nothing(tmp_path: Path, run: Run) -> None:
+    daemon = run(configure(tmp_path / "table", port=free_port())).wait_ready()
+    daemon.process.send_signal(signal.SIGTERM)
+    stop(daemon)
