@@ -5,9 +5,9 @@ The simulated shoe on its line, in a thread of its own.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from drivers.simulators.angel_eye_ii import Scene, Settings, scenes
 from drivers.simulators.lines import PtyLine
@@ -16,6 +16,8 @@ from shoe_daemon.demo.referee import Referee
 from shoe_daemon.demo.settings import without_waiting
 
 __all__ = ["CountingLine", "Dealer"]
+
+_LOOK_EVERY: Final = 0.02
 
 
 class CountingLine(PtyLine):
@@ -44,9 +46,24 @@ class Dealer:
     """
 
     def __init__(
-        self, settings: Settings, line: CountingLine, speed: float, referee: Referee
+        self,
+        settings: Settings,
+        line: CountingLine,
+        speed: float,
+        referee: Referee,
+        *,
+        ready: Callable[[], bool],
     ) -> None:
+        """
+        Args:
+            settings: What is dealt.
+            line: Where it is reported.
+            speed: Multiple of a real table's pace.
+            referee: Told each round before it is dealt.
+            ready: Whether the reader has done what it does when it opens a line.
+        """
         self._settings = settings
+        self._ready = ready
         self._line = line
         self._pace = Pace(speed)
         self._referee = referee
@@ -93,6 +110,9 @@ class Dealer:
             pass
 
     def _told(self, scenes: Iterable[Scene]) -> Iterator[Scene]:
+        # Who opens a serial port throws away what came before, when he gets round to it.
+        while not self._ready() and not self._stopping.wait(_LOOK_EVERY):
+            pass
         for scene in scenes:
             if scene.round is not None:
                 self._referee.deal(scene.round)

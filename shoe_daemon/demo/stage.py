@@ -89,7 +89,9 @@ class Stage:
         self._daemon = Daemon(setup, on_events=self._tell)
         self.table = self._daemon.core.table.public()
         parts.enter_context(self._running())
-        self.dealer = parts.enter_context(Dealer(shoe, line, settings.speed, self.referee))
+        self.dealer = parts.enter_context(
+            Dealer(shoe, line, settings.speed, self.referee, ready=lambda: self.health.reader_up)
+        )
 
     def __enter__(self) -> Self:
         """
