@@ -1,0 +1,105 @@
+"""
+Moments never go back, spans are the monotonic clock's, whatever is done to the
+wall clock.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from shoe_daemon.clock import Clock
+from shoe_daemon.table.moments import to_microseconds
+
+NOON = to_microseconds("2026-11-21T12:00:00Z")
+SECOND = 1_000_000
+HOUR = 3600 * SECOND
+
+
+class Times:
+    """
+    Both clocks, turned by hand.
+    """
+
+    def __init__(self) -> None:
+        self.wall = NOON
+        self.monotonic = 1000.0
+
+    def pass_by(self, seconds: float) -> None:
+        self.wall += int(seconds * SECOND)
+        self.monotonic += seconds
+
+    def clock(self, after: str = "") -> Clock:
+        return Clock(after, wall=lambda: self.wall, monotonic=lambda: self.monotonic)
+
+
+@pytest.fixture
+def times() -> Times:
+    return Times()
+
+
+def test_it_gives_the_wall_clocks_time_in_milliseconds(times: Times) -> None:
+    clock = times.clock()
+    assert clock.at() == "2026-11-21T12:00:00.000Z"
+    times.pass_by(0.1239)
+    assert clock.at() == "2026-11-21T12:00:00.123Z"
+
+
+def test_a_moment_is_that_of_the_last_byte_not_of_its_handling(times: Times) -> None:
+    clock, received = times.clock(), times.monotonic
+    times.pass_by(2)
+    assert clock.at(received) == "2026-11-21T12:00:00.000Z"
+
+
+def test_frames_that_overtake_one_another_do_not_turn_time_back(times: Times) -> None:
+    clock = times.clock()
+    times.pass_by(1)
+    late = clock.at()
+    assert clock.at(1000.5) == late
+
+
+def test_put_back_it_stands_until_the_wall_clock_has_caught_up(times: Times) -> None:
+    clock = times.clock()
+    before = clock.at()
+    times.wall -= 60 * SECOND
+    for _ in range(59):
+        times.pass_by(1)
+        clock.set()
+    assert clock.at() == before
+    for _ in range(11):
+        times.pass_by(1)
+        clock.set()
+    assert abs(to_microseconds(clock.at()) - times.wall) <= SECOND
+
+
+def test_put_forward_it_follows(times: Times) -> None:
+    clock = times.clock()
+    times.wall += HOUR
+    assert clock.at() == "2026-11-21T12:00:00.000Z"
+    clock.set()
+    assert clock.at() == "2026-11-21T13:00:00.000Z"
+
+
+@pytest.mark.parametrize("jump", [-HOUR, HOUR])
+def test_a_span_is_not_changed_by_the_wall_clock(times: Times, jump: int) -> None:
+    clock = times.clock()
+    due = to_microseconds(clock.at()) + 3 * SECOND
+    times.wall += jump
+    times.pass_by(1)
+    assert clock.until(due) == pytest.approx(2)
+    times.pass_by(5)
+    assert clock.until(due) == 0
+
+
+def test_a_small_difference_is_left_alone(times: Times) -> None:
+    clock = times.clock()
+    times.wall += SECOND // 2
+    clock.set()
+    assert clock.at() == "2026-11-21T12:00:00.000Z"
+
+
+def test_a_restart_goes_on_after_the_last_moment(times: Times) -> None:
+    last = times.clock().at()
+    times.wall -= HOUR
+    assert times.clock(last).at() == last
+    times.wall += 2 * HOUR
+    assert times.clock(last).at() == "2026-11-21T13:00:00.000Z"
