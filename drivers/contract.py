@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, Protocol
 
 from msgspec import Meta, Struct
 
-from shoe_daemon.table.observations import Observation
+from shoe_daemon.table.observations import Observation, Signal
 
 
 class FrameKind(StrEnum):
@@ -105,6 +105,9 @@ class Driver(Protocol):
 
     line: ClassVar[LineSettings]
     """The settings such a reader leaves the factory with."""
+
+    signals: ClassVar[tuple[Signal, ...]]
+    """What it can tell beside the cards, so that a table knows what it cannot see."""
 
     options_type: ClassVar[type[Struct]]
     """The driver's own options, all with defaults; unknown keys forbidden."""

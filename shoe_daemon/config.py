@@ -123,7 +123,10 @@ class Setup(Struct, frozen=True):
         The options of the table, as its sessions carry them.
         """
         table = self.config.table
-        return Options(**{name: getattr(table, name) for name in Options.__struct_fields__})
+        told = {name: getattr(table, name) for name in Options.__struct_fields__}
+        signals = {signal for reader in self.readers for signal in reader.driver.signals}
+        told["signals"] = tuple(sorted(signals.union(table.signals or ())))
+        return Options(**told)
 
 
 def load_config(path: Path) -> Setup:

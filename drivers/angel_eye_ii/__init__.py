@@ -16,6 +16,7 @@ from drivers.angel_eye_ii.decoder import AngelDecoder
 from drivers.angel_eye_ii.options import AngelOptions
 from drivers.contract import Decoder, LineSettings
 from shoe_daemon.errors import UserError
+from shoe_daemon.table.observations import Signal
 
 __all__ = ["AngelEyeII", "AngelOptions"]
 
@@ -27,6 +28,12 @@ class AngelEyeII:
 
     name: ClassVar[str] = "angel-eye-ii"
     line: ClassVar[LineSettings] = LineSettings(baudrate=4800)
+    signals: ClassVar[tuple[Signal, ...]] = (
+        Signal.SLOTS,
+        Signal.RESULTS,
+        Signal.FAULTS,
+        Signal.CUT_CARD,
+    )
     options_type: ClassVar[type[Struct]] = AngelOptions
 
     def __init__(self, options: Struct | None = None) -> None:

@@ -76,7 +76,10 @@ def schema_of(name: str) -> dict[str, Any]:
         if field in top.get("properties", {}):
             top["properties"][field] |= facts
     about = {"$schema": _DIALECT, "$id": f"urn:shoe-daemon:{SCHEMA}:{name.replace('/', ':')}"}
-    return {**about, **top, "title": name, **({"$defs": parts} if parts else {})}
+    whole = {**about, **top, "title": name, **({"$defs": parts} if parts else {})}
+    # As it is on paper: a default that is a tuple is a list there.
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(whole))
+    return plain
 
 
 def _enveloped(kind: type[EventData]) -> type[Struct]:

@@ -124,9 +124,21 @@ def table_cleared(fold: Fold) -> None:
     """
     The cards were taken off the table: the round is over.
     """
+    round_ = rounds.in_progress(fold)
+    if round_ is not None and not round_.partial and _unpublished(fold, round_):
+        fold.raise_alert(
+            IrregularityKind.PREMATURE_COLLECT,
+            "The cards were taken off before the result was known to the table.",
+        )
     _boundary(fold, "The table was cleared")
     if fold.state.round is not None:
         fold.state.round.cleared = True
+
+
+def _unpublished(fold: Fold, round_: RoundState) -> bool:
+    if any(held.number == round_.number for held in fold.state.held):
+        return True
+    return rounds.is_complete(round_) and rounds.awaits_faces(round_)
 
 
 def no_more_bets(fold: Fold) -> None:
@@ -223,15 +235,15 @@ def _drop(fold: Fold, round_: RoundState, *, whole: bool) -> None:
         rounds.abort(fold, round_, "reset")
 
 
-def new_shoe(fold: Fold) -> None:
+def new_shoe(fold: Fold, left: int | None = None) -> None:
     """
-    A new shoe was put on the table.
+    A new shoe was put on the table; `left` cards were counted in the one before.
     """
     round_ = rounds.in_progress(fold)
     if round_ is not None:
         _drop(fold, round_, whole=rounds.is_complete(round_))
     readers.synced(fold)
-    shoes.start(fold, announced=True)
+    shoes.start(fold, announced=True, left=left)
 
 
 def cut_card(fold: Fold) -> None:

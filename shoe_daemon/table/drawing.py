@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Slot
-from shoe_daemon.table import dealing, events, rounds, shoes
+from shoe_daemon.table import checking, dealing, events, inventory, rounds, shoes
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import synced
 from shoe_daemon.table.state import Drawn
@@ -114,9 +114,18 @@ def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = Non
         raise_unread(fold, card)
     if round_.missing:
         _make_good(fold, round_)
+    _check_stock(fold, round_)
     rounds.set_deadlines(fold, round_)
     rounds.say_due(fold, round_, repeat=True)
     rounds.move_on(fold, round_)
+
+
+def _check_stock(fold: Fold, round_: RoundState) -> None:
+    if fold.state.checks:
+        checking.compare(fold, round_)
+    shoe = fold.state.shoe
+    if shoe is not None and inventory.in_shoe(shoe) == 0 and rounds.truth(round_).spot is not None:
+        inventory.check_enough(fold, shoe)
 
 
 def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = None) -> None:

@@ -161,7 +161,8 @@ class Fold:
             evidence: Who says so: ``card``, ``device``, or an error of it.
         """
         state, policy = self.state, self.policy
-        exposed = None if kind is not IrregularityKind.EXCESS_CARD else card is not None
+        # What a device says of a card tells nothing of who has seen it.
+        exposed = card is not None if evidence == "card" else None
         proposals = tuple(
             Proposal(each.action, each.authority, each.section, each.text, each.verified)
             for each in policy.rulings(kind, exposed=exposed)

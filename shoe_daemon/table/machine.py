@@ -12,9 +12,11 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.round import DEALING_ORDER
 from shoe_daemon.table import (
     boundaries,
+    checking,
     drawing,
     faces,
     faults,
+    inventory,
     orders,
     readers,
     results,
@@ -112,7 +114,7 @@ class Table:
         """
         Return what a display may know, all of it.
         """
-        return public_table(self.state, self._fold.house.id)
+        return public_table(self.state, self._fold.house)
 
     def checkpoint(self) -> bytes:
         """
@@ -157,7 +159,11 @@ def _session(fold: Fold, obs: seen.Session) -> None:
 
 
 def _card(fold: Fold, obs: seen.CardDrawn) -> None:
+    if obs.source is not None and checking.only_checks(fold, obs.source):
+        checking.check(fold, obs.source, obs.card)
+        return
     fold.state.placing = False
+    inventory.watch_pace(fold)
     if fold.state.burn_due and obs.slot is None and rounds.in_progress(fold) is None:
         _burned(fold, obs)
     elif obs.role is seen.Role.PLAY:

@@ -21,6 +21,7 @@ from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.game.rulings import Policy, load_policy, policy_from_mapping
 from shoe_daemon.table.moments import to_microseconds
 from shoe_daemon.table.options import Options
+from shoe_daemon.table.options import Signal as Signal  # noqa: PLC0414 - for the drivers
 
 
 class Role(StrEnum):
@@ -280,6 +281,8 @@ class Command(Observation, frozen=True, tag="command"):
         player_pair, banker_pair: Likewise.
         seat: Of the curator; None for the next in turn.
         from_seq: Where ``replay`` begins.
+        kind: What a person has seen that no reader can, with ``hold``.
+        left: Cards that a person counted in the shoe, with ``new_shoe``.
     """
 
     name: str
@@ -298,6 +301,8 @@ class Command(Observation, frozen=True, tag="command"):
     banker_pair: bool | None = None
     seat: int | None = None
     from_seq: int | None = None
+    kind: str | None = None
+    left: int | None = None
 
 
 AnyObservation = (

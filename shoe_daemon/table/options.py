@@ -36,6 +36,25 @@ class ResultOn(StrEnum):
     CONFIRMED = "confirmed"
 
 
+class Signal(StrEnum):
+    """
+    What the equipment of a table can tell, beside the cards themselves.
+
+    ``slots``: the place of each card; ``results``: the winner and the pairs;
+    ``faults``: errors of its own, an overdraw among them; ``cut_card``: that it
+    came out; ``betting``: when bets are open; ``cleared``: when the cards are
+    taken off; ``placement``: a camera sees where each card lies.
+    """
+
+    SLOTS = "slots"
+    RESULTS = "results"
+    FAULTS = "faults"
+    CUT_CARD = "cut_card"
+    BETTING = "betting"
+    CLEARED = "cleared"
+    PLACEMENT = "placement"
+
+
 class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
     The options of one table.
@@ -57,6 +76,14 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
         hold_from: The severity from which an open irregularity holds the
             result back until a person has acknowledged it; None never does.
         seats: The seats in play, where players draw the cards.
+        checkers: Readers that only check what another one reads, and deal the
+            cards themselves only while that one is away.
+        least_gap: Seconds that at least lie between two cards; two that come
+            closer are a double feed; None looks for none.
+        suspect_run: Cards in a row of one suit, of one rank, or up or down in
+            rank, from which a sequence is suspect; None looks for none. Ask
+            for advice first: similar detectors are patented.
+        signals: What the equipment can tell; None where nobody has said.
         timeless: The log has no times: nothing may depend on them.
     """
 
@@ -69,4 +96,8 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reveal_after: Seconds | None = 3
     hold_from: Severity | None = None
     seats: tuple[int, ...] = ()
+    checkers: tuple[str, ...] = ()
+    least_gap: Seconds | None = None
+    suspect_run: Annotated[int, Meta(ge=4)] | None = None
+    signals: tuple[Signal, ...] | None = None
     timeless: bool = False

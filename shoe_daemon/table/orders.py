@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
 from shoe_daemon.game.situations import Action
 from shoe_daemon.table import acting, boundaries, correcting, curating, results, rounds
 
@@ -15,6 +16,18 @@ if TYPE_CHECKING:
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import Command
     from shoe_daemon.table.state import OpenAlert
+
+
+REPORTED: Final = frozenset(
+    {
+        IrregularityKind.FACE_UP_IN_SHOE,
+        IrregularityKind.DOUBLE_FEED,
+        IrregularityKind.FOREIGN_CARD,
+        IrregularityKind.CARD_RETURNED,
+        IrregularityKind.CARD_OFF_TABLE,
+    }
+)
+"""What a person may have seen that no reader has: reported with ``hold``."""
 
 
 class Order(NamedTuple):
@@ -106,16 +119,22 @@ def _check_round(fold: Fold, _order: Command) -> str | None:
     return None if rounds.in_progress(fold) is not None else "no round is in progress"
 
 
-def _check_hold(fold: Fold, _order: Command) -> str | None:
-    return "the table is on hold already" if fold.state.on_hold else None
+def _check_hold(fold: Fold, order: Command) -> str | None:
+    if order.kind is not None and order.kind not in REPORTED:
+        return f"a person cannot report {order.kind!r}; there are: {', '.join(sorted(REPORTED))}"
+    return "the table is on hold already" if fold.state.on_hold and not order.kind else None
 
 
 def _check_resume(fold: Fold, _order: Command) -> str | None:
     return None if fold.state.on_hold else "the table is not on hold"
 
 
-def _hold(fold: Fold, _order: Command) -> None:
+def _hold(fold: Fold, order: Command) -> None:
     fold.state.on_hold = True
+    if order.kind is not None:
+        kind = IrregularityKind(order.kind)
+        detail = order.reason or IRREGULARITIES[kind].text
+        fold.raise_alert(kind, detail, slot=order.slot, evidence="person")
 
 
 def _resume(fold: Fold, _order: Command) -> None:
@@ -136,6 +155,16 @@ def _check_void(fold: Fold, order: Command) -> str | None:
 
 
 def _void(fold: Fold, order: Command) -> None:
+    fold.raise_alert(
+        IrregularityKind.MANUAL_VOID, order.reason or "A supervisor made the round void."
+    )
+    alert = fold.state.alerts[-1]
+    _void_round(fold, order)
+    if alert in fold.state.alerts:
+        fold.close_alert(alert, "void_round", order.reason or "a supervisor decided")
+
+
+def _void_round(fold: Fold, order: Command) -> None:
     round_ = rounds.in_progress(fold)
     if round_ is not None and order.round in {None, round_.number} and not round_.finished:
         rounds.void(fold, round_)
@@ -158,7 +187,7 @@ def _check_seat(fold: Fold, order: Command) -> str | None:
 
 
 ORDERS: Final[dict[str, Order]] = {
-    "new_shoe": Order(lambda fold, _: boundaries.new_shoe(fold), weighty=True),
+    "new_shoe": Order(lambda fold, order: boundaries.new_shoe(fold, order.left), weighty=True),
     "no_more_bets": Order(lambda fold, _: boundaries.no_more_bets(fold)),
     "betting_open": Order(lambda fold, _: boundaries.betting_open(fold)),
     "reveal": Order(lambda fold, _: boundaries.reveal(fold), _check_reveal),

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.table import dealing
+from shoe_daemon.table.detection import undetectable
 from shoe_daemon.table.events import SCHEMA
 from shoe_daemon.table.fold import status_of
 from shoe_daemon.table.snapshot import (
@@ -19,10 +20,12 @@ from shoe_daemon.table.snapshot import (
 )
 
 if TYPE_CHECKING:
+    from shoe_daemon.game.house import House
+    from shoe_daemon.table.options import Options
     from shoe_daemon.table.state import TableState
 
 
-def public_table(state: TableState, house: str | None) -> PublicTable:
+def public_table(state: TableState, house: House) -> PublicTable:
     """
     Return what the players may know of a table.
     """
@@ -31,11 +34,15 @@ def public_table(state: TableState, house: str | None) -> PublicTable:
         alerts=tuple(Alert(each.at, each.data, each.round, each.shoe) for each in state.alerts),
         at=state.now,
         betting=state.betting,  # type: ignore[arg-type]
+        blind=_blind(house, session.options),
         counts=_counts(state),
-        house=house,
+        curator=state.rotation.holder,
+        held=tuple(each.number for each in state.held),
+        house=house.id,
         last_result=state.last_result,
         limits=session.options.limits,
         name=session.options.name,
+        on_hold=state.on_hold,
         policy=session.policy,
         readers=tuple(
             status_of(source, reader) for source, reader in sorted(state.readers.items())
@@ -47,6 +54,10 @@ def public_table(state: TableState, house: str | None) -> PublicTable:
         site=session.site,
         table=session.table,
     )
+
+
+def _blind(house: House, options: Options) -> tuple[str, ...]:
+    return tuple(kind.value for kind in undetectable(house, options))
 
 
 def _counts(state: TableState) -> Counts:

@@ -13,7 +13,7 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, FOUR_CARDS, Coup, Holding, Kind, Outcome, Slot
-from shoe_daemon.table import curating, dealing, events, results, shoes
+from shoe_daemon.table import checking, curating, dealing, events, inventory, results, shoes
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.state import RoundState
 
@@ -66,6 +66,8 @@ def first_card_checks(fold: Fold) -> None:
     if state.shoe is not None and state.round is not None and state.round.number == 1:
         shoes.check_burn(fold, state.shoe)
     shoes.check_ordered_burn(fold)
+    if state.shoe is not None:
+        inventory.check_reserve(fold, state.shoe)
 
 
 def truth(round_: RoundState) -> dealing.Due:
@@ -316,6 +318,8 @@ def void(fold: Fold, round_: RoundState) -> None:
 
 def _leave(fold: Fold, round_: RoundState) -> None:
     state = fold.state
+    if state.checks:
+        checking.finish(fold, round_)
     round_.ended = True
     fold.in_round = False
     state.quiet_at = state.reveal_at = None

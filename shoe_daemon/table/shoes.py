@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import curating, events, results
+from shoe_daemon.table import curating, events, inventory, results
 from shoe_daemon.table.state import ShoeState
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from shoe_daemon.table.state import RoundState
 
 
-def start(fold: Fold, *, announced: bool, overrun: bool = False) -> ShoeState:
+def start(
+    fold: Fold, *, announced: bool, overrun: bool = False, left: int | None = None
+) -> ShoeState:
     """
     Put a new shoe on the table; no round may be in progress.
 
@@ -27,8 +29,12 @@ def start(fold: Fold, *, announced: bool, overrun: bool = False) -> ShoeState:
         fold: The table.
         announced: A signal said so; False where a bare card implies it.
         overrun: The bare card came after the last permitted round.
+        left: The cards that a person counted in the shoe before; None where
+            nobody did.
     """
     state = fold.state
+    if state.shoe is not None and not state.shoe.finished:
+        inventory.check_count(fold, state.shoe, left)
     for alert in [each for each in state.alerts if each.shoe is not None]:
         fold.close_alert(alert, "continue", "a new shoe was begun")
     results.release(fold)
@@ -130,6 +136,7 @@ def count(
     One copy more than the shoe holds is a `duplicate_card`; its face is named
     only where the players have seen it.
     """
+    inventory.watch_sequence(fold, shoe, card)
     if card is None:
         return
     shoe.seen[card.index] += 1
@@ -172,6 +179,7 @@ def round_ended(fold: Fold, shoe: ShoeState) -> None:
         _say_last(fold, shoe)
     elif shoe.rounds_left == 0:
         shoe.finished = True
+        inventory.check_count(fold, shoe, None)
         fold.emit(events.ShoeFinished(*_counts(shoe)))
         fold.emit(events.StaffComposition(_read(shoe), shoe.out - sum(shoe.seen)))
 

@@ -100,16 +100,26 @@ class Alert(Struct, frozen=True):
 class PublicTable(Struct, frozen=True):
     """
     The public table after the event `seq` (0 before the first).
+
+    Attributes:
+        blind: The kinds of irregularity that this table cannot detect.
+        curator: The seat that draws the cards; None where the dealer does.
+        held: The rounds whose results wait for a person.
+        on_hold: A person has put the table on hold.
     """
 
     alerts: tuple[Alert, ...]
     at: str
     betting: Literal["open", "closed", "unknown"]
+    blind: tuple[str, ...]
     counts: Counts
+    curator: int | None
+    held: tuple[int, ...]
     house: str | None
     last_result: LastResult | None
     limits: dict[str, str]
     name: str | None
+    on_hold: bool
     policy: str
     readers: tuple[ReaderStatus, ...]
     round: RoundView | None

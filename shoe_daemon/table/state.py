@@ -59,6 +59,7 @@ class RoundState(Struct):
         misplaced: A card was found on the wrong hand; the order governs.
         declared: A result has been declared for it.
         cleared: Its cards have been taken off the table.
+        conflict: That two readers differ has been raised.
         next_closed: Betting for the round after it is closed already.
         due: What was last said about the next card.
     """
@@ -82,6 +83,7 @@ class RoundState(Struct):
     declared: bool = False
     unread_pending: bool = False
     cleared: bool = False
+    conflict: bool = False
     next_closed: bool = False
     due: DrawDue | None = None
 
@@ -144,6 +146,8 @@ class ShoeState(Struct):
         burned: How many were burned.
         burn_wrong: A burn error has been raised.
         cut_card: It has appeared.
+        cut_missed: That it is missing has been raised.
+        latest: The latest cards by `Card.index`, -1 for one that is not known.
         rounds_left: Rounds permitted after the one in progress; None: no limit.
         last_announced: ``last_round`` has been said.
         finished: The last permitted round has ended.
@@ -161,6 +165,8 @@ class ShoeState(Struct):
     burned: int = 0
     burn_wrong: bool = False
     cut_card: bool = False
+    cut_missed: bool = False
+    latest: list[int] = []
     rounds_left: int | None = None
     last_announced: bool = False
     finished: bool = False
@@ -230,6 +236,8 @@ class TableState(Struct):
         seed: An excess card that begins the next round, which is of `seed_kind`.
         burn_due: Cards that a ruling wants burned before the next round.
         rotation: Who draws the cards, where players do.
+        drawn_at: When the latest card was drawn, where that matters.
+        checks: What each checking reader has read of this round.
         quiet_at, reveal_at: Deadlines, microseconds since 1970.
     """
 
@@ -255,5 +263,7 @@ class TableState(Struct):
     seed_kind: Kind = Kind.NORMAL
     burn_due: int = 0
     rotation: Rotation = Rotation()
+    drawn_at: int | None = None
+    checks: dict[str, list[Card]] = {}
     quiet_at: int | None = None
     reveal_at: int | None = None

@@ -109,7 +109,8 @@ def test_a_full_round_fits() -> None:
     finished["wagers"] = [{"pays": "25:1", "result": "win", "wager": "dragon_bonus_banker"}] * 18
     for hand in ("player", "banker"):
         finished[hand]["cards"] = ["10H"] * 3
-    result = {"at": "now", "data": finished, "round": 99, "seq": 10**9, "shoe": 10**6}
+    result = {"at": "now", "data": finished, "entered": False, "seq": 10**9}
+    result |= {"round": 99, "shoe": 10**6}
     last = msgspec.convert({"result": result, "seq": 10**9, "session": "s"}, ResultLast)
     assert len(encode_message(last)) < 3000
 

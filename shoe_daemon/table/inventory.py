@@ -1,0 +1,122 @@
+"""
+What the number and the order of the cards show by themselves, whatever the
+reader says of the round.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from shoe_daemon.game.cards import CARDS_PER_DECK, RANKS
+from shoe_daemon.game.irregularities import IrregularityKind
+
+if TYPE_CHECKING:
+    from shoe_daemon.game.cards import Card
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.state import ShoeState
+
+_LARGEST_ROUND: Final = 6
+
+
+def in_shoe(shoe: ShoeState) -> int:
+    """
+    Return how many cards are left, if it was full when it was begun.
+    """
+    return shoe.decks * CARDS_PER_DECK - shoe.out
+
+
+def check_reserve(fold: Fold, shoe: ShoeState) -> None:
+    """
+    Say, when a round begins, that the cut card should have come out by now.
+
+    It lies `position` cards from the back, and a whole round may pass before a
+    person looks, so that as many cards as that are allowed for.
+    """
+    rule = fold.house.cut_card
+    if rule.mode != "checked" or rule.position is None or not shoe.announced:
+        return
+    if shoe.cut_card or shoe.cut_missed or in_shoe(shoe) >= rule.position - _LARGEST_ROUND:
+        return
+    shoe.cut_missed = True
+    fold.raise_alert(
+        IrregularityKind.CUT_CARD_MISSING,
+        f"{in_shoe(shoe)} cards are left and the cut card, {rule.position} from the back, "
+        "has not come out.",
+    )
+
+
+def check_enough(fold: Fold, shoe: ShoeState) -> None:
+    """
+    Say that the shoe is empty; to be asked while a card is due.
+    """
+    if shoe.announced and in_shoe(shoe) == 0:
+        fold.raise_alert(
+            IrregularityKind.INSUFFICIENT_CARDS,
+            f"All {shoe.decks * CARDS_PER_DECK} cards have left the shoe, and one is due.",
+        )
+
+
+def check_count(fold: Fold, shoe: ShoeState, left: int | None) -> None:
+    """
+    Compare, at the end of a shoe, the cards that left it with what it held.
+
+    Args:
+        fold: The table.
+        shoe: The shoe that is over.
+        left: The cards that a person counted in it; None where nobody did.
+    """
+    full = shoe.decks * CARDS_PER_DECK
+    if left is not None and shoe.announced and shoe.out + left != full:
+        fold.raise_alert(
+            IrregularityKind.CARD_COUNT_MISMATCH,
+            f"{shoe.out} cards left the shoe and {left} were counted in it: "
+            f"{shoe.out + left} instead of {full}.",
+        )
+    elif left is None and shoe.out > full:
+        fold.raise_alert(
+            IrregularityKind.CARD_COUNT_MISMATCH,
+            f"{shoe.out} cards left a shoe that holds {full}.",
+        )
+
+
+def watch_sequence(fold: Fold, shoe: ShoeState, card: Card | None) -> None:
+    """
+    Say, where that was asked for, that cards come in a suspect order.
+    """
+    needed = fold.options.suspect_run
+    if needed is None:
+        return
+    shoe.latest = [*shoe.latest, card.index if card is not None else -1][-needed:]
+    if len(shoe.latest) < needed or -1 in shoe.latest:
+        return
+    pattern = _pattern(shoe.latest)
+    if pattern is not None:
+        shoe.latest = []
+        fold.raise_alert(
+            IrregularityKind.SUSPECT_SEQUENCE, f"{needed} cards in a row came {pattern}."
+        )
+
+
+def watch_pace(fold: Fold) -> None:
+    """
+    Say, where that was asked for, that two cards came too close to be two draws.
+    """
+    least = fold.options.least_gap
+    if least is None or fold.options.timeless:
+        return
+    before, fold.state.drawn_at = fold.state.drawn_at, fold.microseconds()
+    if before is not None and fold.state.drawn_at - before < least * 1_000_000:
+        fold.raise_alert(IrregularityKind.DOUBLE_FEED, "Two cards left the shoe together.")
+
+
+def _pattern(cards: list[int]) -> str | None:
+    ranks = [index % len(RANKS) for index in cards]
+    steps = {(after - before) % len(RANKS) for before, after in pairwise(ranks)}
+    if len({index // len(RANKS) for index in cards}) == 1:
+        return "of one suit"
+    return {
+        frozenset({0}): "of one rank",
+        frozenset({1}): "upwards in rank",
+        frozenset({len(RANKS) - 1}): "downwards in rank",
+    }.get(frozenset(steps))
