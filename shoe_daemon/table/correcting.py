@@ -201,10 +201,11 @@ def _result_again(fold: Fold, round_: RoundState) -> None:
         return
     whole = rounds.is_complete(round_)
     after = rounds.own_result(fold, round_) if whole else None
-    for held in fold.state.held:
-        if held.number == round_.number and after is not None:
+    for held in [each for each in fold.state.held if each.number == round_.number]:
+        if after is not None:
             held.data = after
             return
+        fold.state.held.remove(held)  # what waited is no result any more
     played = results.find(fold, round_.number)
     if played is not None:
         results.revise(fold, played, after)

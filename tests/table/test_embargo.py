@@ -147,7 +147,7 @@ class Embargo:
         if face is None or isinstance(told, seen.Disclosed | seen.Placed):
             return
         if isinstance(told, seen.Command):
-            self._decided(told, said)
+            self._decided(told, dealer, said)
         text, role = str(face.value), getattr(told, "role", seen.Role.PLAY)
         self.lying.add(text)
         # A card read at the second attempt was drawn before.
@@ -161,11 +161,13 @@ class Embargo:
         if self.style is FACE_UP or burned or (self.style is TUCKED and in_sight):
             self.shown.add(text)
 
-    def _decided(self, told: seen.Command, said: list[Event]) -> None:
+    def _decided(self, told: seen.Command, dealer: Dealer, said: list[Event]) -> None:
         # What is put in the place of a card that was seen is seen.
+        round_ = dealer.table.public().round
         before = [getattr(event.data, "before", None) for event in said]
         in_sight = self.style is TUCKED and told.slot not in {Slot.B1, Slot.B2}
-        if told.card and (self.style is FACE_UP or in_sight or self.shown & set(before)):
+        in_sight |= self.style is FACE_UP or (round_ is not None and round_.finished)
+        if told.card and (in_sight or self.shown & set(before)):
             self.shown.add(told.card.value)
 
     def _check(self, text: str) -> None:
