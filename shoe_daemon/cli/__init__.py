@@ -23,6 +23,7 @@ __all__ = ["COMMANDS", "main"]
 
 # The command's name, and where it is: "module:attribute". A new command is one line here.
 COMMANDS: dict[str, str] = {
+    "doctor": "shoe_daemon.cli.doctor:command",
     "calibrate": "shoe_daemon.cli.calibrate:command",
     "check-config": "shoe_daemon.cli.check_config:command",
     "demo": "shoe_daemon.cli.demo:command",

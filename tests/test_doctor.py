@@ -1,0 +1,101 @@
+"""
+The doctor finds what is wrong, changes nothing, and says what a table cannot see.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from shoe_daemon.cli import main
+from shoe_daemon.game.irregularities import IrregularityKind
+from tests.brokers import Mosquitto
+
+TABLE = """
+site = "here"
+[table]
+id = "seven"
+house = "seven-feathers"
+{table}
+[mqtt]
+port = {port}
+[[reader]]
+driver = "angel-eye-ii"
+port = "{line}"
+"""
+
+
+def doctor(file: Path, *more: str) -> Result:
+    return CliRunner().invoke(main, ["doctor", "--config", str(file), *more])
+
+
+def configured(folder: Path, line: str, port: int, table: str = "") -> Path:
+    file = folder / "table.toml"
+    file.write_text(TABLE.format(line=line, port=port, table=table), encoding="utf-8")
+    return file
+
+
+def findings(result: Result) -> dict[str, list[tuple[str, str]]]:
+    told: dict[str, list[tuple[str, str]]] = {}
+    for finding in json.loads(result.stdout):
+        told.setdefault(finding["about"], []).append((finding["verdict"], finding["text"]))
+    return told
+
+
+@pytest.mark.mosquitto
+def test_a_healthy_table_has_nothing_bad(tmp_path: Path, mosquitto: Mosquitto) -> None:
+    master, slave = os.openpty()
+    try:
+        file = configured(tmp_path, os.ttyname(slave), mosquitto.port)
+        before = set(tmp_path.iterdir())
+        result = doctor(file, "--json")
+        assert set(tmp_path.iterdir()) == before
+    finally:
+        os.close(master)
+        os.close(slave)
+    told = findings(result)
+    assert result.exit_code == 0, result.output
+    for about in ("journal", "disk", "reader shoe", "broker"):
+        assert [verdict for verdict, _ in told[about]] == ["good"]
+
+
+def test_a_missing_reader_and_a_missing_broker_are_bad(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    result = doctor(configured(tmp_path, str(tmp_path / "no-port"), port))
+    assert result.exit_code == 1
+    lines = [line for line in result.output.splitlines() if line.startswith("!!")]
+    assert [line.split()[1] for line in lines] == ["reader", "broker"]
+    assert all(len(line) <= 80 for line in result.output.splitlines()[:-1])
+
+
+@pytest.mark.parametrize(
+    ("table", "seen", "unseen"),
+    [
+        ("", "wrong_hand", "premature_draw"),
+        ('signals = ["betting"]', "premature_draw", "double_feed"),
+        ("least_gap = 0.2", "double_feed", "suspect_sequence"),
+        ("suspect_run = 9", "suspect_sequence", "face_up_in_shoe"),
+        ('checkers = ["scanner"]', "source_conflict", "card_off_table"),
+        ('round_end = "rules"', "duplicate_card", "excess_card"),
+    ],
+)
+def test_it_says_what_this_table_cannot_see(
+    tmp_path: Path, table: str, seen: str, unseen: str
+) -> None:
+    told = findings(doctor(configured(tmp_path, "/dev/null", 1, table), "--json"))
+    blind = {text.partition(" ")[0] for _, text in told["blind"]}
+    assert unseen in blind
+    assert seen not in blind
+    assert blind <= set(IrregularityKind)
+
+
+def test_silence_as_a_boundary_has_a_blind_spot_of_its_own(tmp_path: Path) -> None:
+    file = configured(tmp_path, "/dev/null", 1, 'round_end = "quiet"\nquiet_gap = 8')
+    told = findings(doctor(file, "--json"))
+    assert any("8 s or more" in text for _, text in told["blind"])
