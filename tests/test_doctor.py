@@ -48,13 +48,16 @@ def findings(result: Result) -> dict[str, list[tuple[str, str]]]:
 
 
 @pytest.mark.mosquitto
-def test_a_healthy_table_has_nothing_bad(tmp_path: Path, mosquitto: Mosquitto) -> None:
+def test_a_healthy_table_has_nothing_bad(tmp_path: Path) -> None:
+    folder = tmp_path / "broker"
+    folder.mkdir()
     master, slave = os.openpty()
     try:
-        file = configured(tmp_path, os.ttyname(slave), mosquitto.port)
-        before = set(tmp_path.iterdir())
-        result = doctor(file, "--json")
-        assert set(tmp_path.iterdir()) == before
+        with Mosquitto(folder) as broker:
+            file = configured(tmp_path, os.ttyname(slave), broker.port)
+            before = set(tmp_path.iterdir())
+            result = doctor(file, "--json")
+            assert set(tmp_path.iterdir()) == before
     finally:
         os.close(master)
         os.close(slave)
