@@ -4,7 +4,7 @@ Compares what was shown with what the simulated shoe really dealt.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import Final
 
 from drivers.simulators.shoe import DealtRound, Fault
@@ -77,7 +77,7 @@ class Referee:
 
     def _whole(self, event: Event, finished: RoundFinished) -> None:
         if not any(_equal(dealt, event, finished) for dealt in tuple(self._waiting)):
-            misread = any(_is_misread(dealt, event) for dealt in tuple(self._waiting))
+            misread = any(_is_misread(dealt, event, finished) for dealt in tuple(self._waiting))
             self.misread += misread
             self.wrong += not misread
             return
@@ -100,6 +100,14 @@ def _equal(dealt: DealtRound, event: Event, finished: RoundFinished) -> bool:
     return hands == (finished.player.cards, finished.banker.cards)
 
 
-def _is_misread(dealt: DealtRound, event: Event) -> bool:
-    same = (dealt.shoe, dealt.number) == (event.shoe, event.round)
-    return same and dealt.fault is Fault.MISREAD
+def _is_misread(dealt: DealtRound, event: Event, finished: RoundFinished) -> bool:
+    """
+    Tell whether this may be a dealt round of which the shoe mistook one card.
+
+    Not by their numbers: those part where whole rounds went by unheard.
+    """
+    if dealt.fault is not Fault.MISREAD or dealt.shoe != event.shoe:
+        return False
+    strange = Counter((*finished.player.cards, *finished.banker.cards))
+    strange.subtract(card for _, card in dealt.cards)
+    return sum(count for count in strange.values() if count > 0) <= 1
