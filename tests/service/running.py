@@ -44,7 +44,11 @@ class ServiceManager:
         self.address = address
         self.lines: list[str] = []
         self._door = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._door.bind(address.replace("@", "\0", 1) if address.startswith("@") else address)
+        try:
+            self._door.bind(address.replace("@", "\0", 1) if address[0] == "@" else address)
+        except OSError:
+            self._door.close()
+            raise
         self._ear = threading.Thread(target=self._listen, daemon=True)
         self._ear.start()
 

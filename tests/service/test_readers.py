@@ -1,0 +1,168 @@
+"""
+Readers at work: unplugged in mid-round, too fast for the disk, without places.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivers.simulators.angel_eye_ii import Mode, Settings, scenario
+from shoe_daemon.game.round import Outcome
+from tests.brokers import Listener, Mosquitto, wait_for
+from tests.chaos import proof
+from tests.service.conftest import Run
+from tests.service.hall_drivers import installed
+from tests.service.running import DaemonProcess, Shoe, configure, simulated_shoe
+
+pytestmark = pytest.mark.mosquitto
+
+
+def events(listener: Listener, kind: str) -> list[dict[str, Any]]:
+    return [message.json["data"] for message in listener.of(f"event/{kind}")]
+
+
+def state(listener: Listener) -> dict[str, Any]:
+    last: dict[str, Any] = listener.of("/state")[-1].json
+    return last
+
+
+def device(listener: Listener) -> str:
+    return str(listener.of("device/shoe")[-1].json["state"])
+
+
+def prove(daemon: DaemonProcess, listener: Listener) -> None:
+    """
+    End the daemon, and prove the journal and what was told.
+    """
+    assert daemon.stop() == 0
+    wait_for(lambda: listener.of("/status")[-1].json["state"] == "offline", "offline")
+    proof.check_chain(daemon.journal)
+    proof.check_nothing_is_missing(listener.messages, len(proof.stored_events(daemon.journal)))
+    proof.check_replay(daemon.journal, daemon.config.parent)
+    proof.check_state(daemon.journal, listener.of("/state")[-1].payload)
+
+
+def test_unplugged_in_mid_round_and_plugged_in_again(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
+) -> None:
+    daemon = run(configure(tmp_path / "table", port=mosquitto.port, line=shoe.link)).wait_ready()
+    shoe.wait_heard().say("S")
+    shoe.draw("P1:2S", "B1:KH")
+    listener.wait("event/card_dealt", 2)
+    shoe.unplug()
+    wait_for(lambda: device(listener) == "no-signal", "no signal")
+    assert state(listener)["readers"][0]["link"] == "down"
+    shoe.plug()
+    shoe.wait_heard()
+    wait_for(lambda: device(listener) == "connected", "the line again")
+    assert state(listener)["round"]["partial"]
+    # The rest of that round, and a whole one.
+    shoe.draw("B2:9C")
+    shoe.call(Outcome.BANKER)
+    shoe.draw("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+    shoe.call(Outcome.PLAYER)
+    first, second = listener.wait("event/round_finished", 2)
+    assert (first.json["data"]["partial"], first.json["data"]["outcome"]) == (True, "banker")
+    assert (second.json["data"]["partial"], second.json["data"]["outcome"]) == (False, "player")
+    assert not listener.of("event/irregularity")
+    prove(daemon, listener)
+
+
+def test_without_places_a_quiet_gap_ends_the_round(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
+) -> None:
+    daemon = run_cards_only(run, tmp_path, mosquitto, shoe, quiet_gap=0.5)
+    for number, cards in enumerate(("9S 2H KD 3C", "2S 5H 4D QC 4S"), start=1):
+        for card in cards.split():
+            shoe.send(f"{card}\n".encode())
+        listener.wait("event/round_finished", number)
+        wait_ticks(daemon, 1 + number)
+    outcomes = [(e["outcome"], e["partial"]) for e in events(listener, "round_finished")]
+    assert outcomes == [("player", False), ("banker", False)]
+    assert not listener.of("event/irregularity")
+    prove(daemon, listener)
+
+
+def run_cards_only(
+    run: Run, folder: Path, broker: Mosquitto, shoe: Shoe, *, quiet_gap: float
+) -> DaemonProcess:
+    """
+    Run a daemon with a reader that cannot tell places, past the quiet after its start.
+    """
+    text = f"""
+    round_end = "quiet"
+    quiet_gap = {quiet_gap}
+    [[reader]]
+    driver = "cards-only"
+    port = "{shoe.link}"
+    """
+    config = configure(folder / "table", text, port=broker.port)
+    daemon = run(config, PYTHONPATH=installed(folder / "site")).wait_ready()
+    shoe.wait_heard()
+    wait_ticks(daemon, 1)
+    return daemon
+
+
+def wait_ticks(daemon: DaemonProcess, count: int) -> None:
+    """
+    Wait for so many ticks in the journal.
+    """
+
+    def ticks() -> int:
+        return proof.exported(daemon.journal, "--observations").count(b'"type":"tick"')
+
+    wait_for(lambda: ticks() == count, f"tick {count}")
+
+
+def test_an_excess_card_comes_before_the_gap_is_over(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
+) -> None:
+    daemon = run_cards_only(run, tmp_path, mosquitto, shoe, quiet_gap=2)
+    for card in ("9S", "2H", "KD", "3C", "5H"):
+        shoe.send(f"{card}\n".encode())
+    listener.wait("event/irregularity")
+    assert [each["kind"] for each in events(listener, "irregularity")] == ["excess_card"]
+    prove(daemon, listener)
+
+
+SLOW = """
+import time
+from shoe_daemon.journal import Journal
+import shoe_daemon.service.daemon as daemon
+daemon._INBOX, daemon._BATCH = 20, 4
+append = Journal.append
+def slowly(self, entries):
+    time.sleep(0.05)
+    return append(self, entries)
+Journal.append = slowly
+"""
+"""A disk that takes fifty milliseconds, and a small inbox."""
+
+
+def test_a_reader_too_fast_for_the_disk_is_held_back_and_nothing_is_dropped(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener
+) -> None:
+    rounds = 60
+    options = ("--mode", "open", "--seed", 3, "--rounds", rounds, "--speed", 0, "--once")
+    with simulated_shoe(tmp_path / "shoe", *options) as shoe:
+        config = configure(tmp_path / "table", port=mosquitto.port, line=tmp_path / "shoe")
+        daemon = run(config, patch=SLOW).wait_ready()
+        wait_for(lambda: "readers_held_back" in daemon.log.read_text(), "the alarm in the log")
+        wait_for(lambda: any(alarms(listener)), "the alarm")
+        assert "faster than they can be recorded" in next(filter(None, alarms(listener)))
+        shoe.wait(60)
+        wait_for(lambda: device(listener) == "no-signal", "the end of the shoe")
+        wait_for(lambda: not alarms(listener)[-1], "the end of the alarm")
+        prove(daemon, listener)
+    truth = scenario(Settings(mode=Mode.OPEN, seed=3, rounds=rounds))
+    proof.check_nothing_is_doubled(daemon.journal, truth)
+    figures = proof.check_rounds(proof.stored_events(daemon.journal), truth)
+    assert (figures.rounds, figures.partial, figures.aborted) == (rounds, 0, 0)
+    assert figures.irregularities == {}
+
+
+def alarms(listener: Listener) -> list[str | None]:
+    return [message.json["alarm"] for message in listener.of("/state")]
