@@ -22,6 +22,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
+from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from shoe_daemon.mqtt.settings import MqttSettings
 
@@ -32,6 +33,7 @@ __all__ = [
     "Connected",
     "Connection",
     "Happening",
+    "Subscribed",
     "SubscriptionRefused",
     "Will",
 ]
@@ -83,6 +85,12 @@ class Acknowledged(NamedTuple):
     text: str
 
 
+class Subscribed(NamedTuple):
+    """
+    The broker has taken note of what we asked for; what it kept for us came before.
+    """
+
+
 class SubscriptionRefused(NamedTuple):
     """
     The broker will not send us what we asked for.
@@ -103,7 +111,7 @@ class Arrived(NamedTuple):
     correlation: bytes | None
 
 
-Happening = Connected | Closed | Acknowledged | Arrived | SubscriptionRefused
+Happening = Connected | Closed | Acknowledged | Arrived | Subscribed | SubscriptionRefused
 
 
 class Connection:
@@ -183,17 +191,36 @@ class Connection:
 
     def subscribe(self, topic_filter: str) -> None:
         """
-        Ask for messages.
-        """
-        self._client.subscribe(topic_filter, qos=1)
+        Ask for messages, retained ones too where we have not asked before.
 
-    def publish(self, topic: str, payload: bytes, *, retain: bool, expiry: int | None) -> int:
+        On MQTT 5 the broker tells of each whether it was sent to be retained.
+        """
+        if self._is_5:
+            options = SubscribeOptions(qos=1, retainAsPublished=True, retainHandling=1)
+            self._client.subscribe(topic_filter, options=options)
+        else:
+            self._client.subscribe(topic_filter, qos=1)
+
+    def publish(
+        self,
+        topic: str,
+        payload: bytes,
+        *,
+        retain: bool,
+        expiry: int | None = None,
+        correlation: bytes | None = None,
+    ) -> int:
         """
         Write a message of QoS 1 to the socket and return its number.
 
-        `expiry`: after so many seconds the broker forgets it (MQTT 5).
+        On MQTT 5, `expiry`: after so many seconds the broker forgets it;
+        `correlation`: goes with it.
         """
-        properties = self._expiring(expiry) if expiry is not None and self._is_5 else None
+        properties = None
+        if self._is_5 and correlation is not None:
+            properties = _properties(PacketTypes.PUBLISH, CorrelationData=correlation)
+        elif self._is_5 and expiry is not None:
+            properties = self._expiring(expiry)
         return self._client.publish(topic, payload, 1, retain, properties).mid
 
     def _expiring(self, seconds: int) -> Properties:
@@ -300,6 +327,7 @@ class Connection:
         _p: Properties | None,
     ) -> None:
         self._happened.extend(SubscriptionRefused(str(r)) for r in reasons if r.is_failure)
+        self._happened.append(Subscribed())
 
     def _on_message(self, _c: paho.Client, _u: object, message: paho.MQTTMessage) -> None:
         properties = message.properties

@@ -14,6 +14,7 @@ from shoe_daemon.mqtt.client import (
     Connected,
     Connection,
     Happening,
+    Subscribed,
     SubscriptionRefused,
 )
 from shoe_daemon.mqtt.desk import Desk
@@ -58,6 +59,7 @@ class Conversation:
         self._progress = self.turned
         self._state_due = self.turned
         self._greeting = False
+        self._catching_up = False
         self._farewell: bytes | None = None
         self._farewell_taken = False
 
@@ -91,9 +93,11 @@ class Conversation:
             case Acknowledged():
                 self._answered(happening)
             case Arrived():
-                self._desk.hand_over(happening)
+                self._desk.hand_over(happening, waited=self._catching_up)
             case Connected():
                 self._welcome(happening)
+            case Subscribed():
+                self._catching_up = False
             case SubscriptionRefused():
                 self._desk.last_error = f"orders cannot be received: {happening.reason}"
                 self._desk.log.error("mqtt subscription refused", reason=happening.reason)
@@ -106,7 +110,7 @@ class Conversation:
         """
         desk = self._desk
         self.accepted_at = self._progress = time.monotonic()
-        self.remembered = connected.remembered
+        self.remembered = self._catching_up = connected.remembered
         self._state_due = self.accepted_at + desk.settings.heartbeat
         self._connection.subscribe(desk.topics.commands)
         desk.pipeline.begin(connected.receive_maximum)
@@ -166,7 +170,11 @@ class Conversation:
     def _send(self, message: Outgoing) -> int:
         expiry = 3 * self._desk.settings.heartbeat if message.suffix == STATE else None
         return self._connection.publish(
-            message.topic, message.payload, retain=message.suffix is not None, expiry=expiry
+            message.topic,
+            message.payload,
+            retain=message.suffix is not None,
+            expiry=expiry,
+            correlation=message.letter.correlation if message.letter is not None else None,
         )
 
     def _is_done(self) -> bool:

@@ -14,6 +14,7 @@ import structlog
 from shoe_daemon.mqtt.client import Arrived
 from shoe_daemon.mqtt.identity import Identity
 from shoe_daemon.mqtt.lane import Lane, Outbox
+from shoe_daemon.mqtt.letters import Letters, Rerun
 from shoe_daemon.mqtt.messages import Status, encode_message
 from shoe_daemon.mqtt.pace import Pace, Rarely
 from shoe_daemon.mqtt.pipeline import Pipeline
@@ -36,6 +37,7 @@ class Order(NamedTuple):
         retained: The broker had kept it: it is to be refused.
         response_topic: Where MQTT 5 wants the answer besides `reply/<id>`.
         correlation: What has to go back with it.
+        waited: The broker kept it while we were away.
     """
 
     verb: str
@@ -43,6 +45,7 @@ class Order(NamedTuple):
     retained: bool
     response_topic: str | None = None
     correlation: bytes | None = None
+    waited: bool = False
 
 
 class Callbacks(NamedTuple):
@@ -82,10 +85,14 @@ class Desk:
         self.bell = Bell()
         self.shelf = Shelf()
         self.lane = Lane(outbox, cursor, pace, self.trouble)
+        self.letters = Letters()
+        self.rerun = Rerun(outbox, self.topics.event, self.trouble)
         self.pipeline = Pipeline(
             self.topics,
             self.lane,
             self.shelf,
+            letters=self.letters,
+            rerun=self.rerun,
             pace=pace,
             moment=_moment,
             trouble=self.trouble,
@@ -129,15 +136,17 @@ class Desk:
         except Exception as error:  # noqa: BLE001 - the next one will be told again
             self.trouble("the cursor could not be handed over", error)
 
-    def hand_over(self, arrived: Arrived) -> None:
+    def hand_over(self, arrived: Arrived, *, waited: bool = False) -> None:
         """
         Hand an order over; anything else that arrives is let drop.
+
+        `waited`: the broker kept it while we were away.
         """
         verb = self.topics.verb(arrived.topic)
         # Some brokers send what nobody has asked for: only orders are looked at.
         if verb is None or self.callbacks.on_command is None:
             return
-        order = Order(verb, *arrived[1:])
+        order = Order(verb, *arrived[1:], waited=waited)
         try:
             self.callbacks.on_command(order)
         except Exception as error:  # noqa: BLE001 - an order must not stop the publisher

@@ -1,11 +1,12 @@
 """
-The retained documents: what a display needs after any loss.
+The retained documents, which are what a display needs after any loss, and the
+answers to orders.
 
 Every one carries `schema`, `seq` (it shows the table after this event) and
 `session` (new per start of the daemon). The fields of every struct stand in
 alphabetical order, as they do on the wire. Whole numbers and words only.
 
-The documents `roads` and `reply` come with later features.
+The document `roads` comes with a later feature.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ __all__ = [
     "SIZE_LIMIT",
     "ActiveAlerts",
     "Device",
+    "Earlier",
+    "Reply",
     "ResultLast",
     "State",
     "Status",
@@ -128,14 +131,54 @@ class Device(Struct, frozen=True, kw_only=True):
     state: Literal["connected", "no-signal", "stale", "error"]
 
 
+class Earlier(Struct, frozen=True, kw_only=True):
+    """
+    What became of the first order with an id that was given again.
+    """
+
+    at: str
+    name: str
+    ok: bool
+    refused: str | None
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """
+    The answer to an order: whether it was carried out, and what it caused.
+
+    Attributes:
+        earlier: Where the id was given before: what became of that order.
+        events: The numbers of the events that it caused.
+        id: The order's; None where it had none that can be used.
+        name: The verb, with underscores.
+        ok: It was carried out.
+        refused: Why it was not, in a sentence; None where it was.
+        replayed: So many events are published again; None for other orders.
+        seq: The last event when it was judged.
+        session: The start of the daemon that says so.
+    """
+
+    earlier: Earlier | None = None
+    events: tuple[int, ...] = ()
+    id: str | None
+    name: str
+    ok: bool
+    refused: str | None
+    replayed: int | None = None
+    schema: str = SCHEMA
+    seq: int
+    session: str
+
+
 DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "alert/active": ActiveAlerts,
     "device": Device,
+    "reply": Reply,
     "result/last": ResultLast,
     "state": State,
     "status": Status,
 }
-"""Every type of retained document by its topic (`device` by its first level)."""
+"""Every type of document by its topic (`device` and `reply` by their first level)."""
 
 _encoder = msgspec.json.Encoder(order="sorted")
 

@@ -2,8 +2,8 @@
 What is to be sent next, and what the broker has taken: the publisher's memory.
 
 No thread, no socket, no clock: moments come in. Up to a window of messages are
-unacknowledged. A retained document of seq N goes after the events up to N, and
-where events cannot flow, or there are days of them, documents do not wait.
+unacknowledged. An answer or a retained document of seq N goes after the events
+up to N, and where events cannot flow, or there are days of them, neither waits.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from shoe_daemon.mqtt.lane import Lane, Sent, Trouble
+from shoe_daemon.mqtt.letters import Letter, Letters, Rerun
 from shoe_daemon.mqtt.pace import Pace, Refusals
 from shoe_daemon.mqtt.shelf import Shelf
 from shoe_daemon.mqtt.topics import STATUS, Topics
@@ -28,15 +29,24 @@ _BACKLOG: Final = 1000
 """With more events than this to catch up on, displays are served first."""
 
 
+_RERUN_WINDOW: Final = 10
+"""What is published again leaves so much of the window to what is new."""
+
+
 class Outgoing(NamedTuple):
     """
-    One message to send; `suffix` is None for an event.
+    One message to send.
+
+    Attributes:
+        suffix: Of a document; None for an event and a letter.
+        letter: It is this one; None for an event and a document.
     """
 
     topic: str
     payload: bytes
     seq: int
     suffix: str | None
+    letter: Letter | None = None
 
 
 class Pipeline:
@@ -56,6 +66,8 @@ class Pipeline:
         lane: Lane,
         shelf: Shelf,
         *,
+        letters: Letters,
+        rerun: Rerun,
         pace: Pace,
         moment: Callable[[], str],
         trouble: Trouble,
@@ -66,6 +78,8 @@ class Pipeline:
         self._topics = topics
         self._lane = lane
         self._shelf = shelf
+        self._letters = letters
+        self._rerun = rerun
         self._pace = pace
         self._moment = moment
         self._trouble = trouble
@@ -78,6 +92,8 @@ class Pipeline:
         A new session: what was in flight in the old one counts as not sent.
         """
         self._limit = min(_WINDOW, receive_maximum or _WINDOW)
+        flight = [message for message, _ in self._flight.values()]
+        self._letters.again(m.letter for m in flight if m.letter is not None)
         self._flight.clear()
         self._refusals.clear()
         self._lane.begin()
@@ -94,7 +110,7 @@ class Pipeline:
         """
         Whether everything was sent and acknowledged.
         """
-        return not self._flight and not self._lane.queued and not len(self._shelf)
+        return not (self._flight or self._lane.queued or len(self._shelf) or len(self._letters))
 
     @property
     def refused(self) -> bool:
@@ -119,9 +135,9 @@ class Pipeline:
             return status
         if self.status_only:
             return None
-        if self._lane.backlog > _BACKLOG and (document := self._next_document(now)):
-            return document
-        return self._next_event(now) or self._next_document(now)
+        if self._lane.backlog > _BACKLOG and (message := self._next_aside(now)):
+            return message
+        return self._next_event(now) or self._next_aside(now) or self._next_again()
 
     def wake_at(self, now: float) -> float:
         """
@@ -134,7 +150,8 @@ class Pipeline:
         """
         The message is on its way under this number.
         """
-        entry = self._lane.sent(message.seq) if message.suffix is None else None
+        is_event = message.suffix is None and message.letter is None
+        entry = self._lane.sent(message.seq) if is_event else None
         self._flight[mid] = (message, entry)
 
     def acknowledged(self, mid: int, reason: int, now: float) -> Outgoing | None:
@@ -170,11 +187,20 @@ class Pipeline:
             return None
         return Outgoing(self._topics.event(event.type), event.body, event.seq, None)
 
-    def _next_document(self, now: float) -> Outgoing | None:
+    def _next_aside(self, now: float) -> Outgoing | None:
+        at_once = self._lane.blocked or self._lane.backlog > _BACKLOG
+        letter = self._letters.next(self._lane.last_sent, at_once=at_once)
+        return _in_envelope(letter) or self._next_document(now, at_once=at_once)
+
+    def _next_again(self) -> Outgoing | None:
+        if len(self._flight) >= min(_RERUN_WINDOW, self._limit) or self.status_first:
+            return None
+        return _in_envelope(self._rerun.next())
+
+    def _next_document(self, now: float, *, at_once: bool) -> Outgoing | None:
         if not len(self._shelf):
             return None
         lane = self._lane
-        at_once = lane.blocked or lane.backlog > _BACKLOG
         for suffix, seq in self._shelf.fresh():
             if (at_once or seq <= lane.last_sent) and self._may_try(suffix, now):
                 message = self._build(suffix)
@@ -197,3 +223,9 @@ class Pipeline:
             self._trouble(f"{suffix} cannot be built", error)
             return None
         return Outgoing(self._topics.retained(suffix), payload, seq, suffix)
+
+
+def _in_envelope(letter: Letter | None) -> Outgoing | None:
+    if letter is None:
+        return None
+    return Outgoing(letter.topic, letter.payload, letter.seq, None, letter)

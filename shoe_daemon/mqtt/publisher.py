@@ -25,6 +25,7 @@ from shoe_daemon.mqtt.conversation import Conversation, ConversationLost
 from shoe_daemon.mqtt.desk import Callbacks, Desk, Order
 from shoe_daemon.mqtt.identity import Identity
 from shoe_daemon.mqtt.lane import Outbox
+from shoe_daemon.mqtt.letters import Letter
 from shoe_daemon.mqtt.pace import Backoff, Pace
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.shelf import Document
@@ -140,6 +141,43 @@ class Publisher:
         # One that waits for events is looked at when these are announced.
         if seq <= self._desk.lane.head:
             self._desk.bell.ring()
+
+    def answer(
+        self,
+        payload: bytes,
+        seq: int,
+        *,
+        order: str | None = None,
+        response_topic: str | None = None,
+        correlation: bytes | None = None,
+    ) -> None:
+        """
+        Answer an order, after the events up to `seq`, at ``reply/<order>`` and where
+        the asker wants it, once where both are one.
+
+        A response topic among what tables say is not answered.
+        """
+        topics = self._desk.topics
+        places = [] if order is None else [topics.reply(order)]
+        if response_topic is not None and topics.may_answer(response_topic):
+            places.append(response_topic)
+        for place in dict.fromkeys(places):
+            self._desk.letters.put(Letter(place, payload, seq, correlation))
+        self._desk.bell.ring()
+
+    @property
+    def replaying(self) -> bool:
+        """
+        Whether events are being published again.
+        """
+        return self._desk.rerun.under_way
+
+    def replay(self, from_seq: int, until: int) -> None:
+        """
+        Publish events again that are in the journal, when there is nothing else to do.
+        """
+        self._desk.rerun.ask(from_seq, until)
+        self._desk.bell.ring()
 
     def announce(self) -> None:
         """

@@ -2,7 +2,8 @@
 JSON Schema (2020-12) of everything that is said and heard, made from the types.
 
 A schema has the name of its topic: ``event/card_dealt``, ``state``; every
-reader's health is ``device``, a line of the observation log ``observation``.
+reader's health is ``device``, an order ``cmd``, its answer ``reply``, a line of the
+observation log ``observation``.
 Fields that are not in a schema may come with a later version: a reader ignores
 what it does not know.
 """
@@ -18,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.mqtt.messages import DOCUMENTS
+from shoe_daemon.mqtt.orders import OrderMessage
 from shoe_daemon.mqtt.topics import staff
 from shoe_daemon.table.events import EVENT_TYPES, SCHEMA, Event, EventData, is_staff
 from shoe_daemon.table.observations import AnyObservation
@@ -26,12 +28,16 @@ __all__ = ["names", "schema_of"]
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _OBSERVATION: Final = "observation"
+_HEARD: Final[dict[str, Any]] = {"cmd": OrderMessage, _OBSERVATION: AnyObservation}
+"""What others say: they need not say all of it."""
+
 _ATTRIBUTES: Final = "Attributes:\n"
 _ATTRIBUTE: Final = re.compile(r"^    (\w+):\s", re.MULTILINE)
 
 # What a type cannot say: an envelope's moment, its version, where its numbers begin.
 _EXACTLY: Final[dict[str, dict[str, Any]]] = {
     "at": {"format": "date-time"},
+    "expires_at": {"format": "date-time"},
     "published": {"format": "date-time"},
     "schema": {"const": SCHEMA},
     "seq": {"minimum": 0},
@@ -50,7 +56,7 @@ def names() -> list[str]:
     """
     Return the name of every schema, in alphabetical order.
     """
-    return sorted([*_event_names(), *DOCUMENTS, _OBSERVATION])
+    return sorted([*_event_names(), *DOCUMENTS, *_HEARD])
 
 
 def schema_of(name: str) -> dict[str, Any]:
@@ -60,8 +66,8 @@ def schema_of(name: str) -> dict[str, Any]:
     Raises:
         KeyError: There is none.
     """
-    if name == _OBSERVATION:
-        described: Any = AnyObservation
+    if name in _HEARD:
+        described: Any = _HEARD[name]
     elif name in DOCUMENTS:
         described = DOCUMENTS[name]
     else:
@@ -69,7 +75,7 @@ def schema_of(name: str) -> dict[str, Any]:
     (reference,), parts = msgspec.json.schema_components([described])
     for part in parts.values():
         _explain(part)
-        if name != _OBSERVATION:
+        if name not in _HEARD:
             _complete(part)
     top = parts.pop(described.__name__) if "$ref" in reference else reference
     for field, facts in _EXACTLY.items():

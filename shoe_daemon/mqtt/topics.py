@@ -32,6 +32,7 @@ RESULT: Final = "result/last"
 ALERTS: Final = "alert/active"
 
 _ID: Final = re.compile(r"[a-z0-9-]+")
+_ANY: Final = re.compile(r"[^+#$\x00-\x1f\x7f][^+#\x00-\x1f\x7f]{0,249}")
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
 
 
@@ -73,6 +74,7 @@ class Topics:
             )
         self.root: Final = f"{prefix}/{_checked(site, 'site')}/{_checked(table, 'table')}"
         self.commands: Final = f"{self.root}/cmd/#"
+        self._prefix: Final = f"{prefix}/"
         self._events: dict[str, str] = {}
 
     def event(self, event_type: str) -> str:
@@ -104,6 +106,17 @@ class Topics:
         Return where an order of this id is answered.
         """
         return f"{self.root}/reply/{order}"
+
+    def may_answer(self, topic: str) -> bool:
+        """
+        Tell whether an answer may go where its asker wants it.
+
+        Never among what tables say: whoever may give an order could otherwise
+        make a table speak in the name of another, or overwrite its own words.
+        """
+        if not _ANY.fullmatch(topic):
+            return False
+        return topic.startswith(self.reply("")) or not topic.startswith(self._prefix)
 
 
 def _checked(name: str, what: str) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from shoe_daemon.mqtt.lane import Lane
+from shoe_daemon.mqtt.letters import Letter, Letters, Rerun
 from shoe_daemon.mqtt.pipeline import Outgoing, Pipeline
 from shoe_daemon.mqtt.shelf import Shelf
 from shoe_daemon.mqtt.topics import Topics
@@ -32,10 +33,14 @@ class Bench:
         self.flight: dict[int, Outgoing] = {}
         self.mid = 0
         self.lane = Lane(self.journal, cursor, QUICK, self.note)
+        self.letters = Letters()
+        self.rerun = Rerun(self.journal, Topics("house", "table-7").event, self.note)
         self.pipeline = Pipeline(
             Topics("house", "table-7"),
             self.lane,
             self.shelf,
+            letters=self.letters,
+            rerun=self.rerun,
             pace=QUICK,
             moment=lambda: "now",
             trouble=self.note,
@@ -75,7 +80,11 @@ class Bench:
 
 
 def seqs(messages: list[Outgoing]) -> list[int]:
-    return [message.seq for message in messages if message.suffix is None]
+    return [m.seq for m in messages if m.suffix is None and m.letter is None]
+
+
+def letters(messages: list[Outgoing]) -> list[Letter]:
+    return [m.letter for m in messages if m.letter is not None]
 
 
 def test_the_cursor_waits_for_the_oldest_answer() -> None:
@@ -260,3 +269,83 @@ class Chaos(RuleBasedStateMachine):
 
 TestChaos = Chaos.TestCase
 TestChaos.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+
+
+def test_an_answer_goes_after_its_events_and_before_documents() -> None:
+    bench = Bench(2)
+    bench.letters.put(Letter("reply/a", b"a", 3))
+    bench.letters.put(Letter("reply/b", b"b", 1))
+    bench.shelf.put("state", b"{}", 2)
+    assert [m.topic for m in bench.send() if m.suffix or m.letter] == [
+        "shoe/v1/house/table-7/state"
+    ]
+    bench.journal.add()
+    bench.lane.head = 3
+    sent = bench.send()
+    assert seqs(sent) == [3]
+    assert [letter.payload for letter in letters(sent)] == [b"a", b"b"]
+
+
+def test_an_answer_does_not_wait_for_events_that_cannot_flow() -> None:
+    bench = Bench(1)
+    bench.send()
+    bench.answer_all(NOT_AUTHORIZED)
+    bench.letters.put(Letter("reply/a", b"a", 9))
+    assert [letter.payload for letter in letters(bench.send())] == [b"a"]
+
+
+def test_an_answer_that_was_not_taken_is_sent_again() -> None:
+    bench = Bench()
+    for name in "abc":
+        bench.letters.put(Letter("reply", name.encode(), 0))
+    sent = bench.send()
+    bench.answer(bench.mid_of(sent[1]))
+    bench.reconnect()
+    assert [letter.payload for letter in letters(bench.send())] == [b"a", b"c"]
+    bench.answer_all(NOT_AUTHORIZED)
+    bench.reconnect()
+    assert letters(bench.send()) == []
+    assert bench.pipeline.drained
+
+
+def test_a_replay_sends_all_once_and_moves_no_cursor() -> None:
+    bench = Bench(200, cursor=200)
+    bench.rerun.ask(11, 180)
+    again = []
+    while sent := bench.send():
+        assert len(bench.flight) <= 10
+        again += sent
+        bench.answer_all()
+    assert [m.seq for m in again] == list(range(11, 181))
+    assert [m.payload for m in again] == [e.body for e in bench.journal.all[10:180]]
+    assert (bench.lane.cursor, bench.rerun.under_way) == (200, False)
+
+
+def test_what_is_new_overtakes_a_replay() -> None:
+    bench = Bench(100, cursor=100)
+    bench.rerun.ask(1, 100)
+    first = bench.send()
+    assert [m.seq for m in first] == list(range(1, 11))
+    bench.journal.add()
+    bench.lane.head = 101
+    assert seqs(bench.send()) == [101]
+    bench.answer(bench.mid_of(first[0]))
+    bench.reconnect()
+    sent = bench.send()
+    # The line was lost: what was in flight comes again, in its order.
+    assert seqs(sent) == [101]
+    assert [letter.seq for letter in letters(sent)] == [*range(2, 11)]
+
+
+def test_a_replay_ends_where_the_journal_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(5, cursor=5)
+    assert bench.send() == []
+
+    def fails(*_: object) -> list[Stored]:
+        raise OSError("gone")
+
+    monkeypatch.setattr(bench.journal, "events", fails)
+    bench.rerun.ask(1, 5)
+    assert bench.send() == []
+    assert not bench.rerun.under_way
+    assert bench.troubles == ["the journal cannot be read for a replay"]
