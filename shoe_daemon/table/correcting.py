@@ -105,7 +105,8 @@ def check_correction(fold: Fold, order: Command) -> str | None:
     before = _face_on(fold, order.round, order.slot)
     if before is None:
         return f"no card that was read lies on {order.slot} of that round"
-    return f"it is {before} already" if before is order.card else None
+    # The face itself is not said: the answer goes where players may see it.
+    return "it is that card already" if before is order.card else None
 
 
 def _face_on(fold: Fold, number: int | None, slot: Slot) -> Card | None:
