@@ -28,6 +28,8 @@ def result(fold: Fold, obs: Result) -> None:
         readers.synced(fold)
     elif obs.forced or obs.outcome == "forced":
         _forced(fold, round_)
+    elif round_.ended:
+        _cross_check(fold, round_, obs)
     else:
         _declared(fold, round_, obs)
 
@@ -50,30 +52,32 @@ def _forced(fold: Fold, round_: RoundState) -> None:
 
 def _declared(fold: Fold, round_: RoundState, obs: Result) -> None:
     rounds.reveal(fold, round_)
-    outcome = None if obs.outcome is None else Outcome(obs.outcome)
     lay_unread(fold, round_)
     verdict = rounds.truth(round_)
     if not round_.partial and verdict.known and verdict.spot is not None:
         rounds.find_missing(fold, round_, "A result was declared")
         rounds.say_due(fold, round_, repeat=False)
         return
-    round_.declared = True
-    if not round_.torn:
-        _cross_check(fold, round_, obs, outcome)
+    _cross_check(fold, round_, obs)
     rounds.say_due(fold, round_, repeat=False)
-    if round_.ended:
-        return
     if fold.mode in {RoundEnd.DEVICE, RoundEnd.BUTTON} or round_.partial or not verdict.known:
-        rounds.end(fold, round_, outcome)
+        rounds.end(fold, round_, _outcome(obs))
         readers.synced(fold)
     else:
         rounds.move_on(fold, round_)
 
 
-def _cross_check(fold: Fold, round_: RoundState, obs: Result, outcome: Outcome | None) -> None:
+def _outcome(obs: Result) -> Outcome | None:
+    return None if obs.outcome is None else Outcome(obs.outcome)
+
+
+def _cross_check(fold: Fold, round_: RoundState, obs: Result) -> None:
+    round_.declared = True
+    if round_.torn:
+        return
     differences = [
         f"{what}: declared {_word(said)}, the cards give {_word(found)}"
-        for what, said, found in _comparisons(round_, obs, outcome)
+        for what, said, found in _comparisons(round_, obs)
         if said is not None and found is not None and said != found
     ]
     if differences:
@@ -87,10 +91,10 @@ def _word(value: Outcome | bool) -> str:  # noqa: FBT001 - either may be declare
 
 
 def _comparisons(
-    round_: RoundState, obs: Result, outcome: Outcome | None
+    round_: RoundState, obs: Result
 ) -> list[tuple[str, Outcome | bool | None, Outcome | bool | None]]:
     return [
-        ("winner", outcome, _winner(round_)),
+        ("winner", _outcome(obs), _winner(round_)),
         ("Player pair", obs.player_pair, _pair(round_, 0)),
         ("Banker pair", obs.banker_pair, _pair(round_, 1)),
     ]

@@ -186,9 +186,9 @@ def _follow(fold: Fold, round_: RoundState) -> None:
     faces.check_thirds(fold, round_)
     if round_.finished:
         _result_again(fold, round_)
-        return
-    rounds.say_due(fold, round_, repeat=False)
-    rounds.move_on(fold, round_)
+    elif not round_.ended:
+        rounds.say_due(fold, round_, repeat=False)
+        rounds.move_on(fold, round_)
 
 
 def _result_again(fold: Fold, round_: RoundState) -> None:

@@ -80,6 +80,15 @@ def test_a_second_result_is_about_nothing() -> None:
     assert dealer.result("banker") == []
 
 
+def test_of_a_round_that_is_over_nothing_is_turned_over_or_missed() -> None:
+    dealer = Dealer()
+    dealer.deal(SIX, hidden=True)
+    dealer.order("confirm_result")
+    dealer.disclose("P1 2S, B1 2H")
+    assert set(types(dealer.result("player"))) <= {"irregularity"}
+    assert "missing_draw" not in dealer.kinds()
+
+
 def test_a_result_before_any_card_is_about_nothing() -> None:
     dealer = Dealer()
     assert dealer.result("banker") == []

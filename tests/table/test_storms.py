@@ -13,7 +13,7 @@ import pytest
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.round import DEALING_ORDER
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import RoundFinished, encode_event
+from shoe_daemon.table.events import ResultRevised, RoundFinished, encode_event
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.snapshot import encode_public_table
@@ -76,6 +76,8 @@ class Record:
             where = (self.shoe, event.round)
             assert where not in self.over
             self.over.add(where)
+        if isinstance(event.data, ResultRevised) and event.data.after is None:
+            self.over.discard((self.shoe, event.round))  # it lacks a card, and goes on
         if isinstance(event.data, RoundFinished):
             assert agrees_with_itself(event.data), event
 
