@@ -28,7 +28,6 @@ class Bulletin:
     Tells the publisher what is new, and says in a line how the table is.
 
     Attributes:
-        owes: Events were told, and not yet what the table is after them.
         blocked: A reader is held back because frames come too fast.
     """
 
@@ -41,20 +40,27 @@ class Bulletin:
         self._session = session
         self._told: dict[str, object] = {}
         self._devices_at = 0.0
+        self._shown = -1
         self.blocked = False
-        self.owes = False
+
+    @property
+    def owes(self) -> bool:
+        """
+        Whether something was observed since the table was last told: an
+        observation that no event follows from changes it too.
+        """
+        return self._core.journal.head.observation != self._shown
 
     def tell_events(self) -> None:
         """
         Tell that events are on disk, and no more than that: nothing holds them up.
         """
-        self.owes = True
         if self._publisher is not None:
             self._publisher.notify(self._core.table.state.seq)
 
     def catch_up(self) -> None:
         """
-        Tell what the table is after the events that were told.
+        Tell what the table is after all that was observed.
         """
         if self.owes:
             self.publish()
@@ -63,7 +69,7 @@ class Bulletin:
         """
         Tell what the table is now, and that its events are on disk.
         """
-        self.owes = False
+        self._shown = self._core.journal.head.observation
         publisher, table = self._publisher, self._core.table.public()
         if publisher is None:
             return
