@@ -33,7 +33,7 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
             seen), and begins another.
         joined: It was drawn before anybody looked.
     """
-    slot = card.declared
+    slot, shoe = card.declared, fold.state.shoe
     _settle_mode(fold, slot)
     round_ = rounds.in_progress(fold)
     if round_ is not None:
@@ -51,8 +51,8 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
     if at_start:
         synced(fold)
     round_ = rounds.begin(fold, partial=partial)
-    # Shuffled back with all the others, a card that was counted counts anew.
-    kept = fold.house.reshuffle == "per_shoe"
+    # In another shoe, or after a shuffle, a card that was counted counts anew.
+    kept = fold.state.shoe is shoe and fold.house.reshuffle == "per_shoe"
     if seed is not None:
         add(fold, round_, Drawn(seed.face), seen=seed if kept else None)
     add(fold, round_, card, seen=carried if kept and isinstance(carried, Drawn) else None)

@@ -153,3 +153,16 @@ def test_a_carried_card_of_a_deck_that_was_shuffled_is_one_of_the_new_hand() -> 
     assert dealer.out() == 1
     dealer.draw("4C", "B1")
     assert dealer.kinds() == ["excess_card", "duplicate_card"]
+
+
+def test_a_card_carried_into_another_shoe_is_one_of_that() -> None:
+    dealer = Dealer("seven-feathers")
+    dealer.deal("P1 9S, B1 2H")
+    dealer.say(seen.CutCardSeen())
+    dealer.deal("P2 KD, B2 3C")
+    dealer.result("player")
+    dealer.deal(NATURAL)
+    dealer.draw("4C")
+    dealer.say(seen.Carried())
+    assert types(dealer.events).count("shoe_started") == 2
+    assert dealer.out() == 1
