@@ -29,6 +29,7 @@ DIRECTION: dict[str, tuple[str, ...]] = {
     "shoe_daemon.game": ("shoe_daemon.errors",),
     "shoe_daemon.table": ("shoe_daemon.game", "shoe_daemon.errors"),
     "shoe_daemon.journal": _CORE,
+    "shoe_daemon.report": (*_CORE, "shoe_daemon.journal"),
     "shoe_daemon.mqtt": _CORE,
     "shoe_daemon.display": (*_CORE, "shoe_daemon.mqtt"),
     "drivers": _SEEN,

@@ -1,5 +1,5 @@
 """
-`shoe-daemon journal`: verify, export and count what a table's journal holds.
+`shoe-daemon journal`: verify, export, count and report what a table's journal holds.
 
 Every command only reads, and may be used while the daemon writes.
 """
@@ -28,7 +28,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object, f
 @click.group()
 def command() -> None:
     """
-    Verify, export and count what a table's journal holds.
+    Verify, export, count and report what a table's journal holds.
     """
 
 
@@ -104,6 +104,27 @@ def stats(file: Path, *, as_json: bool) -> None:
         click.echo(msgspec.json.encode(summary, order="sorted"))
     else:
         click.echo("\n".join(_summary_lines(file, summary)))
+
+
+@command.command()
+@_FILE
+@click.argument("shoe", default="last", metavar="[ID|last]")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT",
+    help="One page to print, instead of text.",
+)
+@_JSON
+def shoe(file: Path, shoe: str, html: Path | None, *, as_json: bool) -> None:
+    """
+    Report on one shoe: its rounds, cards and irregularities.
+
+    For staff only: a report names faces that the players may not have seen.
+    """
+    from shoe_daemon.cli.journal_shoe import report
+
+    report(file, shoe, as_json=as_json, html=html)
 
 
 def _hash(head: str | None) -> bytes | None:

@@ -1,0 +1,71 @@
+"""
+`shoe-daemon journal shoe`: the report on one shoe.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from shoe_daemon.errors import UserError
+
+__all__ = ["report"]
+
+_LAST: Final = "last"
+_RED_CARD: Final = re.compile(r"(?:10|[2-9AJQK])?[♥♦]")
+
+
+def report(file: Path, shoe: str, *, as_json: bool, html: Path | None) -> None:
+    """
+    Print the report on a shoe, or write its page.
+
+    Raises:
+        UserError: There is no such shoe, or the page cannot be written.
+    """
+    from shoe_daemon.report.shoe import read_shoe
+
+    found = read_shoe(file, _number(shoe))
+    if html is not None:
+        from shoe_daemon.report.page import shoe_page
+
+        _write(html, shoe_page(found))
+        click.echo(f"{html}: the report on shoe {found.shoe}", err=as_json)
+    if as_json:
+        click.echo(msgspec.json.encode(found, order="sorted"))
+    elif html is None:
+        from shoe_daemon.report.text import shoe_text
+
+        # click takes the colour away again where nobody looks.
+        click.echo(_RED_CARD.sub(_red, shoe_text(found)))
+
+
+def _number(text: str) -> int | None:
+    if text == _LAST:
+        return None
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise UserError(f"{text}: expected the number of a shoe, or `{_LAST}`")
+    return int(text)
+
+
+def _red(found: re.Match[str]) -> str:
+    return click.style(found[0], fg="red")
+
+
+def _write(path: Path, page: str) -> None:
+    # Whole or not at all, and, like the journal, not for everybody's eyes.
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(page)
+        new.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink()
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error

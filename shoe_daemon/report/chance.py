@@ -1,0 +1,110 @@
+"""
+How far a count lies from what chance gives, in numbers and in plain words.
+
+The odds of a round are exact and hold for every round of a shoe that nobody
+has counted: the cards that come after any moment at which one may stop are
+dealt like the first ones. The spread is that of independent rounds, from which
+a shoe's rounds hardly differ.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp, lgamma, log, log1p, perm
+from typing import Final
+
+from msgspec import Struct
+
+from shoe_daemon.game.cards import CARDS_PER_DECK
+from shoe_daemon.game.odds import DRAW, count_shapes
+from shoe_daemon.game.round import Outcome
+
+_WORDS: Final = (
+    (0.25, "as expected"),
+    (0.05, "ordinary"),
+    (0.01, "unusual"),
+    (0.001, "rare"),
+    (0.0, "very rare"),
+)
+_ROUNDING: Final = 1e-9
+
+
+class Expectation(Struct, frozen=True):
+    """
+    One count beside what chance gives.
+
+    Attributes:
+        name: What was counted.
+        found: How often.
+        rounds: Out of how many.
+        share: The exact odds of one round, ``n/d``.
+        expected: How often chance gives it on average.
+        chance: How probable a count at least as improbable as this one is.
+        words: The same for people.
+    """
+
+    name: str
+    found: int
+    rounds: int
+    share: str
+    expected: float
+    chance: float
+    words: str
+
+
+def expectation(name: str, found: int, rounds: int, share: Fraction) -> Expectation:
+    """
+    Compare a count with chance.
+    """
+    chance = two_sided(found, rounds, float(share))
+    text = f"{share.numerator}/{share.denominator}"
+    words = in_words(chance) if rounds else "no rounds"
+    return Expectation(
+        name, found, rounds, text, round(float(rounds * share), 2), round(chance, 6), words
+    )
+
+
+def two_sided(found: int, rounds: int, share: float) -> float:
+    """
+    Return the probability of all counts that are no more probable than this one.
+    """
+    logs = [_log_binomial(count, rounds, share) for count in range(rounds + 1)]
+    limit = logs[found] + _ROUNDING
+    return min(1.0, sum(exp(each) for each in logs if each <= limit))
+
+
+def _log_binomial(found: int, rounds: int, share: float) -> float:
+    ways = lgamma(rounds + 1) - lgamma(found + 1) - lgamma(rounds - found + 1)
+    return ways + found * log(share) + (rounds - found) * log1p(-share)
+
+
+def in_words(chance: float) -> str:
+    """
+    Say how unusual something of this probability is among shoes.
+    """
+    word = next(word for limit, word in _WORDS if chance >= limit)
+    if chance >= _WORDS[1][0]:
+        return word
+    return f"{word}, 1 shoe in {_round_number(chance)}"
+
+
+def _round_number(chance: float) -> str:
+    if chance < 1e-9:  # noqa: PLR2004 - beyond what anybody will deal
+        return "a billion or more"
+    number = round(1 / chance)
+    digits = max(len(str(number)) - 2, 0)
+    return f"{round(number, -digits):,}"
+
+
+def odds_of(decks: int) -> dict[str, Fraction]:
+    """
+    Return the exact odds of a round: outcomes, naturals, pairs.
+    """
+    total = perm(CARDS_PER_DECK * decks, DRAW)
+    counts = dict.fromkeys(("banker", "player", "tie", "natural", "player_pair", "banker_pair"), 0)
+    for shape, count in count_shapes(decks).items():
+        counts[Outcome(shape.outcome).value] += count
+        counts["natural"] += count * (shape.player.natural or shape.banker.natural)
+        counts["player_pair"] += count * shape.player.pair
+        counts["banker_pair"] += count * shape.banker.pair
+    return {name: Fraction(count, total) for name, count in counts.items()}

@@ -1,0 +1,191 @@
+"""
+The report on a shoe as one page that prints on A4: no script, and nothing from
+outside itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from shoe_daemon.game.cards import RANKS, SUITS, Card
+from shoe_daemon.game.round import Outcome
+from shoe_daemon.report import words
+from shoe_daemon.report.chance import Expectation
+from shoe_daemon.report.model import Incident, RoundLine, ShoeReport
+from shoe_daemon.report.template import Html, fill, joined
+from shoe_daemon.table.events import HandResult
+
+_PAGE: Final = "page.html"
+_NOTHING: Final = Html("")
+_AS_TEXT: Final = "\ufe0e"
+"""Asks for a sign as text, not as a coloured picture."""
+_RED: Final = ("H", "D")
+_LETTERS: Final = {Outcome.BANKER: "B", Outcome.PLAYER: "P", Outcome.TIE: "T", None: "?"}
+_FULL: Final = 0.6
+"""The share of all rounds at which a bar is full."""
+_ORDINARY: Final = 0.05
+
+
+def shoe_page(report: ShoeReport) -> str:
+    """
+    Write a report as one HTML page.
+    """
+    return fill(
+        _PAGE,
+        "page",
+        shoe=report.shoe,
+        site=report.site,
+        table=report.table,
+        title=words.title(report),
+        rules=words.rules(report),
+        staff=words.FOR_STAFF,
+        source=words.SOURCE,
+        keys=_keys(report),
+        expectations=joined(map(_expectation, report.expectations)),
+        beads=_beads(report.rounds),
+        composition=_composition(report),
+        none="" if report.incidents else ": none",
+        incidents=_incidents(report.incidents),
+        changes=_changes(report),
+        rounds=joined(map(_round, report.rounds)),
+    )
+
+
+def _keys(report: ShoeReport) -> Html:
+    counts, tempo, cards = report.counts, report.tempo, report.composition
+    pause = words.NONE if tempo.longest_pause is None else words.span(tempo.longest_pause.seconds)
+    out = fill(_PAGE, "unit", value=cards.out, unit=f"of {cards.cards}")
+    begun = fill(_PAGE, "unit", value=counts.counted, unit=f"of {counts.begun}")
+    pairs: list[tuple[str, object]] = [
+        ("rounds counted", begun),
+        ("cards out", cards.out if cards.reshuffled else out),
+        ("rounds an hour", words.number(tempo.rounds_per_hour)),
+        ("cards a minute", words.number(tempo.cards_per_minute)),
+        ("longest pause", pause),
+        ("irregularities", len(report.incidents)),
+    ]
+    return joined(fill(_PAGE, "key", name=name, value=value) for name, value in pairs)
+
+
+def _expectation(each: Expectation) -> Html:
+    over, under = map(int, each.share.split("/"))
+    full = each.rounds * _FULL or 1
+    return fill(
+        _PAGE,
+        "expectation",
+        name=words.COUNTED[each.name],
+        found=each.found,
+        expected=f"{each.expected:.1f}",
+        odds=f"{100 * over / under:.2f}",
+        kind=each.name,
+        width=f"{min(100 * each.found / full, 100):.1f}",
+        mark=f"{min(100 * each.expected / full, 100):.1f}",
+        odd="odd" if each.chance < _ORDINARY else "",
+        words=each.words,
+    )
+
+
+def _beads(rounds: Iterable[RoundLine]) -> Html:
+    beads = [
+        fill(_PAGE, "bead", kind=_kind(line.outcome), letter=_LETTERS[line.outcome])
+        for line in rounds
+        if line.counts
+    ]
+    return fill(_PAGE, "beads", beads=joined(beads)) if beads else _NOTHING
+
+
+def _kind(outcome: Outcome | None) -> str:
+    return "unknown" if outcome is None else outcome.value
+
+
+def _composition(report: ShoeReport) -> Html:
+    cards = report.composition
+    said = [fill(_PAGE, "sentence", text=text) for text in words.composition(cards)]
+    if not cards.reshuffled:
+        ranks = joined(fill(_PAGE, "rank", rank=rank) for rank in RANKS)
+        suits = joined(_suit(report, suit) for suit in SUITS)
+        said.append(fill(_PAGE, "grid", ranks=ranks, suits=suits, copies=report.decks))
+    return joined(said)
+
+
+def _suit(report: ShoeReport, suit: str) -> Html:
+    cards = report.composition
+    cells = []
+    for rank in RANKS:
+        face = rank + suit
+        mark = "over" if face in cards.surplus else "short" if face in cards.missing else ""
+        cells.append(fill(_PAGE, "cell", mark=mark, count=cards.read[face]))
+    sign = words.SIGNS[suit] + _AS_TEXT
+    return fill(_PAGE, "suit", colour=_colour(suit), sign=sign, cells=joined(cells))
+
+
+def _colour(suit: str) -> str:
+    return "red" if suit in _RED else "black"
+
+
+def _incidents(incidents: tuple[Incident, ...]) -> Html:
+    if not incidents:
+        return _NOTHING
+    return fill(_PAGE, "incidents", rows=joined(map(_incident, incidents)))
+
+
+def _incident(each: Incident) -> Html:
+    return fill(
+        _PAGE,
+        "incident",
+        time=words.time(each.at),
+        id=each.id,
+        severity=each.severity,
+        what=words.incident_title(each),
+        detail=each.detail,
+        open="open" if each.action is None else "",
+        decision=words.decision(each),
+    )
+
+
+def _changes(report: ShoeReport) -> Html:
+    if not report.changes:
+        return _NOTHING
+    rows = (
+        fill(
+            _PAGE,
+            "change",
+            time=words.time(each.at),
+            round="" if each.round is None else each.round,
+            text=words.change(each),
+        )
+        for each in report.changes
+    )
+    return fill(_PAGE, "changes", rows=joined(rows))
+
+
+def _round(line: RoundLine) -> Html:
+    return fill(
+        _PAGE,
+        "round",
+        off="" if line.counts else "off",
+        number=line.number,
+        time=words.time(line.started_at),
+        player=_cards(line.player),
+        player_total=_total(line.player),
+        banker=_cards(line.banker),
+        banker_total=_total(line.banker),
+        kind=_kind(line.outcome) if line.status == "finished" else "",
+        result=words.result(line),
+        remarks=words.remarks(line),
+    )
+
+
+def _total(hand: HandResult) -> str:
+    return "" if hand.total is None else str(hand.total)
+
+
+def _cards(hand: HandResult) -> Html:
+    return joined(map(_card, hand.cards))
+
+
+def _card(face: Card | None) -> Html:
+    if face is None:
+        return fill(_PAGE, "card", colour="unread", card="?")
+    return fill(_PAGE, "card", colour=_colour(face.suit), card=words.card(face) + _AS_TEXT)

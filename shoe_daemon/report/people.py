@@ -1,0 +1,110 @@
+"""
+Irregularities with who decided what and how fast, and what people changed.
+"""
+
+from __future__ import annotations
+
+from shoe_daemon.report.model import Change, Incident, Person
+from shoe_daemon.report.reading import Said
+from shoe_daemon.table import events
+from shoe_daemon.table.events import RoundFinished
+from shoe_daemon.table.moments import to_microseconds
+
+
+class IncidentFold:
+    """
+    Takes the events of one shoe in order; `incidents` is what went wrong in it.
+    """
+
+    def __init__(self) -> None:
+        self.incidents: list[Incident] = []
+        self._open: dict[int, Incident] = {}
+        self._claimed: set[str] = set()
+
+    def take(self, said: Said) -> None:
+        """
+        Take the next event.
+        """
+        event, order = said.event, said.order
+        if order is not None and order.claimed and order.operator is not None:
+            self._claimed.add(order.operator)
+        match event.data:
+            case events.Irregularity() as data:
+                incident = Incident(
+                    data.id,
+                    event.at,
+                    event.round,
+                    data.kind,
+                    data.severity,
+                    data.slot,
+                    data.card,
+                    data.detail,
+                )
+                self.incidents.append(incident)
+                self._open[data.id] = incident
+            case events.IrregularityClosed() as data if data.id in self._open:
+                self._close(self._open.pop(data.id), said, data)
+
+    def _close(self, incident: Incident, said: Said, data: events.IrregularityClosed) -> None:
+        incident.action, incident.why = data.action, data.reason
+        incident.closed_at = said.event.at
+        span = to_microseconds(said.event.at) - to_microseconds(incident.at)
+        incident.seconds = span / 1_000_000
+        if data.operator is not None:
+            reason = said.order.reason if said.order is not None else None
+            claimed = data.operator in self._claimed
+            incident.by = Person(data.operator, claimed, reason or data.reason)
+
+
+class ChangeFold:
+    """
+    Takes the events of one shoe in order; `changes` is what people changed.
+    """
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+
+    def take(self, said: Said) -> None:
+        """
+        Take the next event.
+        """
+        match said.event.data:
+            case events.RoundVoided() as data:
+                self._add(said, "void", data, _result(data.before), None)
+            case events.ResultRevised(before=None) as data:
+                self._add(said, "restored", data, None, _result(data.after))
+            case events.ResultRevised() as data:
+                self._add(said, "result", data, _result(data.before), _result(data.after))
+            case events.CardCorrected() as data:
+                self._add(said, "card", data, data.before, data.after)
+            case events.RoundFinished() as data:
+                if said.order is not None and said.order.name == "enter_result":
+                    self._add(said, "entered", None, None, _result(data))
+
+    def _add(
+        self,
+        said: Said,
+        what: str,
+        data: events.RoundVoided | events.ResultRevised | events.CardCorrected | None,
+        before: str | None,
+        after: str | None,
+    ) -> None:
+        event, order = said.event, said.order
+        slot = data.slot if isinstance(data, events.CardCorrected) else None
+        operator = None if data is None else data.operator
+        reason = None if data is None else data.reason
+        claimed = False
+        if order is not None:
+            operator, reason = operator or order.operator, reason or order.reason
+            claimed = order.claimed
+        person = Person(operator, claimed, reason)
+        change = Change(event.seq, event.at, event.round, what, slot, before, after, person)  # type: ignore[arg-type]  # one of its words
+        self.changes.append(change)
+
+
+def _result(data: RoundFinished | None) -> str | None:
+    if data is None:
+        return None
+    outcome = "no outcome" if data.outcome is None else data.outcome.value
+    totals = (data.player.total, data.banker.total)
+    return outcome if None in totals else f"{outcome} {totals[0]}:{totals[1]}"

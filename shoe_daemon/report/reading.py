@@ -1,0 +1,114 @@
+"""
+The events of whole shoes out of a journal, and the orders that caused them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon.table.events import Event, decode_event
+from shoe_daemon.table.observations import Command
+
+_PAGE: Final = 500
+"""Rows at a time: a long read must not keep the writer's WAL from being emptied."""
+
+_EVENTS: Final = """
+    SELECT e.seq, e.observation, CAST(e.body AS BLOB), ifnull(o.type, ''),
+           CASE WHEN o.type = 'command' THEN CAST(o.body AS BLOB) END
+    FROM event e LEFT JOIN observation o ON o.id = e.observation
+    WHERE e.seq > ? AND e.seq < ? ORDER BY e.seq LIMIT ?
+"""
+
+
+class Said(NamedTuple):
+    """
+    An event, and where it came from.
+
+    Attributes:
+        event: As it is in the journal.
+        observation: The number of the observation that caused it.
+        cause: The type of that observation.
+        order: That observation, where it was an operator's order.
+    """
+
+    event: Event
+    observation: int
+    cause: str
+    order: Command | None
+
+
+class Span(NamedTuple):
+    """
+    The events of one shoe: all from `first` to before `end`.
+
+    Attributes:
+        end: The event that begins the next shoe; None where there is none.
+    """
+
+    shoe: int
+    first: int
+    end: int | None
+
+
+def spans(reader: JournalReader) -> list[Span]:
+    """
+    List the shoes of a journal, the oldest first.
+    """
+    starts = reader.connection.execute(
+        "SELECT shoe, min(seq) FROM event WHERE type = 'shoe_started' AND shoe IS NOT NULL"
+        " GROUP BY shoe ORDER BY shoe"
+    ).fetchall()
+    ends = [seq for _, seq in starts[1:]]
+    return [Span(shoe, seq, end) for (shoe, seq), end in zip(starts, [*ends, None], strict=True)]
+
+
+def find_span(reader: JournalReader, shoe: int | None) -> Span:
+    """
+    Find one shoe; the last where None is given.
+
+    Raises:
+        UserError: There is no such shoe.
+    """
+    known = spans(reader)
+    if not known:
+        raise UserError(f"{reader.path}: holds no shoe yet")
+    if shoe is None:
+        return known[-1]
+    for span in known:
+        if span.shoe == shoe:
+            return span
+    raise UserError(
+        f"{reader.path}: has no shoe {shoe}; its shoes are {known[0].shoe} to {known[-1].shoe}"
+    )
+
+
+def said_in(reader: JournalReader, span: Span) -> Iterator[Said]:
+    """
+    Yield the events of one shoe, in order.
+
+    Raises:
+        UserError: One of them is of a form that this version does not know.
+    """
+    after, end = span.first - 1, span.end
+    last = (1 << 62) if end is None else end
+    while rows := reader.connection.execute(_EVENTS, (after, last, _PAGE)).fetchall():
+        for seq, observation, body, cause, order in rows:
+            event, command = _decoded(reader, seq, body, order)
+            yield Said(event, observation, cause, command)
+        after = rows[-1][0]
+
+
+def _decoded(
+    reader: JournalReader, seq: int, body: bytes, order: bytes | None
+) -> tuple[Event, Command | None]:
+    try:
+        event = decode_event(body)
+        command = None if order is None else msgspec.json.decode(order, type=Command)
+    except msgspec.DecodeError as error:
+        raise UserError(f"{reader.path}: event {seq} cannot be read: {error}") from error
+    return event, command

@@ -1,0 +1,150 @@
+"""
+The report on a shoe as a person reads it on eighty columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from textwrap import wrap
+from typing import Final
+
+from shoe_daemon.game.cards import RANKS, SUITS
+from shoe_daemon.report import words
+from shoe_daemon.report.chance import Expectation
+from shoe_daemon.report.model import Incident, RoundCounts, RoundLine, ShoeReport, Tempo
+from shoe_daemon.table.events import HandResult
+
+COLUMNS: Final = 80
+
+_REMARKS_AT: Final = 58
+_HEAD: Final = f"{'':>4}  {'time':<8}  {'Player':<14}  {'Banker':<14}  {'result'}"
+
+
+def shoe_text(report: ShoeReport) -> str:
+    """
+    Write a report; no line is longer than `COLUMNS`.
+    """
+    name = f"SHOE {report.shoe}"
+    where = f"{report.site} / {report.table}"
+    parts: list[Iterable[str]] = [
+        [f"{name}{where:>{COLUMNS - len(name)}}", *wrap(words.title(report), COLUMNS),
+         *wrap(words.rules(report), COLUMNS)],
+        _overview(report.counts, report.tempo),
+        _expected(report.expectations),
+        _composition(report),
+        _incidents(report.incidents),
+    ]  # fmt: skip
+    if report.changes:
+        parts.append(_changes(report))
+    parts += [_rounds(report.rounds), wrap(words.FOR_STAFF, COLUMNS)]
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def _overview(counts: RoundCounts, tempo: Tempo) -> Iterator[str]:
+    yield "OVERVIEW"
+    yield from _entry("Rounds", _how_rounds_ended(counts))
+    rate = f"{words.number(tempo.rounds_per_hour)} rounds an hour"
+    cards = f"{words.number(tempo.cards_per_minute)} cards a minute"
+    yield from _entry("Pace", f"{rate}, {cards}, from the first card to the last result")
+    pause = tempo.longest_pause
+    if pause is not None:
+        before = "" if pause.round is None else f", before a card of round {pause.round}"
+        at = words.time(pause.at)
+        yield from _entry("Pause", f"the longest {words.span(pause.seconds)}, from {at}{before}")
+    if tempo.median_decision is not None and tempo.longest_decision is not None:
+        median, longest = words.span(tempo.median_decision), words.span(tempo.longest_decision)
+        done = words.plural(tempo.decided_by_people, "irregularity").replace("ys", "ies")
+        text = f"{done} closed by people, half of them within {median}, the slowest {longest}"
+        yield from _entry("Decisions", text)
+
+
+def _how_rounds_ended(counts: RoundCounts) -> str:
+    others = [
+        f"{count} {text}"
+        for text, count in (
+            ("void", counts.void),
+            ("came to nothing", counts.aborted),
+            ("partial", counts.partial),
+            ("entered by hand", counts.entered),
+            ("with a card corrected", counts.corrected),
+            ("with a result changed", counts.revised),
+            ("without wagers", counts.without_wagers),
+        )
+        if count
+    ]
+    return ", ".join([f"{counts.begun} begun, {counts.counted} counted", *others])
+
+
+def _entry(term: str, text: str) -> list[str]:
+    return wrap(text, COLUMNS, initial_indent=f"  {term:<12}", subsequent_indent=" " * 14)
+
+
+def _expected(expectations: tuple[Expectation, ...]) -> Iterator[str]:
+    yield f"{'AGAINST CHANCE':<16}{'found':>7}{'expected':>11}{'odds':>10}"
+    for each in expectations:
+        over, under = each.share.split("/")
+        share = f"{100 * int(over) / int(under):.2f} %"
+        name = words.COUNTED[each.name]
+        yield f"  {name:<14}{each.found:>7}{each.expected:>11.1f}{share:>10}  {each.words}"
+    yield ""
+    yield from wrap(words.SOURCE, COLUMNS, initial_indent="  ", subsequent_indent="  ")
+
+
+def _composition(report: ShoeReport) -> Iterator[str]:
+    cards = report.composition
+    yield "COMPOSITION"
+    for sentence in words.composition(cards):
+        yield from wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="  ")
+    if cards.reshuffled:
+        return
+    yield ""
+    yield " " * 6 + "".join(f"{rank:>5}" for rank in RANKS)
+    for suit in SUITS:
+        cells = (_cell(report, rank + suit) for rank in RANKS)
+        yield f"     {words.SIGNS[suit]}" + "".join(f"{cell:>5}" for cell in cells)
+
+
+def _cell(report: ShoeReport, face: str) -> str:
+    cards = report.composition
+    mark = "+" if face in cards.surplus else "-" if face in cards.missing else ""
+    return f"{mark}{cards.read[face]}"
+
+
+def _incidents(incidents: tuple[Incident, ...]) -> Iterator[str]:
+    yield "IRREGULARITIES" if incidents else "IRREGULARITIES  none"
+    for each in incidents:
+        title = f"#{each.id}  {words.incident_title(each)} (severity {each.severity})"
+        yield from wrap(
+            title, COLUMNS, initial_indent=f"  {words.time(each.at)}  ",
+            subsequent_indent=" " * 12,
+        )  # fmt: skip
+        for text in (each.detail, f"→ {words.decision(each)}"):
+            yield from wrap(text, COLUMNS, initial_indent=" " * 12, subsequent_indent=" " * 14)
+
+
+def _changes(report: ShoeReport) -> Iterator[str]:
+    yield "CHANGED BY PEOPLE"
+    for each in report.changes:
+        where = "" if each.round is None else f"round {each.round}: "
+        yield from wrap(
+            where + words.change(each), COLUMNS,
+            initial_indent=f"  {words.time(each.at)}  ", subsequent_indent=" " * 12,
+        )  # fmt: skip
+
+
+def _rounds(rounds: tuple[RoundLine, ...]) -> Iterator[str]:
+    yield "ROUNDS" if rounds else "ROUNDS  none"
+    if rounds:
+        yield _HEAD
+    for line in rounds:
+        hands = f"{_hand(line.player)}  {_hand(line.banker)}"
+        row = f"{line.number:>4}  {words.time(line.started_at)}  {hands}  {words.result(line)}"
+        texts = wrap(words.remarks(line), COLUMNS - _REMARKS_AT) or [""]
+        yield f"{row:<{_REMARKS_AT}}{texts[0]}".rstrip()
+        yield from (" " * _REMARKS_AT + text for text in texts[1:])
+
+
+def _hand(hand: HandResult) -> str:
+    cards = " ".join(map(words.card, hand.cards))
+    total = "" if hand.total is None else str(hand.total)
+    return f"{cards:<11} {total:>2}"

@@ -1,0 +1,270 @@
+"""
+The words of a report: the same on a terminal and on paper.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Kind, Outcome
+from shoe_daemon.report.composition import Composition
+from shoe_daemon.report.model import Change, Incident, Person, RoundLine, ShoeReport
+from shoe_daemon.table.moments import to_microseconds
+
+SIGNS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
+COUNTED: Final = {
+    "banker": "Banker",
+    "player": "Player",
+    "tie": "Tie",
+    "natural": "Natural",
+    "player_pair": "Player pair",
+    "banker_pair": "Banker pair",
+}
+WINNERS: Final = {
+    Outcome.PLAYER: "Player",
+    Outcome.BANKER: "Banker",
+    Outcome.TIE: "Tie",
+    None: "unknown",
+}
+NONE: Final = "-"
+FOR_STAFF: Final = "For staff only: it names faces that the players may not have seen."
+SOURCE: Final = (
+    "Chance is exact for a round of an unseen shoe; the spread is that of independent rounds."
+    " Of six counts, one that is unusual comes up in every fourth shoe by chance alone."
+)
+_STATUS: Final = {
+    "finished": "finished",
+    "replaced": "replaced before its last round",
+    "under way": "still under way",
+}
+_NO_RESULT: Final = {
+    "aborted": "no result",
+    "void": "void",
+    "held": "held",
+    "withdrawn": "withdrawn",
+    "open": "under way",
+}
+_CAUSES: Final = {
+    "reset": "the reader was reset",
+    "restart": "the daemon was away",
+    "forced": "ended by force",
+    "new_round": "another round began",
+}
+_CHANGES: Final = {
+    "void": "declared void",
+    "restored": "no longer void",
+    "card": "card corrected",
+    "result": "result changed",
+    "entered": "result entered by hand",
+}
+_MINUTE: Final = 60
+_HOUR: Final = 3600
+
+
+def card(face: Card | str | None) -> str:
+    """
+    Write a card with the sign of its suit, ``10♥``; one not known is ``??``.
+    """
+    return "??" if face is None else face[:-1] + SIGNS[face[-1]]
+
+
+def time(at: str) -> str:
+    """
+    Write the time of day of a moment.
+    """
+    return at[11:19]
+
+
+def day(at: str) -> str:
+    """
+    Write the date of a moment: ``21 November 2026``.
+    """
+    moment = datetime.fromisoformat(at)
+    return f"{moment.day} {moment:%B %Y}"
+
+
+def span(seconds: float) -> str:
+    """
+    Write a time as people say it: ``0.4 s``, ``12 s``, ``1 min 5 s``, ``2 h 3 min``.
+    """
+    if seconds < 10:  # noqa: PLR2004 - tenths are worth reading below ten seconds
+        return f"{seconds:.1f} s".replace(".0 s", " s")
+    whole = round(seconds)
+    if whole < _MINUTE:
+        return f"{whole} s"
+    if whole < _HOUR:
+        minutes, rest = divmod(whole, _MINUTE)
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(round(seconds / _MINUTE), _MINUTE)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def number(value: float | None) -> str:
+    """
+    Write a rate, or a dash where there is none.
+    """
+    return NONE if value is None else f"{value:,.1f}".removesuffix(".0")
+
+
+def decks(count: int) -> str:
+    """
+    Write how many decks.
+    """
+    return "1 deck" if count == 1 else f"{count} decks"
+
+
+def plural(count: int, thing: str) -> str:
+    """
+    Write how many of a thing.
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def title(report: ShoeReport) -> str:
+    """
+    Say when it was dealt, and whether to its end.
+    """
+    lasted = to_microseconds(report.last_at) - to_microseconds(report.started_at)
+    return (
+        f"{day(report.started_at)}, {time(report.started_at)} to {time(report.last_at)} UTC"
+        f" ({span(lasted / 1_000_000)}), {_STATUS[report.status]}"
+    )
+
+
+def rules(report: ShoeReport) -> str:
+    """
+    Say by whose rules it was dealt.
+    """
+    house = report.house or "no house configured"
+    return f"{decks(report.decks)}, house: {house}, rulings: {report.policy}"
+
+
+def result(line: RoundLine) -> str:
+    """
+    Say how a round ended, in one or two words.
+    """
+    return WINNERS[line.outcome] if line.status == "finished" else _NO_RESULT[line.status]
+
+
+def remarks(line: RoundLine) -> str:
+    """
+    Say what there is to say of a round beside its cards.
+    """
+    natural = line.player.natural or line.banker.natural
+    found = [
+        ("natural", natural),
+        ("Player pair", line.player.pair),
+        ("Banker pair", line.banker.pair),
+        ("partial", line.partial and line.entered is None),
+        (f"{line.kind} hand", line.kind is not Kind.NORMAL),
+        (_CAUSES.get(line.cause or "", line.cause or ""), line.cause),
+        (f"entered by {person(line.entered)}", line.entered),
+        ("card corrected", line.corrected),
+        ("result changed", line.revised and line.status == "finished"),
+        (f"one too many: {' '.join(map(card, line.excess))}", line.excess),
+        (", ".join(f"#{each}" for each in line.irregularities), line.irregularities),
+    ]
+    return ", ".join(text for text, holds in found if holds)
+
+
+def person(who: Person | None) -> str:
+    """
+    Name who gave an order.
+    """
+    if who is None or who.operator is None:
+        return "nobody named"
+    return f"{who.operator} (not verified)" if who.claimed else who.operator
+
+
+def incident_title(incident: Incident) -> str:
+    """
+    Name an irregularity, where and when.
+    """
+    kind = incident.kind.replace("_", " ")
+    where = "outside a round" if incident.round is None else f"round {incident.round}"
+    place = "" if incident.slot is None else f", {incident.slot}"
+    face = "" if incident.card is None else f" {card(incident.card)}"
+    return f"{kind}{face}, {where}{place}"
+
+
+def decision(incident: Incident) -> str:
+    """
+    Say what was decided about an irregularity, by whom and how fast.
+    """
+    if incident.action is None or incident.seconds is None:
+        return "still open"
+    action = incident.action.replace("_", " ")
+    after = f"{action} after {span(incident.seconds)}"
+    if incident.by is None:
+        return f"{after}, by itself: {incident.why}"
+    why = f": “{incident.by.reason}”" if incident.by.reason else ""
+    return f"{after}, by {person(incident.by)}{why}"
+
+
+def change(each: Change) -> str:
+    """
+    Say what a person changed.
+    """
+    where = "" if each.slot is None else f" on {each.slot}"
+    before, after = (_faces(each, text) for text in (each.before, each.after))
+    what = f"{_CHANGES[each.what]}{where}"
+    if before and after:
+        what += f": {before} became {after}"
+    elif before or after:
+        what += f": {before or after}"
+    why = f": “{each.by.reason}”" if each.by.reason else ""
+    return f"{what}, by {person(each.by)}{why}"
+
+
+def _faces(each: Change, text: str | None) -> str | None:
+    if each.what != "card":
+        return text
+    return "a card not known" if text is None else card(text)
+
+
+def composition(cards: Composition) -> list[str]:
+    """
+    Say, in sentences, what the cards that came out tell.
+    """
+    if cards.reshuffled:
+        return ["The cards go back into this shoe, so they cannot be counted against its decks."]
+    said = [_out(cards)]
+    if cards.surplus:
+        more = ", ".join(f"{card(face)} {_more(count)}" for face, count in cards.surplus.items())
+        said.append(f"Told more often than the decks hold: {more}. A card was misread,"
+                    " read twice, or does not belong to this shoe.")  # fmt: skip
+    if cards.dealt_out:
+        said.append(_missing(cards))
+    elif cards.left > 0:
+        said.append(
+            "It was not dealt out, so a face that is missing may still be in it: only what is"
+            " too many, and what was not read, can be told."
+        )
+    if cards.events_differ:
+        said.append(
+            "These are the table's own counts; the events by themselves tell of other cards."
+        )
+    return said
+
+
+def _out(cards: Composition) -> str:
+    unread = f", {cards.unread} of them unread" if cards.unread else ", all of them read"
+    left = f"; {cards.left} remained" if cards.left > 0 else ""
+    return f"{cards.out} of {cards.cards} cards left the shoe{unread}{left}."
+
+
+def _missing(cards: Composition) -> str:
+    if not cards.missing:
+        return "Every face came out as often as the decks hold it."
+    short = ", ".join(f"{card(face)} {_times(count)}" for face, count in cards.missing.items())
+    return f"Never told though the shoe is empty: {short}."
+
+
+def _more(count: int) -> str:
+    return "once more" if count == 1 else f"{count} times more"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

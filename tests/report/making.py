@@ -1,0 +1,153 @@
+"""
+Real journals: the simulated shoe's bytes through its driver and the table, with
+somebody who decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from drivers.angel_eye_ii import AngelEyeII
+from drivers.simulators.angel_eye_ii import Mode, Settings, scenes
+from drivers.simulators.shoe import DealtRound, Fault
+from shoe_daemon.game.house import house_to_mapping, load_house
+from shoe_daemon.game.rulings import load_policy, policy_to_mapping
+from shoe_daemon.journal import Entry, Journal, Step
+from shoe_daemon.table.machine import Table
+from shoe_daemon.table.moments import from_microseconds, to_microseconds
+from shoe_daemon.table.observations import Command, Observation, Session
+from shoe_daemon.table.options import Options
+
+SITE, TABLE = "casino-north", "table-7"
+START = 1_795_291_200_000_000
+"""The tests' first moment: 21 November 2026, 20:00."""
+
+DECISION = 4.0
+"""Seconds that the supervisor takes."""
+
+_ACTIONS = {"excess_card": "burn_card", "missing_draw": "void_round"}
+
+
+class Writer:
+    """
+    A table and its journal; a supervisor decides on what waits for one.
+
+    Attributes:
+        rounds: What the simulator really dealt.
+    """
+
+    def __init__(self, path: Path, *, site: str = SITE, supervisor: str | None = "ann") -> None:
+        self.journal = Journal.open(path, site, TABLE, durable=False)
+        self.site, self.supervisor = site, supervisor
+        self.table = Table()
+        self.now = START
+        self.rounds: list[DealtRound] = []
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.journal.close()
+
+    def session(
+        self, house: str = "chickasaw", policy: str = "fr_2007", **options: object
+    ) -> None:
+        """
+        Say by whose rules is dealt.
+        """
+        self.say(
+            Session(
+                site=self.site,
+                table=TABLE,
+                house=house,
+                policy=policy,
+                rules=house_to_mapping(replace(load_house(house), resolutions=())),
+                rulings=policy_to_mapping(load_policy(policy)),
+                options=Options(**options),  # type: ignore[arg-type]  # as the test says
+            )
+        )
+
+    def say(self, *observations: Observation, after: float = 0.0) -> None:
+        """
+        Tell the table something, some seconds after the last.
+        """
+        self.now += round(after * 1_000_000)
+        steps = []
+        for each in observations:
+            stamped = replace(each, at=from_microseconds(self.now))
+            events = self.table.apply(stamped)
+            started = any(event.type == "shoe_started" for event in events)
+            steps.append(Step(stamped, events, self.table.checkpoint() if started else None))
+        self.journal.append([Entry(steps=steps)])
+
+    def order(self, name: str, after: float = 0.0, **fields: object) -> None:
+        """
+        Give an order.
+        """
+        order = Command(name=name, **{"operator": self.supervisor, **fields})  # type: ignore[arg-type]  # as the test says
+        refusal = self.table.refusal(order)
+        assert refusal is None, refusal
+        self.say(order, after=after)
+
+    def deal(self, settings: Settings, *, decide: bool = True) -> None:
+        """
+        Deal as the simulator does, with its times.
+        """
+        decoder = AngelEyeII(AngelEyeII.options_type()).decoder()
+        began = self.now
+        for scene in scenes(settings):
+            for step in scene.steps:
+                self._decide(began + round(step.at * 1_000_000), decide=decide)
+                for at, data in step.writes(copies=1):
+                    for frame in decoder.feed(data, at):
+                        self.now = max(self.now, began + round(at * 1000) * 1000)
+                        if frame.observations:
+                            self.say(*frame.observations)
+            if scene.round is not None:
+                self.rounds.append(scene.round)
+        self._decide(self.now + 60_000_000, decide=decide)
+
+    def _decide(self, until: int, *, decide: bool) -> None:
+        for alert in list(self.table.state.alerts) if decide and self.supervisor else ():
+            due = to_microseconds(alert.at) + round(DECISION * 1_000_000)
+            if due > until or alert.chosen is not None:
+                continue
+            kind = alert.data.kind
+            action = _ACTIONS.get(kind, "continue")
+            order = Command(
+                name="rule",
+                operator=self.supervisor,
+                claimed=True,
+                irregularity=alert.data.id,
+                action=action,
+                reason="as the house rules",
+            )
+            self.now = max(self.now, due)
+            if self.table.refusal(order) is None:
+                self.say(order)
+
+
+def shoe(path: Path, *, faults: Iterable[Fault] = (), shoes: int = 1, **settings: object) -> Path:
+    """
+    Write the journal of some shoes and return where it is.
+    """
+    house = str(settings.pop("house", "chickasaw"))
+    wanted = Settings(shoes=shoes, faults=tuple(faults), **settings)  # type: ignore[arg-type]  # as the test says
+    with Writer(path) as writer:
+        writer.session(house)
+        writer.deal(wanted)
+    return path
+
+
+def open_mode(**settings: object) -> dict[str, object]:
+    return {"mode": Mode.OPEN, **settings}
+
+
+def truth(writer: Writer, number: int) -> Iterator[DealtRound]:
+    """
+    Yield what was really dealt in a shoe.
+    """
+    yield from (dealt for dealt in writer.rounds if dealt.shoe == number)
