@@ -19,6 +19,7 @@ from shoe_daemon.game.house import DEFAULT_HOUSE, House, load_house, load_house_
 from shoe_daemon.game.reading import read_as
 from shoe_daemon.game.rulings import DEFAULT_POLICY, Policy, find_policy
 from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.operators import Operators, load_operators
 from shoe_daemon.table.options import Options
 
 Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
@@ -37,12 +38,16 @@ class TableSettings(Options, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         house_file: A house of one's own, in the form of the built-in ones.
         policy: Whose rulings are proposed: one of `rules policy --list`, or a
             file of one's own, ``….toml``.
+        hold_from: The severity from which an open irregularity holds the result
+            back until a person has acknowledged it; 0 never does.
     """
 
     id: Name = "table"
     house: str | None = None
     house_file: str | None = None
     policy: str = DEFAULT_POLICY
+    # TOML has no null, and at a table there is a person to acknowledge.
+    hold_from: Annotated[int, Meta(ge=0, le=5)] = 3
 
 
 class JournalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,6 +60,21 @@ class JournalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """
 
     path: str | None = None
+
+
+class OrdersSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[orders]``: who may give orders.
+
+    Attributes:
+        operators_file: Operators, their roles and PINs; None asks nobody for one.
+            Without a leading slash, among the unit's credentials first.
+        operator_in_topic: An order to ``cmd/<verb>/<operator>`` is by that operator:
+            the broker must let everybody write their own name only.
+    """
+
+    operators_file: str | None = None
+    operator_in_topic: bool = False
 
 
 class ReaderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,6 +105,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         table: The table.
         journal: What it remembers by.
         mqtt: The broker; None publishes nothing.
+        orders: Who may give orders.
         reader: Its readers.
     """
 
@@ -92,6 +113,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     table: TableSettings = TableSettings()
     journal: JournalSettings = JournalSettings()
     mqtt: MqttSettings | None = None
+    orders: OrdersSettings = OrdersSettings()
     reader: tuple[ReaderSettings, ...] = ()
 
 
@@ -116,6 +138,7 @@ class Setup(Struct, frozen=True):
     policy: Policy
     journal: Path
     readers: tuple[Reading, ...]
+    operators: Operators | None = None
 
     @property
     def options(self) -> Options:
@@ -125,6 +148,7 @@ class Setup(Struct, frozen=True):
         table = self.config.table
         told = {name: getattr(table, name) for name in Options.__struct_fields__}
         signals = {signal for reader in self.readers for signal in reader.driver.signals}
+        told["hold_from"] = table.hold_from or None
         told["signals"] = tuple(sorted(signals.union(table.signals or ())))
         return Options(**told)
 
@@ -170,6 +194,7 @@ def set_up(config: Config, beside: Path) -> Setup:
         _policy(config.table, beside),
         _journal(config.journal, beside),
         tuple(_reading(each) for each in config.reader),
+        _operators(config.orders, beside),
     )
 
 
@@ -211,6 +236,15 @@ def _policy(table: TableSettings, beside: Path) -> Policy:
         return find_policy(str(beside / named) if named.endswith(".toml") else named)
     except UserError as error:
         raise UserError(f"table.policy: {error}") from error
+
+
+def _operators(orders: OrdersSettings, beside: Path) -> Operators | None:
+    if orders.operators_file is None:
+        return None
+    try:
+        return load_operators(orders.operators_file, beside)
+    except UserError as error:
+        raise UserError(f"orders.operators_file: {error}") from error
 
 
 def _journal(journal: JournalSettings, beside: Path) -> Path:

@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "shoe_daemon.cli.doctor:command",
     "calibrate": "shoe_daemon.cli.calibrate:command",
     "check-config": "shoe_daemon.cli.check_config:command",
+    "cmd": "shoe_daemon.cli.cmd:command",
     "demo": "shoe_daemon.cli.demo:command",
     "run": "shoe_daemon.cli.run:command",
     "replay": "shoe_daemon.cli.replay:command",

@@ -195,6 +195,8 @@ def _configuration(settings: DemoSettings, folder: Path, shoe: str, port: int) -
             reveal_after=_REVEALED_AFTER / settings.speed if settings.speed else 0,
             house=None if file else settings.house,
             house_file=file,
+            # Nobody is there to acknowledge: what is irregular is shown, and goes on.
+            hold_from=0,
         ),
         journal=JournalSettings(path=str(folder / "journal.db")),
         mqtt=MqttSettings(port=port, protocol="3.1.1"),

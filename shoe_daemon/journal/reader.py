@@ -15,7 +15,7 @@ from msgspec import Struct
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import place
 from shoe_daemon.journal.entries import Head, Identity, StoredEvent
-from shoe_daemon.table.observations import AnyObservation, Session, decode_observation
+from shoe_daemon.table.observations import AnyObservation, Command, Session, decode_observation
 
 _PAGE = 500
 """Rows at a time: a long read must not keep the writer's WAL from being emptied."""
@@ -117,6 +117,22 @@ class JournalReader:
         ).fetchone()
         session = None if row is None else self._decode(*row)
         return session if isinstance(session, Session) else None
+
+    def last_orders(self, most: int, *, among: int) -> list[Command]:
+        """
+        Return the operators' last orders, the latest first, at most `most` of those
+        among the last `among` observations.
+        """
+        rows = self.connection.execute(
+            """
+            SELECT id, CAST(body AS BLOB) FROM observation
+            WHERE type = 'command' AND id > (SELECT max(id) FROM observation) - ?
+            ORDER BY id DESC LIMIT ?
+            """,
+            (among, most),
+        )
+        found = (self._decode(*row) for row in rows)
+        return [each for each in found if isinstance(each, Command)]
 
     def observations(self, after_id: int = 0) -> Iterator[AnyObservation]:
         """

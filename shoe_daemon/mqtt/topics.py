@@ -101,6 +101,20 @@ class Topics:
         start = f"{self.root}/cmd/"
         return topic[len(start) :] if topic.startswith(start) else None
 
+    def order(self, verb: str, operator: str | None = None) -> str:
+        """
+        Return where an order goes, with its operator where the broker vouches for them.
+
+        Raises:
+            UserError: The operator's name cannot stand in a topic.
+        """
+        topic = f"{self.root}/cmd/{verb}"
+        if operator is None:
+            return topic
+        if not _ANY.fullmatch(operator) or "/" in operator:
+            raise UserError(f"operator {operator!r}: a topic cannot hold this name")
+        return f"{topic}/{operator}"
+
     def reply(self, order: str) -> str:
         """
         Return where an order of this id is answered.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 from msgspec.structs import replace
@@ -23,11 +23,30 @@ from shoe_daemon.service.outbox import Outbox
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.moments import from_microseconds, to_microseconds
-from shoe_daemon.table.observations import Gap, GapDetail, Observation, Session, Tick
+from shoe_daemon.table.observations import Command, Gap, GapDetail, Observation, Session, Tick
 
 _log = structlog.get_logger(__name__)
 
 _SHOE_STARTED: Final = "shoe_started"
+
+_ORDERS: Final = 1000
+_ORDERS_AMONG: Final = 50_000
+"""Observations that are looked through for orders: some days of a table."""
+
+
+class Given(NamedTuple):
+    """
+    An order that is on disk.
+
+    Attributes:
+        order: As it was judged; `refused` says why it was not carried out.
+        caused: What it caused.
+        events: All that was written with it: deadlines may have passed before it.
+    """
+
+    order: Command
+    caused: list[Event]
+    events: list[Event]
 
 
 class Core:
@@ -85,6 +104,34 @@ class Core:
         return self._write(
             lambda: [Entry(steps=[step for each in stamped for step in self._steps(each)])]
         )
+
+    def give(self, order: Command) -> Given:
+        """
+        Take an operator's order as of now, refused or not; what does not fit the
+        moment is refused here.
+
+        Raises:
+            JournalUnwritable: As `take`.
+        """
+        at = self.clock.at()
+        judged: list[tuple[Command, Step]] = []
+
+        def judge() -> list[Entry]:
+            before = list(self._overdue(at))
+            refused = order.refused or self.table.refusal(order)
+            stamped = replace(order, at=at, refused=refused)
+            judged.append((stamped, self._step(stamped)))
+            return [Entry(steps=[*before, judged[0][1]])]
+
+        events = self._write(judge)
+        stamped, step = judged[0]
+        return Given(stamped, list(step.events), events)
+
+    def last_orders(self) -> list[Command]:
+        """
+        Return the latest orders that are remembered, the latest first.
+        """
+        return self._reader.last_orders(_ORDERS, among=_ORDERS_AMONG)
 
     def take(self, frames: Iterable[tuple[str, Frame]]) -> list[Event]:
         """

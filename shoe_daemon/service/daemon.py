@@ -23,6 +23,7 @@ from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.notify import tell_systemd
 from shoe_daemon.service.bulletin import Bulletin
 from shoe_daemon.service.core import Core
+from shoe_daemon.service.orders import Orders, Ticket
 from shoe_daemon.service.watch import Watch
 from shoe_daemon.table.events import Event
 
@@ -49,7 +50,7 @@ _RETRY: Final = 1.0
 CURSOR: Final = "mqtt"
 """The publisher's name in the journal."""
 
-Item = tuple[str, Frame]
+Item = tuple[str, Frame] | Ticket
 
 
 class Daemon:
@@ -76,7 +77,9 @@ class Daemon:
             Reader(each.id, each.driver, each.port, each.line, partial(self._receive, each.id))
             for each in setup.readers
         ]
-        self.publisher = self._make_publisher(setup)
+        self._session = secrets.token_hex(4)
+        self._orders = Orders(self.core, setup, self._session, self._inbox.put_nowait)
+        self.publisher = self._orders.publisher = self._make_publisher(setup)
         self._bulletin = Bulletin(self.core, self.publisher, self.readers, self._session)
         self._watch = Watch(self.readers, self.publisher)
         self._ready = False
@@ -85,7 +88,6 @@ class Daemon:
 
     def _make_publisher(self, setup: Setup) -> Publisher | None:
         config = setup.config
-        self._session = secrets.token_hex(4)
         if config.mqtt is None:
             return None
         return Publisher(
@@ -94,6 +96,7 @@ class Daemon:
             self.core.outbox,
             self.core.outbox.cursor(CURSOR),
             partial(self.core.journal.set_cursor, CURSOR),
+            on_command=self._orders.receive,
             head_hash=self._head_hash,
         )
 
@@ -172,8 +175,12 @@ class Daemon:
         return blocked
 
     def _take(self, items: list[Item]) -> None:
-        self._say(self._until_written(partial(self.core.take, items)))
-        self.core.count(items)
+        frames = [item for item in items if not isinstance(item, Ticket)]
+        if frames:
+            self._say(self._until_written(partial(self.core.take, frames)))
+            self.core.count(frames)
+        if isinstance(last := items[-1], Ticket):
+            self._say(self._orders.judge(last))
         for _ in items:
             self._inbox.task_done()
 
@@ -184,7 +191,8 @@ class Daemon:
             items = [self._inbox.get(timeout=self.core.patience(most))]
         except queue.Empty:
             return []
-        while len(items) < _BATCH:
+        # An order is judged by what came before it, and changes what comes after.
+        while len(items) < _BATCH and not isinstance(items[-1], Ticket):
             try:
                 items.append(self._inbox.get_nowait())
             except queue.Empty:
@@ -212,6 +220,7 @@ class Daemon:
             _log.critical("journal_unwritable", reason=why)
         self.core.alarm = f"Nothing can be recorded, so no round goes on: {why}"
         self._be_ready()
+        self._orders.refuse_waiting(self.core.alarm)
         self._bulletin.publish()
         self._watch.feed(self._bulletin)
         self._stopping.wait(_RETRY)
@@ -235,6 +244,7 @@ class Daemon:
             if reader.alive:
                 reader.join(2.0)
         self._take_what_is_left()
+        self._orders.close()
         self._bulletin.catch_up()
         if self.publisher is not None:
             self.publisher.stop()

@@ -150,7 +150,7 @@ def _check_void(fold: Fold, order: Command) -> str | None:
         return None
     if results.find(fold, order.round) is not None:
         return None
-    which = "no round" if order.round is None else f"round {order.round}"
+    which = "no round" if order.round is None else f"no round {order.round}"
     return f"{which} of this shoe can be voided"
 
 

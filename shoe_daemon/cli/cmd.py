@@ -1,0 +1,161 @@
+"""
+``shoe-daemon cmd``: an operator's order from the shell, and its answer.
+"""
+
+from __future__ import annotations
+
+import getpass
+import secrets
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import msgspec
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.table.moments import from_microseconds
+
+if TYPE_CHECKING:
+    from shoe_daemon.config import Config
+    from shoe_daemon.mqtt.messages import Reply
+
+_NUMBER: Final = click.IntRange(min=1)
+_FIELDS: Final = (
+    "reason",
+    "irregularity",
+    "action",
+    "slot",
+    "card",
+    "round",
+    "outcome",
+    "player_pair",
+    "banker_pair",
+    "seat",
+    "from_seq",
+)
+
+
+@click.command(short_help="Give an order to a table's daemon.")
+@click.argument("verb", required=False)
+@click.option("--config", type=click.Path(path_type=Path), help="The table's configuration.")
+@click.option("--host", help="The broker, instead of the configuration's.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Likewise.")
+@click.option("--username", help="Who we are for the broker, instead of the table.")
+@click.option("--password-file", help="Its password is the first line of this file.")
+@click.option("--site", help="Of the table, without a configuration.")
+@click.option("--table", help="Of the table, without a configuration.")
+@click.option("--operator", metavar="NAME", help="Who gives it; the login name where not told.")
+@click.option("--reason", metavar="TEXT", help="Why.")
+@click.option("--irregularity", type=_NUMBER, metavar="ID", help="Which (acknowledge, rule).")
+@click.option("--action", help="What to do about it (rule).")
+@click.option("--slot", help="P1 to B3 (enter-card, correct-card).")
+@click.option("--card", help="Rank then suit, such as 10H (enter-card, correct-card).")
+@click.option("--round", type=_NUMBER, help="Which round of this shoe; the latest if not told.")
+@click.option("--outcome", help="player, banker or tie (enter-result).")
+@click.option("--player-pair/--no-player-pair", default=None, help="Of enter-result.")
+@click.option("--banker-pair/--no-banker-pair", default=None, help="Of enter-result.")
+@click.option("--seat", type=_NUMBER, help="Who gets the shoe (pass-shoe).")
+@click.option("--from-seq", type=_NUMBER, metavar="SEQ", help="The first event (replay).")
+@click.option("--ask-pin", is_flag=True, help="Ask for the operator's PIN.")
+@click.option("--timeout", type=click.FloatRange(0.1, 600), default=10.0, metavar="SECONDS")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
+@click.option("--hash-pin", is_flag=True, help="Ask for a PIN, print what a file keeps of it.")
+@click.pass_context
+def command(ctx: click.Context, /, verb: str | None, **given: Any) -> None:  # noqa: ANN401
+    """
+    Give an order to the daemon of a table, over MQTT, and print its answer.
+
+    Ends with 0 where it was carried out, with 1 where it was refused, and with 2
+    where it could not be given or nobody answered. docs/orders.md has every VERB.
+    """
+    if given["hash_pin"]:
+        from shoe_daemon.operators import hash_pin
+
+        pin = click.prompt("PIN", hide_input=True, confirmation_prompt=True, err=True)
+        click.echo(hash_pin(pin))
+        return
+    answer, reply = _give(_checked(verb), given)
+    click.echo(answer if given["as_json"] else _in_words(reply))
+    ctx.exit(0 if reply.ok else 1)
+
+
+def _checked(verb: str | None) -> str:
+    from shoe_daemon.mqtt.orders import VERBS
+
+    if verb not in VERBS:
+        what = "which order?" if verb is None else f"there is no order {verb!r};"
+        raise UserError(f"cmd: {what} one of {', '.join(VERBS)}")
+    return verb
+
+
+def _give(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
+    from shoe_daemon.mqtt.ask import ask
+    from shoe_daemon.mqtt.messages import Reply
+    from shoe_daemon.mqtt.topics import Topics
+
+    config = _config(given)
+    if config.mqtt is None:
+        raise UserError("cmd: the configuration has no [mqtt]; expected a broker")
+    config.mqtt.check()
+    topics = Topics(config.site, config.table.id, config.mqtt.prefix)
+    order = _order(given)
+    topic = topics.order(verb, order["operator"] if config.orders.operator_in_topic else None)
+    payload = msgspec.json.encode(order)
+    reply = topics.reply(order["id"])
+    answer = ask(config.mqtt, topic, payload, reply=reply, timeout=given["timeout"])
+    try:
+        return answer, msgspec.json.decode(answer, type=Reply)
+    except msgspec.DecodeError as error:
+        raise UserError(f"cmd: the answer cannot be understood: {error}") from error
+
+
+def _config(given: dict[str, Any]) -> Config:
+    """
+    Read the configuration, or make one of the options; options come before it.
+    """
+    from shoe_daemon.config import Config
+    from shoe_daemon.game.reading import read_as, read_toml
+
+    mapping: dict[str, Any] = {}
+    if given["config"] is not None:
+        mapping = read_toml(given["config"], "a table's configuration")
+    elif None in (given["site"], given["table"]):
+        raise UserError("cmd: expected --config, or --site and --table")
+    broker = {key: given[key] for key in ("host", "port", "username", "password_file")}
+    broker = {key: value for key, value in broker.items() if value is not None}
+    if broker or given["config"] is None:
+        mapping["mqtt"] = {**mapping.get("mqtt", {}), **broker}
+    if given["site"] is not None:
+        mapping["site"] = given["site"]
+    if given["table"] is not None:
+        mapping["table"] = {**mapping.get("table", {}), "id": given["table"]}
+    return read_as(Config, mapping, str(given["config"] or "cmd"))
+
+
+def _order(given: dict[str, Any]) -> dict[str, Any]:
+    """
+    Say what was given, unchecked: it is the table's to refuse, and to write down.
+    """
+    order = {key: given[key] for key in _FIELDS if given[key] is not None}
+    for key in ("slot", "card"):
+        if key in order:
+            order[key] = order[key].upper()
+    order["id"] = f"cmd-{secrets.token_hex(8)}"
+    order["operator"] = given["operator"] or getpass.getuser()
+    order["expires_at"] = from_microseconds(int((time.time() + given["timeout"]) * 1_000_000))
+    if given["ask_pin"]:
+        order["pin"] = click.prompt("PIN", hide_input=True, err=True)
+    return order
+
+
+def _in_words(reply: Reply) -> str:
+    name = reply.name.replace("_", "-")
+    if reply.refused is not None:
+        return f"refused: {name}: {reply.refused}"
+    if reply.replayed is not None:
+        return f"done: {name}: {reply.replayed} events are published again"
+    if not reply.events:
+        return f"done: {name}: no event follows"
+    first, last = reply.events[0], reply.events[-1]
+    return f"done: {name}: event {first}" + (f" to {last}" if last > first else "")
