@@ -43,7 +43,7 @@ wheel: venv
 lock: build/uv/bin/uv
 	build/uv/bin/uv --no-config pip compile --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --extra camera --extra display --extra demo --group dev \
+	  --extra camera --extra display --extra demo --extra pins --group dev \
 	  $(LOCKARGS) --output-file requirements-dev.lock pyproject.toml
 	@sed -i '1i # Made by `make lock` from pyproject.toml; `make lock LOCKARGS=--upgrade` takes newer versions.' requirements-dev.lock
 

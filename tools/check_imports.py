@@ -52,6 +52,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "amqtt": _TERMINAL,
     "starlette": ("shoe_daemon.display*",),
     "uvicorn": ("shoe_daemon.display*",),
+    "argon2": ("shoe_daemon.operators",),
 }
 
 # The core reads no clock, knows no chance, logs nothing and touches nothing outside itself.
