@@ -1,3 +1,4 @@
 """
-What measures speed, memory and accuracy; nothing here is installed.
+Benches: what measures speed, memory and start-up, each against something else
+that is measured in the same run.
 """

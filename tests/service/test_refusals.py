@@ -84,7 +84,7 @@ def test_a_journal_that_another_daemon_writes(tmp_path: Path, run: Run) -> None:
 
 def test_a_broken_configuration(config: Path) -> None:
     config.write_text("site = 7")
-    refused(config, f"{config}: site: 7; expected str")
+    refused(config, f"{config}: site: 7; expected a text")
 
 
 def test_another_configuration_holds_after_a_restart(tmp_path: Path, run: Run, shoe: Shoe) -> None:
