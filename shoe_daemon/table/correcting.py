@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Coup, Slot
-from shoe_daemon.table import drawing, events, faces, results, rounds, shoes
+from shoe_daemon.table import drawing, events, faces, relaying, results, rounds, shoes
 from shoe_daemon.table.state import Change
 
 if TYPE_CHECKING:
@@ -49,13 +49,25 @@ def _unread(fold: Fold, order: Command) -> Drawn | None:
     return found[0] if len(found) == 1 or (found and order.slot) else None
 
 
+def _pending(fold: Fold, order: Command) -> int | None:
+    """
+    Return the place that is due, where the reader has just said that a card passed
+    unread: that card lies there.
+    """
+    round_ = _on_table(fold, order.round)
+    if round_ is None or round_.ended or round_.partial or not round_.unread_pending:
+        return None
+    spot = rounds.truth(round_).spot
+    return spot if spot is not None and order.slot in {None, DEALING_ORDER[spot]} else None
+
+
 def check_entry(fold: Fold, order: Command) -> str | None:
     """
     Say why a card cannot be entered.
     """
     if order.card is None:
         return "which card? give it as rank and suit, such as 10H"
-    if _unread(fold, order) is None:
+    if _unread(fold, order) is None and _pending(fold, order) is None:
         where = f" on {order.slot}" if order.slot else ""
         return f"there is no single card{where} on the table that could not be read"
     return None
@@ -65,9 +77,14 @@ def enter_card(fold: Fold, order: Command) -> None:
     """
     Say what the card was that passed unread.
     """
-    round_, card = _on_table(fold, order.round), _unread(fold, order)
+    round_, spot = _on_table(fold, order.round), _pending(fold, order)
+    if round_ is not None and spot is not None:
+        drawing.lay_unread(fold, round_, spot)
+    card = _unread(fold, order)
     if round_ is None or card is None or order.card is None:
         return
+    # A reader that reads it after all speaks of the same card.
+    card.declared = card.declared or card.slot
     remember(fold, "enter_card", round_.number, card.slot)
     _say_corrected(fold, round_, card, None, order.card)
     alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD, card.slot, None)
@@ -182,8 +199,7 @@ def _with_card(fold: Fold, played: Played, slot: Slot, after: Card) -> RoundFini
 
 def _follow(fold: Fold, round_: RoundState) -> None:
     # Another face may make other cards due, or a card one too many.
-    round_.unchecked = len(round_.cards) > 4  # noqa: PLR2004 - third cards follow four
-    faces.check_thirds(fold, round_)
+    relaying.lay_anew(fold, round_)
     if round_.finished:
         _result_again(fold, round_)
     elif not round_.ended:

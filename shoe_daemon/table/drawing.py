@@ -324,7 +324,9 @@ def take_excess(
     if card.face is not None and not (card.public or moved):
         fold.emit(events.StaffCardDealt(card.face, None))
     shown = card.face if card.public else None
-    if fold.join_alert(IrregularityKind.EXCESS_CARD, "card") is None:
+    if round_ is not None and round_.excess_decided and not moved:
+        round_.excess_decided = False  # the card that the reader spoke of before
+    elif fold.join_alert(IrregularityKind.EXCESS_CARD, "card") is None:
         fold.raise_alert(
             IrregularityKind.EXCESS_CARD,
             f"{shown or 'A card'} was drawn and is no part of {_why(round_)}",

@@ -152,7 +152,9 @@ def _learn(fold: Fold, card: Drawn, face: Card) -> None:
         kind = IrregularityKind.UNREADABLE_CARD
         alert = fold.open_alert(kind, card.slot) or fold.open_alert(kind, None)
         if alert is not None:
-            fold.close_alert(alert, "rescan", "the card was read after all")
+            by_hand = fold.reason or "a person said what it is"
+            reason = by_hand if fold.operator else "the card was read after all"
+            fold.close_alert(alert, "rescan", reason)
 
 
 def _conflict(fold: Fold, slot: Slot) -> None:

@@ -136,13 +136,23 @@ def withdrawn(fold: Fold, obs: Withdrawn) -> None:
     An excess card was taken out of play.
     """
     alert = fold.open_alert(IrregularityKind.EXCESS_CARD)
-    if alert is None or "card" not in alert.evidence:
+    if alert is None and _is_decided(fold, obs.card):
+        _learn_excess(fold, obs.card)
+    elif alert is None or "card" not in alert.evidence:
         _excess(fold, obs.card)
     else:
         _learn_excess(fold, obs.card)
     alert = fold.open_alert(IrregularityKind.EXCESS_CARD)
     if alert is not None:
         fold.close_alert(alert, "burn_card", "the reader saw the card withdrawn")
+
+
+def _is_decided(fold: Fold, face: Card | None) -> bool:
+    # A person has said what becomes of the card before the reader saw it done.
+    round_ = fold.state.round
+    return round_ is not None and any(
+        face is None or card.face in {None, face} for card in round_.excess
+    )
 
 
 def _excess(fold: Fold, face: Card | None) -> None:

@@ -215,9 +215,16 @@ class Fold:
         a person by the order that is being carried out.
         """
         self.state.alerts.remove(alert)
+        if alert.data.kind is IrregularityKind.EXCESS_CARD and "card" not in alert.evidence:
+            self._decided_unseen(alert)
         by = self.operator or alert.operator
         action = alert.chosen or action
         self.emit(IrregularityClosed(action, alert.data.id, by, reason))
+
+    def _decided_unseen(self, alert: OpenAlert) -> None:
+        round_ = self.state.round
+        if self.operator and round_ is not None and alert.round == round_.number:
+            round_.excess_decided = True
 
     def reader(self, source: str | None) -> ReaderState:
         """

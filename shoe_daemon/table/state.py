@@ -44,6 +44,8 @@ class RoundState(Struct):
         spots: The cards by place, in dealing order; None where none lies.
         cards: The same cards, and those without a known place, as they came.
         excess: Cards that belong to neither hand.
+        excess_decided: A person has said what becomes of a card too many before
+            it was seen.
         hidden: How many cards in `spots` are not public.
         partial: Something of it is known to be missing.
         torn: So much may be missing that its cards may be those of two rounds.
@@ -69,6 +71,7 @@ class RoundState(Struct):
     spots: list[Drawn | None] = field(default_factory=lambda: [None] * 6)
     cards: list[Drawn] = []
     excess: list[Drawn] = []
+    excess_decided: bool = False
     hidden: int = 0
     partial: bool = False
     unread_result: bool = False

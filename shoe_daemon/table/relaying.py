@@ -1,0 +1,74 @@
+"""
+A card turned out to be another one: which third cards were due is worked out
+anew, by the order in which they left the shoe.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.table import dealing, drawing, events, faces, rounds
+
+if TYPE_CHECKING:
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.state import RoundState
+
+_FIRST = 4
+
+
+def lay_anew(fold: Fold, round_: RoundState) -> None:
+    """
+    Give each third card the place that it is due by the faces as they are known
+    now; one that was too many may be due, and the other way round.
+    """
+    round_.unchecked = len(round_.cards) > _FIRST
+    faces.check_thirds(fold, round_)
+    _take_all_back(fold, round_)
+    if round_.missing and rounds.is_complete(round_):
+        round_.missing = False
+        _close(fold, IrregularityKind.MISSING_DRAW, "no card is due")
+
+
+def _due(round_: RoundState) -> int | None:
+    verdict = rounds.truth(round_)
+    return verdict.spot if verdict.known and not round_.partial else None
+
+
+def _take_all_back(fold: Fold, round_: RoundState) -> None:
+    laid = len(round_.cards)
+    while (spot := _due(round_)) is not None and _take_back(fold, round_, spot):
+        pass
+    if len(round_.cards) == laid:
+        return
+    if not round_.ended:
+        rounds.say_due(fold, round_, repeat=True)
+    else:
+        round_.due = rounds.truth(round_).say
+        fold.emit(round_.due, round_.number)
+
+
+def _take_back(fold: Fold, round_: RoundState, spot: int) -> bool:
+    """
+    Lay the first card that was too many on a place, unless a person has decided
+    what becomes of it.
+    """
+    if not round_.excess or not _close(fold, IrregularityKind.EXCESS_CARD, "the card was due"):
+        return False
+    card = round_.excess.pop(0)
+    card.public = card.public or (round_.finished and card.face is not None)
+    drawing.put(round_, card, spot)
+    round_.cards.append(card)
+    round_.hidden += not card.public
+    player, banker = dealing.public_totals(round_.spots)
+    shown = card.face if card.public else None
+    fold.emit(events.CardDealt(banker, shown, player, card.slot), round_.number)
+    return True
+
+
+def _close(fold: Fold, kind: IrregularityKind, why: str) -> bool:
+    alert = fold.open_alert(kind)
+    if alert is None:
+        return False
+    fold.close_alert(alert, "continue", f"by the corrected cards {why}")
+    return True

@@ -1,0 +1,141 @@
+"""
+A person is quicker than the reader, or knows better: what the reader says later
+is the same one thing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+from tests.table.dealer import NATURAL, Dealer, ResultOn, of_type, one
+
+if TYPE_CHECKING:
+    from shoe_daemon.table.events import Event
+
+
+def dealer() -> Dealer:
+    return Dealer(result_on=ResultOn.CONFIRMED, hold_from=3)
+
+
+def rule(table: Dealer, action: str) -> list[Event]:
+    return table.say(seen.Command(name="rule", action=action, operator="ann"))
+
+
+def put_right(table: Dealer, slot: str, card: str, verb: str = "correct_card") -> list[Event]:
+    order = seen.Command(name=verb, slot=Slot(slot), card=Card(card), operator="ann")
+    assert table.table.refusal(order) is None
+    return table.say(order)
+
+
+@pytest.mark.parametrize("seen_before", [True, False])
+def test_a_card_that_is_withdrawn_as_was_decided_is_no_second_one(*, seen_before: bool) -> None:
+    table = dealer()
+    table.deal(NATURAL)
+    table.error("overdraw")
+    if seen_before:
+        table.outside()
+    rule(table, "burn_card")
+    if not seen_before:
+        table.outside()
+    table.say(seen.Withdrawn(card=Card("4D")))
+    table.result("player")
+    assert table.kinds() == ["excess_card"]
+    assert table.open_kinds() == []
+    assert table.out() == 5
+    shoe = table.table.state.shoe
+    assert shoe is not None
+    assert shoe.seen[Card("4D").index] == 1
+    assert len(table.finished()) == 1
+
+
+def test_another_card_too_many_is_a_second_one() -> None:
+    table = dealer()
+    table.deal(NATURAL)
+    table.error("overdraw")
+    table.outside()
+    rule(table, "burn_card")
+    table.draw("5D", "P3")
+    assert table.kinds() == ["excess_card", "excess_card"]
+
+
+@pytest.mark.parametrize("slot", ["P2", None])
+def test_a_card_that_passed_unread_is_entered_before_the_next_one(slot: str | None) -> None:
+    table = dealer()
+    table.deal("P1 9S, B1 2H")
+    table.error("unreadable")
+    if slot is None:
+        table.say(seen.Command(name="enter_card", card=Card("KD"), operator="ann"))
+    else:
+        put_right(table, slot, "KD", "enter_card")
+    assert one(table.events, "irregularity_closed").operator == "ann"
+    table.draw("KD", "P2")  # the reader has read it after all
+    table.cleared("unreadable")
+    table.draw("3C", "B2")
+    table.result("player")
+    (finished,) = table.finished()
+    assert (finished.player.cards, finished.partial) == (("9S", "KD"), False)
+    assert table.kinds() == ["unreadable_card"]
+
+
+def test_it_lies_where_a_card_is_due_and_nowhere_else() -> None:
+    table = dealer()
+    table.deal("P1 9S, B1 2H")
+    table.error("unreadable")
+    order = seen.Command(name="enter_card", slot=Slot.B2, card=Card("KD"), operator="ann")
+    assert table.table.refusal(order)
+
+
+def test_a_card_that_was_due_after_all_is_laid_where_it_belongs() -> None:
+    table = dealer()
+    table.deal(NATURAL)  # the nine is an ace
+    table.draw("4H", "P3")
+    assert table.open_kinds() == ["excess_card"]
+    said = put_right(table, "P1", "AS")
+    assert one(said, "irregularity_closed").reason == "by the corrected cards the card was due"
+    assert one(said, "card_dealt").slot is Slot.P3
+    table.draw("2S", "B3")
+    table.result("banker")
+    (finished,) = table.finished()
+    assert finished.player.cards == ("AS", "KD", "4H")
+    assert finished.banker.cards == ("2H", "3C", "2S")
+    assert table.out() == 6
+    assert table.open_kinds() == []
+
+
+def test_so_are_two_of_them_when_the_round_is_over() -> None:
+    table = Dealer()
+    table.deal(NATURAL)
+    table.draw("4H", "P3")
+    table.draw("2S", "B3")
+    table.result("banker")
+    assert table.open_kinds() == ["excess_card", "excess_card", "result_mismatch"]
+    said = put_right(table, "P1", "AS")
+    assert [each.slot for each in of_type(said, "card_dealt")] == [Slot.P3, Slot.B3]
+    assert {event.round for event in said if event.type == "card_dealt"} == {1}
+    after = one(said, "result_revised").after
+    assert (after.outcome, after.player.total, after.banker.total) == ("banker", 5, 7)
+    assert table.open_kinds() == ["result_mismatch"]
+
+
+def test_a_card_that_a_person_had_burned_stays_burned() -> None:
+    table = dealer()
+    table.deal(NATURAL)
+    table.draw("4H", "P3")
+    rule(table, "burn_card")
+    said = put_right(table, "P1", "AS")
+    assert of_type(said, "card_dealt") == []
+
+
+def test_a_card_that_is_not_due_any_more_is_missed_no_more() -> None:
+    table = dealer()
+    table.deal("P1 AS, B1 2H, P2 KD, B2 3C")  # the ace is a nine
+    table.result("player")
+    assert table.open_kinds() == ["missing_draw"]
+    said = put_right(table, "P1", "9S")
+    assert one(said, "irregularity_closed").reason == "by the corrected cards no card is due"
+    assert len(table.finished()) == 1
