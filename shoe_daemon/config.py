@@ -5,20 +5,23 @@ The configuration of one table: one TOML file, checked by types.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from drivers.contract import Driver, LineSettings
-from drivers.registry import create_driver
+from drivers.registry import find_driver
+from drivers.transport import check_url
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, House, load_house, load_house_file
 from shoe_daemon.game.reading import read_as
 from shoe_daemon.game.rulings import DEFAULT_POLICY, Policy, find_policy
 from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.operators import Operators, load_operators
 from shoe_daemon.table.options import Options
 
@@ -26,6 +29,23 @@ Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
 
 _JOURNAL: Final = "journal.db"
 _MOST_TEXT: Final = 100
+
+_PLAIN: Final = (
+    (r"str matching regex '\^\[a-z0-9-\]\+\$'", "small letters, digits and hyphens"),
+    (r"\bstr of length >= 1\b", "some text"),
+    (r"\bstr of length <= (\d+)\b", r"at most \1 characters"),
+    (r"\b(int|float) (<=|>=) (\d+)(\.0)?", r"\1, \2 \3"),
+    (r" \| null\b", ""),
+    (r"\bobject\b", "a table"),
+    (r"\barray\b", "a list"),
+    (r"\bbool\b", "true or false"),
+    (r"\bfloat\b", "a number"),
+    (r"\bint\b", "a whole number"),
+    (r"\bstr\b", "a text"),
+    (", <=", " of at most"),
+    (", >=", " of at least"),
+)
+"""Types as msgspec names them, and as a person does."""
 
 
 class TableSettings(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,6 +60,8 @@ class TableSettings(Options, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             file of one's own, ``….toml``.
         hold_from: The severity from which an open irregularity holds the result
             back until a person has acknowledged it; 0 never does.
+        reveal_on: ``time``, `reveal_after` seconds after the fourth card, or
+            ``signal``, where the table has one.
     """
 
     id: Name = "table"
@@ -48,6 +70,7 @@ class TableSettings(Options, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     policy: str = DEFAULT_POLICY
     # TOML has no null, and at a table there is a person to acknowledge.
     hold_from: Annotated[int, Meta(ge=0, le=5)] = 3
+    reveal_on: Literal["time", "signal"] = "time"
 
 
 class JournalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -149,6 +172,7 @@ class Setup(Struct, frozen=True):
         told = {name: getattr(table, name) for name in Options.__struct_fields__}
         signals = {signal for reader in self.readers for signal in reader.driver.signals}
         told["hold_from"] = table.hold_from or None
+        told["reveal_after"] = table.reveal_after if table.reveal_on == "time" else None
         told["signals"] = tuple(sorted(signals.union(table.signals or ())))
         return Options(**told)
 
@@ -161,16 +185,30 @@ def load_config(path: Path) -> Setup:
         UserError: The first thing wrong: file, key, what is, what is expected.
     """
     try:
-        mapping = tomllib.loads(path.read_text(encoding="utf-8"))
+        # Some editors put a mark before the first letter; it says nothing.
+        mapping = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:  # tomllib's own error and broken UTF-8 are ValueErrors
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: byte {error.start} is no UTF-8; expected TOML") from error
+    except ValueError as error:  # what tomllib raises
         raise UserError(f"{path}: {error}; expected TOML") from error
-    config = read_as(Config, mapping, str(path))
     try:
-        return set_up(config, path.parent)
+        return set_up(read_as(Config, mapping, str(path)), path.parent)
     except UserError as error:
-        raise UserError(f"{path}: {error}") from error
+        told = str(error).removeprefix(f"{path}: ")
+        raise UserError(f"{path}: {_in_plain_words(told)}") from error
+
+
+def _in_plain_words(told: str) -> str:
+    """
+    Say a reader's place, and types, in a person's words.
+    """
+    told = re.sub(r"^reader\.(\d+)[.:] ?", lambda found: f"reader {int(found[1]) + 1}: ", told)
+    what, semicolon, expected = told.rpartition("; expected ")
+    for pattern, words in _PLAIN:
+        expected = re.sub(pattern, words, expected)
+    return what + semicolon + expected
 
 
 def set_up(config: Config, beside: Path) -> Setup:
@@ -186,6 +224,7 @@ def set_up(config: Config, beside: Path) -> Setup:
     """
     if config.mqtt is not None:
         config.mqtt.check()
+        _check_prefix(config, config.mqtt.prefix)
     _check_table(config.table)
     _check_readers(config.reader)
     return Setup(
@@ -198,8 +237,17 @@ def set_up(config: Config, beside: Path) -> Setup:
     )
 
 
+def _check_prefix(config: Config, prefix: str) -> None:
+    try:
+        Topics(config.site, config.table.id, prefix)
+    except UserError as error:
+        raise UserError(f"mqtt.prefix: {str(error).removeprefix('mqtt prefix ')}") from error
+
+
 def _check_table(table: TableSettings) -> None:
     # What stands in `state` must leave room for the table itself.
+    if table.timeless:
+        raise UserError("table.timeless: true; expected nothing: it is for logs, not for tables")
     texts = [("table.name", table.name or "")]
     texts += [(f"table.limits.{key}", key + text) for key, text in table.limits.items()]
     for key, text in texts:
@@ -211,23 +259,24 @@ def _check_table(table: TableSettings) -> None:
 
 def _check_readers(readers: tuple[ReaderSettings, ...]) -> None:
     seen: set[str] = set()
-    for reader in readers:
+    for number, reader in enumerate(readers, start=1):
         if reader.id in seen:
-            raise UserError(f"reader.id: {reader.id!r} names two readers; expected each id once")
+            raise UserError(
+                f"reader {number}: id: {reader.id!r} is another reader's; expected each id once"
+            )
         seen.add(reader.id)
 
 
 def _house(table: TableSettings, beside: Path) -> House:
-    if table.house_file is not None:
-        if table.house is not None:
-            raise UserError("table.house: given beside table.house_file; expected one of them")
-        return load_house_file(beside / table.house_file)
-    if table.house is None:
-        return DEFAULT_HOUSE
+    if table.house_file is not None and table.house is not None:
+        raise UserError("table.house: given beside table.house_file; expected one of them")
+    key = "house" if table.house_file is None else "house_file"
     try:
-        return load_house(table.house)
+        if table.house_file is not None:
+            return load_house_file(beside / table.house_file)
+        return DEFAULT_HOUSE if table.house is None else load_house(table.house)
     except UserError as error:
-        raise UserError(f"table.house: {error}") from error
+        raise UserError(f"table.{key}: {error}") from error
 
 
 def _policy(table: TableSettings, beside: Path) -> Policy:
@@ -249,7 +298,14 @@ def _operators(orders: OrdersSettings, beside: Path) -> Operators | None:
 
 def _journal(journal: JournalSettings, beside: Path) -> Path:
     if journal.path is not None:
-        return beside / journal.path
+        path = beside / journal.path
+        if not journal.path or path.is_dir():
+            raise UserError(f"journal.path: {journal.path!r}; expected a file's name")
+        if not path.parent.is_dir():
+            raise UserError(
+                f"journal.path: {journal.path!r}; expected a folder that exists: {path.parent}"
+            )
+        return path
     # systemd gives several folders with colons between them; ours is the first.
     state = os.environ.get("STATE_DIRECTORY", "").partition(":")[0]
     return (Path(state) if state else beside) / _JOURNAL
@@ -258,8 +314,13 @@ def _journal(journal: JournalSettings, beside: Path) -> Path:
 def _reading(reader: ReaderSettings) -> Reading:
     place = f"reader {reader.id!r}"
     try:
-        driver = create_driver(reader.driver, reader.options)
+        kind = find_driver(reader.driver)
+    except UserError as error:
+        raise UserError(f"{place}: driver: {error}") from error
+    try:
+        check_url(reader.port)
     except UserError as error:
         raise UserError(f"{place}: {error}") from error
+    driver = kind(read_as(kind.options_type, reader.options, f"{place}: options"))
     line = read_as(LineSettings, asdict(driver.line) | reader.line, f"{place}: line")
     return Reading(reader.id, reader.port, driver, line)

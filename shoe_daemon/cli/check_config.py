@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from shoe_daemon.config import Setup, load_config
+from shoe_daemon.config import Reading, Setup, load_config
 
 
 @click.command("check-config", short_help="Check a table's configuration.")
@@ -35,9 +35,32 @@ def _told(setup: Setup) -> list[str]:
     return [
         f"table     {config.site}/{table.id}{f' ({table.name})' if table.name else ''}",
         f"house     {house.name}, {table.decks or house.decks} decks, policy {table.policy}",
+        f"faces     {_faces(setup)}",
         f"rounds    end by {table.round_end}, result on {table.result_on}",
+        f"held      {_held(table.hold_from)}",
         f"journal   {setup.journal}",
         f"publishes {broker}",
-        *(f"reader    {each.id}: {each.driver.name} on {each.port}" for each in setup.readers),
+        *map(_reader, setup.readers),
         *(() if setup.readers else ("reader    none: nothing will be seen",)),
     ]
+
+
+def _faces(setup: Setup) -> str:
+    table = setup.config.table
+    if setup.house.dealing_style == "face_up":
+        return "seen as they are drawn"
+    if setup.house.dealing_style == "squeeze" or table.reveal_on == "signal":
+        return "hidden until they are revealed or the result is called"
+    return f"the Banker's first two hidden until {table.reveal_after:g} s after the fourth card"
+
+
+def _held(severity: int) -> str:
+    if not severity:
+        return "no result is held back"
+    return f"a result waits for a person from irregularities of severity {severity} on"
+
+
+def _reader(reader: Reading) -> str:
+    line = reader.line
+    settings = f"{line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
+    return f"reader    {reader.id}: {reader.driver.name} on {reader.port}, {settings}"

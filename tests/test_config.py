@@ -1,0 +1,276 @@
+"""
+A configuration: whatever is wrong with it is one line that names the file, the
+key, what is wrong and what is expected; and what is right is told in words.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from msgspec import Struct
+
+from drivers.angel_eye_ii import AngelOptions
+from drivers.contract import LineSettings
+from shoe_daemon import config as of
+from shoe_daemon.cli import main
+from shoe_daemon.config import Config, load_config
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.reading import read_as
+from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
+from tests.service.running import SHOE_DAEMON
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "systemd" / "example.toml"
+
+READER = '[[reader]]\ndriver = "angel-eye-ii"\nport = "/dev/x"\n'
+LONG = "x" * 101
+DRIVERS = "angel-eye-ii"
+
+# What stands in the file, and what is said of it after the file's name.
+WRONG = {
+    "": "site: missing; expected a text",
+    "site = 7": "site: 7; expected a text, got a whole number",
+    'site = "Hall 7"': "site: 'Hall 7'; expected small letters, digits and hyphens",
+    f'site = "{LONG}"': f"site: '{LONG}'; expected at most 40 characters",
+    'site = "a"\nspeed = 1': "speed: unknown key; expected one of site, table, journal, ",
+    'site = "a"\ntable = [1]': "table: [1]; expected a table, got a list",
+    "site = ": "Invalid value (at line 1, ",
+    'site = "a"\nsite = "b"': "Cannot overwrite a value (at line 2, ",
+}
+WRONG_IN_TABLE = {
+    "deks = 8": "table.deks: unknown key; expected one of ",
+    "decks = 13": "table.decks: 13; expected a whole number of at most 12",
+    "decks = 7.5": "table.decks: 7.5; expected a whole number, got a number",
+    "house = 3": "table.house: 3; expected a text, got a whole number",
+    'house = "monte"': "table.house: monte: no such house; expected one of chickasaw, curator, ",
+    'house = "curator"\nhouse_file = "x"': "table.house: given beside table.house_file; expected ",
+    'house_file = "none.toml"': "table.house_file: {folder}/none.toml: cannot be read: No such ",
+    'policy = "nobody"': "table.policy: nobody: no such policy; expected one of management, ",
+    'policy = "no.toml"': "table.policy: {folder}/no.toml: cannot be read: No such file ",
+    'round_end = "never"': "table.round_end: 'never'; expected one of auto, device, button, ",
+    "quiet_gap = -1": "table.quiet_gap: -1; expected a number of at least 0",
+    "quiet_gap = nan": "table.quiet_gap: nan; expected a number of at least 0",
+    'quiet_gap = "ten"': "table.quiet_gap: 'ten'; expected a number, got a text",
+    'result_on = "x"': "table.result_on: 'x'; expected one of complete, confirmed",
+    'reveal_on = "x"': "table.reveal_on: 'x'; expected one of signal, time",
+    "hold_from = 6": "table.hold_from: 6; expected a whole number of at most 5",
+    "limits = {player = 5}": "table.limits.player: 5; expected a text, got a whole number",
+    f'limits = {{tie = "{LONG}"}}': "table.limits.tie: 104 characters; expected at most 100",
+    f'name = "{LONG}"': "table.name: 101 characters; expected at most 100",
+    "timeless = true": "table.timeless: true; expected nothing: it is for logs, not for tables",
+}
+WRONG_SECTIONS = {
+    '[journal]\nfile = "x"': "journal.file: unknown key; expected one of path",
+    '[journal]\npath = ""': "journal.path: ''; expected a file's name",
+    '[journal]\npath = "."': "journal.path: '.'; expected a file's name",
+    '[journal]\npath = "no/j.db"': "journal.path: 'no/j.db'; expected a folder that exists: ",
+    "[mqtt]\nport = 70000": "mqtt.port: 70000; expected a whole number of at most 65535",
+    "[mqtt]\nport = 0": "mqtt.port: 0; expected a whole number of at least 1",
+    '[mqtt]\nport = "1883"': "mqtt.port: '1883'; expected a whole number, got a text",
+    '[mqtt]\nhost = ""': "mqtt.host: ''; expected some text",
+    '[mqtt]\nprotocol = "4"': "mqtt.protocol: '4'; expected one of 3.1.1, 5",
+    '[mqtt]\nprefix = "a b"': "mqtt.prefix: 'a b': expected levels of letters, digits, - and _",
+    '[mqtt]\npassword = "x"': "mqtt.password: unknown key; expected one of host, port, ",
+    '[mqtt]\npassword_file = "x"': "mqtt.password_file: a password needs mqtt.username beside it",
+    '[mqtt]\nusername = "u"\npassword_file = "/no"': "mqtt.password_file: /no: no such file or ",
+    '[mqtt.tls]\nca_file = "/no"': "mqtt.tls.ca_file: /no: no such file or directory",
+    '[mqtt.tls]\nkey_file = "/no"': "mqtt.tls.key_file: a key needs mqtt.tls.cert_file beside it",
+    '[orders]\noperators_file = "/no"': "orders.operators_file: /no: ",
+    "[reader]": "reader: {{}}; expected a list, got a table",
+    '[[reader]]\nport = "x"': "reader 1: driver: missing; expected a text",
+    f"{READER}[[reader]]": "reader 2: driver: missing; expected a text",
+    READER + "baud = 3": "reader 1: baud: unknown key; expected one of driver, port, id, line, ",
+    READER + 'id = "A"': "reader 1: id: 'A'; expected small letters, digits and hyphens",
+    READER + READER: "reader 2: id: 'shoe' is another reader's; expected each id once",
+    READER.replace("eye", "ear"): f"reader 'shoe': driver: no driver 'angel-ear-ii'; there are: "
+    f"{DRIVERS}",
+    READER.replace("/dev/x", ""): "reader 'shoe': port '': expected a path, socket://HOST:PORT, ",
+    READER.replace("/dev/x", "ftp://h:1"): "reader 'shoe': port 'ftp://h:1': expected a path, ",
+    READER.replace("/dev/x", "socket://h"): "reader 'shoe': port 'socket://h': expected socket:",
+    f"{READER}line = {{speed = 1}}": "reader 'shoe': line: speed: unknown key; expected one of ",
+    f'{READER}line = {{parity = "Z"}}': "reader 'shoe': line: parity: 'Z'; expected one of E, M,",
+    f"{READER}options = {{x = 1}}": "reader 'shoe': options: x: unknown key; expected one of ",
+    f"{READER}options = {{allow_commands = 1}}": "reader 'shoe': options: allow_commands: 1; "
+    "expected true or false, got a whole number",
+}
+CASES = [
+    *WRONG.items(),
+    *((f'site = "a"\n[table]\n{text}', said) for text, said in WRONG_IN_TABLE.items()),
+    *((f'site = "a"\n{text}', said) for text, said in WRONG_SECTIONS.items()),
+]
+
+
+def check(path: Path) -> Result:
+    return CliRunner().invoke(main, ["check-config", str(path)])
+
+
+def refusal(path: Path) -> str:
+    """
+    Return the one line with which a file is refused, from its name on.
+    """
+    before = path.read_bytes() if path.is_file() else None
+    result = check(path)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert (path.read_bytes() if path.is_file() else None) == before
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"shoe-daemon: {path}: ")
+    return line.removeprefix(f"shoe-daemon: {path}: ")
+
+
+@pytest.mark.parametrize(("text", "said"), CASES)
+def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text(text + "\n", encoding="utf-8")
+    assert refusal(path).startswith(said.format(folder=tmp_path))
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "none.toml") == "cannot be read: No such file or directory"
+    assert refusal(tmp_path) == "cannot be read: Is a directory"
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "table.toml"
+    path.write_bytes(b'site = "\xff\xfe\x00"')
+    assert refusal(path) == "byte 8 is no UTF-8; expected TOML"
+
+
+def test_a_file_with_nothing_in_its_credentials(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n")
+    path = tmp_path / "table.toml"
+    secret = f'username = "u"\npassword_file = "{tmp_path}/empty"'
+    path.write_text(f'site = "a"\n[mqtt]\n{secret}')
+    expected = f"mqtt.password_file: {tmp_path}/empty: its first line is empty"
+    assert refusal(path) == expected
+    path.write_text(f'site = "a"\n[mqtt.tls]\nca_file = "{tmp_path}/empty"')
+    expected = f"mqtt.tls.ca_file: {tmp_path}/empty: no certificate or key in it that can be used"
+    assert refusal(path) == expected
+
+
+def test_run_refuses_in_the_same_words(tmp_path: Path) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text("site = 7")
+    command = [*SHOE_DAEMON, "run", "--config", str(path)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert answer.returncode == 2
+    assert answer.stderr == f"shoe-daemon: {path}: {refusal(path)}\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_it_means_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text(
+        'site = "a"\n[table]\nid = "t"\nname = "High"\nhouse = "chickasaw"\n'
+        '[mqtt]\nhost = "broker"\n[mqtt.tls]\n' + READER
+    )
+    result = check(path)
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        "table     a/t (High)",
+        "house     Chickasaw Nation, 8 decks, policy management",
+        "faces     the Banker's first two hidden until 3 s after the fourth card",
+        "rounds    end by auto, result on complete",
+        "held      a result waits for a person from irregularities of severity 3 on",
+        f"journal   {tmp_path}/journal.db",
+        "publishes broker:8883, MQTT 5, TLS",
+        "reader    shoe: angel-eye-ii on /dev/x, 4800 8N1",
+    ]
+
+
+def test_little_is_needed(tmp_path: Path) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text('site = "a"', encoding="utf-8-sig")
+    lines = check(path).output.splitlines()
+    assert "publishes nowhere (no [mqtt] section)" in lines
+    assert "reader    none: nothing will be seen" in lines
+
+
+def test_paths_start_from_the_files_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text('site = "a"\n[journal]\npath = "seven.db"')
+    assert load_config(path).journal == tmp_path / "seven.db"
+    path.write_text('site = "a"')
+    assert load_config(path).journal == tmp_path / "journal.db"
+    monkeypatch.setenv("STATE_DIRECTORY", "/var/lib/shoe-daemon/t:/elsewhere")
+    assert load_config(path).journal == Path("/var/lib/shoe-daemon/t/journal.db")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("", 3), ("reveal_after = 5", 5), ('reveal_on = "signal"', None)]
+)
+def test_tucked_cards_are_revealed_by_time_or_by_a_signal(
+    tmp_path: Path, text: str, seconds: float | None
+) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text(f'site = "a"\n[table]\n{text}')
+    assert load_config(path).options.reveal_after == seconds
+
+
+@pytest.mark.parametrize(("severity", "held"), [(0, None), (2, 2)])
+def test_nothing_is_held_from_severity_0(tmp_path: Path, severity: int, held: int | None) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text(f'site = "a"\n[table]\nhold_from = {severity}')
+    assert load_config(path).options.hold_from == held
+
+
+def test_the_example_is_accepted() -> None:
+    assert check(EXAMPLE).exit_code == 0
+
+
+def example_with_all() -> str:
+    """
+    Return the example with every key set that only stands there as ``#key = …``.
+    """
+    text = EXAMPLE.read_text(encoding="utf-8")
+    return re.sub(r"^#(?=\[|[a-z0-9_]+ = )", "", text, flags=re.MULTILINE)
+
+
+def test_the_example_is_accepted_with_every_key_in_it() -> None:
+    mapping = tomllib.loads(example_with_all())
+    whole = read_as(Config, mapping, "all")
+    assert whole.mqtt is not None
+    assert whole.mqtt.tls is not None
+    assert len(whole.reader) == 1
+    read_as(LineSettings, whole.reader[0].line, "line")
+    read_as(AngelOptions, whole.reader[0].options, "options")
+
+
+@pytest.mark.parametrize(
+    ("kind", "but"),
+    [
+        (Config, set()),
+        (of.TableSettings, {"timeless"}),
+        (of.JournalSettings, set()),
+        (of.OrdersSettings, set()),
+        (of.ReaderSettings, set()),
+        (MqttSettings, set()),
+        (TlsSettings, set()),
+        (LineSettings, set()),
+        (AngelOptions, set()),
+    ],
+)
+def test_the_example_explains_every_key(kind: type[Struct], but: set[str]) -> None:
+    text = EXAMPLE.read_text(encoding="utf-8")
+    shown = set(re.findall(r"^#?([a-z0-9_]+) = ", text, flags=re.MULTILINE))
+    shown |= set(re.findall(r"^#?\[+(?:\w+\.)?(\w+)\]", text, flags=re.MULTILINE))
+    assert {*kind.__struct_fields__} - but <= shown
+
+
+def test_the_examples_defaults_are_the_defaults() -> None:
+    table = tomllib.loads(example_with_all())["table"]
+    plain = of.TableSettings()
+    same = ("policy", "round_end", "quiet_gap", "result_on", "reveal_on", "reveal_after")
+    assert {key: table[key] for key in same} == {key: getattr(plain, key) for key in same}
+    assert table["hold_from"] == plain.hold_from
+
+
+def test_a_setup_may_be_made_without_a_file() -> None:
+    with pytest.raises(UserError, match=r"table\.timeless"):
+        of.set_up(Config(site="a", table=of.TableSettings(timeless=True)), Path())
