@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
@@ -62,9 +63,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--repeats", type=int, default=15)
     repeats = parser.parse_args().repeats
-    with tempfile.TemporaryDirectory() as name, broker(Path(name)) as port:
-        folder = Path(name)
-        programs = {
+    with tempfile.TemporaryDirectory() as place, broker(Path(place)) as port:
+        folder = Path(place)
+        programs: dict[str, Callable[[], Sample]] = {
             OURS: lambda: daemon(folder, port),
             BARE: lambda: imports(IMPORTS),
             BARER: lambda: imports(WITHOUT_RICH + IMPORTS),
@@ -85,19 +86,16 @@ def report(samples: dict[str, list[Sample]]) -> None:
     """
     print(f"  {'':<34}{'start-up, ms':<26}resident, MB")
     for name, taken in samples.items():
-        seconds = spread([1000 * each.seconds for each in taken], ".0f")
-        megabytes = spread([each.megabytes for each in taken], ".1f")
-        print(f"  {name:<34}{seconds:<26}{megabytes}")
-    ours = samples[OURS]
+        start = spread([1000 * each.seconds for each in taken], ".0f")
+        memory = spread([each.megabytes for each in taken], ".1f")
+        print(f"  {name:<34}{start:<26}{memory}")
     for name in (BARE, BARER):
-        seconds, megabytes = (
-            median(each[field] for each in ours) / median(each[field] for each in samples[name])
-            for field in range(2)
-        )
-        print(f"  {'daemon / ' + name:<34}{_judged(seconds):<26}{_judged(megabytes)}")
+        start, memory = (_judged(samples[OURS], samples[name], field) for field in range(2))
+        print(f"  {'daemon / ' + name:<34}{start:<26}{memory}")
 
 
-def _judged(ratio: float) -> str:
+def _judged(ours: list[Sample], theirs: list[Sample], field: int) -> str:
+    ratio = median(each[field] for each in ours) / median(each[field] for each in theirs)
     return f"{ratio:.2f} (aim {AIM}: {'met' if ratio <= AIM else 'missed'})"
 
 

@@ -140,7 +140,7 @@ class Ear:
     """
 
     def __init__(self, port: int, *topics: str) -> None:
-        self._heard: list[tuple[str, bytes, float]] = []
+        self._heard: list[tuple[str, float]] = []
         self._client = client = paho.Client(CallbackAPIVersion.VERSION2, "ear")
         client.on_message = self._on_message
         client.connect("127.0.0.1", port)
@@ -149,7 +149,7 @@ class Ear:
         self.hush(0.2)
 
     def _on_message(self, _c: object, _u: object, message: paho.MQTTMessage) -> None:
-        self._heard.append((message.topic, message.payload, time.perf_counter()))
+        self._heard.append((message.topic, time.perf_counter()))
 
     def wait(self, topic: str, patience: float = 5.0) -> float:
         """
@@ -159,7 +159,7 @@ class Ear:
         while time.perf_counter() < until:
             self._turn(until - time.perf_counter())
             heard, self._heard = self._heard, []
-            for name, _, at in heard:
+            for name, at in heard:
                 if name == topic:
                     return at
         sys.exit(f"nothing came on {topic}")
@@ -186,9 +186,9 @@ class Ear:
 
 def configuration(folder: Path, broker_port: int | None, line: str | None) -> Path:
     """
-    Write a table's configuration and return where.
+    Write a table's configuration and return where; its site is the folder's name.
     """
-    text = 'site = "bench"\n[table]\nid = "table"\n'
+    text = f'site = "{folder.name}"\n[table]\nid = "table"\n'
     if broker_port is not None:
         text += f"[mqtt]\nport = {broker_port}\n"
     if line is not None:
