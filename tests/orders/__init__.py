@@ -1,0 +1,3 @@
+"""
+Operators' orders: over the real broker, to the real daemon, from the shell.
+"""
