@@ -27,7 +27,18 @@ _EXCESS: Final = {
     IrregularityKind.FACE_UP_IN_SHOE,
     IrregularityKind.DOUBLE_FEED,
 }
-_UNREAD: Final = {IrregularityKind.UNREADABLE_CARD, IrregularityKind.SOURCE_CONFLICT}
+_UNREAD: Final = {
+    IrregularityKind.UNREADABLE_CARD,
+    IrregularityKind.SOURCE_CONFLICT,
+    IrregularityKind.DEVICE_FAULT,
+}
+_MISLAID: Final = {
+    IrregularityKind.PLAYER_THIRD_UNAUTHORISED,
+    IrregularityKind.EXCESS_CARD,
+    IrregularityKind.WRONG_HAND,
+    IrregularityKind.PREMATURE_COLLECT,
+    IrregularityKind.DOUBLE_FEED,
+}
 
 FITS: Final[dict[Action, set[IrregularityKind] | None]] = {
     Action.CONTINUE: None,
@@ -37,7 +48,7 @@ FITS: Final[dict[Action, set[IrregularityKind] | None]] = {
     Action.BURN_CARD: _EXCESS,
     Action.BURN_CARD_PLUS_VALUE: _EXCESS,
     Action.DRAW_NOW: {IrregularityKind.MISSING_DRAW},
-    Action.RESTORE_ORDER: {IrregularityKind.WRONG_HAND, IrregularityKind.DOUBLE_FEED},
+    Action.RESTORE_ORDER: _MISLAID,
     Action.RESCAN: _UNREAD,
     Action.MANUAL_ENTRY: _UNREAD,
     Action.VOID_ROUND: None,

@@ -130,6 +130,7 @@ def table_cleared(fold: Fold) -> None:
     """
     round_ = rounds.in_progress(fold)
     if round_ is not None and not round_.partial and _unpublished(fold, round_):
+        rounds.reveal(fold, round_)
         fold.raise_alert(
             IrregularityKind.PREMATURE_COLLECT,
             "The cards were taken off before the result was known to the table.",

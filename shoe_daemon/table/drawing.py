@@ -54,7 +54,7 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
     # In another shoe, or after a shuffle, a card that was counted counts anew.
     kept = fold.state.shoe is shoe and fold.house.reshuffle == "per_shoe"
     if seed is not None:
-        add(fold, round_, Drawn(seed.face), seen=seed if kept else None)
+        add(fold, round_, Drawn(seed.face, unread=seed.unread), seen=seed if kept else None)
     add(fold, round_, card, seen=carried if kept and isinstance(carried, Drawn) else None)
 
 
@@ -62,7 +62,10 @@ def _take_seed(fold: Fold, slot: Slot | None) -> Drawn | None:
     # A ruling had a card carried into this round. A reader that names its own
     # card the first one has not been told of that, and its word stands.
     seed, fold.state.seed = fold.state.seed, None
-    return seed if slot in {None, Slot.B1} and not fold.state.unsynced else None
+    shoe = fold.state.shoe
+    if fold.state.unsynced or shoe is None or shoe.finished:
+        return None
+    return seed if slot in {None, Slot.B1} else None
 
 
 def _settle_mode(fold: Fold, slot: Slot | None) -> None:
@@ -147,6 +150,7 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
     fold.emit(events.CardDealt(banker, face if card.public else None, player, card.slot))
     if face is not None and not card.public:
         fold.emit(events.StaffCardDealt(face, card.slot))
+    inventory.check_pace(fold)
     if shoe is None:
         return
     shoe.out += seen is None
@@ -333,6 +337,7 @@ def take_excess(
             slot=card.declared,
             card=shown,
         )
+    inventory.check_pace(fold)
     if fold.state.shoe is not None and not moved:
         fold.state.shoe.out += 1
         shoes.count(fold, fold.state.shoe, card.face, public=card.public)

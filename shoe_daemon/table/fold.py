@@ -42,6 +42,7 @@ class Fold:
 
     Attributes:
         mode: What ends a round here; ``auto`` until a card has told.
+        together: The card that is being taken came too close after the one before.
     """
 
     __slots__ = (
@@ -55,6 +56,7 @@ class Fold:
         "policy",
         "reason",
         "state",
+        "together",
     )
 
     def __init__(self, state: TableState) -> None:
@@ -67,6 +69,7 @@ class Fold:
         self.options: Options = state.session.options
         self.operator: str | None = None
         self.reason: str | None = None
+        self.together = False
         self.mode = self._mode()
 
     def configure(self, session: Session) -> None:

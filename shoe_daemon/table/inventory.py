@@ -98,15 +98,23 @@ def watch_sequence(fold: Fold, shoe: ShoeState, card: Card | None) -> None:
         )
 
 
-def watch_pace(fold: Fold) -> None:
+def too_close(fold: Fold) -> bool:
     """
-    Say, where that was asked for, that two cards came too close to be two draws.
+    Tell, where that was asked for, whether two cards came too close to be two draws.
     """
     least = fold.options.least_gap
     if least is None or fold.options.timeless:
-        return
+        return False
     before, fold.state.drawn_at = fold.state.drawn_at, fold.microseconds()
-    if before is not None and fold.state.drawn_at - before < least * 1_000_000:
+    return before is not None and fold.state.drawn_at - before < least * 1_000_000
+
+
+def check_pace(fold: Fold) -> None:
+    """
+    Say, once the card has been told, if it came together with the one before.
+    """
+    if fold.together:
+        fold.together = False
         fold.raise_alert(IrregularityKind.DOUBLE_FEED, "Two cards left the shoe together.")
 
 

@@ -163,8 +163,13 @@ def _card(fold: Fold, obs: seen.CardDrawn) -> None:
         checking.check(fold, obs.source, obs.card)
         return
     fold.state.placing = False
-    inventory.watch_pace(fold)
-    if fold.state.burn_due and obs.slot is None and rounds.in_progress(fold) is None:
+    fold.together = inventory.too_close(fold)
+    _drawn(fold, obs)
+    fold.together = False
+
+
+def _drawn(fold: Fold, obs: seen.CardDrawn) -> None:
+    if obs.slot is None and shoes.awaits_burn(fold) and rounds.may_burn(fold):
         _burned(fold, obs)
     elif obs.role is seen.Role.PLAY:
         if not faces.read_again(fold, obs.slot, obs.card):

@@ -50,12 +50,13 @@ def _waits_for(fold: Fold, number: int) -> tuple[int, ...] | None:
     return grave if grave or fold.state.on_hold else None
 
 
-def release(fold: Fold) -> None:
+def release(fold: Fold, *, at_once: bool = False) -> None:
     """
-    Publish, in order, the held results that nothing waits for any more.
+    Publish, in order, the held results that nothing waits for any more; at once
+    all of them, where the shoe that they are of is over.
     """
     for held in list(fold.state.held):
-        if _waits_for(fold, held.number) is None:
+        if at_once or _waits_for(fold, held.number) is None:
             fold.state.held.remove(held)
             fold.emit(events.RoundReleased(fold.operator, fold.reason), held.number)
             publish(fold, held.number, held.data, entered=held.entered)

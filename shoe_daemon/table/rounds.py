@@ -88,6 +88,14 @@ def is_complete(round_: RoundState) -> bool:
     return verdict.known and verdict.spot is None
 
 
+def may_burn(fold: Fold) -> bool:
+    """
+    Tell whether a card that is drawn now may be one to be burned: none is due to a hand.
+    """
+    round_ = in_progress(fold)
+    return round_ is None or is_complete(round_)
+
+
 def is_stuck(round_: RoundState) -> bool:
     """
     Tell whether a card that could not be read hides what is due.

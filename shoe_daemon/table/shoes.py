@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.round import Kind
 from shoe_daemon.table import curating, events, inventory, results
 from shoe_daemon.table.state import ShoeState
 
@@ -33,17 +34,19 @@ def start(
             nobody did.
     """
     state = fold.state
-    if state.shoe is not None and not state.shoe.finished:
-        inventory.check_count(fold, state.shoe, left)
     for alert in [each for each in state.alerts if each.shoe is not None]:
         fold.close_alert(alert, "continue", "a new shoe was begun")
-    results.release(fold)
+    results.release(fold, at_once=True)
+    if state.shoe is not None and (left is not None or not state.shoe.finished):
+        inventory.check_count(fold, state.shoe, left)
     state.shoes += 1
     shoe = ShoeState(state.shoes, fold.decks, fold.at, announced, overrun)
     shoe.burn_left = _burn_due(fold)
     state.shoe, state.round, state.last_result = shoe, None, None
     fold.in_round = False
-    state.held, state.changes, state.seed, state.burn_due = [], [], None, 0
+    state.held, state.changes, state.burn_due = [], [], 0
+    state.seed, state.seed_kind = None, Kind.NORMAL
+    state.checks = {}
     fold.emit(events.ShoeStarted(shoe.decks, fold.house.id, state.session.policy))
     curating.after_shuffle(fold)
     if state.cut_card and not announced:
@@ -81,6 +84,7 @@ def burned(fold: Fold, shoe: ShoeState, card: Card | None, *, first: bool) -> No
     fold.emit(events.CardBurned(None if unseen else card, None if left is None else max(left, 0)))
     if unseen and card is not None:
         fold.emit(events.StaffCardDealt(card, None))
+    inventory.check_pace(fold)
     count(fold, shoe, card, public=not unseen)
     if fresh and left is not None and left < 0 and burn.mode != "unchecked":
         _burn_error(fold, shoe, f"One card more was burned than the {shoe.burned - 1} due.")
@@ -107,6 +111,14 @@ def check_burn(fold: Fold, shoe: ShoeState) -> None:
         _burn_error(
             fold, shoe, f"The first round began with {shoe.burn_left} cards still to be burned."
         )
+
+
+def awaits_burn(fold: Fold) -> bool:
+    """
+    Tell whether a ruling wants further cards of this shoe burned.
+    """
+    shoe = fold.state.shoe
+    return fold.state.burn_due > 0 and shoe is not None and not shoe.finished
 
 
 def check_ordered_burn(fold: Fold) -> None:
@@ -162,9 +174,11 @@ def _limit(fold: Fold, shoe: ShoeState, *, mid_round: bool) -> None:
     rule = fold.house.cut_card
     if rule.mode != "checked":
         return
-    shoe.rounds_left = rule.hands_after
+    left = rule.hands_after
     if not mid_round:
-        shoe.rounds_left = 1 if rule.as_first_card == "last_hand" else 1 + rule.hands_after
+        left = 1 if rule.as_first_card == "last_hand" else 1 + rule.hands_after
+    # A person may have stopped the shoe before.
+    shoe.rounds_left = left if shoe.rounds_left is None else min(left, shoe.rounds_left)
     if shoe.rounds_left == (0 if mid_round else 1):
         _say_last(fold, shoe)
 

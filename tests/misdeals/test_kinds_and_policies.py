@@ -1,0 +1,117 @@
+"""
+Every kind of irregularity, from a log to what the table says of it, under every policy.
+
+What a policy says is read from its file here, past the code that the table uses.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import pytest
+
+from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
+from shoe_daemon.game.rulings import POLICY_IDS
+from shoe_daemon.game.situations import Action
+from shoe_daemon.table.acting import FITS
+from shoe_daemon.table.events import Event
+from shoe_daemon.table.machine import Table
+from tests.misdeals.logs import LOGS, Log
+from tests.table.dealer import of_type, one
+
+SAID = ("action", "authority", "section", "text", "verified")
+EACH_LOG = pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.kind}: {log.name}")
+EACH_POLICY = pytest.mark.parametrize("policy", POLICY_IDS)
+
+
+@cache
+def file_of(policy: str) -> dict[str, Any]:
+    """
+    Read a policy as it is written.
+    """
+    place = resources.files("shoe_daemon.game").joinpath("policies", f"{policy}.toml")
+    return tomllib.loads(place.read_text(encoding="utf-8"))
+
+
+def told(log: Log, policy: str) -> list[Event]:
+    """
+    Tell a table a log.
+    """
+    table = Table()
+    return [event for seen in log.observations(policy) for event in table.apply(seen)]
+
+
+def test_every_kind_has_a_log() -> None:
+    assert {log.kind for log in LOGS} == set(IrregularityKind)
+    assert len(IrregularityKind) == 23
+    assert len(POLICY_IDS) == 9
+
+
+@EACH_POLICY
+@EACH_LOG
+def test_what_is_said_of_it(log: Log, policy: str) -> None:
+    found = one(told(log, policy), "irregularity")
+    assert (found.kind, found.slot, found.card) == (log.kind, log.slot, log.card)
+    raised = file_of(policy).get("severity", {})
+    assert found.severity == raised.get(
+        log.kind, IRREGULARITIES[IrregularityKind(log.kind)].severity
+    )
+    rulings = file_of(policy).get("rulings", {})
+    expected = [
+        {name: ruling[name] for name in SAID}
+        for head in log.heads
+        for ruling in rulings.get(head, [])
+    ]
+    said = [{name: getattr(each, name) for name in SAID} for each in found.proposals]
+    assert said == [each for n, each in enumerate(expected) if each not in expected[:n]]
+    assert found.detail.endswith(".")
+
+
+@EACH_LOG
+def test_management_proposes_nothing(log: Log) -> None:
+    assert one(told(log, "management"), "irregularity").proposals == ()
+
+
+@EACH_POLICY
+def test_every_head_of_a_policy_is_one_that_some_log_falls_under(policy: str) -> None:
+    heads = {head for log in LOGS for head in log.heads}
+    assert set(file_of(policy).get("rulings", {})) <= heads
+
+
+@EACH_POLICY
+@EACH_LOG
+def test_what_a_policy_proposes_can_be_chosen(log: Log, policy: str) -> None:
+    for each in one(told(log, policy), "irregularity").proposals:
+        kinds = FITS[Action(each.action)]
+        assert kinds is None or log.kind in kinds, each.action
+
+
+@EACH_LOG
+def test_it_is_on_the_board_until_it_is_closed(log: Log) -> None:
+    table = Table()
+    events = [event for seen in log.observations("management") for event in table.apply(seen)]
+    closed = {each.id for each in of_type(events, "irregularity_closed")}
+    alerts = [each for each in of_type(events, "irregularity") if each.id not in closed]
+    assert [each.data for each in table.public().alerts] == alerts
+    assert bool(alerts) == (log.kind != "manual_void")
+
+
+@EACH_LOG
+def test_it_comes_at_once_and_at_its_place(log: Log) -> None:
+    table = Table()
+    *before, last = log.observations("management")
+    for seen in before:
+        assert of_type(table.apply(seen), "irregularity") == []
+    ranks = {
+        "card_dealt": 0,
+        "card_disclosed": 0,
+        "irregularity": 1,
+        "draw_due": 2,
+        "round_finished": 3,
+    }
+    order = [ranks[event.type] for event in table.apply(last) if event.type in ranks]
+    assert order == sorted(order)
+    assert 1 in order
