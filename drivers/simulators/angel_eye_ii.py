@@ -9,7 +9,8 @@ known, this is what is assumed:
   of its face; the card lies on the table all the same.
 - ``misread``: one face differs from the card; draws and result follow the card,
   because people see it.
-- ``missed-draw``: the result is what the cards on the table come to.
+- ``missed-draw``: the result is what the cards on the table come to; where such
+  draws are made good, the cards are drawn after it, and the result is said again.
 - A card drawn outside a game is never shown; a carried one is, in open mode.
 """
 
@@ -27,6 +28,7 @@ from drivers.angel_eye_ii.meaning import face_code, place_code, result_code
 from drivers.simulators.shoe import (
     CUT_BEHIND,
     DealtRound,
+    Excess,
     Fault,
     Placed,
     Shoe,
@@ -34,7 +36,7 @@ from drivers.simulators.shoe import (
     coup_of,
     lawful,
 )
-from drivers.simulators.wire import Step, Wire
+from drivers.simulators.wire import Scene, Step, Wire
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.round import Slot
 
@@ -75,6 +77,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         stand_by: Whether the shoe reports that it waits after a result.
         cut_behind: Cards behind the cut card, 14 or more.
         last_rounds: Rounds after the one in which the cut card comes, 0 or 1.
+        excess: What becomes of a card too many; after the last round it is burned.
+        make_good: Whether cards that were missed are drawn after all.
     """
 
     mode: Mode = Mode.HIDDEN
@@ -87,15 +91,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     stand_by: bool = True
     cut_behind: Annotated[int, Meta(ge=CUT_BEHIND)] = CUT_BEHIND
     last_rounds: Annotated[int, Meta(ge=0, le=1)] = 1
-
-
-class Scene(Struct, frozen=True):
-    """
-    A stretch of a scenario: one round, or what begins a shoe.
-    """
-
-    steps: tuple[Step, ...]
-    round: DealtRound | None = None
+    excess: Excess = Excess.EITHER
+    make_good: bool = False
 
 
 class Scenario(Struct, frozen=True):
@@ -195,10 +192,14 @@ class _Table:
         self._wire.wait(13, 15)  # bets are placed
         if fault is Fault.RESET:
             return self._scene(self._reset(cards), None, fault)
+        owed = cards
         cards = self._without_due_card(cards) if fault is Fault.MISSED_DRAW else cards
         self._deal(cards, fault, self._odd_card(cards))
         excess = self._overdraw() if fault is Fault.OVERDRAW else None
         self._call(cards)
+        if fault is Fault.MISSED_DRAW and self._settings.make_good:
+            self._make_good(owed[len(cards) :])
+            self._call(cards := owed)
         if fault is Fault.LOST_FRAME:
             self._wire.lose()
         if fault is Fault.NOISE:
@@ -209,7 +210,14 @@ class _Table:
 
     def _scene(self, cards: tuple[Placed, ...], excess: Card | None, fault: Fault | None) -> Scene:
         dealt = DealtRound(
-            self._shoe_number, self._round_number, cards, excess, fault, fault is Fault.RESET
+            self._shoe_number,
+            self._round_number,
+            cards,
+            excess,
+            fault,
+            aborted=fault is Fault.RESET,
+            carried=excess is not None and self._carried is not None,
+            made_good=fault is Fault.MISSED_DRAW and self._settings.make_good,
         )
         return Scene(self._wire.take(), dealt)
 
@@ -290,7 +298,7 @@ class _Table:
         self._draw(first=False)
         self._wire.say("E", _OVERDRAW)
         self._wire.wait(1, 2)
-        if self._rounds_left != 1 and self._mischief.random() < 0.5:  # noqa: PLR2004 - a coin
+        if self._rounds_left != 1 and self._is_carried():
             self._carried = excess
             self._wire.say("d", _OUTSIDE_CARRIED, _HIDDEN)
         else:
@@ -298,6 +306,18 @@ class _Table:
         self._wire.wait(2, 4)
         self._wire.say("e", _OVERDRAW)
         return excess
+
+    def _is_carried(self) -> bool:
+        wanted = self._settings.excess
+        coin = self._mischief.random() < 0.5  # noqa: PLR2004 - a coin
+        return coin if wanted is Excess.EITHER else wanted is Excess.CARRIED
+
+    def _make_good(self, owed: tuple[Placed, ...]) -> None:
+        self._wire.wait(2, 3)
+        for slot, card in owed:
+            self._draw(first=False)
+            self._faces[slot] = card
+            self._wire.say("D", place_code(slot), self._drawn_face(card))
 
     def _void(self, excess: Card) -> None:
         if self._mischief.random() < 0.5:  # noqa: PLR2004 - a coin

@@ -18,6 +18,7 @@ from shoe_daemon.game.tableau import banker_draws, is_natural, player_draws
 __all__ = [
     "CUT_BEHIND",
     "DealtRound",
+    "Excess",
     "Fault",
     "Placed",
     "Shoe",
@@ -55,6 +56,17 @@ class Fault(StrEnum):
     UNPLUG = "unplug"
 
 
+class Excess(StrEnum):
+    """
+    What becomes of a card too many: it is burned, or begins the next round, or
+    now the one and now the other.
+    """
+
+    EITHER = "either"
+    BURNED = "burned"
+    CARRIED = "carried"
+
+
 class DealtRound(Struct, frozen=True):
     """
     What really happened in one round.
@@ -66,6 +78,8 @@ class DealtRound(Struct, frozen=True):
         excess: The card drawn too many, if any.
         fault: What went wrong; None in a clean round.
         aborted: Whether the shoe was reset before the result.
+        carried: Whether the card drawn too many begins the next round.
+        made_good: Whether the cards that were missed are drawn after all.
     """
 
     shoe: int
@@ -74,6 +88,8 @@ class DealtRound(Struct, frozen=True):
     excess: Card | None = None
     fault: Fault | None = None
     aborted: bool = False
+    carried: bool = False
+    made_good: bool = False
 
     @property
     def coup(self) -> Coup:

@@ -12,8 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii.codec import Report
+from drivers.simulators.shoe import DealtRound
 
-__all__ = ["COPIES", "Step", "Wire"]
+__all__ = ["COPIES", "Scene", "Step", "Wire"]
 
 COPIES: Final = 3
 """How often a shoe sends each report while nobody answers."""
@@ -55,6 +56,15 @@ class Step(Struct, frozen=True):
             pieces[0] = raw[:-1] + bytes([raw[-1] ^ 0x40])
         pieces[0] = self.noise + pieces[0]
         return [(self.at + number * COPY_SPACING, data) for number, data in enumerate(pieces)]
+
+
+class Scene(Struct, frozen=True):
+    """
+    A stretch of a scenario: one round, or what begins a shoe.
+    """
+
+    steps: tuple[Step, ...]
+    round: DealtRound | None = None
 
 
 class Wire:

@@ -13,7 +13,7 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.angel_eye_ii.codec import Report
 from drivers.replay import observations_of
 from drivers.simulators.angel_eye_ii import Mode, Scenario, Settings, scenario
-from drivers.simulators.shoe import DealtRound, Fault, Placed, burn_count, coup_of, lawful
+from drivers.simulators.shoe import DealtRound, Excess, Fault, Placed, burn_count, coup_of, lawful
 from drivers.simulators.wire import Step
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.round import DEALING_ORDER, Slot
@@ -218,6 +218,29 @@ class TestFaults:
         assert not any(law_of(dealt.cards) for dealt in wrong)
         assert all(law_of(dealt.cards) for dealt in right)
         assert rounds_of(heard(played)) == [dict(dealt.cards) for dealt in played.rounds]
+
+    @pytest.mark.parametrize("mode", Mode)
+    def test_a_missed_draw_is_made_good_where_it_is_to_be(self, mode: Mode) -> None:
+        wanted = Settings(
+            mode=mode, rounds=40, seed=3, faults=(Fault.MISSED_DRAW,), make_good=True
+        )
+        played = scenario(wanted)
+        missed = [dealt for dealt in played.rounds if dealt.made_good]
+        assert missed
+        assert all(law_of(dealt.cards) for dealt in played.rounds)
+        assert len(dealt_by("G", played.steps)) == 40 + len(missed)
+
+    @pytest.mark.parametrize("excess", Excess)
+    def test_a_card_too_many_goes_where_it_is_to_go(self, excess: Excess) -> None:
+        wanted = Settings(
+            rounds=40, seed=3, faults=(Fault.OVERDRAW,), excess=excess, fault_rate=0.5
+        )
+        played = scenario(wanted)
+        gone = {dealt.carried for dealt in played.rounds if dealt.fault}
+        expected = {Excess.BURNED: {False}, Excess.CARRIED: {True}, Excess.EITHER: {False, True}}
+        assert gone == expected[excess]
+        carried = sum(dealt.carried for dealt in played.rounds[:-1])
+        assert len(dealt_by("R", played.steps)) == carried
 
     @pytest.mark.parametrize("mode", Mode)
     def test_a_misread_card_is_one_card_of_the_round(self, mode: Mode) -> None:
