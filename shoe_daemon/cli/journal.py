@@ -127,6 +127,22 @@ def shoe(file: Path, shoe: str, html: Path | None, *, as_json: bool) -> None:
     report(file, shoe, as_json=as_json, html=html)
 
 
+@command.command()
+@_FILE
+@_JSON
+@click.pass_context
+def integrity(ctx: click.Context, file: Path, *, as_json: bool) -> None:
+    """
+    Look over past shoes for repeats and for factory order.
+
+    Ends with 1 where something was found that chance hardly gives. A shoe that
+    is still under way is never looked at.
+    """
+    from shoe_daemon.cli.journal_integrity import look
+
+    ctx.exit(look(file, as_json=as_json))
+
+
 def _hash(head: str | None) -> bytes | None:
     if head is None:
         return None

@@ -22,6 +22,17 @@ from shoe_daemon.table.events import Event
 
 Role = Literal["burn", "play", "excess"]
 
+CARD_EVENTS: Final = (
+    "card_burned",
+    "card_corrected",
+    "card_dealt",
+    "card_disclosed",
+    "irregularity",
+    "irregularity_closed",
+    "staff_card_dealt",
+)
+"""All that `CardFold` listens to."""
+
 _CARRIES: Final = ("carry_to_next_hand", "carry_as_dummy_hand")
 
 

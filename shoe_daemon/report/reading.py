@@ -4,7 +4,7 @@ The events of whole shoes out of a journal, and the orders that caused them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 import msgspec
@@ -17,11 +17,15 @@ from shoe_daemon.table.observations import Command
 _PAGE: Final = 500
 """Rows at a time: a long read must not keep the writer's WAL from being emptied."""
 
+_NO_END: Final = 1 << 62
+
 _EVENTS: Final = """
     SELECT e.seq, e.observation, CAST(e.body AS BLOB), ifnull(o.type, ''),
            CASE WHEN o.type = 'command' THEN CAST(o.body AS BLOB) END
     FROM event e LEFT JOIN observation o ON o.id = e.observation
-    WHERE e.seq > ? AND e.seq < ? ORDER BY e.seq LIMIT ?
+    WHERE e.seq > :after AND e.seq < :end
+      AND (:types IS NULL OR e.type IN (SELECT value FROM json_each(:types)))
+    ORDER BY e.seq LIMIT :page
 """
 
 
@@ -87,20 +91,26 @@ def find_span(reader: JournalReader, shoe: int | None) -> Span:
     )
 
 
-def said_in(reader: JournalReader, span: Span) -> Iterator[Said]:
+def said_in(
+    reader: JournalReader, span: Span, types: Collection[str] | None = None
+) -> Iterator[Said]:
     """
-    Yield the events of one shoe, in order.
+    Yield the events of one shoe, or those of some types, in order.
 
     Raises:
         UserError: One of them is of a form that this version does not know.
     """
-    after, end = span.first - 1, span.end
-    last = (1 << 62) if end is None else end
-    while rows := reader.connection.execute(_EVENTS, (after, last, _PAGE)).fetchall():
+    wanted = {
+        "after": span.first - 1,
+        "end": _NO_END if span.end is None else span.end,
+        "types": None if types is None else msgspec.json.encode(list(types)).decode(),
+        "page": _PAGE,
+    }
+    while rows := reader.connection.execute(_EVENTS, wanted).fetchall():
         for seq, observation, body, cause, order in rows:
             event, command = _decoded(reader, seq, body, order)
             yield Said(event, observation, cause, command)
-        after = rows[-1][0]
+        wanted["after"] = rows[-1][0]
 
 
 def _decoded(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -46,7 +47,7 @@ class Writer:
         self.now = START
         self.rounds: list[DealtRound] = []
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,100 @@
+"""
+What a look over past shoes found, as a person reads it on eighty columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from textwrap import wrap
+from typing import Final
+
+from shoe_daemon.report import words
+from shoe_daemon.report.findings import Finding, Integrity, Search, Where
+from shoe_daemon.report.text import COLUMNS
+
+_MEANING: Final = (
+    "Chance is the probability that shuffled shoes, as many and as long as these, have such a"
+    " thing anywhere. A finding is a reason to look at the recording of that shuffle, and no proof"
+    " of anything: a reader that told cards twice gives repeats too."
+)
+_MANY: Final = 1_000_000
+_MOST_CARDS: Final = 60
+
+
+def integrity_text(report: Integrity) -> str:
+    """
+    Write it; no line is longer than eighty columns.
+    """
+    parts: list[Iterable[str]] = [
+        _looked_at(report),
+        _search("REPEATS OF FACES", "a sequence of faces", report.faces),
+        _search("REPEATS OF RANKS", "a sequence of ranks, whatever the suits,", report.ranks),
+        _search("FACTORY ORDER", "a run in the order of a new deck", report.factory),
+        wrap(_MEANING, COLUMNS),
+    ]
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def _looked_at(report: Integrity) -> Iterator[str]:
+    name = "INTEGRITY"
+    where = f"{report.site} / {report.table}"
+    yield f"{name}{where:>{COLUMNS - len(name)}}"
+    which = "" if report.first_shoe is None else f": {report.first_shoe}"
+    if report.last_shoe != report.first_shoe:
+        which += f" to {report.last_shoe}"
+    looked = f"{words.plural(report.cards, 'card')} of {words.plural(report.shoes, 'shoe')}"
+    yield from wrap(f"{looked}{which}.", COLUMNS)
+    for reason in dict.fromkeys(each.why for each in report.skipped):
+        which = ", ".join(str(each.shoe) for each in report.skipped if each.why == reason)
+        yield from wrap(f"Not looked at: shoe {which}: {reason}.", COLUMNS)
+
+
+def _search(title: str, what: str, search: Search) -> Iterator[str]:
+    yield title
+    if not search.found:
+        yield from _wrapped(f"Nothing that chance does not do. {_longest(what, search)}")
+    for each in search.found:
+        yield from _finding(each)
+    if search.more:
+        yield from _wrapped(f"… and {search.more:,} more.")
+
+
+def _longest(what: str, search: Search) -> str:
+    told = f"Told is {what} of {search.from_length} cards or more"
+    if search.expected is None:
+        return f"{told}; there is none of {search.looked_from} or more."
+    usual = Decimal(search.expected)
+    count = f"{usual:.1f}".removesuffix(".0") if usual >= 1 else search.expected
+    return f"{told}; the longest has {search.longest}, of which chance gives {count}."
+
+
+def _finding(found: Finding) -> Iterator[str]:
+    yield from _wrapped(f"{found.length} cards; chance: {chance(found.chance)}")
+    shown = [words.card(card) if card[-1] in words.SIGNS else card for card in found.cards]
+    more = ["…"] if len(shown) > _MOST_CARDS else []
+    yield from _wrapped(" ".join(shown[:_MOST_CARDS] + more), " " * 4)
+    for place in found.places:
+        yield from _wrapped(_place(place), " " * 4)
+
+
+def chance(text: str) -> str:
+    """
+    Write a small probability as people say it: ``at most 1 in 12,000``.
+    """
+    odds = 1 / max(Decimal(text), Decimal("1e-100000"))
+    if odds < _MANY:
+        return f"at most 1 in {int(odds):,}"
+    return f"at most 1 in 10^{odds.adjusted()}"
+
+
+def _place(place: Where) -> str:
+    at = f"{place.from_at[:10]} {words.time(place.from_at)}"
+    where = "" if place.from_round is None else f", round {place.from_round}"
+    if place.to_round not in {None, place.from_round}:
+        where = f"{where} to {place.to_round}" if where else f", to round {place.to_round}"
+    return f"shoe {place.shoe}, cards {place.first} to {place.last}{where}, from {at}"
+
+
+def _wrapped(text: str, indent: str = "  ") -> list[str]:
+    return wrap(text, COLUMNS, initial_indent=indent, subsequent_indent=indent)

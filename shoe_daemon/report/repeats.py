@@ -1,0 +1,98 @@
+"""
+Sequences that stand at more than one place, found exactly and in one pass.
+
+Two places agree on many cards only if they agree on a few: all places are
+sorted into groups that agree on the shortest length that matters, and only
+those groups are followed further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+_BUCKETS: Final = 1 << 22
+"""Rough groups to tell at a glance which short sequences come only once."""
+
+Symbols = Sequence[int | None]
+
+
+class Place(NamedTuple):
+    """
+    Where a sequence stands: in which text, and from which symbol.
+    """
+
+    text: int
+    start: int
+
+
+class Repeat(NamedTuple):
+    """
+    A sequence of `length` that stands at two or more places, in order.
+
+    It is maximal: one symbol more, on either side, does not fit all of them.
+    """
+
+    length: int
+    places: tuple[Place, ...]
+
+
+def repeats(texts: Sequence[Symbols], shortest: int) -> Iterator[Repeat]:
+    """
+    Yield every maximal repeat of at least `shortest` symbols; None equals nothing.
+    """
+    open_groups = [(shortest, group) for group in _groups(texts, shortest)]
+    while open_groups:
+        length, group = open_groups.pop()
+        if not _differ_before(texts, group):
+            continue  # they all are part of a repeat that began earlier
+        parts = _go_on(texts, length, group)
+        if len(parts) == 1 and len(parts[0]) == len(group):
+            open_groups.append((length + 1, group))
+            continue
+        yield Repeat(length, tuple(sorted(group)))
+        open_groups += [(length + 1, part) for part in parts if len(part) > 1]
+
+
+def _groups(texts: Sequence[Symbols], length: int) -> Iterator[list[Place]]:
+    # The first pass marks what comes twice, the second looks only at that.
+    often = bytearray(_BUCKETS)
+    for _, key in _windows(texts, length):
+        bucket = hash(key) % _BUCKETS
+        often[bucket] = min(often[bucket] + 1, 2)
+    found: dict[tuple[int | None, ...], list[Place]] = {}
+    for place, key in _windows(texts, length):
+        if often[hash(key) % _BUCKETS] > 1:
+            found.setdefault(key, []).append(place)
+    yield from (group for group in found.values() if len(group) > 1)
+
+
+def _windows(
+    texts: Sequence[Symbols], length: int
+) -> Iterator[tuple[Place, tuple[int | None, ...]]]:
+    for number, text in enumerate(texts):
+        whole = 0  # symbols since the last unknown one
+        for end, symbol in enumerate(text, start=1):
+            whole = 0 if symbol is None else whole + 1
+            if whole >= length:
+                yield Place(number, end - length), tuple(text[end - length : end])
+
+
+def _differ_before(texts: Sequence[Symbols], group: list[Place]) -> bool:
+    return len(_by_symbol(texts, group, -1)) > 1
+
+
+def _go_on(texts: Sequence[Symbols], length: int, group: list[Place]) -> list[list[Place]]:
+    return list(_by_symbol(texts, group, length).values())
+
+
+def _by_symbol(
+    texts: Sequence[Symbols], group: list[Place], offset: int
+) -> dict[object, list[Place]]:
+    # Where there is no symbol, or an unknown one, nothing is equal to it.
+    parts: dict[object, list[Place]] = {}
+    for place in group:
+        text, at = texts[place.text], place.start + offset
+        symbol = text[at] if 0 <= at < len(text) else None
+        parts.setdefault(place if symbol is None else symbol, []).append(place)
+    return parts

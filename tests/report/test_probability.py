@@ -1,0 +1,146 @@
+"""
+What chance gives is counted exactly: against enumeration, and against shuffles.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from itertools import permutations
+from math import sqrt
+from random import Random
+
+import pytest
+
+from shoe_daemon.game.cards import DECK, RANKS, SUITS, Card
+from shoe_daemon.report.factory import runs_in
+from shoe_daemon.report.probability import (
+    FACES,
+    RANKS_ONLY,
+    Dealt,
+    Kinds,
+    agree_between,
+    agree_within,
+    expected_between,
+    expected_repeats,
+    expected_runs,
+    expected_within,
+    runs,
+)
+from shoe_daemon.report.repeats import repeats
+
+SHOE = Dealt(8, 400)
+
+
+def shuffled(dice: Random, decks: int = 8, cards: int = 400) -> list[Card]:
+    return dice.sample(DECK * decks, len(DECK) * decks)[:cards]
+
+
+def test_two_cards_of_two_shoes_agree_as_often_as_can_be_counted_by_hand() -> None:
+    assert abs(agree_between(FACES, 1, (8, 8)) - Decimal(1) / 52) < Decimal("1e-25")
+    # The second agrees with 8·7 or 8·8 copies, as it is equal to the first or not.
+    same = 52 * (8 * 7) ** 2
+    other = 52 * 51 * (8 * 8) ** 2
+    exact = Decimal(same + other) / Decimal((416 * 415) ** 2)
+    assert abs(agree_between(FACES, 2, (8, 8)) - exact) < Decimal("1e-25")
+    assert abs(agree_within(FACES, 1, 8) - Decimal(7) / 415) < Decimal("1e-25")
+    assert abs(agree_within(RANKS_ONLY, 1, 8) - Decimal(31) / 415) < Decimal("1e-25")
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_agreement_is_what_all_orders_of_one_deck_give(length: int) -> None:
+    draws = Counter(
+        tuple(card.rank for card in drawn) for drawn in permutations(DECK, length)
+    )  # fmt: skip
+    total = draws.total()
+    exact = Decimal(sum(count**2 for count in draws.values())) / total**2
+    assert abs(agree_between(RANKS_ONLY, length, (1, 1)) - exact) < Decimal("1e-25")
+
+
+def test_agreement_within_a_deck_is_what_all_orders_of_it_give() -> None:
+    both = sum(
+        [card.rank for card in drawn[:2]] == [card.rank for card in drawn[2:]]
+        for drawn in permutations(DECK, 4)
+    )
+    exact = Decimal(both) / (52 * 51 * 50 * 49)
+    assert abs(agree_within(RANKS_ONLY, 2, 1) - exact) < Decimal("1e-25")
+
+
+def maximal(texts: list[list[int]], shortest: int) -> int:
+    """
+    Count pairs of places, the plain way.
+    """
+    one, other = texts
+    count = 0
+    for i in range(len(one)):
+        for j in range(len(other)):
+            if i and j and one[i - 1] == other[j - 1]:
+                continue
+            length = 0
+            while i + length < len(one) and j + length < len(other):
+                if one[i + length] != other[j + length]:
+                    break
+                length += 1
+            count += length >= shortest
+    return count
+
+
+@pytest.mark.parametrize(("kinds", "length"), [(FACES, 2), (FACES, 3), (RANKS_ONLY, 4)])
+def test_shuffled_shoes_repeat_each_other_as_often_as_expected(kinds: Kinds, length: int) -> None:
+    dice, pairs, found = Random(f"{kinds.name} {length}"), 12, 0
+    for _ in range(pairs):
+        texts = [[card.index % kinds.many for card in shuffled(dice)] for _ in range(2)]
+        found += maximal(texts, length)
+    expected = pairs * float(expected_between(kinds, length, SHOE, SHOE))
+    assert abs(found - expected) < 4 * sqrt(expected)
+
+
+@pytest.mark.parametrize("length", [2, 3])
+def test_a_shuffled_shoe_repeats_itself_at_most_as_often_as_expected(length: int) -> None:
+    dice, shoes, found = Random(length), 100, 0
+    for _ in range(shoes):
+        text = [card.index for card in shuffled(dice)]
+        for group in repeats([text], length):
+            found += len(group.places) * (len(group.places) - 1) // 2
+    expected = shoes * float(expected_within(FACES, length, SHOE))
+    assert expected * 0.8 - 4 * sqrt(expected) < found < expected + 4 * sqrt(expected)
+
+
+@pytest.mark.parametrize("length", [2, 3])
+def test_a_shuffled_shoe_follows_factory_order_as_often_as_expected(length: int) -> None:
+    dice, shoes, found = Random(length), 600, 0
+    for _ in range(shoes):
+        for run in runs_in(shuffled(dice), length):
+            found += run.length - length + 1
+    expected = shoes * float(expected_runs(length, [SHOE]))
+    assert abs(found - expected) < 4 * sqrt(expected)
+
+
+def test_the_sequences_in_factory_order_are_counted() -> None:
+    for length in (2, 3, 4):
+        follows = {(card,) for card in DECK}
+        for _ in range(length - 1):
+            follows = {
+                (*run, card)
+                for run in follows
+                for card in DECK
+                if [each.length for each in runs_in([*run, card])] == [len(run) + 1]
+            }
+        assert runs(length) == len(follows)
+    assert runs(2) == 2 * len(SUITS) * (len(RANKS) - 1) + 2 * len(SUITS) * 6
+
+
+def test_all_shoes_together_are_all_pairs_and_each_by_itself() -> None:
+    shoes = [Dealt(8, 400), Dealt(8, 380), Dealt(6, 300), Dealt(8, 400)]
+    pairs = sum(
+        expected_between(FACES, 4, one, other)
+        for place, one in enumerate(shoes)
+        for other in shoes[place + 1 :]
+    )
+    alone = sum(expected_within(FACES, 4, shoe) for shoe in shoes)
+    assert abs(expected_repeats(FACES, 4, shoes) - pairs - alone) < Decimal("1e-20")
+
+
+def test_long_sequences_have_a_probability_that_no_float_can_hold() -> None:
+    slug = expected_between(FACES, 300, SHOE, SHOE)
+    assert Decimal("1e-600") < slug < Decimal("1e-400")
