@@ -4,7 +4,6 @@ The daemon of one table, from its start to its end.
 
 from __future__ import annotations
 
-import queue
 import secrets
 import threading
 import time
@@ -23,6 +22,7 @@ from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.notify import tell_systemd
 from shoe_daemon.service.bulletin import Bulletin
 from shoe_daemon.service.core import Core
+from shoe_daemon.service.inbox import Inbox
 from shoe_daemon.service.orders import Orders, Ticket
 from shoe_daemon.service.watch import Watch
 from shoe_daemon.table.events import Event
@@ -71,14 +71,14 @@ class Daemon:
         """
         self.core = Core(setup)
         self._on_events = on_events or (lambda _events, _core: None)
-        self._inbox: queue.Queue[Item] = queue.Queue(_INBOX)
+        self._inbox: Inbox[Item] = Inbox(_INBOX)
         self._stopping = threading.Event()
         self.readers = [
             Reader(each.id, each.driver, each.port, each.line, partial(self._receive, each.id))
             for each in setup.readers
         ]
         self._session = secrets.token_hex(4)
-        self._orders = Orders(self.core, setup, self._session, self._inbox.put_nowait)
+        self._orders = Orders(self.core, setup, self._session, self._inbox.put)
         self.publisher = self._orders.publisher = self._make_publisher(setup)
         self._bulletin = Bulletin(self.core, self.publisher, self.readers, self._session)
         self._watch = Watch(self.readers, self.publisher)
@@ -120,7 +120,7 @@ class Daemon:
         """
         Whether all that the readers have read so far is on disk, and was told.
         """
-        return not any(each.busy for each in self.readers) and not self._inbox.unfinished_tasks
+        return not any(each.busy for each in self.readers) and self._inbox.settled
 
     def stop(self) -> None:
         """
@@ -169,7 +169,7 @@ class Daemon:
 
     def _is_blocked(self) -> bool:
         # It has to come down to the half before all is well again.
-        half_full = self._inbox.qsize() > _INBOX // 2
+        half_full = len(self._inbox) > _INBOX // 2
         blocked = self._overfull or (self._bulletin.blocked and half_full)
         self._overfull = False
         return blocked
@@ -177,26 +177,24 @@ class Daemon:
     def _take(self, items: list[Item]) -> None:
         frames = [item for item in items if not isinstance(item, Ticket)]
         if frames:
-            self._say(self._until_written(partial(self.core.take, frames)))
+            events = self._until_written(partial(self.core.take, frames))
             self.core.count(frames)
+            self._say(events)
         if isinstance(last := items[-1], Ticket):
             self._say(self._orders.judge(last))
-        for _ in items:
-            self._inbox.task_done()
+        self._inbox.done(len(items))
 
     def _next_items(self) -> list[Item]:
-        self._overfull |= self._inbox.full()
+        self._overfull |= self._inbox.full
         most = _LULL if self._bulletin.owes else _TURN
-        try:
-            items = [self._inbox.get(timeout=self.core.patience(most))]
-        except queue.Empty:
-            return []
-        # An order is judged by what came before it, and changes what comes after.
-        while len(items) < _BATCH and not isinstance(items[-1], Ticket):
-            try:
-                items.append(self._inbox.get_nowait())
-            except queue.Empty:
+        item = self._inbox.get(self.core.patience(most))
+        items: list[Item] = []
+        while item is not None:
+            items.append(item)
+            # An order is judged by what came before it, and changes what comes after.
+            if len(items) == _BATCH or isinstance(item, Ticket):
                 break
+            item = self._inbox.get(0)
         return items
 
     def _until_written(self, write: Callable[[], list[Event]]) -> list[Event]:
@@ -253,5 +251,5 @@ class Daemon:
 
     def _take_what_is_left(self) -> None:
         until = time.monotonic() + 2.0
-        while not self._inbox.empty() and time.monotonic() < until:
+        while len(self._inbox) and time.monotonic() < until:
             self._take(self._next_items())
