@@ -120,16 +120,13 @@ def daemon(folder: Path, port: int) -> Sample:
     config = configuration(folder / "table", port, line.path)
     door = folder / "notify"
     door.unlink(missing_ok=True)
-    with (
-        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager,
-        children() as start,
-        Path(os.devnull).open("wb") as nowhere,
-    ):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, children() as start:
         manager.bind(str(door))
         manager.settimeout(30)
         command = (sys.executable, "-m", "shoe_daemon", "run", "--config", str(config))
         began = time.perf_counter()
-        child = start(*command, stderr=nowhere, env=os.environ | {"NOTIFY_SOCKET": str(door)})
+        told = os.environ | {"NOTIFY_SOCKET": str(door)}
+        child = start(*command, stderr=subprocess.DEVNULL, env=told)
         while b"READY=1" not in manager.recv(4096):
             pass
         seconds = time.perf_counter() - began
