@@ -4,6 +4,8 @@
 # make check  lint, format, types, and which room imports which
 # make lock   requirements-dev.lock anew from pyproject.toml
 # make wheel  dist/: what a table's computer is given
+# make bench  what it costs: speed, memory, start-up (docs/measure.md)
+# make chaos  killed at any moment, at full length; `make soak`, `make fuzz` likewise
 # make clean  away with what the tools left behind (.venv stays; `make distclean` takes it too)
 
 # Empty: the first that fits is taken. `make venv PYTHON=/usr/bin/python3` names one.
@@ -50,6 +52,29 @@ lock: build/uv/bin/uv
 build/uv/bin/uv:
 	@python=$$(tools/find_python.sh $(PYTHON)) && $$python -m venv build/uv
 	@build/uv/bin/pip --disable-pip-version-check install --quiet uv
+
+# The same tests as always at full length; figures are printed.
+.PHONY: chaos soak fuzz bench
+chaos: venv # kill -9 of the daemon 200 times in either mode, of the broker 50 times, of both
+	@$(BIN)/python tools/prepare.py mosquitto
+	CHAOS_KILLS=200 CHAOS_BROKER_KILLS=50 $(BIN)/pytest -s tests/chaos/test_kills.py $(ARGS)
+
+SECONDS ?= 28800
+soak: venv # a month of a table in eight hours, or in SECONDS=…
+	@$(BIN)/python tools/prepare.py mosquitto
+	SOAK_SECONDS=$(SECONDS) SOAK_SPEED=100 $(BIN)/pytest -s tests/chaos/test_soak.py $(ARGS)
+
+fuzz: venv # other bytes and observations every time; FUZZ_SEED=… repeats what it printed
+	@seed=$${FUZZ_SEED:-$$(date +%s)}; echo "FUZZ_SEED=$$seed"; \
+	FUZZ_BYTES=20000000 FUZZ_SEED=$$seed $(BIN)/pytest \
+	  tests/chaos/test_fuzz.py tests/drivers tests/table $(ARGS)
+
+bench: venv # docs/measure.md says what the figures mean
+	@$(BIN)/python tools/prepare.py mosquitto
+	$(BIN)/python -m bench.latency
+	$(BIN)/python -m bench.footprint
+	$(BIN)/python -m bench.journal
+	$(BIN)/python -m bench.replay
 
 .PHONY: pictures
 pictures: venv # the README's picture of the demo, drawn anew

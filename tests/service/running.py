@@ -284,4 +284,4 @@ def cli(*arguments: object) -> subprocess.CompletedProcess[bytes]:
     Run a command to its end.
     """
     command = [*SHOE_DAEMON, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, check=False, timeout=100)
+    return subprocess.run(command, capture_output=True, check=False)
