@@ -11,7 +11,7 @@ from typing import Final
 
 from shoe_daemon.report import words
 from shoe_daemon.report.findings import Finding, Integrity, Search, Where
-from shoe_daemon.report.text import COLUMNS
+from shoe_daemon.report.text import COLUMNS, headline
 
 _MEANING: Final = (
     "Chance is the probability that shuffled shoes, as many and as long as these, have such a"
@@ -33,13 +33,11 @@ def integrity_text(report: Integrity) -> str:
         _search("FACTORY ORDER", "a run in the order of a new deck", report.factory),
         wrap(_MEANING, COLUMNS),
     ]
-    return "\n\n".join("\n".join(part) for part in parts)
+    return words.plain("\n\n".join("\n".join(part) for part in parts))
 
 
 def _looked_at(report: Integrity) -> Iterator[str]:
-    name = "INTEGRITY"
-    where = f"{report.site} / {report.table}"
-    yield f"{name}{where:>{COLUMNS - len(name)}}"
+    yield from headline("INTEGRITY", f"{report.site} / {report.table}")
     which = "" if report.first_shoe is None else f": {report.first_shoe}"
     if report.last_shoe != report.first_shoe:
         which += f" to {report.last_shoe}"

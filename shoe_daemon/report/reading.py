@@ -67,8 +67,8 @@ def spans(reader: JournalReader) -> list[Span]:
         "SELECT shoe, min(seq) FROM event WHERE type = 'shoe_started' AND shoe IS NOT NULL"
         " GROUP BY shoe ORDER BY shoe"
     ).fetchall()
-    ends = [seq for _, seq in starts[1:]]
-    return [Span(shoe, seq, end) for (shoe, seq), end in zip(starts, [*ends, None], strict=True)]
+    ends = [*(seq for _, seq in starts), None][1:]
+    return [Span(shoe, seq, end) for (shoe, seq), end in zip(starts, ends, strict=False)]
 
 
 def find_span(reader: JournalReader, shoe: int | None) -> Span:

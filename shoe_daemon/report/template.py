@@ -12,6 +12,8 @@ from importlib import resources
 from string import Template
 from typing import Final
 
+from shoe_daemon.report.words import plain
+
 _BLOCK: Final = re.compile(r"^<!-- block: (\w+) -->\n", re.MULTILINE)
 
 
@@ -42,7 +44,7 @@ def fill(template: str, block: str, **values: object) -> Html:
         KeyError: The block has a place for which there is no value.
     """
     safe = {
-        name: value if isinstance(value, Html) else escape(str(value), quote=True)
+        name: value if isinstance(value, Html) else escape(plain(str(value)), quote=True)
         for name, value in values.items()
     }
     return Html(blocks(template)[block].substitute(safe))

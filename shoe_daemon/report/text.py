@@ -5,6 +5,7 @@ The report on a shoe as a person reads it on eighty columns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from textwrap import wrap
 from typing import Final
 
@@ -24,10 +25,9 @@ def shoe_text(report: ShoeReport) -> str:
     """
     Write a report; no line is longer than `COLUMNS`.
     """
-    name = f"SHOE {report.shoe}"
-    where = f"{report.site} / {report.table}"
+    name, where = f"SHOE {report.shoe}", f"{report.site} / {report.table}"
     parts: list[Iterable[str]] = [
-        [f"{name}{where:>{COLUMNS - len(name)}}", *wrap(words.title(report), COLUMNS),
+        [*headline(name, where), *wrap(words.title(report), COLUMNS),
          *wrap(words.rules(report), COLUMNS)],
         _overview(report.counts, report.tempo),
         _expected(report.expectations),
@@ -37,7 +37,16 @@ def shoe_text(report: ShoeReport) -> str:
     if report.changes:
         parts.append(_changes(report))
     parts += [_rounds(report.rounds), wrap(words.FOR_STAFF, COLUMNS)]
-    return "\n\n".join("\n".join(part) for part in parts)
+    return words.plain("\n\n".join("\n".join(part) for part in parts))
+
+
+def headline(name: str, where: str) -> list[str]:
+    """
+    Put a title to the left and a place to the right, below it where it is too long.
+    """
+    if len(name) + len(where) < COLUMNS:
+        return [f"{name}{where:>{COLUMNS - len(name)}}"]
+    return [name, *wrap(where, COLUMNS)]
 
 
 def _overview(counts: RoundCounts, tempo: Tempo) -> Iterator[str]:
@@ -140,8 +149,14 @@ def _rounds(rounds: tuple[RoundLine, ...]) -> Iterator[str]:
         hands = f"{_hand(line.player)}  {_hand(line.banker)}"
         row = f"{line.number:>4}  {words.time(line.started_at)}  {hands}  {words.result(line)}"
         texts = wrap(words.remarks(line), COLUMNS - _REMARKS_AT) or [""]
-        yield f"{row:<{_REMARKS_AT}}{texts[0]}".rstrip()
-        yield from (" " * _REMARKS_AT + text for text in texts[1:])
+        if len(row) >= _REMARKS_AT:  # a number of five digits
+            yield row
+            row = ""
+        yield from (
+            f"{before:<{_REMARKS_AT}}{text}".rstrip()
+            for before, text in zip_longest([row], texts, fillvalue="")
+            if before or text
+        )
 
 
 def _hand(hand: HandResult) -> str:

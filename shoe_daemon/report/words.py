@@ -63,6 +63,13 @@ _MINUTE: Final = 60
 _HOUR: Final = 3600
 
 
+def plain(text: str) -> str:
+    """
+    Take out of a text whatever could steer a terminal, or hide what it says.
+    """
+    return "".join(sign if sign.isprintable() or sign == "\n" else "·" for sign in text)
+
+
 def card(face: Card | str | None) -> str:
     """
     Write a card with the sign of its suit, ``10♥``; one not known is ``??``.

@@ -47,7 +47,7 @@ def look(shoes: list[list[Card | None]], decks: int = 8) -> Integrity:
 
 
 def shuffled(dice: Random, decks: int = 8) -> list[Card | None]:
-    cards: list[Card | None] = list(DECK) * decks
+    cards: list[Card | None] = [*DECK] * decks
     dice.shuffle(cards)
     return cards[: len(cards) - 14]
 

@@ -118,7 +118,7 @@ def test_a_shuffled_shoe_follows_factory_order_as_often_as_expected(length: int)
 
 def test_the_sequences_in_factory_order_are_counted() -> None:
     for length in (2, 3, 4):
-        follows = {(card,) for card in DECK}
+        follows: set[tuple[Card, ...]] = {(card,) for card in DECK}
         for _ in range(length - 1):
             follows = {
                 (*run, card)

@@ -20,7 +20,7 @@ from shoe_daemon.journal import JournalReader
 from shoe_daemon.report.chance import expectation, in_words, odds_of, two_sided
 from shoe_daemon.report.shoe import read_shoe
 from shoe_daemon.table.events import decode_event
-from shoe_daemon.table.observations import CardDrawn, Command, Unreadable
+from shoe_daemon.table.observations import CardDrawn, Unreadable
 from shoe_daemon.table.options import RoundEnd
 from tests.report.making import DECISION, Writer, shoe
 
@@ -98,9 +98,9 @@ def test_pace_and_pauses_are_those_of_the_cards(tmp_path: Path) -> None:
     assert report.tempo.seconds == 140.0
     assert report.tempo.cards_per_minute == round(12 * 60 / 140, 1)
     assert report.tempo.rounds_per_hour == round(3 * 3600 / 140, 1)
-    pause = report.tempo.longest_pause
-    assert pause is not None
-    assert (pause.seconds, pause.round) == (90.0, 3)
+    longest = report.tempo.longest_pause
+    assert longest is not None
+    assert (longest.seconds, longest.round) == (90.0, 3)
     assert report.status == "under way"
 
 
@@ -140,8 +140,8 @@ def test_an_unread_card_that_somebody_enters_is_one_card(tmp_path: Path) -> None
         writer.order("new_shoe")
         for slot, face in (("P1", "9H"), ("B1", None), ("P2", "KS"), ("B2", "2C")):
             place = Slot(slot)
-            card = CardDrawn(card=Card(face), slot=place) if face else Unreadable(slot=place)
-            writer.say(card, after=1)
+            drawn = CardDrawn(card=Card(face), slot=place) if face else Unreadable(slot=place)
+            writer.say(drawn, after=1)
         before = read_shoe(tmp_path / "journal", None).composition
         writer.order("enter_card", 2, slot=Slot.B1, card=Card("KD"))
     after = read_shoe(tmp_path / "journal", None).composition
