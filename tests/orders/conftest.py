@@ -11,8 +11,10 @@ from typing import Protocol
 
 import pytest
 
-from tests.brokers import Mosquitto
+from tests.brokers import Mosquitto, mosquitto
 from tests.orders.pit import Pit, open_pit
+
+__all__ = ["OpenPit", "mosquitto"]
 
 
 class OpenPit(Protocol):

@@ -66,8 +66,8 @@ class Supervisor:
         )
         if name is not None:
             client.username_pw_set(name, name)
-        client.on_connect = lambda *_: client.subscribe([(f"{root}/#", 1), ("answers/#", 1)])
-        client.on_subscribe = lambda *_: self._listens.set()
+        client.on_connect = self._on_connect
+        client.on_subscribe = self._on_subscribe
         client.on_message = self._on_message
         client.connect("127.0.0.1", port)
 
@@ -81,6 +81,12 @@ class Supervisor:
         self._client.loop_stop()
         client = self._client
         client.on_connect = client.on_subscribe = client.on_message = None
+
+    def _on_connect(self, client: paho.Client, *_: object) -> None:
+        client.subscribe([(f"{self.root}/#", 1), ("answers/#", 1)])
+
+    def _on_subscribe(self, *_: object) -> None:
+        self._listens.set()
 
     def _on_message(self, _c: object, _u: object, message: paho.MQTTMessage) -> None:
         correlation = getattr(message.properties, "CorrelationData", None)
@@ -187,7 +193,7 @@ class Pit(Supervisor):
         return [each.json["data"] for each in self.of(f"event/{type_}")]
 
 
-def write_config(folder: Path, table: str, port: int, text: str = "") -> Path:
+def write_config(folder: Path, table: str, port: int, text: str = "", protocol: str = "5") -> Path:
     """
     Write the configuration of a table with an Angel Eye on a pty.
 
@@ -196,10 +202,11 @@ def write_config(folder: Path, table: str, port: int, text: str = "") -> Path:
         table: Its id.
         port: Of the broker.
         text: More of the section ``[table]``, and further sections.
+        protocol: Of MQTT.
     """
     path = folder / f"{table}.toml"
     path.write_text(
-        f'site = "{SITE}"\n[mqtt]\nport = {port}\n'
+        f'site = "{SITE}"\n[mqtt]\nport = {port}\nprotocol = "{protocol}"\n'
         f'[journal]\npath = "{table}.db"\n'
         f'[[reader]]\ndriver = "angel-eye-ii"\nport = "{folder / "shoe"}"\n'
         f'[table]\nid = "{table}"\nreveal_after = 3600\n{text}\n',
@@ -209,12 +216,12 @@ def write_config(folder: Path, table: str, port: int, text: str = "") -> Path:
 
 
 @contextmanager
-def open_pit(folder: Path, port: int, text: str = "") -> Iterator[Pit]:
+def open_pit(folder: Path, port: int, text: str = "", protocol: str = "5") -> Iterator[Pit]:
     """
     Open a new table, with the daemon in a thread of this process.
     """
     table = f"table-{next(_numbers)}"
-    setup = load_config(write_config(folder, table, port, text))
+    setup = load_config(write_config(folder, table, port, text, protocol))
     with ExitStack() as stack:
         shoe = stack.enter_context(Shoe(folder / "shoe"))
         daemon = Daemon(setup)
