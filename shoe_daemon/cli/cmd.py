@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import getpass
 import secrets
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -72,8 +73,7 @@ def command(ctx: click.Context, /, verb: str | None, **given: Any) -> None:  # n
     if given["hash_pin"]:
         from shoe_daemon.operators import hash_pin
 
-        pin = click.prompt("PIN", hide_input=True, confirmation_prompt=True, err=True)
-        click.echo(hash_pin(pin))
+        click.echo(hash_pin(_asked_pin(twice=True)))
         return
     answer, reply = _give(_checked(verb), given)
     click.echo(answer if given["as_json"] else _in_words(reply))
@@ -145,8 +145,18 @@ def _order(given: dict[str, Any]) -> dict[str, Any]:
     order["operator"] = given["operator"] or getpass.getuser()
     order["expires_at"] = from_microseconds(int((time.time() + given["timeout"]) * 1_000_000))
     if given["ask_pin"]:
-        order["pin"] = click.prompt("PIN", hide_input=True, err=True)
+        order["pin"] = _asked_pin(twice=False)
     return order
+
+
+def _asked_pin(*, twice: bool) -> str:
+    """
+    Ask for a PIN that nobody can read over a shoulder; a script gives it in a line.
+    """
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    pin: str = click.prompt("PIN", hide_input=True, confirmation_prompt=twice, err=True)
+    return pin
 
 
 def _in_words(reply: Reply) -> str:

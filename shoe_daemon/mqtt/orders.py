@@ -165,13 +165,17 @@ def _read_payload(payload: bytes) -> tuple[dict[str, Any], str | None]:
     wrong: str | None = None
     for name, (kind, required) in _FIELDS.items():
         if said.get(name) is None:
-            wrong = wrong or (f"{name}: missing" if required else None)
+            wrong = wrong or (_missing(name) if required else None)
             continue
         try:
             fields[name] = msgspec.convert(said[name], kind)
         except msgspec.ValidationError:
             wrong = wrong or _expected(name)
     return fields, wrong
+
+
+def _missing(name: str) -> str:
+    return f"{name}: missing"
 
 
 def _expected(name: str) -> str:
@@ -192,10 +196,9 @@ def _take_name(fields: dict[str, Any], named: str, wrong: str | None) -> str | N
     Let the name in the topic be the operator; return the first thing wrong.
     """
     claimed = fields.get("operator", named)
+    wrong = None if wrong == _missing("operator") else wrong
     try:
         fields["operator"] = msgspec.convert(named, Text)
     except msgspec.ValidationError:
         return wrong or _expected("operator")
-    if claimed != named:
-        return wrong or "operator: another one than in the topic"
-    return None if wrong == "operator: missing" else wrong
+    return wrong or ("operator: another one than in the topic" if claimed != named else None)
