@@ -28,7 +28,7 @@ from tests.service.running import (
     simulated_shoe,
 )
 
-SECONDS = float(os.environ.get("SOAK_SECONDS", "8"))
+SECONDS = float(os.environ.get("SOAK_SECONDS", "4"))
 SPEED = os.environ.get("SOAK_SPEED", "0")
 LOOKS = 40
 """So often it is looked at; the first quarter is for warming up."""

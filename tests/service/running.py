@@ -26,6 +26,12 @@ from shoe_daemon.game.round import Outcome, Slot
 from tests.brokers import wait_for
 
 SHOE_DAEMON = (sys.executable, "-m", "shoe_daemon")
+QUICK = (
+    "import shoe_daemon.service.watch as watch, shoe_daemon.service.daemon as daemon\n"
+    "watch._EVERY, watch._HUNG, daemon._RETRY = 0.1, 0.6, 0.2\n"
+)
+"""A patch that makes no test wait for seconds: meals, hangs and retries are sooner."""
+
 SITE, TABLE = "hall", "table-7"
 ROOT = f"shoe/v1/{SITE}/{TABLE}/"
 PATIENT_BROKER = "allow_anonymous true\nmax_queued_messages 0"

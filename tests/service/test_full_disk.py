@@ -17,7 +17,7 @@ from drivers.simulators.angel_eye_ii import Mode, Settings, scenario
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.chaos import proof
 from tests.service.conftest import Run
-from tests.service.running import DaemonProcess, configure, simulated_shoe
+from tests.service.running import QUICK, DaemonProcess, configure, simulated_shoe
 
 pytestmark = pytest.mark.mosquitto
 
@@ -79,7 +79,7 @@ def test_rounds_stop_with_an_alarm_and_go_on_when_there_is_room(
 ) -> None:
     with simulated_shoe(tmp_path / "shoe", *SHOE) as shoe:
         ballast = fill(disk, leave=1_000_000)
-        daemon = run(table_on(disk, tmp_path / "table", mosquitto.port)).wait_ready()
+        daemon = run(table_on(disk, tmp_path / "table", mosquitto.port), patch=QUICK).wait_ready()
         daemon.journal = disk / "journal.db"
         wait_for(lambda: alarm(listener).startswith(ALARM), "the alarm")
         assert alarm(listener).endswith(FULL)
@@ -117,7 +117,7 @@ def test_it_stops_and_starts_on_a_full_disk(
 ) -> None:
     with simulated_shoe(tmp_path / "shoe", *SHOE):
         ballast = fill(disk, leave=700_000)
-        daemon = run(table_on(disk, tmp_path / "table", mosquitto.port)).wait_ready()
+        daemon = run(table_on(disk, tmp_path / "table", mosquitto.port), patch=QUICK).wait_ready()
         daemon.journal = disk / "journal.db"
         wait_for(lambda: alarm(listener).endswith(FULL), "the alarm")
         assert daemon.stop() == 0
@@ -134,7 +134,7 @@ def test_it_stops_and_starts_on_a_full_disk(
             "the alarm of the second start",
         )
         assert daemon.stop() == 0
-        assert len(proof.stored_events(daemon.journal)) == head
+        assert len(proof.stored_events(daemon.journal)) >= head
         ballast.unlink()
         finished = len(listener.of("event/round_finished"))
         daemon.start().wait_ready()
@@ -155,7 +155,7 @@ def test_a_limit_on_the_size_of_files_is_a_full_disk_too(
     )
     with simulated_shoe(tmp_path / "shoe", *SHOE):
         config = configure(tmp_path / "table", port=mosquitto.port, line=tmp_path / "shoe")
-        daemon = run(config, patch=limit).wait_ready()
+        daemon = run(config, patch=QUICK + limit).wait_ready()
         wait_for(lambda: alarm(listener).startswith(ALARM), "the alarm")
         assert daemon.stop() == 0
     proof.check_chain(daemon.journal)

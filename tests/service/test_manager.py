@@ -14,10 +14,7 @@ import pytest
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.service.conftest import Run
 from tests.service.hall_drivers import installed
-from tests.service.running import DaemonProcess, Shoe, configure
-
-IMPATIENT = "import shoe_daemon.service.watch as watch; watch._HUNG = 1.0"
-"""A thread counts as hung after a second, not after thirty."""
+from tests.service.running import QUICK, DaemonProcess, Shoe, configure
 
 
 def is_fed(daemon: DaemonProcess, times: int = 2) -> None:
@@ -30,11 +27,11 @@ def is_fed(daemon: DaemonProcess, times: int = 2) -> None:
 
 def is_not_fed(daemon: DaemonProcess) -> None:
     """
-    See that it is not fed for as long as two meals take, and more.
+    See that it is not fed for as long as ten meals take.
     """
     daemon.manager.forget()
     with pytest.raises(AssertionError, match="in vain"):
-        wait_for(lambda: daemon.manager.heard("WATCHDOG=1"), timeout=2.5)
+        wait_for(lambda: daemon.manager.heard("WATCHDOG=1"), timeout=1.0)
     assert daemon.process.poll() is None
 
 
@@ -43,7 +40,7 @@ def test_it_says_that_it_is_ready_how_it_is_and_that_it_lives(
     tmp_path: Path, run: Run, where: str
 ) -> None:
     address = str(tmp_path / "notify") if where == "path" else f"@shoe-{uuid4()}"
-    daemon = run(configure(tmp_path / "table"), address=address).wait_ready()
+    daemon = run(configure(tmp_path / "table"), patch=QUICK, address=address).wait_ready()
     is_fed(daemon)
     assert daemon.manager.status == "no reader"
     assert daemon.stop() == 0
@@ -53,7 +50,7 @@ def test_it_says_that_it_is_ready_how_it_is_and_that_it_lives(
 
 def test_it_is_ready_and_fed_with_broker_and_reader_down(tmp_path: Path, run: Run) -> None:
     config = configure(tmp_path / "table", port=free_port(), line=tmp_path / "nothing")
-    daemon = run(config).wait_ready()
+    daemon = run(config, patch=QUICK).wait_ready()
     is_fed(daemon)
     shoe, broker, waiting = daemon.manager.status.split(", ")
     assert shoe == f"shoe: {tmp_path}/nothing: No such file or directory"
@@ -65,7 +62,8 @@ def test_it_is_ready_and_fed_with_broker_and_reader_down(tmp_path: Path, run: Ru
 def test_it_says_that_all_is_well(
     tmp_path: Path, run: Run, mosquitto: Mosquitto, shoe: Shoe
 ) -> None:
-    daemon = run(configure(tmp_path / "table", port=mosquitto.port, line=shoe.link))
+    config = configure(tmp_path / "table", port=mosquitto.port, line=shoe.link)
+    daemon = run(config, patch=QUICK)
     wait_for(lambda: daemon.manager.status == "shoe: ok", "the good news")
 
 
@@ -73,7 +71,8 @@ def test_it_says_that_all_is_well(
 def test_it_is_fed_while_the_journal_cannot_be_written_and_says_so(
     tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
 ) -> None:
-    daemon = run(configure(tmp_path / "table", port=mosquitto.port, line=shoe.link)).wait_ready()
+    config = configure(tmp_path / "table", port=mosquitto.port, line=shoe.link)
+    daemon = run(config, patch=QUICK).wait_ready()
     shoe.wait_heard()
     away = daemon.journal.rename(tmp_path / "away")
     shoe.say("S")
@@ -91,7 +90,7 @@ def test_it_is_fed_while_the_journal_cannot_be_written_and_says_so(
 def test_it_is_not_fed_when_a_reader_hangs(tmp_path: Path, run: Run, shoe: Shoe) -> None:
     text = f'[[reader]]\ndriver = "hanging"\nport = "{shoe.link}"'
     path = installed(tmp_path / "site")
-    daemon = run(configure(tmp_path / "table", text), patch=IMPATIENT, PYTHONPATH=path)
+    daemon = run(configure(tmp_path / "table", text), patch=QUICK, PYTHONPATH=path)
     daemon.wait_ready()
     shoe.wait_heard()
     is_fed(daemon)
@@ -102,7 +101,8 @@ def test_it_is_not_fed_when_a_reader_hangs(tmp_path: Path, run: Run, shoe: Shoe)
 
 
 def test_it_is_not_fed_when_the_core_hangs(tmp_path: Path, run: Run) -> None:
-    hangs = """
+    hangs = f"""
+{QUICK}
 import sys, time
 from shoe_daemon.service import Core
 turns = iter(range(8))
