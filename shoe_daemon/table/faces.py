@@ -139,7 +139,8 @@ def _learn_excess(fold: Fold, round_: RoundState, slot: Slot, face: Card) -> boo
         if card.declared is slot and card.face in {None, face}:
             if card.face is None and fold.state.shoe is not None:
                 card.face = face
-                shoes.count(fold, fold.state.shoe, face, public=True)
+                fold.emit(events.StaffCardDealt(face, None))
+                shoes.count(fold, fold.state.shoe, face, public=False)
             return True
     return False
 
