@@ -8,7 +8,7 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from tests.table.dealer import (
+from tests.table.dealer import (, kinds
     BANKER_STANDS,
     BOTH_STAND,
     FACE_UP,
@@ -305,3 +305,14 @@ def test_a_new_shoe_closes_it() -> None:
     dealer.draw("AC")
     assert of_type(dealer.order("new_shoe"), "irregularity_closed")
     assert dealer.open_kinds() == []
+
+
+def test_the_face_of_an_excess_card_that_comes_with_the_others_is_told_to_staff() -> None:
+    dealer = Dealer()
+    dealer.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 5H", hidden=True)
+    said = dealer.disclose("P1 9S, B1 2H, P2 KD, B2 3C, P3 5H")
+    assert kinds(said) == ["excess_card"]
+    assert one(said, "staff_card_dealt").card == "5H"
+    shoe = dealer.table.state.shoe
+    assert shoe is not None
+    assert sum(shoe.seen) == shoe.out == 5
