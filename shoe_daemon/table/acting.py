@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Kind
 from shoe_daemon.game.situations import Action
-from shoe_daemon.table import results, rounds, shoes
+from shoe_daemon.table import correcting, results, rounds, shoes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +57,11 @@ FITS: Final[dict[Action, set[IrregularityKind] | None]] = {
 }
 """The irregularities that an action can be chosen for; None for all."""
 
+_MOVES: Final = {
+    Action.CARRY_TO_NEXT_HAND,
+    Action.CARRY_AS_DUMMY_HAND,
+    Action.BURN_CARD_PLUS_VALUE,
+}
 _WAITS: Final = {Action.DRAW_NOW, Action.RESCAN, Action.MANUAL_ENTRY}
 
 
@@ -67,14 +72,20 @@ def misfit(fold: Fold, alert: OpenAlert, action: Action) -> str | None:
     kinds = FITS[action]
     if kinds is not None and alert.data.kind not in kinds:
         return f"{action} is no answer to {alert.data.kind}"
-    carries = action in {Action.CARRY_TO_NEXT_HAND, Action.CARRY_AS_DUMMY_HAND}
-    if (carries or action is Action.BURN_CARD_PLUS_VALUE) and _excess(fold) is None:
-        return "the card too many has not been seen by the reader, or is in play already"
-    if action is Action.BURN_CARD_PLUS_VALUE and (card := _excess(fold)) and card.face is None:
-        return "the value of the card is not known"
-    if action is Action.VOID_ROUND and alert.round is None:
+    if action is Action.VOID_ROUND and _round_of(alert) is None:
         return "it belongs to no round"
-    return None
+    return _no_card(fold, alert, action) if action in _MOVES else None
+
+
+def _no_card(fold: Fold, alert: OpenAlert, action: Action) -> str | None:
+    card, shoe = _excess(fold, alert), fold.state.shoe
+    if card is None or shoe is None:
+        return "the card too many has not been seen by the reader, or is in play already"
+    if action is Action.BURN_CARD_PLUS_VALUE:
+        return "the value of the card is not known" if card.face is None else None
+    if fold.state.seed is not None:
+        return "another card is carried to the next hand already"
+    return "no other hand is dealt from this shoe" if shoes.is_last(shoe) else None
 
 
 def choose(fold: Fold, alert: OpenAlert, action: Action) -> None:
@@ -89,15 +100,30 @@ def choose(fold: Fold, alert: OpenAlert, action: Action) -> None:
         fold.close_alert(alert, action, fold.reason or "a supervisor decided")
 
 
-def _excess(fold: Fold) -> Drawn | None:
+def _excess(fold: Fold, alert: OpenAlert) -> Drawn | None:
+    """
+    Return the card too many that an irregularity is about.
+    """
     round_ = fold.state.round
-    return round_.excess[-1] if round_ is not None and round_.excess else None
+    if round_ is None or alert.after != round_.number:
+        return None
+    mine = [card for card in round_.excess if card.alert == alert.data.id]
+    if not mine and alert.data.kind is not IrregularityKind.EXCESS_CARD:
+        mine = round_.excess[-1:]
+    return mine[0] if mine else None
 
 
-def _carry(fold: Fold, _alert: OpenAlert) -> None:
-    round_ = fold.state.round
-    if round_ is not None and round_.excess:
-        fold.state.seed = round_.excess.pop()
+def _round_of(alert: OpenAlert) -> int | None:
+    # A card too many that came after a round's end is one of that round.
+    late = alert.data.kind is IrregularityKind.EXCESS_CARD and alert.after
+    return alert.round or late or None
+
+
+def _carry(fold: Fold, alert: OpenAlert) -> None:
+    round_, card = fold.state.round, _excess(fold, alert)
+    if round_ is not None and card is not None:
+        round_.excess.remove(card)
+        fold.state.seed = card
 
 
 def _carry_as_dummy(fold: Fold, alert: OpenAlert) -> None:
@@ -105,25 +131,27 @@ def _carry_as_dummy(fold: Fold, alert: OpenAlert) -> None:
     fold.state.seed_kind = Kind.DUMMY
 
 
-def _burn_plus_value(fold: Fold, _alert: OpenAlert) -> None:
-    card = _excess(fold)
+def _burn_plus_value(fold: Fold, alert: OpenAlert) -> None:
+    card = _excess(fold, alert)
     if card is not None and card.face is not None:
         fold.state.burn_due += card.face.points or fold.house.burn.face_value
 
 
 def _void(fold: Fold, alert: OpenAlert) -> None:
-    round_ = rounds.in_progress(fold)
-    if round_ is not None and round_.number == alert.round and not round_.finished:
+    number = _round_of(alert)
+    if number is not None:
+        void(fold, number)
+
+
+def void(fold: Fold, number: int) -> None:
+    """
+    Make a round void: the one in progress, or one whose result is published or held back.
+    """
+    correcting.remember(fold, "void_round", number)
+    round_, state = rounds.in_progress(fold), fold.state
+    if round_ is not None and round_.number == number and not round_.finished:
         rounds.void(fold, round_)
-    elif alert.round is not None:
-        void_number(fold, alert.round)
-
-
-def void_number(fold: Fold, number: int) -> None:
-    """
-    Make a round void whose result is published, or held back.
-    """
-    state = fold.state
+        return
     for held in [each for each in state.held if each.number == number]:
         state.held.remove(held)
         results.void_held(fold, held)

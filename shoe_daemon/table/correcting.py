@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, Coup, Slot
+from shoe_daemon.game.round import DEALING_ORDER, Coup, Holding, Slot
 from shoe_daemon.table import drawing, events, faces, relaying, results, rounds, shoes
-from shoe_daemon.table.state import Change
+from shoe_daemon.table.state import Change, Played
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
-    from shoe_daemon.table.events import RoundFinished
+    from shoe_daemon.game.round import Outcome
+    from shoe_daemon.table.events import HandResult, RoundFinished
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import Command
-    from shoe_daemon.table.state import Drawn, Played, RoundState
+    from shoe_daemon.table.state import Drawn, Held, RoundState
 
 _MOST_CHANGES: Final = 20
 
@@ -30,17 +31,30 @@ def remember(
     """
     Remember what an order changed, so that it can be undone.
     """
-    fold.state.changes.append(Change(verb, number, slot, before))
+    result = result_of(fold, number)
+    outcome = None if result is None else result.data.outcome
+    fold.state.changes.append(Change(verb, number, slot, before, outcome))
     del fold.state.changes[:-_MOST_CHANGES]
 
 
-def _on_table(fold: Fold, number: int | None) -> RoundState | None:
+def result_of(fold: Fold, number: int) -> Played | Held | None:
+    """
+    Return the result of a round, published or held back.
+    """
+    held = next((each for each in fold.state.held if each.number == number), None)
+    return held or results.find(fold, number)
+
+
+def on_table(fold: Fold, number: int | None) -> RoundState | None:
+    """
+    Return the round of a number, or any, if its cards are still on the table.
+    """
     round_ = fold.state.round
     return round_ if round_ is not None and number in {None, round_.number} else None
 
 
 def _unread(fold: Fold, order: Command) -> Drawn | None:
-    round_ = _on_table(fold, order.round)
+    round_ = on_table(fold, order.round)
     found = [
         card
         for card in (round_.cards if round_ is not None else ())
@@ -54,7 +68,7 @@ def _pending(fold: Fold, order: Command) -> int | None:
     Return the place that is due, where the reader has just said that a card passed
     unread: that card lies there.
     """
-    round_ = _on_table(fold, order.round)
+    round_ = on_table(fold, order.round)
     if round_ is None or round_.ended or round_.partial or not round_.unread_pending:
         return None
     spot = rounds.truth(round_).spot
@@ -77,7 +91,7 @@ def enter_card(fold: Fold, order: Command) -> None:
     """
     Say what the card was that passed unread.
     """
-    round_, spot = _on_table(fold, order.round), _pending(fold, order)
+    round_, spot = on_table(fold, order.round), _pending(fold, order)
     if round_ is not None and spot is not None:
         drawing.lay_unread(fold, round_, spot)
     card = _unread(fold, order)
@@ -86,7 +100,7 @@ def enter_card(fold: Fold, order: Command) -> None:
     # A reader that reads it after all speaks of the same card.
     card.declared = card.declared or card.slot
     remember(fold, "enter_card", round_.number, card.slot)
-    _say_corrected(fold, round_, card, None, order.card)
+    say_corrected(fold, round_, card, None, order.card)
     alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD, card.slot, None)
     if alert is not None:
         alert.chosen = "manual_entry"
@@ -97,9 +111,12 @@ def enter_card(fold: Fold, order: Command) -> None:
     _result_again(fold, round_)
 
 
-def _say_corrected(
+def say_corrected(
     fold: Fold, round_: RoundState, card: Drawn, before: Card | None, after: Card | None
 ) -> None:
+    """
+    Say what card it was, showing no more than the players have seen.
+    """
     shown = round_.finished or card.public or drawing.seen_at_once(fold, round_, card.slot)
     fold.emit(
         events.CardCorrected(
@@ -119,15 +136,18 @@ def check_correction(fold: Fold, order: Command) -> str | None:
     """
     if order.card is None or order.slot is None:
         return "which card, on which place? give card and slot, such as 10H and B2"
-    before = _face_on(fold, order.round, order.slot)
+    before = face_on(fold, order.round, order.slot)
     if before is None:
         return f"no card that was read lies on {order.slot} of that round"
     # The face itself is not said: the answer goes where players may see it.
     return "it is that card already" if before is order.card else None
 
 
-def _face_on(fold: Fold, number: int | None, slot: Slot) -> Card | None:
-    round_ = _on_table(fold, number)
+def face_on(fold: Fold, number: int | None, slot: Slot) -> Card | None:
+    """
+    Return the card that is known to lie, or to have lain, on a place.
+    """
+    round_ = on_table(fold, number)
     if round_ is not None:
         card = round_.spots[DEALING_ORDER.index(slot)]
         return None if card is None else card.face
@@ -149,27 +169,40 @@ def correct_card(fold: Fold, order: Command) -> None:
     """
     if order.slot is None or order.card is None:
         return
-    before = _face_on(fold, order.round, order.slot)
-    round_, played = _on_table(fold, order.round), results.find(fold, order.round)
+    before = face_on(fold, order.round, order.slot)
+    round_, played = on_table(fold, order.round), results.find(fold, order.round)
     number = round_.number if round_ is not None else played.number if played is not None else 0
     remember(fold, "correct_card", number, order.slot, before)
-    _correct(fold, number, order.slot, order.card)
+    correct(fold, number, order.slot, order.card)
+    _settle_conflict(fold, number)
 
 
-def _correct(fold: Fold, number: int, slot: Slot, after: Card) -> None:
-    round_ = _on_table(fold, number)
-    before = _face_on(fold, number, slot)
+def _settle_conflict(fold: Fold, number: int) -> None:
+    # Where readers differ, and a person was to say what card it is: that is done.
+    for alert in list(fold.state.alerts):
+        conflict = alert.data.kind is IrregularityKind.SOURCE_CONFLICT
+        if conflict and alert.chosen is not None and alert.after == number:
+            fold.close_alert(alert, alert.chosen, fold.reason or "a person said what it is")
+
+
+def correct(fold: Fold, number: int, slot: Slot, after: Card) -> None:
+    """
+    Put another face on a place, and let all follow from it.
+    """
+    round_ = on_table(fold, number)
+    before = face_on(fold, number, slot)
     if before is None:
         return
     card = None if round_ is None else round_.spots[DEALING_ORDER.index(slot)]
     if round_ is not None and card is not None:
-        _say_corrected(fold, round_, card, before, after)
+        say_corrected(fold, round_, card, before, after)
         _recount(fold, before, after, public=card.public)
         card.face = after
         _follow(fold, round_)
         return
     fold.emit(events.CardCorrected(after, before, fold.operator, fold.reason, slot), number)
-    _recount(fold, before, after, public=True)
+    if fold.house.reshuffle == "per_shoe":  # else it has been shuffled back
+        _recount(fold, before, after, public=True)
     played = results.find(fold, number)
     if played is not None:
         results.revise(fold, played, _with_card(fold, played, slot, after))
@@ -179,7 +212,7 @@ def _recount(fold: Fold, before: Card, after: Card, *, public: bool) -> None:
     shoe = fold.state.shoe
     if shoe is not None:
         shoe.seen[before.index] -= 1
-        shoes.count(fold, shoe, after, public=public)
+        shoes.count_copy(fold, shoe, after, public=public)
 
 
 def _with_card(fold: Fold, played: Played, slot: Slot, after: Card) -> RoundFinished | None:
@@ -192,9 +225,18 @@ def _with_card(fold: Fold, played: Played, slot: Slot, after: Card) -> RoundFini
     else:
         player = cards
     if data.partial or None in player or None in banker:
-        return data
+        return replace(
+            data, player=_hand_again(data.player, player), banker=_hand_again(data.banker, banker)
+        )
     known = (tuple(filter(None, player)), tuple(filter(None, banker)))
     return rounds.result_of(fold, Coup.of(*known), kind=data.kind, partial=False)
+
+
+def _hand_again(before: HandResult, cards: tuple[Card | None, ...]) -> HandResult:
+    known = tuple(filter(None, cards))
+    if before.total is None or known != cards:
+        return replace(before, cards=cards)
+    return rounds.hand_result(Holding.of(known))
 
 
 def _follow(fold: Fold, round_: RoundState) -> None:
@@ -211,23 +253,60 @@ def _result_again(fold: Fold, round_: RoundState) -> None:
     """
     Work the result of a finished round out anew from its cards.
     """
+    if results.voided(fold, round_.number) is not None:
+        return
+    result = result_of(fold, round_.number)
     if round_.unread_result:
         round_.partial = any(card.face is None for card in round_.cards)
         round_.unread_result = round_.partial
     if round_.partial:
-        return
-    whole = rounds.is_complete(round_)
-    after = rounds.own_result(fold, round_) if whole else None
-    for held in [each for each in fold.state.held if each.number == round_.number]:
-        if after is not None:
-            held.data = after
-            return
-        fold.state.held.remove(held)  # what waited is no result any more
-    played = results.find(fold, round_.number)
-    if played is not None:
-        results.revise(fold, played, after)
-    if after is None:
+        if result is not None:
+            put_result(fold, result, partly_known(round_, result, result.data.outcome))
+    elif not rounds.is_complete(round_):
+        if result is not None:
+            put_result(fold, result, None)
         _want_card(fold, round_)
+    elif result is not None:
+        put_result(fold, result, rounds.own_result(fold, round_))
+    else:
+        results.offer(fold, round_.number, rounds.own_result(fold, round_))
+
+
+def put_result(fold: Fold, result: Played | Held, after: RoundFinished | None) -> None:
+    """
+    Put another result in the place of one, or none.
+    """
+    if isinstance(result, Played):
+        results.revise(fold, result, after)
+    elif after is None:
+        fold.state.held.remove(result)  # what waited is no result any more
+    else:
+        result.data = after
+
+
+def partly_known(
+    round_: RoundState, result: Played | Held, outcome: Outcome | None
+) -> RoundFinished:
+    """
+    Return the result of a round whose cards are not all known: what is known of
+    them, and what was said of it.
+    """
+    before = result.data
+    round_.partial = not round_.unread_result
+    after = rounds.declared_result(round_, outcome)
+    round_.partial = True
+    if not result.entered:
+        return after
+    return _with_pairs(after, (before.player.pair, before.banker.pair))
+
+
+def _with_pairs(data: RoundFinished, pairs: tuple[bool | None, bool | None]) -> RoundFinished:
+    player, banker = pairs
+    return replace(
+        data,
+        player=replace(data.player, pair=player),
+        banker=replace(data.banker, pair=banker),
+    )
 
 
 def _want_card(fold: Fold, round_: RoundState) -> None:
@@ -236,10 +315,12 @@ def _want_card(fold: Fold, round_: RoundState) -> None:
         fold.raise_alert(
             IrregularityKind.MISSING_DRAW,
             f"By the corrected cards round {round_.number} lacks a card.",
+            number=round_.number,
         )
     else:
-        round_.finished = False
+        round_.finished, over = False, round_.over
         rounds.find_missing(fold, round_, "A card was corrected")
+        round_.over = over  # nothing has ended it
         rounds.say_due(fold, round_, repeat=False)
 
 
@@ -264,70 +345,6 @@ def enter_result(fold: Fold, order: Command) -> None:
     round_ = rounds.in_progress(fold) or rounds.begin(fold, partial=True)
     round_.partial = True
     remember(fold, "enter_result", round_.number)
+    fold.state.seed = None  # if one was carried, it lies among the cards that nobody saw
     data = rounds.declared_result(round_, order.outcome)
-    data = replace(
-        data,
-        player=replace(data.player, pair=order.player_pair),
-        banker=replace(data.banker, pair=order.banker_pair),
-    )
-    rounds.enter(fold, round_, data)
-
-
-def check_undo(fold: Fold, _order: Command) -> str | None:
-    """
-    Say why nothing can be undone.
-    """
-    return None if fold.state.changes else "no correction of this shoe can be undone"
-
-
-def undo(fold: Fold, _order: Command) -> None:
-    """
-    Take the latest correction of this shoe back.
-    """
-    change = fold.state.changes.pop()
-    if change.verb == "correct_card" and change.slot is not None and change.before is not None:
-        _correct(fold, change.round, change.slot, change.before)
-    elif change.verb == "enter_card" and change.slot is not None:
-        _forget_card(fold, change)
-    elif change.verb == "enter_result":
-        _forget_result(fold, change.round)
-    elif change.verb == "void_round":
-        _unvoid(fold, change.round)
-
-
-def _forget_card(fold: Fold, change: Change) -> None:
-    round_ = _on_table(fold, change.round)
-    if round_ is None or change.slot is None:
-        return
-    card = round_.spots[DEALING_ORDER.index(change.slot)]
-    if card is None or card.face is None:
-        return
-    _say_corrected(fold, round_, card, card.face, None)
-    if fold.state.shoe is not None:
-        fold.state.shoe.seen[card.face.index] -= 1
-    round_.hidden += card.public
-    card.face, card.public, card.unread = None, False, True
-    drawing.raise_unread(fold, card)
-    played = results.find(fold, round_.number)
-    if round_.finished and played is not None:
-        round_.unread_result = True
-        results.revise(fold, played, rounds.declared_result(round_, played.data.outcome))
-        round_.partial = True
-    elif not round_.ended:
-        rounds.say_due(fold, round_, repeat=False)
-
-
-def _forget_result(fold: Fold, number: int) -> None:
-    for held in [each for each in fold.state.held if each.number == number]:
-        fold.state.held.remove(held)
-        results.void_held(fold, held)
-    played = results.find(fold, number)
-    if played is not None:
-        results.revise(fold, played, None)
-
-
-def _unvoid(fold: Fold, number: int) -> None:
-    shoe = fold.state.shoe
-    for played in shoe.played if shoe is not None else ():
-        if played.number == number and played.voided:
-            results.restore(fold, played)
+    rounds.enter(fold, round_, _with_pairs(data, (order.player_pair, order.banker_pair)))

@@ -330,7 +330,10 @@ def take_excess(
     shown = card.face if card.public else None
     if round_ is not None and round_.excess_decided and not moved:
         round_.excess_decided = False  # the card that the reader spoke of before
-    elif fold.join_alert(IrregularityKind.EXCESS_CARD, "card") is None:
+    elif (alert := fold.join_alert(IrregularityKind.EXCESS_CARD, "card")) is not None:
+        card.alert = alert.data.id
+    else:
+        card.alert = fold.state.seq + 1
         fold.raise_alert(
             IrregularityKind.EXCESS_CARD,
             f"{shown or 'A card'} was drawn and is no part of {_why(round_)}",

@@ -155,7 +155,7 @@ def _learn(fold: Fold, card: Drawn, face: Card) -> None:
         if alert is not None:
             by_hand = fold.reason or "a person said what it is"
             reason = by_hand if fold.operator else "the card was read after all"
-            fold.close_alert(alert, "rescan", reason)
+            fold.close_alert(alert, alert.chosen or "rescan", reason)
 
 
 def _conflict(fold: Fold, slot: Slot) -> None:

@@ -103,7 +103,8 @@ def device_error_cleared(fold: Fold, obs: DeviceErrorCleared) -> None:
     for cause in over:
         alert = _alert_of(fold, obs.source, cause)
         if alert is not None:
-            fold.close_alert(alert, "continue", "the reader's error was cleared")
+            action = alert.chosen or "continue"
+            fold.close_alert(alert, action, "the reader's error was cleared")
 
 
 def _forget(errors: list[str], over: list[Cause] | list[str]) -> None:

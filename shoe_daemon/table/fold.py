@@ -144,7 +144,7 @@ class Fold:
             )
         )
 
-    def raise_alert(
+    def raise_alert(  # noqa: PLR0913 - all that there is to say of it
         self,
         kind: IrregularityKind,
         detail: str,
@@ -152,6 +152,7 @@ class Fold:
         slot: Slot | None = None,
         card: Card | None = None,
         evidence: str = "card",
+        number: int | None = None,
     ) -> None:
         """
         Name an irregularity.
@@ -162,6 +163,7 @@ class Fold:
             slot: The place concerned.
             card: The card concerned, where its face is public.
             evidence: Who says so: ``card``, ``device``, or an error of it.
+            number: The round concerned, if it is another than the one in progress.
         """
         state, policy = self.state, self.policy
         # What a device says of a card tells nothing of who has seen it.
@@ -173,7 +175,7 @@ class Fold:
         data = Irregularity(
             card, detail, state.seq + 1, kind, proposals, policy.severity(kind), slot
         )
-        self.emit(data)
+        self.emit(data, number)
         last = self.events[-1]
         state.alerts.append(
             OpenAlert(self.at, last.shoe, last.round, self._latest_round(), data, [evidence])
@@ -221,7 +223,6 @@ class Fold:
         if alert.data.kind is IrregularityKind.EXCESS_CARD and "card" not in alert.evidence:
             self._decided_unseen(alert)
         by = self.operator or alert.operator
-        action = alert.chosen or action
         self.emit(IrregularityClosed(action, alert.data.id, by, reason))
 
     def _decided_unseen(self, alert: OpenAlert) -> None:

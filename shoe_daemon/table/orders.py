@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
 from shoe_daemon.game.situations import Action
-from shoe_daemon.table import acting, boundaries, correcting, curating, results, rounds
+from shoe_daemon.table import acting, boundaries, correcting, curating, results, rounds, undoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,26 +155,23 @@ def _check_void(fold: Fold, order: Command) -> str | None:
 
 
 def _void(fold: Fold, order: Command) -> None:
-    fold.raise_alert(
-        IrregularityKind.MANUAL_VOID, order.reason or "A supervisor made the round void."
-    )
+    number = _number_to_void(fold, order)
+    detail = order.reason or "A supervisor made the round void."
+    fold.raise_alert(IrregularityKind.MANUAL_VOID, detail, number=number)
     alert = fold.state.alerts[-1]
-    _void_round(fold, order)
+    acting.void(fold, number)
     if alert in fold.state.alerts:
         fold.close_alert(alert, "void_round", order.reason or "a supervisor decided")
 
 
-def _void_round(fold: Fold, order: Command) -> None:
-    round_ = rounds.in_progress(fold)
-    if round_ is not None and order.round in {None, round_.number} and not round_.finished:
-        rounds.void(fold, round_)
-        return
-    latest = fold.state.round.number if fold.state.round is not None else 0
-    number = order.round or (fold.state.held[-1].number if fold.state.held else None)
-    played = results.find(fold, number)
-    number = number or (played.number if played is not None else latest)
-    correcting.remember(fold, "void_round", number)
-    acting.void_number(fold, number)
+def _number_to_void(fold: Fold, order: Command) -> int:
+    if order.round is not None:
+        return order.round
+    round_, played = rounds.in_progress(fold), results.find(fold, None)
+    if round_ is not None and not round_.finished:
+        return round_.number
+    latest = [held.number for held in fold.state.held]
+    return max([*latest, played.number if played is not None else 0])
 
 
 def _check_seat(fold: Fold, order: Command) -> str | None:
@@ -195,7 +192,7 @@ ORDERS: Final[dict[str, Order]] = {
     "enter_result": Order(correcting.enter_result, correcting.check_result, weighty=True),
     "enter_card": Order(correcting.enter_card, correcting.check_entry, weighty=True),
     "correct_card": Order(correcting.correct_card, correcting.check_correction, weighty=True),
-    "undo": Order(correcting.undo, correcting.check_undo, weighty=True),
+    "undo": Order(undoing.undo, undoing.check_undo, weighty=True),
     "void_round": Order(_void, _check_void, weighty=True),
     "acknowledge": Order(_acknowledge, _check_alert),
     "rule": Order(_rule, _check_rule, weighty=True),

@@ -12,7 +12,7 @@ from shoe_daemon.table import dealing, drawing, events, faces, rounds
 
 if TYPE_CHECKING:
     from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import RoundState
+    from shoe_daemon.table.state import Drawn, OpenAlert, RoundState
 
 _FIRST = 4
 
@@ -25,9 +25,11 @@ def lay_anew(fold: Fold, round_: RoundState) -> None:
     round_.unchecked = len(round_.cards) > _FIRST
     faces.check_thirds(fold, round_)
     _take_all_back(fold, round_)
-    if round_.missing and rounds.is_complete(round_):
+    alert = fold.open_alert(IrregularityKind.MISSING_DRAW)
+    if not round_.partial and rounds.is_complete(round_):
         round_.missing = False
-        _close(fold, IrregularityKind.MISSING_DRAW, "no card is due")
+        if alert is not None:
+            _close(fold, alert, "no card is due")
 
 
 def _due(round_: RoundState) -> int | None:
@@ -53,9 +55,13 @@ def _take_back(fold: Fold, round_: RoundState, spot: int) -> bool:
     Lay the first card that was too many on a place, unless a person has decided
     what becomes of it.
     """
-    if not round_.excess or not _close(fold, IrregularityKind.EXCESS_CARD, "the card was due"):
+    found = _undecided(fold, round_)
+    if found is None:
         return False
-    card = round_.excess.pop(0)
+    card, alert = found
+    _close(fold, alert, "the card was due")
+    round_.excess.remove(card)
+    card.alert = None
     card.public = card.public or (round_.finished and card.face is not None)
     drawing.put(round_, card, spot)
     round_.cards.append(card)
@@ -66,9 +72,13 @@ def _take_back(fold: Fold, round_: RoundState, spot: int) -> bool:
     return True
 
 
-def _close(fold: Fold, kind: IrregularityKind, why: str) -> bool:
-    alert = fold.open_alert(kind)
-    if alert is None:
-        return False
+def _undecided(fold: Fold, round_: RoundState) -> tuple[Drawn, OpenAlert] | None:
+    for card in round_.excess:
+        for alert in fold.state.alerts:
+            if alert.data.id == card.alert:
+                return card, alert
+    return None
+
+
+def _close(fold: Fold, alert: OpenAlert, why: str) -> None:
     fold.close_alert(alert, "continue", f"by the corrected cards {why}")
-    return True

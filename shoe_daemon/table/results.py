@@ -4,6 +4,7 @@ The results of a shoe: published, held back for a person, revised, voided.
 
 from __future__ import annotations
 
+from bisect import insort
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.round import Kind, Outcome
@@ -66,17 +67,33 @@ def publish(fold: Fold, number: int, data: RoundFinished, *, entered: bool = Fal
     """
     Say the result of a round, and enter it into the shoe.
     """
-    fold.emit(data, number)
     state = fold.state
     shoe = state.shoe
+    before = lost(fold, number)
+    if before is not None:
+        _find_again(fold, before, data)
+        return
+    fold.emit(data, number)
     if shoe is None:
         return
-    played = Played(number, fold.at, state.seq, data, entered=entered)
-    shoe.played.append(played)
-    del shoe.played[:-MOST_PLAYED]
+    _enter(shoe, Played(number, fold.at, state.seq, data, entered=entered))
     _count(shoe, data, 1)
     _show_last(fold, shoe)
     curating.after_round(fold, data.outcome)
+
+
+def _enter(shoe: ShoeState, played: Played) -> None:
+    # A result that was held may come after that of a later round.
+    insort(shoe.played, played, key=lambda each: each.number)
+    del shoe.played[:-MOST_PLAYED]
+
+
+def _find_again(fold: Fold, played: Played, data: RoundFinished) -> None:
+    fold.emit(events.ResultRevised(data, None, fold.operator, fold.reason), played.number)
+    played.data, played.lost = data, False
+    if fold.state.shoe is not None:
+        _count(fold.state.shoe, data, 1)
+        _show_last(fold, fold.state.shoe)
 
 
 def _count(shoe: ShoeState, data: RoundFinished, by: int) -> None:
@@ -94,7 +111,7 @@ def _count(shoe: ShoeState, data: RoundFinished, by: int) -> None:
 
 def _show_last(fold: Fold, shoe: ShoeState) -> None:
     for played in reversed(shoe.played):
-        if not played.voided:
+        if not (played.voided or played.lost):
             fold.state.last_result = LastResult(
                 played.at, played.data, played.entered, played.number, played.seq, shoe.number
             )
@@ -109,9 +126,28 @@ def find(fold: Fold, number: int | None) -> Played | None:
     """
     shoe = fold.state.shoe
     for played in reversed(shoe.played if shoe is not None else []):
-        if number in {None, played.number} and not played.voided:
+        if number in {None, played.number} and not (played.voided or played.lost):
             return played
     return None
+
+
+def lost(fold: Fold, number: int) -> Played | None:
+    """
+    Return a round of this shoe that by a correction has no result any more.
+    """
+    return next((each for each in _of_number(fold, number) if each.lost), None)
+
+
+def voided(fold: Fold, number: int) -> Played | None:
+    """
+    Return a round of this shoe whose result is void.
+    """
+    return next((each for each in _of_number(fold, number) if each.voided), None)
+
+
+def _of_number(fold: Fold, number: int) -> list[Played]:
+    shoe = fold.state.shoe
+    return [each for each in shoe.played if each.number == number] if shoe is not None else []
 
 
 def revise(fold: Fold, played: Played, after: RoundFinished | None) -> None:
@@ -125,7 +161,7 @@ def revise(fold: Fold, played: Played, after: RoundFinished | None) -> None:
     fold.emit(events.ResultRevised(after, before, fold.operator, fold.reason), played.number)
     _count(shoe, before, -1)
     if after is None:
-        shoe.played.remove(played)
+        played.lost = True
     else:
         played.data = after
         _count(shoe, after, 1)
@@ -150,6 +186,10 @@ def void_held(fold: Fold, held: Held) -> None:
     Make a round void whose result was held back.
     """
     fold.emit(events.RoundVoided(None, held.data, fold.operator, fold.reason), held.number)
+    if fold.state.shoe is not None:
+        played = Played(held.number, fold.at, fold.state.seq, held.data, entered=held.entered)
+        played.voided = True
+        _enter(fold.state.shoe, played)
     curating.after_round(fold, None)
 
 

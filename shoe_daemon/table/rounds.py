@@ -235,16 +235,19 @@ def result_of(fold: Fold, coup: Coup, *, kind: Kind, partial: bool) -> events.Ro
     Return the result of a coup; a hand without wagers settles none.
     """
     return events.RoundFinished(
-        banker=_hand(coup.banker),
+        banker=hand_result(coup.banker),
         kind=kind,
         outcome=coup.outcome,
         partial=partial,
-        player=_hand(coup.player),
+        player=hand_result(coup.player),
         wagers=_wagers(fold.house.settle(coup)) if kind is Kind.NORMAL else (),
     )
 
 
-def _hand(hand: Holding) -> events.HandResult:
+def hand_result(hand: Holding) -> events.HandResult:
+    """
+    Say what a hand whose cards are all known came to.
+    """
     return events.HandResult(hand.cards, hand.natural, hand.pair, hand.total)
 
 
@@ -273,7 +276,7 @@ def _partial_hand(round_: RoundState, side: int) -> events.HandResult:
     known = tuple(face for face in shown if face is not None)
     if not round_.partial and known == shown:
         # Only the other hand holds a card that nobody could read: this one is known.
-        return _hand(Holding.of(known))
+        return hand_result(Holding.of(known))
     pair = known[0].rank == known[1].rank if known[:2] == shown[:2] and known[1:] else None
     return events.HandResult(shown, None, None if round_.partial else pair, None)
 

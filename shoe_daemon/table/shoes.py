@@ -113,6 +113,13 @@ def check_burn(fold: Fold, shoe: ShoeState) -> None:
         )
 
 
+def is_last(shoe: ShoeState) -> bool:
+    """
+    Tell whether no round is permitted after the one in progress, or the last.
+    """
+    return shoe.finished or shoe.rounds_left == 0
+
+
 def awaits_burn(fold: Fold) -> bool:
     """
     Tell whether a ruling wants further cards of this shoe burned.
@@ -143,14 +150,22 @@ def count(
     fold: Fold, shoe: ShoeState, card: Card | None, *, public: bool, slot: Slot | None = None
 ) -> None:
     """
-    Count a card whose face has become known.
+    Count a card that has been drawn, or whose face has become known.
+    """
+    inventory.watch_sequence(fold, shoe, card)
+    if card is not None:
+        count_copy(fold, shoe, card, public=public, slot=slot)
+
+
+def count_copy(
+    fold: Fold, shoe: ShoeState, card: Card, *, public: bool, slot: Slot | None = None
+) -> None:
+    """
+    Count a face among those that have been seen.
 
     One copy more than the shoe holds is a `duplicate_card`; its face is named
     only where the players have seen it.
     """
-    inventory.watch_sequence(fold, shoe, card)
-    if card is None:
-        return
     shoe.seen[card.index] += 1
     copies = shoe.seen[card.index]
     if copies > shoe.decks:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.curator import Rotation
-from shoe_daemon.game.round import Kind, Slot
+from shoe_daemon.game.round import Kind, Outcome, Slot
 from shoe_daemon.table.events import DrawDue, Irregularity, RoundFinished
 from shoe_daemon.table.observations import Session
 from shoe_daemon.table.options import RoundEnd
@@ -26,6 +26,7 @@ class Drawn(Struct):
         slot: The place it is held to be on.
         public: The players have seen the face.
         unread: It passed the reader unread: its face will not come by itself.
+        alert: The id of the irregularity that it is, as a card too many.
     """
 
     face: Card | None = None
@@ -33,6 +34,7 @@ class Drawn(Struct):
     slot: Slot | None = None
     public: bool = False
     unread: bool = False
+    alert: int | None = None
 
 
 class RoundState(Struct):
@@ -97,6 +99,7 @@ class Played(Struct):
 
     Attributes:
         voided: It is void: on no road, in no count.
+        lost: By a correction it has no result any more.
         entered: A person entered its result.
     """
 
@@ -105,6 +108,7 @@ class Played(Struct):
     seq: int
     data: RoundFinished
     voided: bool = False
+    lost: bool = False
     entered: bool = False
 
 
@@ -126,12 +130,14 @@ class Change(Struct):
         verb: The order.
         round: The round that it was about.
         slot: The place of a card that it changed, and `before` what lay there.
+        outcome: What the round's result was before a card was entered.
     """
 
     verb: str
     round: int
     slot: Slot | None = None
     before: Card | None = None
+    outcome: Outcome | None = None
 
 
 class ShoeState(Struct):

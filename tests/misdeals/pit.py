@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict, replace
 
 from shoe_daemon.game.house import house_to_mapping
+from shoe_daemon.game.round import Outcome
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import encode_event
 from shoe_daemon.table.machine import Table
@@ -70,6 +71,8 @@ class Pit(Dealer):
         """
         if isinstance(fields.get("card"), str):
             fields["card"] = card(fields["card"])
+        if "outcome" in fields:
+            fields["outcome"] = Outcome(fields["outcome"])
         fields = {"operator": "ann", "reason": "as seen"} | fields
         return seen.Command(name=name, **fields)
 

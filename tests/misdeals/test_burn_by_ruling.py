@@ -1,0 +1,140 @@
+"""
+A ruling wants cards burned: they are expected, and are no part of any round.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.table import observations as seen
+from tests.misdeals.pit import Pit
+from tests.table.dealer import NATURAL, SQUEEZE, Burn, RoundEnd, house, of_type, one, types
+
+ROLES = pytest.mark.parametrize("role", [seen.Role.BURN, seen.Role.PLAY])
+
+
+def ruled(card: str = "3C", *, ended: bool = True, mode: RoundEnd = RoundEnd.BUTTON) -> Pit:
+    """
+    Deal a natural and a card too many, and choose to burn it and its value.
+    """
+    pit = Pit(round_end=mode)
+    pit.deal(NATURAL, slots=False)
+    pit.draw(card)
+    pit.rule("burn_card_plus_value")
+    if ended:
+        pit.result("player")
+    return pit
+
+
+def burn(pit: Pit, role: seen.Role, count: int) -> list[int | None]:
+    """
+    Burn so many cards, and say how many the table still expected each time.
+    """
+    said = []
+    for face in ("7H", "8H", "9H", "10H", "JH")[:count]:
+        drawn = pit.say(seen.CardDrawn(card=Card(face), role=role))
+        said += [each.remaining for each in of_type(drawn, "card_burned")]
+    return said
+
+
+@ROLES
+@pytest.mark.parametrize("ended", [True, False])
+def test_as_many_as_its_value(role: seen.Role, *, ended: bool) -> None:
+    pit = ruled(ended=ended)
+    assert burn(pit, role, 3) == [2, 1, 0]
+    pit.result("player")
+    pit.deal(NATURAL, slots=False)
+    pit.result("player")
+    assert pit.kinds() == ["excess_card"]
+    assert [each.player.cards for each in pit.finished()] == [("9S", "KD")] * 2
+    assert pit.out() == 4 + 1 + 3 + 4
+    assert pit.closed() == [("burn_card_plus_value", "ann")]
+
+
+def test_a_ten_counts_as_the_house_counts_it() -> None:
+    pit = ruled("KC")
+    assert burn(pit, seen.Role.BURN, 2) == [9, 8]
+    pit = Pit(house(burn=Burn(mode="unchecked", face_value=0)), round_end=RoundEnd.BUTTON)
+    pit.deal(NATURAL, slots=False)
+    pit.draw("KC")
+    pit.rule("burn_card_plus_value")
+    pit.result("player")
+    pit.deal(NATURAL, slots=False)
+    assert pit.kinds() == ["excess_card"]
+
+
+def test_a_round_that_begins_too_soon() -> None:
+    pit = ruled()
+    burn(pit, seen.Role.BURN, 1)
+    said = pit.draw("9S", "P1")
+    found = one(said, "irregularity")
+    assert found.kind == "burn_error"
+    assert found.detail == "A round began with 2 cards still to be burned by the ruling."
+    pit.deal("B1 2H, P2 KD, B2 3C")
+    pit.result("player")
+    pit.deal(NATURAL)
+    assert pit.kinds() == ["excess_card", "burn_error"]
+
+
+def test_a_card_more_is_one_of_the_next_round() -> None:
+    pit = ruled()
+    burn(pit, seen.Role.PLAY, 3)
+    pit.deal(NATURAL, slots=False)
+    pit.result("player")
+    assert pit.kinds() == ["excess_card"]
+    assert len(pit.finished()) == 2
+
+
+def test_two_rulings_add_up() -> None:
+    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit.deal(NATURAL, slots=False)
+    pit.draw("AC")
+    pit.draw("2C")
+    for alert in pit.table.public().alerts:
+        pit.cmd("rule", action="burn_card_plus_value", irregularity=alert.data.id)
+    pit.result("player")
+    assert burn(pit, seen.Role.PLAY, 3) == [2, 1, 0]
+
+
+@ROLES
+def test_a_new_shoe_owes_nothing_of_the_old_one(role: seen.Role) -> None:
+    pit = ruled()
+    pit.cmd("new_shoe")
+    pit.deal(NATURAL, slots=False)
+    assert pit.out() == 4
+    pit = ruled()
+    pit.cmd("hold", kind="foreign_card")
+    pit.rule("stop_shoe")
+    assert "shoe_finished" in types(pit.events)
+    assert types(pit.draw("9S"))[-2:] == ["card_dealt", "draw_due"]
+    assert pit.out() == 1
+
+
+def test_burn_card_alone_expects_nothing() -> None:
+    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit.deal(NATURAL, slots=False)
+    pit.draw("3C")
+    pit.rule("burn_card")
+    pit.result("player")
+    pit.deal(NATURAL, slots=False)
+    assert pit.kinds() == ["excess_card"]
+    assert pit.closed() == [("burn_card", "ann")]
+
+
+def test_a_face_that_nobody_knows_has_no_value() -> None:
+    pit = Pit()
+    pit.deal(NATURAL)
+    pit.outside()
+    assert "value" in pit.refused("rule", action="burn_card_plus_value")
+
+
+def test_burned_cards_are_as_hidden_as_the_house_burns_them() -> None:
+    rules = house(dealing_style=SQUEEZE, burn=Burn(mode="unchecked", face_down=True))
+    pit = Pit(rules, round_end=RoundEnd.BUTTON)
+    pit.deal(f"{NATURAL}, P3 2C", slots=False)
+    pit.rule("burn_card_plus_value")
+    pit.result("player")
+    said = pit.draw("7H")
+    assert one(said, "card_burned").card is None
+    assert one(said, "staff_card_dealt").card == "7H"

@@ -1,0 +1,186 @@
+"""
+A card too many is carried to the next hand: it begins that, and is counted once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+from tests.misdeals.pit import Pit
+from tests.table.dealer import NATURAL, SQUEEZE, Burn, CutCard, RoundEnd, house, of_type, one
+
+CARRIED = "P1 4C, B1 9H, P2 2D, B2 KS"
+"""What the next hand is, with the card too many as its first: 6 against 9."""
+REST = "B1 9H, P2 2D, B2 KS"
+READERS = pytest.mark.parametrize("slots", [True, False], ids=["slots", "no slots"])
+
+
+def button(*, slots: bool, action: str = "carry_to_next_hand", **options: Any) -> Pit:  # noqa: ANN401 - of the options
+    """
+    Deal a natural and a card too many, and choose to carry it.
+    """
+    mode = RoundEnd.DEVICE if slots else RoundEnd.BUTTON
+    pit = Pit(round_end=mode, **options)
+    pit.deal(NATURAL, slots=slots)
+    pit.draw("4C", "P3" if slots else None)
+    assert pit.kinds() == ["excess_card"]
+    pit.rule(action)
+    pit.result("player")
+    return pit
+
+
+@READERS
+def test_it_begins_the_next_hand(*, slots: bool) -> None:
+    pit = button(slots=slots)
+    said = pit.deal(REST, slots=slots)
+    dealt = [(str(each.slot), each.card) for each in of_type(said, "card_dealt")]
+    assert dealt == [tuple(each.split()) for each in CARRIED.split(", ")]
+    pit.result("banker")
+    second = pit.finished()[1]
+    assert (second.player.cards, second.banker.cards) == (("4C", "2D"), ("9H", "KS"))
+    assert (second.kind, bool(second.wagers)) == ("normal", True)
+    assert pit.kinds() == ["excess_card"]
+    assert pit.closed() == [("carry_to_next_hand", "ann")]
+
+
+@READERS
+def test_it_is_counted_once(*, slots: bool) -> None:
+    pit = button(slots=slots)
+    assert pit.out() == 5
+    pit.deal(REST, slots=slots)
+    assert pit.out() == 8
+    shoe = pit.table.state.shoe
+    assert shoe is not None
+    assert shoe.seen[Card("4C").index] == 1
+
+
+@READERS
+def test_as_a_dummy_hand_it_has_no_wagers_and_is_in_no_count(*, slots: bool) -> None:
+    pit = button(slots=slots, action="carry_as_dummy_hand")
+    before = pit.counts()
+    pit.deal(REST, slots=slots)
+    said = pit.result("banker")
+    data = pit.finished()[1]
+    assert (data.kind, data.wagers, data.outcome, data.partial) == ("dummy", (), "banker", False)
+    assert pit.counts() == before == {"player": 1, "rounds": 1, "natural": 1}
+    assert of_type(said, "irregularity") == []
+    pit.deal(NATURAL, slots=slots)
+    pit.result("player")
+    assert pit.finished()[2].kind == "normal"
+    assert pit.counts()["rounds"] == 2
+
+
+def test_a_reader_that_says_so_afterwards_speaks_of_the_same_card() -> None:
+    pit = button(slots=True)
+    pit.say(seen.Carried(slot=Slot.P1, card=Card("4C")))
+    pit.deal(REST)
+    pit.result("banker")
+    assert pit.out() == 8
+    assert pit.kinds() == ["excess_card"]
+    assert pit.finished()[1].player.cards == ("4C", "2D")
+
+
+def test_a_dummy_hand_that_the_reader_begins_is_one() -> None:
+    pit = button(slots=True, action="carry_as_dummy_hand")
+    pit.say(seen.Carried(slot=Slot.P1, card=Card("4C")))
+    pit.deal(REST)
+    pit.result("banker")
+    assert pit.finished()[1].kind == "dummy"
+
+
+def test_a_card_whose_face_is_hidden_stays_so() -> None:
+    pit = Pit(house(dealing_style=SQUEEZE), round_end=RoundEnd.DEVICE)
+    pit.deal(f"{NATURAL}, P3 4C")
+    pit.rule("carry_to_next_hand")
+    pit.result("player")
+    said = pit.deal("B1 9H")
+    assert [each.card for each in of_type(said, "card_dealt")] == [None, None]
+    assert [each.card for each in of_type(said, "staff_card_dealt")] == ["4C", "9H"]
+
+
+def test_the_right_one_of_two_is_carried() -> None:
+    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit.deal(NATURAL, slots=False)
+    pit.draw("4C")
+    pit.draw("5C")
+    first, second = (alert.data for alert in pit.table.public().alerts)
+    assert (first.card, second.card) == ("4C", "5C")
+    pit.cmd("rule", action="carry_to_next_hand", irregularity=first.id)
+    reason = pit.refused("rule", action="carry_to_next_hand", irregularity=second.id)
+    assert "already" in reason
+    pit.cmd("rule", action="burn_card", irregularity=second.id)
+    pit.result("player")
+    assert one(pit.draw("9H")[:3], "card_dealt").card == "4C"
+
+
+def test_one_that_is_in_play_already_is_not_carried() -> None:
+    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit.deal(f"{NATURAL}, P3 4C", slots=False)
+    pit.result("player")
+    pit.deal(f"{NATURAL}, P3 5C", slots=False)
+    older, newer = (alert.data.id for alert in pit.table.public().alerts)
+    assert "in play" in pit.refused("rule", action="carry_to_next_hand", irregularity=older)
+    pit.cmd("rule", action="carry_to_next_hand", irregularity=newer)
+
+
+def test_a_person_decides_before_the_reader_has_shown_the_card() -> None:
+    pit = Pit()
+    pit.deal(NATURAL)
+    pit.error("overdraw")
+    assert "not been seen" in pit.refused("rule", action="carry_to_next_hand")
+
+
+def test_no_card_is_carried_into_another_shoe() -> None:
+    rules = house(cut_card=CutCard(mode="checked", hands_after=0))
+    pit = Pit(rules, round_end=RoundEnd.DEVICE)
+    pit.deal("P1 9S")
+    pit.say(seen.CutCardSeen())
+    pit.deal("B1 2H, P2 KD, B2 3C, P3 4C")
+    assert "no other hand" in pit.refused("rule", action="carry_to_next_hand")
+    pit.cmd("acknowledge")
+    pit.result("player")
+    assert one(pit.deal("P1 9S"), "card_dealt").card == "9S"
+
+
+@pytest.mark.parametrize("action", ["carry_to_next_hand", "carry_as_dummy_hand"])
+def test_a_new_shoe_forgets_it(action: str) -> None:
+    pit = button(slots=False, action=action)
+    pit.cmd("new_shoe")
+    pit.deal(NATURAL, slots=False)
+    pit.result("player")
+    assert pit.finished()[1].kind == "normal"
+    assert pit.finished()[1].player.cards == ("9S", "KD")
+    assert pit.out() == 4
+
+
+def test_a_shoe_that_is_stopped_takes_it_along() -> None:
+    pit = button(slots=False)
+    pit.cmd("hold", kind="foreign_card")
+    pit.rule("stop_shoe")
+    pit.cmd("resume")
+    pit.deal(NATURAL, slots=False)
+    assert pit.out() == 4
+    assert pit.table.public().round is not None
+    assert len(pit.table.state.round.cards if pit.table.state.round else ()) == 4
+
+
+def test_it_lies_among_the_cards_of_a_round_that_is_entered_by_hand() -> None:
+    pit = button(slots=False)
+    pit.cmd("enter_result", outcome="tie")
+    pit.deal(NATURAL, slots=False)
+    pit.result("player")
+    assert pit.finished()[2].player.cards == ("9S", "KD")
+
+
+def test_cards_that_are_shuffled_back_count_anew() -> None:
+    pit = Pit(house(reshuffle="per_hand", burn=Burn(mode="none")), round_end=RoundEnd.BUTTON)
+    pit.deal(f"{NATURAL}, P3 4C", slots=False)
+    pit.rule("carry_to_next_hand")
+    pit.result("player")
+    pit.deal(REST, slots=False)
+    assert pit.out() == 4

@@ -1,0 +1,264 @@
+"""
+A card was another one than was read: totals, draws, result, wagers, counts and
+the board follow, and an undo takes it all back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+from tests.misdeals.logs import DRAWS
+from tests.misdeals.pit import Pit
+from tests.table.dealer import (
+    BANKER_STANDS,
+    NATURAL,
+    RoundEnd,
+    house,
+    of_type,
+    one,
+    types,
+)
+
+if TYPE_CHECKING:
+    from shoe_daemon.table.events import Event
+
+
+def correct(pit: Pit, slot: str, card: str, **fields: Any) -> list[Event]:  # noqa: ANN401
+    """
+    Correct a card.
+    """
+    return pit.cmd("correct_card", slot=Slot(slot), card=card, **fields)
+
+
+def finished(text: str = NATURAL, outcome: str = "player", *, ended: bool = True) -> Pit:
+    """
+    Deal a round, and end it.
+    """
+    pit = Pit()
+    pit.deal(text)
+    if ended:
+        pit.result(outcome)
+    return pit
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_the_result_and_all_that_rests_on_it_follow(*, ended: bool) -> None:
+    pit = finished(ended=ended)
+    (before,) = pit.finished()
+    said = correct(pit, "B1", "6H")
+    assert types(said) == ["card_corrected", "result_revised"]
+    fixed = one(said, "card_corrected")
+    assert (fixed.before, fixed.after, fixed.slot) == ("2H", "6H", "B1")
+    assert (fixed.operator, fixed.reason) == ("ann", "as seen")
+    revised = one(said, "result_revised")
+    assert revised.before == before
+    assert (revised.after.outcome, revised.after.banker.total) == ("tie", 9)
+    assert {w.wager: w.result for w in revised.after.wagers}["tie"] == "win"
+    assert pit.counts() == {"rounds": 1, "tie": 1, "natural": 1}
+    assert pit.last().data == revised.after
+    pit.cmd("undo")
+    assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}
+    assert pit.last().data == before
+
+
+def test_the_copies_of_the_card_follow() -> None:
+    pit = finished()
+    shoe = pit.table.state.shoe
+    assert shoe is not None
+    correct(pit, "B1", "6H")
+    assert (shoe.seen[Card("2H").index], shoe.seen[Card("6H").index]) == (0, 1)
+    pit.cmd("undo")
+    assert (shoe.seen[Card("2H").index], shoe.seen[Card("6H").index]) == (1, 0)
+    assert shoe.out == 4
+
+
+def test_an_earlier_round() -> None:
+    pit = finished()
+    pit.deal(BANKER_STANDS)
+    pit.result("player")
+    latest = pit.last()
+    said = correct(pit, "B1", "6H", round=1)
+    assert {event.round for event in said} == {1}
+    assert pit.counts() == {"rounds": 2, "player": 1, "tie": 1, "natural": 1}
+    assert pit.last() == latest
+    pit.cmd("undo")
+    assert pit.counts() == {"rounds": 2, "player": 2, "natural": 1}
+
+
+def test_an_earlier_round_of_cards_that_are_shuffled_back() -> None:
+    pit = Pit(house(reshuffle="per_hand"))
+    for _ in range(2):
+        pit.deal(NATURAL)
+        pit.result("player")
+    correct(pit, "B1", "6H", round=1)
+    shoe = pit.table.state.shoe
+    assert shoe is not None
+    assert min(shoe.seen) == 0
+    assert sum(shoe.seen) == 4
+
+
+def test_a_draw_becomes_due() -> None:
+    pit = finished("P1 7H, B1 5H, P2 10C, B2 3H", ended=False)
+    assert len(pit.finished()) == 1
+    said = correct(pit, "B1", "QS")
+    assert types(said) == ["card_corrected", "result_revised", "irregularity", "draw_due"]
+    assert one(said, "result_revised").after is None
+    assert one(said, "irregularity").kind == "missing_draw"
+    assert pit.counts() == {}
+    said = pit.draw("QH", "B3")
+    assert one(said, "result_revised").after.banker.cards == ("QS", "3H", "QH")
+    assert one(said, "irregularity_closed").action == "draw_now"
+    pit.result("player")
+    assert pit.counts() == {"rounds": 1, "player": 1}
+    assert len(pit.finished()) == 1
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_draw_that_became_due_is_not_after_an_undo(*, ended: bool) -> None:
+    pit = finished("P1 7H, B1 5H, P2 10C, B2 3H", "banker", ended=ended)
+    (before,) = pit.finished()
+    said = correct(pit, "B1", "QS")
+    assert [event.round for event in said if event.type == "irregularity"] == [1]
+    said = pit.cmd("undo")
+    revised = one(said, "result_revised")
+    assert (revised.before, revised.after) == (None, before)
+    assert pit.open_kinds() == []
+    assert pit.counts() == {"rounds": 1, "banker": 1, "natural": 1}
+    pit.deal(NATURAL)
+    pit.result("player")
+    assert pit.counts()["rounds"] == 2
+
+
+def test_a_card_becomes_one_too_many_and_not_after_an_undo() -> None:
+    pit = finished(BANKER_STANDS)
+    (before,) = pit.finished()
+    said = correct(pit, "P1", "6S")
+    found = one(said, "irregularity")
+    assert (found.kind, found.card) == ("excess_card", "4S")
+    after = one(said, "result_revised").after
+    assert (after.player.cards, after.player.natural, after.outcome) == (
+        ("6S", "3D"),
+        True,
+        "player",
+    )
+    assert pit.out() == 5
+    said = pit.cmd("undo")
+    assert one(said, "result_revised").after == before
+    assert pit.open_kinds() == []
+    assert pit.out() == 5
+
+
+def test_a_card_that_was_called_too_many_was_due_after_all() -> None:
+    pit = Pit()
+    pit.deal("P1 9S, B1 7H, P2 3D, B2 QC, P3 4S")  # the nine is a two, misread
+    assert pit.kinds() == []
+    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit.deal("P1 5S, B1 7H, P2 3D, B2 QC, P3 4S", slots=False)  # the five is a two
+    assert pit.open_kinds() == ["excess_card"]
+    said = correct(pit, "P1", "2S")
+    assert one(said, "card_dealt").slot == "P3"
+    assert one(said, "result_revised").after.player.cards == ("2S", "3D", "4S")
+    assert pit.open_kinds() == []
+    pit.result("player")
+    assert pit.out() == 5
+
+
+def test_one_that_a_person_had_burned_stays_burned() -> None:
+    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit.deal("P1 5S, B1 7H, P2 3D, B2 QC, P3 4S", slots=False)
+    pit.rule("burn_card")
+    said = correct(pit, "P1", "2S")
+    assert one(said, "irregularity").kind == "missing_draw"
+
+
+def test_of_two_too_many_the_one_that_is_open_is_taken() -> None:
+    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit.deal("P1 5S, B1 7H, P2 3D, B2 QC, P3 9S, B3 4S", slots=False)
+    first, second = (alert.data.id for alert in pit.table.public().alerts)
+    pit.cmd("rule", action="burn_card", irregularity=first)
+    said = correct(pit, "P1", "2S")
+    assert one(said, "card_dealt").card == "4S"
+    assert [each.id for each in of_type(said, "irregularity_closed")] == [second]
+
+
+def test_thirds_change_hands() -> None:
+    pit = Pit()
+    pit.deal("P1 6S, B1 2H, P2 KD, B2 3C, P3 9D")  # the six is a five, and P3 right
+    assert pit.open_kinds() == ["player_third_unauthorised"]
+    said = correct(pit, "P1", "5S")
+    after = one(said, "result_revised").after
+    assert (after.player.cards, after.banker.cards) == (("5S", "KD", "9D"), ("2H", "3C"))
+    pit.cmd("undo")
+    assert pit.last().data == pit.finished()[0]
+
+
+@pytest.mark.parametrize("result", [True, False])
+def test_a_round_that_came_to_nothing_has_no_result_to_follow(*, result: bool) -> None:
+    pit = Pit()
+    pit.deal(DRAWS)
+    pit.say(seen.Result(forced=True)) if result else pit.cmd("void_round")
+    said = correct(pit, "B1", "5H")  # by which the Banker has a natural
+    assert types(said) == ["card_corrected"]
+    said = correct(pit, "B1", "2D")
+    assert types(said) == ["card_corrected"]
+    assert pit.finished() == []
+    assert pit.counts() == {}
+
+
+def test_a_void_round_stays_void() -> None:
+    pit = finished("P1 7H, B1 5H, P2 10C, B2 3H", ended=False)
+    pit.cmd("void_round")
+    assert types(correct(pit, "B1", "QS")) == ["card_corrected"]
+    pit.result("banker")
+    assert pit.counts() == {}
+    pit.cmd("undo")
+    said = pit.cmd("undo")
+    assert one(said, "result_revised").after.banker.cards == ("5H", "3H")
+    assert pit.counts() == {"rounds": 1, "banker": 1, "natural": 1}
+
+
+def test_a_round_of_which_a_card_is_not_known() -> None:
+    pit = Pit()
+    pit.deal("P1 9S, B1 2H")
+    pit.say(seen.Unreadable(slot=Slot.P2))
+    pit.deal("B2 3C")
+    pit.result("player")
+    (before,) = pit.finished()
+    assert (before.partial, before.banker.total) == (True, 5)
+    revised = one(correct(pit, "B1", "4H"), "result_revised").after
+    assert (revised.banker.cards, revised.banker.total) == (("4H", "3C"), 7)
+    assert (revised.player.cards, revised.outcome, revised.partial) == (
+        ("9S", None),
+        "player",
+        True,
+    )
+    pit.deal(NATURAL)
+    pit.result("player")
+    revised = one(correct(pit, "B1", "5H", round=1), "result_revised").after
+    assert (revised.banker.cards, revised.banker.total) == (("5H", "3C"), 8)
+    revised = one(correct(pit, "P1", "8S", round=1), "result_revised").after
+    assert (revised.player.cards, revised.player.total) == (("8S", None), None)
+
+
+def test_refused_where_nothing_lies() -> None:
+    pit = finished()
+    missing = "no card that was read lies on B3 of that round"
+    assert pit.refused("correct_card", slot=Slot.B3, card="2S") == missing
+    assert pit.refused("correct_card", slot=Slot.B1, card="2H") == "it is that card already"
+    assert pit.refused("correct_card", slot=Slot.B1, card="2S", round=7)
+    assert pit.refused("correct_card", slot=Slot.B1).startswith("which card")
+    assert pit.refused("correct_card", card="2S").startswith("which card")
+
+
+def test_a_correction_is_no_card_of_a_suspect_sequence() -> None:
+    pit = Pit(suspect_run=4)
+    pit.deal("P1 2S, B1 9S, P2 4S, B2 KH")
+    correct(pit, "P1", "3S")
+    correct(pit, "B1", "8S")
+    pit.draw("5S", "P3")
+    assert "suspect_sequence" not in pit.kinds()

@@ -1,0 +1,243 @@
+"""
+A supervisor chooses an action, and the table follows; one that does not fit is
+refused, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.round import Slot
+from shoe_daemon.game.situations import Action
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.acting import FITS
+from shoe_daemon.table.machine import Table
+from tests.misdeals.logs import DRAWS, LOGS, Log
+from tests.misdeals.pit import Pit
+from tests.table.dealer import NATURAL, SQUEEZE, CutCard, RoundEnd, house, of_type, types
+
+WAIT = {Action.DRAW_NOW, Action.RESCAN, Action.MANUAL_ENTRY}
+EACH_ACTION = pytest.mark.parametrize("action", list(Action))
+
+
+def ordered(log: Log, policy: str = "management") -> tuple[Table, list[str]]:
+    """
+    Tell a table a log.
+    """
+    table, said = Table(), []
+    for observation in log.observations(policy):
+        said += types(table.apply(observation))
+    return table, said
+
+
+@EACH_ACTION
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.kind}: {log.name}")
+def test_an_action_is_taken_or_refused_with_a_reason(log: Log, action: Action) -> None:
+    table, _ = ordered(log)
+    if not table.state.alerts:
+        return
+    (alert,) = table.state.alerts
+    order = seen.Command(
+        at=table.state.now, name="rule", action=action, irregularity=alert.data.id, operator="ann"
+    )
+    reason, before = table.refusal(order), table.checkpoint()
+    said = table.apply(order)
+    kinds = FITS[action]
+    if kinds is not None and IrregularityKind(log.kind) not in kinds:
+        assert reason == f"{action} is no answer to {log.kind}"
+    if reason is not None:
+        assert said == []
+        assert table.checkpoint() == before
+        return
+    closed = of_type(said, "irregularity_closed")
+    assert bool(closed) == (action not in WAIT)
+    assert {(each.action, each.operator) for each in closed} <= {(action, "ann")}
+    assert table.state.alerts == ([alert] if action in WAIT else [])
+
+
+def test_draw_now_waits_for_the_card() -> None:
+    pit = Pit(policy="fr_2007", hold_from=3)
+    pit.deal(DRAWS)
+    pit.result("banker")
+    pit.rule("draw_now")
+    assert pit.open_kinds() == ["missing_draw"]
+    pit.draw("9D", "B3")
+    assert pit.closed() == [("draw_now", "ann")]
+    assert [each.banker.cards for each in pit.finished()] == [("2H", "3C", "9D")]
+
+
+def test_a_card_that_is_not_drawn_after_all() -> None:
+    pit = Pit()
+    pit.deal(DRAWS)
+    pit.result("banker")
+    pit.rule("draw_now")
+    pit.draw("9D", "P1")
+    assert pit.closed() == [("continue", "ann")]
+    assert "round_aborted" in types(pit.events)
+
+
+def test_what_is_acknowledged_is_not_what_was_chosen_before() -> None:
+    pit = Pit()
+    pit.deal(DRAWS)
+    pit.result("banker")
+    pit.rule("draw_now")
+    pit.cmd("acknowledge")
+    assert pit.closed() == [("continue", "ann")]
+
+
+def test_another_action_may_be_chosen_while_one_waits() -> None:
+    pit = Pit()
+    pit.deal(DRAWS)
+    pit.result("banker")
+    pit.rule("draw_now")
+    said = pit.rule("void_round")
+    assert types(said) == ["irregularity_closed", "round_voided"]
+    assert pit.closed() == [("void_round", "ann")]
+
+
+def test_the_card_goes_to_the_banker() -> None:
+    pit = Pit(policy="us_nj_pa")
+    pit.deal(f"{DRAWS}, P3 9D")
+    pit.rule("reassign_to_banker")
+    pit.result("player")
+    (data,) = pit.finished()
+    assert (data.player.cards, data.banker.cards) == (("6S", "KD"), ("2H", "3C", "9D"))
+    assert pit.closed() == [("reassign_to_banker", "ann")]
+
+
+@pytest.mark.parametrize("action", ["restore_order", "continue", "supervisor"])
+def test_the_order_out_of_the_shoe_governs(action: str) -> None:
+    pit = Pit()
+    pit.deal("P1 6S, P2 7H, B1 KD, B2 QC")
+    pit.rule(action)
+    pit.result("banker")
+    (data,) = pit.finished()
+    assert (data.player.cards, data.banker.cards) == (("6S", "KD"), ("7H", "QC"))
+    assert pit.closed() == [(action, "ann")]
+    assert pit.kinds() == ["wrong_hand"]
+
+
+def test_void_before_it_is_finished() -> None:
+    pit = Pit()
+    pit.deal("P1 6S, P2 7H")
+    said = pit.rule("void_round")
+    assert types(said) == ["irregularity_closed", "round_voided"]
+    pit.result("player")
+    pit.deal(NATURAL)
+    pit.result("player")
+    assert [event.round for event in pit.events if event.type == "round_finished"] == [2]
+    assert pit.out() == 6
+    assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}
+
+
+def test_void_after_it_was_published() -> None:
+    pit = Pit()
+    pit.deal(f"{NATURAL}, P3 4C")
+    (published,) = pit.finished()
+    said = pit.rule("void_round")
+    (voided,) = of_type(said, "round_voided")
+    assert (voided.before, voided.after, voided.operator) == (published, None, "ann")
+    assert pit.counts() == {}
+    assert pit.last() is None
+    assert pit.out() == 5
+    pit.cmd("undo")
+    assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}
+    assert pit.last().data == published
+
+
+def test_void_while_it_is_held() -> None:
+    pit = Pit(house(dealing_style=SQUEEZE), hold_from=3)
+    pit.deal(f"{NATURAL}, P3 4C")
+    pit.result("player")
+    assert pit.table.public().held == (1,)
+    said = pit.rule("void_round")
+    assert types(said) == ["round_voided", "irregularity_closed"]
+    assert pit.finished() == []
+    assert pit.table.public().held == ()
+    pit.cmd("undo")
+    assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}
+
+
+def test_a_card_too_many_after_the_end_voids_that_round() -> None:
+    pit = Pit(policy="fr_2007", round_end=RoundEnd.BUTTON)
+    pit.deal(NATURAL, slots=False)
+    pit.result("player")
+    pit.outside("4C")
+    said = pit.rule("void_round")
+    assert [event.round for event in said if event.type == "round_voided"] == [1]
+
+
+def test_what_belongs_to_no_round_voids_none() -> None:
+    pit = Pit()
+    pit.error("timeout")
+    assert pit.refused("rule", action="void_round") == "it belongs to no round"
+
+
+@pytest.mark.parametrize("during", [True, False])
+def test_the_shoe_is_stopped(*, during: bool) -> None:
+    pit = Pit(decks=1)
+    pit.deal("P1 9S, B1 9S, P2 KD, B2 3C")
+    if not during:
+        pit.result("player")
+    said = types(pit.rule("stop_shoe"))
+    assert said[0] == "irregularity_closed" or "shoe_finished" in said
+    assert ("shoe_finished" in said) is not during
+    if during:
+        assert "shoe_finished" in types(pit.result("player"))
+    said = types(pit.draw("8S", "P1"))
+    assert said[0] == "shoe_started"
+
+
+def test_the_cut_card_does_not_let_a_stopped_shoe_go_on() -> None:
+    pit = Pit(house(cut_card=CutCard(mode="checked", hands_after=1)))
+    pit.deal("P1 9S")
+    pit.cmd("hold", kind="foreign_card")
+    pit.rule("stop_shoe")
+    pit.cmd("resume")
+    pit.say(seen.CutCardSeen())
+    pit.deal("B1 2H, P2 KD, B2 3C")
+    assert "shoe_finished" in types(pit.result("player"))
+
+
+def test_a_card_is_read_again() -> None:
+    pit = Pit()
+    pit.say(seen.Unreadable(slot=Slot.P1))
+    pit.rule("rescan")
+    assert pit.open_kinds() == ["unreadable_card"]
+    pit.draw("9S", "P1")
+    assert pit.closed() == [("rescan", "ann")]
+
+
+def test_a_card_is_entered_by_hand() -> None:
+    pit = Pit()
+    pit.say(seen.Unreadable(slot=Slot.P1))
+    pit.rule("manual_entry")
+    assert pit.open_kinds() == ["unreadable_card"]
+    pit.cmd("enter_card", card="9S")
+    assert pit.closed() == [("manual_entry", "ann")]
+
+
+def test_readers_that_differ_are_settled_by_a_correction() -> None:
+    pit = Pit()
+    pit.deal("P1 9S")
+    pit.say(seen.Placed(slot=Slot.P1, card=Card("8S")))
+    pit.rule("manual_entry")
+    assert pit.open_kinds() == ["source_conflict"]
+    pit.cmd("correct_card", slot=Slot.P1, card="8S")
+    assert pit.closed() == [("manual_entry", "ann")]
+
+
+def test_what_is_no_action_and_what_is_no_irregularity() -> None:
+    pit = Pit()
+    assert pit.refused("rule", action="continue") == "no irregularity is open"
+    assert pit.refused("acknowledge") == "no irregularity is open"
+    pit.deal(f"{NATURAL}, P3 4C")
+    assert "no action 'shrug'" in pit.refused("rule", action="shrug")
+    assert "no action None" in pit.refused("rule")
+    assert (
+        pit.refused("rule", irregularity=999, action="continue") == "irregularity 999 is not open"
+    )
+    pit.error("button")
+    assert pit.refused("rule", action="continue") == "which irregularity? give its id"
