@@ -9,10 +9,11 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from shoe_daemon.mqtt import Publisher, TlsSettings
+from shoe_daemon.mqtt import Order, Publisher, TlsSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.mqtt.helpers import ROOT, Journal, publishing
 from tests.mqtt.test_tls import Papers
@@ -60,13 +61,18 @@ class Staged(Mosquitto):
     def listen(self, user: str) -> Listener:
         return Listener(self.port, name=user, username=user, password=user)
 
-    def publish(self, journal: Journal) -> AbstractContextManager[Publisher]:
+    def publish(
+        self,
+        journal: Journal,
+        **options: Any,  # noqa: ANN401 - those of Publisher
+    ) -> AbstractContextManager[Publisher]:
         return publishing(
             self.port,
             journal,
             username="table-7",
             password_file=str(self.folder / "secret"),
             prepare=lambda publisher: publisher.retain("state", b'{"seq":2}', 0),
+            options=options,
         )
 
 
@@ -79,15 +85,22 @@ def broker(tmp_path: Path) -> Iterator[Staged]:
 def test_everybody_may_do_what_they_must_and_no_more(broker: Staged) -> None:
     journal = Journal(1)
     journal.add("staff_card_dealt")
+    orders: list[Order] = []
     with broker.listen("board") as board, broker.listen("pit") as pit:
-        with broker.publish(journal) as publisher:
+        with broker.publish(journal, on_command=orders.append) as publisher:
             board.wait("/status")
             pit.wait("/status")
             assert publisher.health.last_error is None
             # The pit's order reaches the table, the board's does not.
             board.publish(f"{ROOT}/cmd/new_shoe", b"from the board")
             pit.publish(f"{ROOT}/cmd/new_shoe", b"from the pit")
-            assert [message.payload for message in pit.wait("/cmd/new_shoe")] == [b"from the pit"]
+            wait_for(lambda: orders, "the order")
+            assert [order.payload for order in orders] == [b"from the pit"]
+            publisher.answer(b"{}", 0, order="x")
+            pit.wait("/reply/x")
+            # An order may hold a PIN, which is for the table alone.
+            assert not pit.of("/cmd/new_shoe")
+            assert not board.of("/reply/x")
         assert pit.of("/staff/event/staff_card_dealt")
         assert not [message for message in board.messages if "staff" in message.topic]
         assert board.of("/event/card_dealt")

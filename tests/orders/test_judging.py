@@ -1,0 +1,184 @@
+"""
+Orders without a broker: crowds, the end of a start, deadlines that pass before
+an order, and what is remembered.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from shoe_daemon.clock import Clock
+from shoe_daemon.config import Setup, load_config
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.mqtt.desk import Order
+from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.operators import Operators
+from shoe_daemon.service.core import Core
+from shoe_daemon.service.orders import Orders, Ticket
+from shoe_daemon.table.observations import CardDrawn
+
+
+class Answers:
+    """
+    In the publisher's place: keeps what is answered.
+    """
+
+    replaying = False
+
+    def __init__(self) -> None:
+        self.given: list[Any] = []
+
+    def answer(self, payload: bytes, seq: int, **_: object) -> None:
+        self.given.append(json.loads(payload))
+
+
+class Time:
+    now = 1_800_000_000.0
+
+
+class Bench:
+    """
+    A table's core and its orders; tickets wait in a list.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self.time = Time()
+        clock = Clock(wall=lambda: int(self.time.now * 1_000_000), monotonic=lambda: self.time.now)
+        self.core = Core(setup, clock=clock)
+        self.core.begin()
+        self.tickets: list[Ticket] = []
+        self.full = False
+        self.answers = Answers()
+        self.orders = Orders(self.core, setup, "s", self._enter)
+        self.orders.publisher = cast("Publisher", self.answers)
+
+    def _enter(self, ticket: Ticket) -> None:
+        if self.full:
+            raise queue.Full
+        self.tickets.append(ticket)
+
+    def receive(self, order_id: str, verb: str = "hold", **fields: object) -> None:
+        payload = json.dumps({"id": order_id, "operator": "Maria", **fields}).encode()
+        self.orders.receive(Order(verb, payload, retained=False))
+
+    def judge_all(self) -> None:
+        while self.tickets:
+            self.orders.judge(self.tickets.pop(0))
+
+    @property
+    def refused(self) -> list[str | None]:
+        return [answer["refused"] for answer in self.answers.given]
+
+    @property
+    def journaled(self) -> list[str | None]:
+        return [order.id for order in reversed(self.core.last_orders())]
+
+
+def set_up(folder: Path, text: str = "") -> Setup:
+    path = folder / "table.toml"
+    path.write_text(f'site = "hall"\n[table]\n{text}\n')
+    return load_config(path)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(set_up(tmp_path, "quiet_gap = 10"))
+    yield bench
+    bench.core.close()
+
+
+def test_a_crowd_is_refused_and_not_written_down(bench: Bench) -> None:
+    for number in range(53):
+        bench.receive(f"n{number}")
+    assert bench.refused == ["too many orders at once: give it again"] * 3
+    bench.judge_all()
+    assert bench.journaled == [f"n{number}" for number in range(50)]
+    bench.receive("n50", "resume")
+    bench.judge_all()
+    assert bench.answers.given[-1]["ok"], "its id was never given"
+
+
+def test_a_core_that_is_too_busy(bench: Bench) -> None:
+    bench.full = True
+    bench.receive("a")
+    assert bench.refused == ["too many orders at once: give it again"]
+    bench.full = False
+    for number in range(50):
+        bench.receive(f"n{number}")
+    assert len(bench.tickets) == 50
+
+
+def test_an_order_is_answered_once(bench: Bench) -> None:
+    bench.receive("a")
+    bench.orders.refuse_waiting("nothing can be recorded")
+    bench.judge_all()
+    assert bench.refused == ["nothing can be recorded"]
+    assert bench.journaled == []
+
+
+def test_the_end_of_a_start_refuses_what_waits_and_what_comes(bench: Bench) -> None:
+    bench.receive("a")
+    bench.orders.close()
+    bench.receive("b")
+    bench.judge_all()
+    assert bench.refused == ["the daemon is stopping"] * 2
+    assert bench.journaled == []
+
+
+def test_what_was_due_before_is_not_of_the_order(bench: Bench) -> None:
+    bench.receive("s", "new-shoe")
+    bench.judge_all()
+    for face in ("9S", "2H", "KD", "5C"):
+        bench.core.observe(CardDrawn(card=Card(face)))
+    bench.time.now += 3600
+    # The quiet gap is over since long, and with it the round.
+    bench.receive("a", "confirm-result")
+    bench.judge_all()
+    assert bench.refused[1:] == ["no round is in progress"]
+    bench.receive("b", "correct-card", slot=Slot.B2, card="7C")
+    bench.judge_all()
+    answer = bench.answers.given[-1]
+    assert answer["ok"]
+    assert answer["events"] == [answer["seq"] - 1, answer["seq"]]
+
+
+def test_an_order_that_expires_while_it_waits(bench: Bench) -> None:
+    bench.receive("a", expires_at="2027-01-15T08:00:05Z")
+    bench.time.now += 6
+    bench.judge_all()
+    assert bench.refused == ["it expired at 2027-01-15T08:00:05.000Z"]
+
+
+def test_a_thousand_ids_are_known_again(bench: Bench) -> None:
+    for number in range(1005):
+        bench.receive(f"n{number}", "resume")
+        bench.judge_all()
+    for known in (bench.orders, Orders(bench.core, bench.core._setup, "t", print)):  # noqa: SLF001
+        assert known._known.find("n0") is None  # noqa: SLF001 - what it remembers is its own
+        assert known._known.find("n1004") is not None  # noqa: SLF001 - likewise
+
+
+def test_a_pin_that_cannot_be_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "operators.toml").write_text('[[operator]]\nname = "Maria"\n')
+    setup = set_up(tmp_path, '[orders]\noperators_file = "operators.toml"')
+    bench = Bench(setup)
+
+    def breaks(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Operators, "vouch", breaks)
+    bench.receive("a", pin="1234")
+    clerk = bench.orders._clerk  # noqa: SLF001 - to know when it is done
+    assert clerk is not None
+    clerk.shutdown()
+    bench.judge_all()
+    assert bench.refused == ["the PIN cannot be checked"]
+    assert bench.journaled == ["a"]
+    bench.core.close()
