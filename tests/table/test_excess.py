@@ -8,7 +8,7 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from tests.table.dealer import (, kinds
+from tests.table.dealer import (
     BANKER_STANDS,
     BOTH_STAND,
     FACE_UP,
@@ -19,6 +19,7 @@ from tests.table.dealer import (, kinds
     Dealer,
     card,
     house,
+    kinds,
     of_type,
     one,
     types,
