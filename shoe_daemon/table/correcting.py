@@ -1,6 +1,6 @@
 """
-What a person knows better: a card that was not read or was read wrongly, a
-result with no reader, and the way back from each.
+What a person knows better: a card that was read wrongly, a result with no
+reader.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Coup, Holding, Slot
-from shoe_daemon.table import drawing, events, faces, relaying, results, rounds, shoes
+from shoe_daemon.table import drawing, events, relaying, results, rounds, shoes
 from shoe_daemon.table.state import Change, Played
 
 if TYPE_CHECKING:
@@ -51,64 +51,6 @@ def on_table(fold: Fold, number: int | None) -> RoundState | None:
     """
     round_ = fold.state.round
     return round_ if round_ is not None and number in {None, round_.number} else None
-
-
-def _unread(fold: Fold, order: Command) -> Drawn | None:
-    round_ = on_table(fold, order.round)
-    found = [
-        card
-        for card in (round_.cards if round_ is not None else ())
-        if card.face is None and card.unread and order.slot in {None, card.slot}
-    ]
-    return found[0] if len(found) == 1 or (found and order.slot) else None
-
-
-def _pending(fold: Fold, order: Command) -> int | None:
-    """
-    Return the place that is due, where the reader has just said that a card passed
-    unread: that card lies there.
-    """
-    round_ = on_table(fold, order.round)
-    if round_ is None or round_.ended or round_.partial or not round_.unread_pending:
-        return None
-    spot = rounds.truth(round_).spot
-    return spot if spot is not None and order.slot in {None, DEALING_ORDER[spot]} else None
-
-
-def check_entry(fold: Fold, order: Command) -> str | None:
-    """
-    Say why a card cannot be entered.
-    """
-    if order.card is None:
-        return "which card? give it as rank and suit, such as 10H"
-    if _unread(fold, order) is None and _pending(fold, order) is None:
-        where = f" on {order.slot}" if order.slot else ""
-        return f"there is no single card{where} on the table that could not be read"
-    return None
-
-
-def enter_card(fold: Fold, order: Command) -> None:
-    """
-    Say what the card was that passed unread.
-    """
-    round_, spot = on_table(fold, order.round), _pending(fold, order)
-    if round_ is not None and spot is not None:
-        drawing.lay_unread(fold, round_, spot)
-    card = _unread(fold, order)
-    if round_ is None or card is None or order.card is None:
-        return
-    # A reader that reads it after all speaks of the same card.
-    card.declared = card.declared or card.slot
-    remember(fold, "enter_card", round_.number, card.slot)
-    say_corrected(fold, round_, card, None, order.card)
-    alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD, card.slot, None)
-    if alert is not None:
-        alert.chosen = "manual_entry"
-    if not round_.ended and card.slot is not None:
-        faces.know(fold, round_, card, order.card)
-        return
-    faces.know_late(fold, card, order.card)
-    _result_again(fold, round_)
 
 
 def say_corrected(
@@ -243,13 +185,13 @@ def _follow(fold: Fold, round_: RoundState) -> None:
     # Another face may make other cards due, or a card one too many.
     relaying.lay_anew(fold, round_)
     if round_.finished:
-        _result_again(fold, round_)
+        result_again(fold, round_)
     elif not round_.ended:
         rounds.say_due(fold, round_, repeat=False)
         rounds.move_on(fold, round_)
 
 
-def _result_again(fold: Fold, round_: RoundState) -> None:
+def result_again(fold: Fold, round_: RoundState) -> None:
     """
     Work the result of a finished round out anew from its cards.
     """

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
 from shoe_daemon.game.situations import Action
-from shoe_daemon.table import acting, boundaries, correcting, curating, results, rounds, undoing
+from shoe_daemon.table import (
+    acting,
+    boundaries,
+    correcting,
+    curating,
+    entering,
+    results,
+    rounds,
+    undoing,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,7 +199,7 @@ ORDERS: Final[dict[str, Order]] = {
     "reveal": Order(lambda fold, _: boundaries.reveal(fold), _check_reveal),
     "confirm_result": Order(lambda fold, _: boundaries.confirm_result(fold), _check_round),
     "enter_result": Order(correcting.enter_result, correcting.check_result, weighty=True),
-    "enter_card": Order(correcting.enter_card, correcting.check_entry, weighty=True),
+    "enter_card": Order(entering.enter_card, entering.check_entry, weighty=True),
     "correct_card": Order(correcting.correct_card, correcting.check_correction, weighty=True),
     "undo": Order(undoing.undo, undoing.check_undo, weighty=True),
     "void_round": Order(_void, _check_void, weighty=True),

@@ -12,7 +12,7 @@ import pytest
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen
-from tests.table.dealer import NATURAL, Dealer, ResultOn, of_type, one
+from tests.table.dealer import NATURAL, Dealer, ResultOn, RoundEnd, of_type, one
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import Event
@@ -88,6 +88,29 @@ def test_it_lies_where_a_card_is_due_and_nowhere_else() -> None:
     table.error("unreadable")
     order = seen.Command(name="enter_card", slot=Slot.B2, card=Card("KD"), operator="ann")
     assert table.table.refusal(order)
+
+
+@pytest.mark.parametrize("slots", [True, False])
+@pytest.mark.parametrize("after_a_round", [True, False])
+def test_one_that_passed_between_two_rounds_begins_the_next(
+    *, slots: bool, after_a_round: bool
+) -> None:
+    mode = RoundEnd.DEVICE if slots else RoundEnd.BUTTON
+    table = Dealer(result_on=ResultOn.CONFIRMED, hold_from=3, round_end=mode)
+    if after_a_round:
+        table.deal(NATURAL, slots=slots)
+        table.result("player")
+    table.error("unreadable")
+    put_right(table, "P1", "6S", "enter_card")
+    table.cleared("unreadable")
+    table.deal("B1 7H, P2 KD, B2 QC", slots=slots)
+    table.result("banker")
+    finished = table.finished()[-1]
+    assert (finished.player.cards, finished.partial) == (("6S", "KD"), False)
+    assert finished.banker.total == 7
+    assert table.kinds() == ["unreadable_card"]
+    assert table.open_kinds() == []
+    assert len(table.finished()) == 1 + after_a_round
 
 
 def test_a_card_that_was_due_after_all_is_laid_where_it_belongs() -> None:

@@ -1,0 +1,92 @@
+"""
+A person enters a card that passed unread: one that lies on the table, the one
+that the reader waits over, or the first of the next round.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.round import DEALING_ORDER, Slot
+from shoe_daemon.table import correcting, drawing, faces, rounds
+from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.state import Drawn
+
+if TYPE_CHECKING:
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.observations import Command
+
+
+def _unread(fold: Fold, order: Command) -> Drawn | None:
+    round_ = correcting.on_table(fold, order.round)
+    found = [
+        card
+        for card in (round_.cards if round_ is not None else ())
+        if card.face is None and card.unread and order.slot in {None, card.slot}
+    ]
+    return found[0] if len(found) == 1 or (found and order.slot) else None
+
+
+def _pending(fold: Fold, order: Command) -> int | None:
+    """
+    Return the place that is due, where the reader has just said that a card passed
+    unread: that card lies there.
+    """
+    round_ = correcting.on_table(fold, order.round)
+    if round_ is None or round_.ended or round_.partial or not round_.unread_pending:
+        return None
+    spot = rounds.truth(round_).spot
+    return spot if spot is not None and order.slot in {None, DEALING_ORDER[spot]} else None
+
+
+def _begins_round(fold: Fold, order: Command) -> bool:
+    """
+    Tell whether the reader has said between two rounds that a card passed unread:
+    it is the first of the next one.
+    """
+    alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD)
+    if alert is None or alert.round is not None or "card" in alert.evidence:
+        return False
+    return rounds.in_progress(fold) is None and order.slot in {None, Slot.P1}
+
+
+def check_entry(fold: Fold, order: Command) -> str | None:
+    """
+    Say why a card cannot be entered.
+    """
+    if order.card is None:
+        return "which card? give it as rank and suit, such as 10H"
+    if _begins_round(fold, order):
+        return None
+    if _unread(fold, order) is None and _pending(fold, order) is None:
+        where = f" on {order.slot}" if order.slot else ""
+        return f"there is no single card{where} on the table that could not be read"
+    return None
+
+
+def enter_card(fold: Fold, order: Command) -> None:
+    """
+    Say what the card was that passed unread.
+    """
+    if _begins_round(fold, order):
+        first = Slot.P1 if fold.mode is RoundEnd.DEVICE else None
+        drawing.play(fold, Drawn(declared=first, unread=True))
+    round_, spot = correcting.on_table(fold, order.round), _pending(fold, order)
+    if round_ is not None and spot is not None:
+        drawing.lay_unread(fold, round_, spot)
+    card = _unread(fold, order)
+    if round_ is None or card is None or order.card is None:
+        return
+    # A reader that reads it after all speaks of the same card.
+    card.declared = card.declared or card.slot
+    correcting.remember(fold, "enter_card", round_.number, card.slot)
+    correcting.say_corrected(fold, round_, card, None, order.card)
+    alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD, card.slot, None)
+    if alert is not None:
+        alert.chosen = "manual_entry"
+    if not round_.ended and card.slot is not None:
+        faces.know(fold, round_, card, order.card)
+        return
+    faces.know_late(fold, card, order.card)
+    correcting.result_again(fold, round_)
