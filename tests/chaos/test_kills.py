@@ -64,8 +64,10 @@ class Hall:
         self.chance = random.Random(f"{SEED} {mode}")
         self.link = folder / "shoe"
         self.folder = folder / "table"
-        self.daemon = DaemonProcess(configure(self.folder, port=broker.port, line=self.link))
-        self.journal = self.folder / "journal.db"
+        # Nobody is there to acknowledge what would hold a result back.
+        config = configure(self.folder, "hold_from = 0", port=broker.port, line=self.link)
+        self.daemon = DaemonProcess(config)
+        self.journal = self.daemon.journal
 
     @contextmanager
     def dealing(self) -> Iterator[None]:
