@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from shoe_daemon.mqtt.messages import Reply
 
 _NUMBER: Final = click.IntRange(min=1)
+_BROKER: Final = ("host", "port", "protocol", "username", "password_file")
 _FIELDS: Final = (
     "reason",
     "irregularity",
@@ -42,6 +43,7 @@ _FIELDS: Final = (
 @click.option("--config", type=click.Path(path_type=Path), help="The table's configuration.")
 @click.option("--host", help="The broker, instead of the configuration's.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Likewise.")
+@click.option("--protocol", type=click.Choice(["5", "3.1.1"]), help="Likewise, of MQTT.")
 @click.option("--username", help="Who we are for the broker, instead of the table.")
 @click.option("--password-file", help="Its password is the first line of this file.")
 @click.option("--site", help="Of the table, without a configuration.")
@@ -122,8 +124,7 @@ def _config(given: dict[str, Any]) -> Config:
         mapping = read_toml(given["config"], "a table's configuration")
     elif None in (given["site"], given["table"]):
         raise UserError("cmd: expected --config, or --site and --table")
-    broker = {key: given[key] for key in ("host", "port", "username", "password_file")}
-    broker = {key: value for key, value in broker.items() if value is not None}
+    broker = {key: given[key] for key in _BROKER if given[key] is not None}
     if broker or given["config"] is None:
         mapping["mqtt"] = {**mapping.get("mqtt", {}), **broker}
     if given["site"] is not None:

@@ -76,6 +76,7 @@ def test_it_is_refused(pit: Pit) -> None:
 def test_without_a_configuration(pit: Pit, broker: Mosquitto) -> None:
     where = ("--port", broker.port, "--site", SITE, "--table", pit.root.rpartition("/")[2])
     assert cmd("hold", *where).exit_code == 0
+    assert cmd("resume", *where, "--protocol", "3.1.1").exit_code == 0
 
 
 @pytest.mark.mosquitto
