@@ -43,6 +43,7 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
             add(fold, round_, card)
             return
         fold.state.unsynced |= rounds.is_stuck(round_)
+        checking.turn(fold, card.face)
         rounds.leave(fold, round_)
         _settle_mode(fold, slot)  # a new session may have come into force
     seed = _take_seed(fold, slot)
@@ -50,9 +51,14 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
     partial = not at_start and (slot is not None or fold.state.unsynced or joined)
     if at_start:
         synced(fold)
+    if round_ is None:
+        checking.turn(fold, card.face)
     round_ = rounds.begin(fold, partial=partial)
     # In another shoe, or after a shuffle, a card that was counted counts anew.
     kept = fold.state.shoe is shoe and fold.house.reshuffle == "per_shoe"
+    round_.seeded = seed is not None or isinstance(carried, Drawn)
+    if round_.seeded and not kept:
+        round_.out_before += 1
     if seed is not None:
         add(fold, round_, Drawn(seed.face, unread=seed.unread), seen=seed if kept else None)
     add(fold, round_, card, seen=carried if kept and isinstance(carried, Drawn) else None)

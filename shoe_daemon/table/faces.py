@@ -168,16 +168,19 @@ def _conflict(fold: Fold, slot: Slot) -> None:
         )
 
 
-def placed(fold: Fold, slot: Slot, face: Card) -> None:
+def placed(fold: Fold, slot: Slot, face: Card, source: str | None = None) -> None:
     """
     Take what a camera sees on a place: a card to deal, where it is the only
     source, else what confirms a card that another source has drawn.
     """
+    if source is not None:
+        fold.reader(source).places = True
+    alone = fold.state.placing or checking.stands_alone(fold, source)
     round_ = rounds.in_progress(fold)
     lies = None if round_ is None else round_.spots[DEALING_ORDER.index(slot)]
     if round_ is not None and lies is not None and lies.face in {None, face}:
         disclose(fold, slot, face)
-    elif fold.state.placing and not _still_lies(fold, slot, face):
+    elif alone and not _still_lies(fold, slot, face):
         if round_ is not None and lies is not None and not _next_first(round_, slot):
             _conflict(fold, slot)
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import drawing, events, faces, readers, rounds, shoes
+from shoe_daemon.table import checking, drawing, events, faces, readers, rounds, shoes
 from shoe_daemon.table.observations import Cause, GapDetail
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.state import Drawn
@@ -118,6 +118,8 @@ def unreadable(fold: Fold, obs: Unreadable) -> None:
     Take a card that passed unread: it lies on its place, its face unknown.
     """
     round_ = rounds.in_progress(fold)
+    if checking.only_checks(fold, obs.source, None):
+        return
     if round_ is not None:
         if faces.unread_on(round_, obs.slot) is not None:
             return
@@ -196,6 +198,8 @@ def gap(fold: Fold, obs: Gap) -> None:
     here on, and so is all that comes before a clean boundary.
     """
     restart = obs.detail is GapDetail.RESTART
+    if not restart and checking.lost(fold, obs.source):
+        return
     round_ = rounds.in_progress(fold)
     if round_ is not None and rounds.is_complete(round_):
         round_.over = True  # its end may have been missed, and the next card be of another

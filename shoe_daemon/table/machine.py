@@ -159,8 +159,7 @@ def _session(fold: Fold, obs: seen.Session) -> None:
 
 
 def _card(fold: Fold, obs: seen.CardDrawn) -> None:
-    if obs.source is not None and checking.only_checks(fold, obs.source):
-        checking.check(fold, obs.source, obs.card)
+    if checking.only_checks(fold, obs.source, obs.card):
         return
     fold.state.placing = False
     fold.together = inventory.too_close(fold)
@@ -178,6 +177,12 @@ def _drawn(fold: Fold, obs: seen.CardDrawn) -> None:
         faults.outside(fold, obs.card)
     else:
         _burned(fold, obs)
+
+
+def _link(fold: Fold, obs: seen.Link) -> None:
+    readers.linked(fold, obs.source, up=obs.up)
+    for card in [] if obs.up else checking.undealt(fold):
+        drawing.play(fold, Drawn(card))
 
 
 def _burned(fold: Fold, obs: seen.CardDrawn) -> None:
@@ -199,7 +204,7 @@ _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     seen.Withdrawn: faults.withdrawn,
     seen.Carried: faults.carried,
     seen.Unreadable: faults.unreadable,
-    seen.Placed: lambda fold, obs: faces.placed(fold, obs.slot, obs.card),
+    seen.Placed: lambda fold, obs: faces.placed(fold, obs.slot, obs.card, obs.source),
     seen.CutCardSeen: lambda fold, _obs: boundaries.cut_card(fold),
     seen.Booted: boundaries.booted,
     seen.TableCleared: lambda fold, _obs: boundaries.table_cleared(fold),
@@ -207,7 +212,7 @@ _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     seen.DeviceError: faults.device_error,
     seen.DeviceErrorCleared: faults.device_error_cleared,
     seen.Lock: lambda fold, obs: readers.locked(fold, obs.source, is_locked=obs.locked),
-    seen.Link: lambda fold, obs: readers.linked(fold, obs.source, up=obs.up),
+    seen.Link: _link,
     seen.Gap: faults.gap,
     seen.NoMoreBets: lambda fold, _obs: boundaries.no_more_bets(fold),
     seen.BettingOpen: lambda fold, _obs: boundaries.betting_open(fold),

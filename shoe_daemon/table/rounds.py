@@ -41,7 +41,9 @@ def begin(fold: Fold, *, partial: bool) -> RoundState:
     state = fold.state
     shoe = state.shoe
     if shoe is None or shoe.finished:
+        checks = state.checks  # of this round already
         shoe = shoes.start(fold, announced=shoe is not None, overrun=shoe is not None)
+        state.checks = checks
     round_ = RoundState(shoe.begun + 1, state.seed_kind, partial=partial)
     state.round, state.quiet_at, state.seed_kind = round_, None, Kind.NORMAL
     fold.in_round = True
@@ -49,6 +51,7 @@ def begin(fold: Fold, *, partial: bool) -> RoundState:
         fold.emit(events.BettingClosed("first_card"))
     fold.emit(events.RoundStarted())
     shoes.begin_round(fold, shoe, round_)
+    round_.out_before = shoe.out
     return round_
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Kind
-from shoe_daemon.table import curating, events, inventory, results
+from shoe_daemon.table import checking, curating, events, inventory, results
 from shoe_daemon.table.state import ShoeState
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def start(
     for alert in [each for each in state.alerts if each.shoe is not None]:
         fold.close_alert(alert, "continue", "a new shoe was begun")
     results.release(fold, at_once=True)
+    checking.new_shoe(fold)
     if state.shoe is not None and (left is not None or not state.shoe.finished):
         inventory.check_count(fold, state.shoe, left)
     state.shoes += 1
@@ -46,7 +47,6 @@ def start(
     fold.in_round = False
     state.held, state.changes, state.burn_due = [], [], 0
     state.seed, state.seed_kind = None, Kind.NORMAL
-    state.checks = {}
     fold.emit(events.ShoeStarted(shoe.decks, fold.house.id, state.session.policy))
     curating.after_shuffle(fold)
     if state.cut_card and not announced:

@@ -64,6 +64,8 @@ class RoundState(Struct):
         declared: A result has been declared for it.
         cleared: Its cards have been taken off the table.
         conflict: That two readers differ has been raised.
+        seeded: Its first card was carried from the round before.
+        out_before: Cards that had left the shoe when it began.
         next_closed: Betting for the round after it is closed already.
         due: What was last said about the next card.
     """
@@ -89,6 +91,8 @@ class RoundState(Struct):
     unread_pending: bool = False
     cleared: bool = False
     conflict: bool = False
+    seeded: bool = False
+    out_before: int = 0
     next_closed: bool = False
     due: DrawDue | None = None
 
@@ -214,13 +218,14 @@ class OpenAlert(Struct):
 class ReaderState(Struct):
     """
     One reader, as the table knows it; `errors` are the causes it has reported
-    and not cleared.
+    and not cleared; `places` tells a camera, which sees where cards lie.
     """
 
     link: str = "unknown"
     partial: bool = False
     errors: list[str] = []
     locked: bool = False
+    places: bool = False
 
 
 class TableState(Struct):
@@ -273,6 +278,6 @@ class TableState(Struct):
     burn_due: int = 0
     rotation: Rotation = Rotation()
     drawn_at: int | None = None
-    checks: dict[str, list[Card]] = {}
+    checks: dict[str, list[Card | None]] = {}
     quiet_at: int | None = None
     reveal_at: int | None = None

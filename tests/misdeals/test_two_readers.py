@@ -1,0 +1,333 @@
+"""
+Two readers on one table: they check each other, and either may be away.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+from tests.misdeals.pit import Pit
+from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, RoundEnd, card, house, one, types
+
+if TYPE_CHECKING:
+    from shoe_daemon.table.events import Event
+
+FACES = [each.split()[1] for each in SIX.split(", ")]
+"""Both draw: 9 against 7."""
+
+
+def two(round_end: RoundEnd = RoundEnd.BUTTON) -> Pit:
+    """
+    A shoe that reads, and a scanner at its mouth.
+    """
+    pit = Pit(round_end=round_end, checkers=("scanner",))
+    for source in ("shoe", "scanner"):
+        pit.say(seen.Link(up=True, source=source))
+    return pit
+
+
+def read(pit: Dealer, source: str, face: str | None) -> list[Event]:
+    """
+    Let one reader read a card.
+    """
+    return pit.say(seen.CardDrawn(card=card(face), source=source), 0.1)
+
+
+def both(pit: Dealer, faces: list[str], other: list[str | None] | None = None) -> None:
+    """
+    Let both read cards, the scanner those of `other`.
+    """
+    for face, twin in zip(faces, other or faces, strict=True):
+        read(pit, "shoe", face)
+        read(pit, "scanner", twin)
+
+
+def link(pit: Dealer, source: str, *, up: bool) -> None:
+    """
+    Let a reader come or go.
+    """
+    pit.say(seen.Link(up=up, source=source))
+
+
+def test_they_agree() -> None:
+    pit = two()
+    for _ in range(3):
+        both(pit, FACES)
+        pit.result("player")
+    assert pit.kinds() == []
+    assert len(pit.finished()) == 3
+    assert pit.out() == 18
+
+
+def test_they_differ() -> None:
+    pit = two()
+    both(pit, FACES, ["2S", "2H", "4D", "QC", "4S", "5D"])
+    found = one(pit.events, "irregularity")
+    assert (found.kind, found.severity, found.card) == ("source_conflict", 3, None)
+    assert "scanner read another card on P2" in found.detail
+    pit.result("player")
+    both(pit, FACES)
+    pit.result("player")
+    assert pit.kinds() == ["source_conflict"]
+    assert [each.player.cards for each in pit.finished()] == [("2S", "3D", "4S")] * 2
+
+
+def test_what_the_second_could_not_read_is_no_difference() -> None:
+    pit = two()
+    both(pit, FACES, ["2S", None, "3D", "QC", "4S", "5D"])
+    assert pit.kinds() == []
+    pit.result("player")
+    for face in FACES:
+        read(pit, "shoe", face)
+        pit.say(seen.Unreadable(source="scanner"))
+    assert pit.kinds() == []
+    assert pit.out() == 12
+
+
+def test_a_card_that_only_the_second_saw() -> None:
+    pit = two()
+    both(pit, ["9S", "2H", "KD", "3C"])
+    pit.result("player")
+    read(pit, "scanner", "2S")
+    both(pit, ["9S", "2H", "KD", "3C"])
+    assert pit.kinds() == ["source_conflict"]
+    pit = two()
+    both(pit, ["9S", "2H", "KD", "3C"])
+    read(pit, "scanner", "7D")
+    pit.result("player")
+    assert pit.kinds() == ["source_conflict"]
+    assert pit.table.state.alerts[0].round == 1
+    for _ in range(2):
+        both(pit, FACES)
+        pit.result("player")
+    assert pit.kinds() == ["source_conflict"]
+
+
+def test_a_card_that_the_second_missed_is_told_once() -> None:
+    pit = two()
+    both(pit, ["9S", "2H", "KD"])
+    read(pit, "shoe", "3C")
+    pit.result("player")
+    both(pit, FACES)
+    pit.result("player")
+    assert pit.kinds() == []
+
+
+@pytest.mark.parametrize("mode", list(RoundEnd))
+@pytest.mark.parametrize("ahead", [True, False])
+def test_one_is_always_a_little_earlier(mode: RoundEnd, *, ahead: bool) -> None:
+    pit = two(mode)
+    order = ("scanner", "shoe") if ahead else ("shoe", "scanner")
+    for _ in range(3):
+        for face in FACES:
+            for source in order:
+                read(pit, source, face)
+        pit.wait(20)
+        if mode in {RoundEnd.BUTTON, RoundEnd.DEVICE}:
+            pit.result("player")
+        pit.wait(1)
+    assert pit.kinds() == []
+    assert pit.out() == 18
+
+
+def test_the_last_card_comes_after_the_result() -> None:
+    pit = two()
+    for number in range(3):
+        both(pit, FACES[:5])
+        read(pit, "shoe", FACES[5])
+        pit.result("player")
+        read(pit, "scanner", "9D" if number == 1 else FACES[5])
+    assert pit.kinds() == ["source_conflict"]
+    assert pit.table.state.alerts[0].round == 2
+
+
+def test_burned_cards_are_read_by_both_or_by_one() -> None:
+    for sees in (True, False):
+        pit = two()
+        pit.say(seen.CardDrawn(card=Card("2S"), role=seen.Role.FIRST, source="shoe"))
+        if sees:
+            read(pit, "scanner", "2S")
+        for face in ("4S", "5S"):
+            pit.say(seen.CardDrawn(card=Card(face), role=seen.Role.BURN, source="shoe"))
+            if sees:
+                read(pit, "scanner", face)
+        both(pit, FACES)
+        pit.result("player")
+        assert pit.kinds() == []
+
+
+def test_a_card_too_many_is_read_by_both_and_carried() -> None:
+    pit = two()
+    both(pit, ["9S", "2H", "KD", "3C", "4C"])
+    assert pit.kinds() == ["excess_card"]
+    pit.rule("carry_to_next_hand")
+    pit.result("player")
+    both(pit, ["9H", "2D", "KS"])
+    pit.result("banker")
+    assert pit.kinds() == ["excess_card"]
+    assert pit.finished()[1].player.cards == ("4C", "2D")
+
+
+def test_the_first_goes_away_and_the_second_deals() -> None:
+    pit = two()
+    both(pit, FACES[:2])
+    link(pit, "shoe", up=False)
+    for face in FACES[2:]:
+        read(pit, "scanner", face)
+    pit.result("player")
+    assert [each.player.cards for each in pit.finished()] == [("2S", "3D", "4S")]
+    for face in FACES:
+        read(pit, "scanner", face)
+    pit.result("player")
+    assert pit.kinds() == []
+    assert pit.out() == 12
+    status = {each.source: each.link for each in pit.table.public().readers}
+    assert status == {"shoe": "down", "scanner": "up"}
+
+
+def test_what_only_the_second_had_read_when_the_first_went_is_dealt() -> None:
+    pit = two()
+    both(pit, FACES[:1])
+    for face in FACES[1:3]:
+        read(pit, "scanner", face)
+    link(pit, "shoe", up=False)
+    assert pit.out() == 3
+    for face in FACES[3:]:
+        read(pit, "scanner", face)
+    pit.result("player")
+    assert pit.finished()[0].banker.cards == ("2H", "QC", "5D")
+    assert pit.kinds() == []
+
+
+def test_what_the_first_had_read_already_is_not_dealt_twice() -> None:
+    pit = two()
+    for face in FACES[:2]:
+        read(pit, "shoe", face)
+    link(pit, "shoe", up=False)
+    for face in FACES:
+        read(pit, "scanner", face)
+    assert pit.out() == 6
+    assert pit.kinds() == []
+
+
+def test_the_first_comes_back() -> None:
+    pit = two()
+    link(pit, "shoe", up=False)
+    for face in FACES:
+        read(pit, "scanner", face)
+    pit.result("player")
+    link(pit, "shoe", up=True)
+    pit.say(seen.Gap(detail=seen.GapDetail.RECONNECT, source="shoe"))
+    pit.cmd("no_more_bets")
+    both(pit, FACES)
+    pit.result("player")
+    assert [each.partial for each in pit.finished()] == [False, False]
+    assert pit.kinds() == []
+
+
+def test_the_second_goes_away_and_comes_back() -> None:
+    pit = two()
+    both(pit, FACES[:3])
+    link(pit, "scanner", up=False)
+    for face in FACES[3:]:
+        read(pit, "shoe", face)
+    link(pit, "scanner", up=True)
+    pit.say(seen.Gap(detail=seen.GapDetail.RECONNECT, source="scanner"))
+    assert one(pit.events[-1:], "reader_status").state == "partial"
+    pit.result("player")
+    both(pit, FACES)
+    pit.result("player")
+    assert [each.partial for each in pit.finished()] == [False, False]
+    assert pit.kinds() == []
+
+
+def test_both_away() -> None:
+    pit = two()
+    link(pit, "shoe", up=False)
+    link(pit, "scanner", up=False)
+    pit.cmd("enter_result", outcome="banker")
+    assert pit.counts() == {"rounds": 1, "banker": 1}
+
+
+def place(pit: Dealer, text: str) -> list[Event]:
+    """
+    Let the camera see cards on their places.
+    """
+    said = []
+    for each in text.split(", "):
+        slot, face = each.split()
+        told = seen.Placed(slot=Slot(slot), card=Card(face), source="camera")
+        said += pit.say(told, 0.3)
+    return said
+
+
+def with_camera(style: str = "face_up") -> Pit:
+    """
+    A shoe that reads, and a camera above the table.
+    """
+    rules = house(dealing_style=SQUEEZE) if style == "squeeze" else None
+    pit = Pit(rules, round_end=RoundEnd.BUTTON)
+    for source in ("shoe", "camera"):
+        pit.say(seen.Link(up=True, source=source))
+    return pit
+
+
+def test_a_camera_confirms() -> None:
+    pit = with_camera()
+    for _ in range(2):
+        for each in NATURAL.split(", "):
+            read(pit, "shoe", each.split()[1])
+            assert place(pit, each) == []
+        pit.result("player")
+    assert pit.kinds() == []
+    assert pit.out() == 8
+
+
+def test_a_camera_shows_what_was_hidden() -> None:
+    pit = with_camera("squeeze")
+    for each in NATURAL.split(", "):
+        read(pit, "shoe", each.split()[1])
+    said = place(pit, NATURAL)
+    assert types(said)[:1] == ["card_disclosed"]
+    assert len(pit.finished()) == 1
+
+
+def test_a_camera_sees_another_card() -> None:
+    pit = with_camera()
+    read(pit, "shoe", "9S")
+    found = one(place(pit, "P1 8S"), "irregularity")
+    assert (found.kind, found.slot) == ("source_conflict", "P1")
+
+
+def test_a_camera_goes_on_alone() -> None:
+    pit = with_camera()
+    read(pit, "shoe", "9S")
+    place(pit, "P1 9S")
+    link(pit, "shoe", up=False)
+    place(pit, "B1 2H, P2 KD, B2 3C")
+    pit.result("player")
+    pit.say(seen.TableCleared())
+    place(pit, "P1 6S, B1 7H, P2 KD, B2 QC")
+    pit.result("banker")
+    assert [each.player.cards for each in pit.finished()] == [("9S", "KD"), ("6S", "KD")]
+    assert pit.kinds() == []
+    link(pit, "shoe", up=True)
+    both_again = ["9S", "2H", "KD", "3C"]
+    pit.say(seen.TableCleared())
+    for face in both_again:
+        read(pit, "shoe", face)
+    assert pit.out() == 12
+
+
+def test_the_table_goes_on_without_its_camera() -> None:
+    pit = with_camera()
+    link(pit, "camera", up=False)
+    for each in NATURAL.split(", "):
+        read(pit, "shoe", each.split()[1])
+    pit.result("player")
+    assert len(pit.finished()) == 1
