@@ -51,11 +51,19 @@ def after_round(fold: Fold, outcome: Outcome | None) -> None:
 
 def irregular(fold: Fold, kind: IrregularityKind) -> None:
     """
-    A false draw costs the holder the shoe where the policy says so.
+    A false draw costs the holder the shoe where the policy says so: after the
+    coup, and at once where that has its result and the shoe was kept.
     """
     rotation = _seated(fold)
-    if rotation is not None and fold.policy.passes_shoe(kind):
+    if rotation is None or not fold.policy.passes_shoe(kind):
+        return
+    round_ = fold.state.round
+    held = {each.number for each in fold.state.held}
+    if round_ is None or round_.ended or not round_.finished or round_.number in held:
         fold.state.rotation = curator.false_draw(rotation)
+    elif rotation.holder == round_.holder:
+        rules = fold.house.curator
+        _take(fold, curator.after_round(curator.false_draw(rotation), rules, None))
 
 
 def passed(fold: Fold, seat: int | None) -> None:

@@ -21,11 +21,11 @@ _PERSON: Final = "only a person can see it, and report it with the order `hold`"
 _NEEDS: Final = {
     _K.PREMATURE_DRAW: ((Signal.BETTING,), "nothing tells when bets are open"),
     _K.PLAYER_THIRD_UNAUTHORISED: (_PLACES, "nothing tells where a card is laid"),
-    _K.MISSING_DRAW: (_ENDS, "nothing tells when a round is over"),
     _K.WRONG_HAND: (_PLACES, "nothing tells where a card is laid"),
     _K.RESULT_MISMATCH: ((Signal.RESULTS,), "nobody declares a result"),
     _K.UNREADABLE_CARD: ((Signal.FAULTS,), "the reader does not say that a card passed unread"),
     _K.CARD_RETURNED: ((Signal.FAULTS,), "the reader does not say that a card went back"),
+    _K.DEVICE_FAULT: ((Signal.FAULTS,), "the reader does not report errors of its own"),
     _K.CUT_CARD_OVERRUN: ((Signal.CUT_CARD,), "the reader does not tell the cut card"),
     _K.CUT_CARD_MISSING: ((Signal.CUT_CARD,), "the reader does not tell the cut card"),
 }
@@ -50,14 +50,19 @@ def undetectable(house: House, options: Options) -> dict[IrregularityKind, str]:
 def _settings(house: House, options: Options) -> list[tuple[IrregularityKind, str, bool]]:
     signals = options.signals
     no_camera = signals is not None and Signal.PLACEMENT not in signals
-    button = options.round_end is RoundEnd.BUTTON
     return [
         (
             _K.EXCESS_CARD,
             "rounds end by the rules alone, so such a card begins the next one",
             options.round_end is RoundEnd.RULES,
         ),
-        (_K.MISSING_DRAW, "rounds end by the rules alone", options.round_end is RoundEnd.RULES),
+        (
+            _K.MISSING_DRAW,
+            "nothing tells when a round is over",
+            options.round_end is not RoundEnd.BUTTON
+            and signals is not None
+            and not set(_ENDS) & set(signals),
+        ),
         (
             _K.PREMATURE_COLLECT,
             "all cards are seen at once, and nothing waits for a person",
@@ -66,7 +71,7 @@ def _settings(house: House, options: Options) -> list[tuple[IrregularityKind, st
         (
             _K.PREMATURE_COLLECT,
             "nothing tells when cards are taken off",
-            signals is not None and Signal.CLEARED not in signals and not button,
+            signals is not None and Signal.CLEARED not in signals,
         ),
         (_K.DOUBLE_FEED, "no `least_gap` between two cards is set", options.least_gap is None),
         (
@@ -79,6 +84,11 @@ def _settings(house: House, options: Options) -> list[tuple[IrregularityKind, st
             _K.CUT_CARD_OVERRUN,
             "the house's cut card is not checked",
             house.cut_card.mode != "checked",
+        ),
+        (
+            _K.CUT_CARD_OVERRUN,
+            "no burn is checked, which would tell a new shoe from one that goes on",
+            house.burn.mode in {"none", "unchecked"},
         ),
         (
             _K.CUT_CARD_MISSING,

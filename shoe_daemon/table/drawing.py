@@ -123,18 +123,11 @@ def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = Non
         raise_unread(fold, card)
     if round_.missing:
         _make_good(fold, round_)
-    _check_stock(fold, round_)
+    if fold.state.checks:
+        checking.compare(fold, round_)
     rounds.set_deadlines(fold, round_)
     rounds.say_due(fold, round_, repeat=True)
     rounds.move_on(fold, round_)
-
-
-def _check_stock(fold: Fold, round_: RoundState) -> None:
-    if fold.state.checks:
-        checking.compare(fold, round_)
-    shoe = fold.state.shoe
-    if shoe is not None and inventory.in_shoe(shoe) == 0 and rounds.truth(round_).spot is not None:
-        inventory.check_enough(fold, shoe)
 
 
 def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = None) -> None:

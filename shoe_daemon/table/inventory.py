@@ -14,7 +14,7 @@ from shoe_daemon.game.irregularities import IrregularityKind
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
     from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import ShoeState
+    from shoe_daemon.table.state import RoundState, ShoeState
 
 _LARGEST_ROUND: Final = 6
 
@@ -41,16 +41,17 @@ def check_reserve(fold: Fold, shoe: ShoeState) -> None:
     shoe.cut_missed = True
     fold.raise_alert(
         IrregularityKind.CUT_CARD_MISSING,
-        f"{in_shoe(shoe)} cards are left and the cut card, {rule.position} from the back, "
-        "has not come out.",
+        f"The cut card, {rule.position} from the back, has not come out, and its place is passed.",
     )
 
 
-def check_enough(fold: Fold, shoe: ShoeState) -> None:
+def check_enough(fold: Fold, round_: RoundState) -> None:
     """
-    Say that the shoe is empty; to be asked while a card is due.
+    Say that the shoe is empty; to be asked where people can see that a card is due.
     """
-    if shoe.announced and in_shoe(shoe) == 0:
+    shoe = fold.state.shoe
+    if shoe is not None and shoe.announced and in_shoe(shoe) == 0 and not round_.short:
+        round_.short = True
         fold.raise_alert(
             IrregularityKind.INSUFFICIENT_CARDS,
             f"All {shoe.decks * CARDS_PER_DECK} cards have left the shoe, and one is due.",

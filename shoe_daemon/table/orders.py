@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 REPORTED: Final = frozenset(
     {
+        IrregularityKind.PLAYER_THIRD_UNAUTHORISED,
         IrregularityKind.FACE_UP_IN_SHOE,
         IrregularityKind.DOUBLE_FEED,
         IrregularityKind.FOREIGN_CARD,

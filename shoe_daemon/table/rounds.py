@@ -51,7 +51,7 @@ def begin(fold: Fold, *, partial: bool) -> RoundState:
         fold.emit(events.BettingClosed("first_card"))
     fold.emit(events.RoundStarted())
     shoes.begin_round(fold, shoe, round_)
-    round_.out_before = shoe.out
+    round_.out_before, round_.holder = shoe.out, state.rotation.holder
     return round_
 
 
@@ -119,6 +119,8 @@ def say_due(fold: Fold, round_: RoundState, *, repeat: bool) -> None:
         verdict = dealing.due(dealing.public_points(round_.spots), partial=round_.partial)
     else:
         verdict = truth(round_)
+    if verdict.spot is not None:
+        inventory.check_enough(fold, round_)
     if repeat or (verdict.known and verdict.say != round_.due):
         fold.emit(verdict.say)
     round_.due = verdict.say

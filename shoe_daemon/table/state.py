@@ -64,6 +64,8 @@ class RoundState(Struct):
         declared: A result has been declared for it.
         cleared: Its cards have been taken off the table.
         conflict: That two readers differ has been raised.
+        short: That the shoe has no card for it has been raised.
+        holder: The seat that draws its cards; None where the dealer does.
         seeded: Its first card was carried from the round before.
         out_before: Cards that had left the shoe when it began.
         next_closed: Betting for the round after it is closed already.
@@ -91,6 +93,8 @@ class RoundState(Struct):
     unread_pending: bool = False
     cleared: bool = False
     conflict: bool = False
+    short: bool = False
+    holder: int | None = None
     seeded: bool = False
     out_before: int = 0
     next_closed: bool = False

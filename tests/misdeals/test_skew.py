@@ -124,7 +124,9 @@ def test_the_shoe_may_go_away_at_any_card(
     at = min(gone, len(told) - 1)
     heard, rest = told[:at], told[at:]
     # What the shoe read last before the link was found to be down was never heard.
-    lost = [each for each in heard if each.what.source == "shoe"][::-1][: unheard % 2]
+    ends = [n for n, each in enumerate(heard) if isinstance(each.what, seen.Result)]
+    latest = heard[max(ends, default=-1) + 1 :]
+    lost = [each for each in latest if each.what.source == "shoe"][::-1][: unheard % 2]
     kept = [each for each in heard if each not in lost]
     down = Said(told[at].at, -1, seen.Link(up=False, source="shoe"))
     after = [each for each in rest if each.what.source != "shoe"]
