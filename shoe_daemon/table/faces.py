@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Slot
-from shoe_daemon.table import checking, dealing, drawing, events, rounds, shoes
+from shoe_daemon.table import checking, dealing, drawing, events, relaying, rounds, shoes
 from shoe_daemon.table.state import Drawn
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def _go_on(fold: Fold, round_: RoundState) -> None:
     if fold.state.checks:
         checking.compare(fold, round_)
     check_thirds(fold, round_)
+    if round_.relaid:
+        relaying.take_all_back(fold, round_)
     rounds.say_due(fold, round_, repeat=False)
     rounds.await_quiet(fold, round_)
     rounds.move_on(fold, round_)

@@ -23,8 +23,9 @@ def lay_anew(fold: Fold, round_: RoundState) -> None:
     now; one that was too many may be due, and the other way round.
     """
     round_.unchecked = len(round_.cards) > _FIRST
+    round_.relaid = True
     faces.check_thirds(fold, round_)
-    _take_all_back(fold, round_)
+    take_all_back(fold, round_)
     alert = fold.open_alert(IrregularityKind.MISSING_DRAW)
     if not round_.partial and rounds.is_complete(round_):
         round_.missing = False
@@ -37,7 +38,11 @@ def _due(round_: RoundState) -> int | None:
     return verdict.spot if verdict.known and not round_.partial else None
 
 
-def _take_all_back(fold: Fold, round_: RoundState) -> None:
+def take_all_back(fold: Fold, round_: RoundState) -> None:
+    """
+    Lay those cards that were too many by a wrong face where they are due; some of
+    them only when the face of one before has come.
+    """
     laid = len(round_.cards)
     while (spot := _due(round_)) is not None and _take_back(fold, round_, spot):
         pass

@@ -60,6 +60,7 @@ class RoundState(Struct):
         unchecked: Third cards were taken at the reader's word, their draws
             still to be checked when the faces come.
         missing: A draw was found missing and has not been made good.
+        relaid: A card was corrected, and its cards laid anew.
         misplaced: A card was found on the wrong hand; the order governs.
         declared: A result has been declared for it.
         cleared: Its cards have been taken off the table.
@@ -88,6 +89,7 @@ class RoundState(Struct):
     ended: bool = False
     unchecked: bool = False
     missing: bool = False
+    relaid: bool = False
     misplaced: bool = False
     declared: bool = False
     unread_pending: bool = False

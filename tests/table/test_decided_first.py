@@ -145,6 +145,22 @@ def test_so_are_two_of_them_when_the_round_is_over() -> None:
     assert table.open_kinds() == ["result_mismatch"]
 
 
+def test_so_is_one_that_is_due_when_the_face_before_it_has_come() -> None:
+    table = dealer()
+    table.deal("P1 --, B1 --, P2 --, B2 --, P3 --, B3 --")
+    table.disclose("P1 5S, B1 2S, P2 KD, B2 7C")  # the seven is an ace
+    assert table.open_kinds() == ["excess_card", "excess_card"]
+    put_right(table, "B2", "AC")
+    assert table.open_kinds() == ["excess_card"]
+    table.disclose("P3 2H, B3 9H")
+    assert table.open_kinds() == []
+    table.result("player")
+    (finished,) = table.finished()
+    assert finished.player.cards == ("5S", "KD", "2H")
+    assert finished.banker.cards == ("2S", "AC", "9H")
+    assert table.out() == 6
+
+
 def test_a_card_that_a_person_had_burned_stays_burned() -> None:
     table = dealer()
     table.deal(NATURAL)
