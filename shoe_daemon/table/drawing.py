@@ -34,7 +34,7 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
         joined: It was drawn before anybody looked.
     """
     slot, shoe = card.declared, fold.state.shoe
-    _settle_mode(fold, slot)
+    _settle_mode(fold, card)
     round_ = rounds.in_progress(fold)
     if round_ is not None:
         if _is_repeat(round_, card):
@@ -45,7 +45,7 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
         fold.state.unsynced |= rounds.is_stuck(round_)
         checking.turn(fold, card.face)
         rounds.leave(fold, round_)
-        _settle_mode(fold, slot)  # a new session may have come into force
+        _settle_mode(fold, card)  # a new session may have come into force
     seed = _take_seed(fold, slot)
     at_start = seed is not None or (slot is Slot.P1 and not joined)
     partial = not at_start and (slot is not None or fold.state.unsynced or joined)
@@ -74,10 +74,12 @@ def _take_seed(fold: Fold, slot: Slot | None) -> Drawn | None:
     return seed if slot in {None, Slot.B1} else None
 
 
-def _settle_mode(fold: Fold, slot: Slot | None) -> None:
-    # The first card tells whether this reader names the places.
-    if fold.mode is RoundEnd.AUTO:
-        fold.settle_mode(RoundEnd.DEVICE if slot is not None else RoundEnd.QUIET)
+def _settle_mode(fold: Fold, card: Drawn) -> None:
+    # The first card tells whether this reader names the places; one that passed unread
+    # may have none although it does.
+    names = card.declared is not None
+    if fold.mode is RoundEnd.AUTO and (names or not card.unread):
+        fold.settle_mode(RoundEnd.DEVICE if names else RoundEnd.QUIET)
 
 
 def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:

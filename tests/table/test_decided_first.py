@@ -95,7 +95,7 @@ def test_it_lies_where_a_card_is_due_and_nowhere_else() -> None:
 def test_one_that_passed_between_two_rounds_begins_the_next(
     *, slots: bool, after_a_round: bool
 ) -> None:
-    mode = RoundEnd.DEVICE if slots else RoundEnd.BUTTON
+    mode = RoundEnd.AUTO if slots else RoundEnd.BUTTON
     table = Dealer(result_on=ResultOn.CONFIRMED, hold_from=3, round_end=mode)
     if after_a_round:
         table.deal(NATURAL, slots=slots)
