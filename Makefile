@@ -72,9 +72,11 @@ fuzz: venv # other bytes and observations every time; FUZZ_SEED=… repeats what
 bench: venv # docs/measure.md says what the figures mean
 	@$(BIN)/python tools/prepare.py mosquitto
 	$(BIN)/python -m bench.latency
+	$(BIN)/python -m bench.alarm
 	$(BIN)/python -m bench.footprint
 	$(BIN)/python -m bench.journal
 	$(BIN)/python -m bench.replay
+	$(BIN)/python -m bench.detection
 
 .PHONY: pictures
 pictures: venv # the README's picture of the demo, drawn anew
