@@ -108,14 +108,14 @@ def _excess(fold: Fold, alert: OpenAlert) -> Drawn | None:
     if round_ is None or alert.after != round_.number:
         return None
     mine = [card for card in round_.excess if card.alert == alert.data.id]
-    if not mine and alert.data.kind is not IrregularityKind.EXCESS_CARD:
+    if not mine and alert.data.kind != IrregularityKind.EXCESS_CARD:
         mine = round_.excess[-1:]
     return mine[0] if mine else None
 
 
 def _round_of(alert: OpenAlert) -> int | None:
     # A card too many that came after a round's end is one of that round.
-    late = alert.data.kind is IrregularityKind.EXCESS_CARD and alert.after
+    late = alert.data.kind == IrregularityKind.EXCESS_CARD and alert.after
     return alert.round or late or None
 
 

@@ -122,7 +122,7 @@ def correct_card(fold: Fold, order: Command) -> None:
 def _settle_conflict(fold: Fold, number: int) -> None:
     # Where readers differ, and a person was to say what card it is: that is done.
     for alert in list(fold.state.alerts):
-        conflict = alert.data.kind is IrregularityKind.SOURCE_CONFLICT
+        conflict = alert.data.kind == IrregularityKind.SOURCE_CONFLICT
         if conflict and alert.chosen is not None and alert.after == number:
             fold.close_alert(alert, alert.chosen, fold.reason or "a person said what it is")
 

@@ -220,7 +220,7 @@ class Fold:
         a person by the order that is being carried out.
         """
         self.state.alerts.remove(alert)
-        if alert.data.kind is IrregularityKind.EXCESS_CARD and "card" not in alert.evidence:
+        if alert.data.kind == IrregularityKind.EXCESS_CARD and "card" not in alert.evidence:
             self._decided_unseen(alert)
         by = self.operator or alert.operator
         self.emit(IrregularityClosed(action, alert.data.id, by, reason))

@@ -85,7 +85,8 @@ def _forget_card(fold: Fold, change: Change) -> None:
 def _go_without(fold: Fold, round_: RoundState, change: Change) -> None:
     result = correcting.result_of(fold, round_.number)
     if round_.finished and result is not None:
-        round_.unread_result = round_.partial = True
+        round_.unread_result = round_.unread_result or not round_.partial
+        round_.partial = True
         after = correcting.partly_known(round_, result, change.outcome)
         correcting.put_result(fold, result, after)
     elif not round_.ended:
