@@ -7,16 +7,22 @@ from __future__ import annotations
 from typing import Final
 
 from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.situations import ACTION_WORDS, Action
 from shoe_daemon.table.events import (
     CardBurned,
+    CardCorrected,
     Event,
     HandResult,
     Irregularity,
     IrregularityClosed,
     LastRound,
     ReaderStatus,
+    ResultRevised,
     RoundAborted,
     RoundFinished,
+    RoundHeld,
+    RoundReleased,
+    RoundVoided,
     ShoeFinished,
     ShoeStarted,
 )
@@ -69,6 +75,43 @@ def extras(data: RoundFinished) -> str:
     return ", ".join(found)
 
 
+def action_text(action: str) -> str:
+    """
+    Name an action as people say it: ``burn the card``.
+    """
+    return ACTION_WORDS[Action(action)].text if action in set(Action) else action
+
+
+def result_text(data: RoundFinished) -> str:
+    """
+    Write a result: both hands, and who wins.
+    """
+    more = extras(data)
+    return (
+        f"Player {hand_text(data.player):<15} Banker {hand_text(data.banker):<15} "
+        f"{WINNERS[data.outcome]}{f' ({more})' if more else ''}"
+    )
+
+
+def _decided(data: RoundHeld | RoundReleased | RoundVoided | ResultRevised) -> str:
+    by = f" by {data.operator}" if data.operator else ""
+    if isinstance(data, RoundHeld):
+        return f"result held: {data.reason}"
+    if isinstance(data, RoundReleased):
+        return f"result released{by}"
+    if isinstance(data, RoundVoided):
+        return f"void{by}: {data.reason or 'no reason given'}"
+    if data.after is None:
+        return f"result taken back{by}"
+    return f"{result_text(data.after)}, revised{by}"
+
+
+def _corrected(data: CardCorrected) -> str:
+    by = f"{data.operator}: " if data.operator else ""
+    before = f", not {card_text(data.before)}" if data.before else ""
+    return f"{by}{data.slot} is {card_text(data.after)}{before}"
+
+
 def narrate(event: Event) -> str | None:
     """
     Tell an event in a line; None where it goes without saying.
@@ -78,12 +121,9 @@ def narrate(event: Event) -> str | None:
         case ShoeStarted():
             return f"Shoe {event.shoe}: {data.decks} decks, {data.house or 'no house configured'}"
         case RoundFinished():
-            more = extras(data)
-            return (
-                f"{event.round:>4}  Player {hand_text(data.player):<15} "
-                f"Banker {hand_text(data.banker):<15} "
-                f"{WINNERS[data.outcome]}{f' ({more})' if more else ''}"
-            )
+            return f"{event.round:>4}  {result_text(data)}"
+        case RoundHeld() | RoundReleased() | RoundVoided() | ResultRevised():
+            return f"{event.round:>4}  {_decided(data)}"
         case RoundAborted():
             return f"{event.round:>4}  came to nothing: {_ABORTED[data.cause]}"
         case _:
@@ -95,6 +135,10 @@ def _aside(event: Event) -> str | None:  # noqa: PLR0911 - one for each kind of 
     match data:
         case Irregularity():
             return f"   !  {data.kind.replace('_', ' ')}: {data.detail}"
+        case IrregularityClosed(operator=str() as operator):
+            return f"   ·  {operator}: {action_text(data.action)} (irregularity {data.id})"
+        case CardCorrected():
+            return f"   ·  {_corrected(data)}"
         case IrregularityClosed():
             return f"   ·  irregularity {data.id} closed: {data.reason}"
         case CardBurned() if data.remaining is not None:

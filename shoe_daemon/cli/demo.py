@@ -15,6 +15,9 @@ from shoe_daemon.errors import UserError
 __all__ = ["command"]
 
 _EXTRAS: Final = ("amqtt", "rich")
+_OFTEN: Final = ("overdraw", "missed-draw", "unreadable", "noise")
+_RATE: Final = 0.25
+_RATE_OF_ALL: Final = 0.4
 _FAULTS: Final = (
     "overdraw",
     "missed-draw",
@@ -51,6 +54,13 @@ _FAULTS: Final = (
     help="Whose rules hold; see `rules list`, or a file ending in .toml.",
 )
 @click.option(
+    "--policy",
+    metavar="P",
+    default="us_nj_pa",
+    show_default=True,
+    help="Whose procedure is proposed; see `rules policy --list`, or a file ending in .toml.",
+)
+@click.option(
     "--seed", type=int, help="The same seed deals the same; else by chance, a misdeal early."
 )
 @click.option(
@@ -58,16 +68,20 @@ _FAULTS: Final = (
     "faults",
     multiple=True,
     type=click.Choice(_FAULTS),
-    default=("overdraw", "missed-draw", "noise"),
+    default=_OFTEN,
     show_default=True,
     help="What may go wrong. Repeatable.",
 )
 @click.option(
+    "--faults",
+    "every_fault",
+    is_flag=True,
+    help=f"All of that may go wrong, and more often: --fault-rate {_RATE_OF_ALL}.",
+)
+@click.option(
     "--fault-rate",
     type=click.FloatRange(0, 1),
-    default=0.2,
-    show_default=True,
-    help="The chance of each round that something does; 0 for never.",
+    help=f"The chance of each round that something does; 0 for never.  [default: {_RATE}]",
 )
 @click.option(
     "--port",
@@ -89,7 +103,8 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's
 
     A simulated Angel Eye II speaks its real protocol over a serial line; the
     daemon reads it, checks every draw, keeps its journal, and publishes to an
-    MQTT broker inside this process, on loopback.
+    MQTT broker inside this process, on loopback. When something goes wrong, a
+    scripted supervisor decides by the policy, with orders over MQTT.
     """
     for extra in _EXTRAS:
         try:
@@ -103,6 +118,9 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's
     from shoe_daemon.demo.program import perform
     from shoe_daemon.demo.settings import DemoSettings
 
-    faults = tuple(Fault(each) for each in wishes.pop("faults"))
+    named, every = wishes.pop("faults"), wishes.pop("every_fault")
+    faults = tuple(Fault) if every else tuple(map(Fault, named))
+    if wishes["fault_rate"] is None:
+        wishes["fault_rate"] = _RATE_OF_ALL if every else _RATE
     settings = DemoSettings(faults=faults, mode=Mode(wishes.pop("mode")), **wishes)
     click.get_current_context().exit(perform(settings))

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.control import Control
 from rich.segment import Segments
 
-from shoe_daemon.demo.board import Health, Keeper, Places
+from shoe_daemon.demo.board import Health, Keeper, Places, order_line
 from shoe_daemon.demo.canvas import Canvas
 from shoe_daemon.demo.stage import News
 from shoe_daemon.demo.view import draw
@@ -88,6 +88,8 @@ class Lines:
             line = narrate(event)
             if line is not None:
                 click.echo(line)
+        if news.said is not None and (line := order_line(news.said)) is not None:
+            click.echo(line)
 
     def show(self, health: Health) -> None:
         """
@@ -134,7 +136,9 @@ class Picture:
         """
         for event in news.events:
             self._keeper.note(event)
-        self._table = news.table
+        if news.said is not None:
+            self._keeper.note_order(news.said)
+        self._table = news.table or self._table
 
     def show(self, health: Health) -> None:
         """

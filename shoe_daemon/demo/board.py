@@ -10,6 +10,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from shoe_daemon.demo.mind import OPERATOR
+from shoe_daemon.demo.supervisor import Said
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Outcome
@@ -26,9 +28,21 @@ from shoe_daemon.table.events import (
     RoundVoided,
     ShoeStarted,
 )
+from shoe_daemon.table.moments import to_microseconds
 from shoe_daemon.table.snapshot import PublicTable
 
-__all__ = ["Bead", "Board", "Burning", "Health", "Keeper", "Places", "Settled", "name_of"]
+__all__ = [
+    "Bead",
+    "Board",
+    "Burning",
+    "Health",
+    "Keeper",
+    "Places",
+    "Settled",
+    "name_of",
+    "order_line",
+    "seconds_between",
+]
 
 _STAYS: Final = 8.0
 """Seconds for which what was dealt with is still told."""
@@ -59,11 +73,25 @@ class Burning(Struct, frozen=True):
 class Settled(Struct, frozen=True):
     """
     An irregularity that was dealt with a moment ago, and how.
+
+    Attributes:
+        kind: One of the closed list.
+        detail: What it was, in a sentence.
+        reason: Why it was closed.
+        action: What was done.
+        operator: Who decided; None where the equipment did.
+        seconds: For how long it was open.
+        order: The order that put it right, where closing it was not all; with who
+            gave it.
     """
 
     kind: str
     detail: str
     reason: str | None
+    action: str
+    operator: str | None
+    seconds: float
+    order: str | None = None
 
 
 class Places(Struct, frozen=True):
@@ -125,6 +153,7 @@ class Board(Struct, frozen=True):
         burned: What was burned, while the shoe's first round is to come.
         aborted: The last round came to nothing, and none has begun since.
         settled: What was dealt with a moment ago, the newest last.
+        orders: The last order about each irregularity that is open.
         caught: Irregularities since the start.
         lines: What happened lately, in words.
     """
@@ -137,6 +166,7 @@ class Board(Struct, frozen=True):
     burned: Burning | None = None
     aborted: bool = False
     settled: tuple[Settled, ...] = ()
+    orders: dict[int, str] = {}
     caught: int = 0
     lines: tuple[str, ...] = ()
 
@@ -150,7 +180,8 @@ class Keeper:
         self._clock = clock
         self._beads: dict[int, Bead] = {}
         self._lines: deque[str] = deque(maxlen=_LINES)
-        self._open: dict[int, Irregularity] = {}
+        self._open: dict[int, tuple[str, Irregularity]] = {}
+        self._orders: dict[int, str] = {}
         self._settled: deque[tuple[float, Settled]] = deque(maxlen=_LINES)
         self._burned: Burning | None = None
         self._aborted = False
@@ -177,9 +208,18 @@ class Keeper:
                 self._aborted = True
             case Irregularity() as found:
                 self._caught += 1
-                self._open[found.id] = found
+                self._open[found.id] = (event.at, found)
             case IrregularityClosed() as closed:
-                self._close(closed)
+                self._close(event.at, closed)
+
+    def note_order(self, said: Said) -> None:
+        """
+        Take an order of the supervisor's that was answered.
+        """
+        if (line := order_line(said)) is not None:
+            self._lines.append(line)
+        if said.about in self._open and said.refused is None:
+            self._orders[said.about] = f"{OPERATOR}: {said.order.words}"
 
     def _note_result(self, event: Event) -> None:
         # A person may take a result back, or enter one, long after its round.
@@ -194,10 +234,19 @@ class Keeper:
         if after is not None:
             self._beads = dict(sorted({**self._beads, event.round or 0: _bead(after)}.items()))
 
-    def _close(self, closed: IrregularityClosed) -> None:
-        found = self._open.pop(closed.id, None)
+    def _close(self, at: str, closed: IrregularityClosed) -> None:
+        since, found = self._open.pop(closed.id, (at, None))
+        order = self._orders.pop(closed.id, None)
         if found is not None:
-            settled = Settled(found.kind, found.detail, closed.reason)
+            settled = Settled(
+                found.kind,
+                found.detail,
+                closed.reason,
+                closed.action,
+                closed.operator,
+                seconds_between(since, at),
+                order,
+            )
             self._settled.append((self._clock(), settled))
 
     def board(self, table: PublicTable, house: str, health: Health, places: Places) -> Board:
@@ -213,6 +262,7 @@ class Keeper:
             beads=tuple(self._beads.values()),
             burned=self._burned,
             aborted=self._aborted,
+            orders=dict(self._orders),
             settled=tuple(each for at, each in self._settled if now - at < _STAYS),
             caught=self._caught,
             lines=tuple(self._lines),
@@ -226,6 +276,22 @@ def _bead(finished: RoundFinished) -> Bead:
         player_pair=bool(finished.player.pair),
         banker_pair=bool(finished.banker.pair),
     )
+
+
+def order_line(said: Said) -> str | None:
+    """
+    Tell an order that no event tells: it was refused, or waits for the table.
+    """
+    if said.refused is not None:
+        return f"   ·  {OPERATOR}: {said.order.words}; refused: {said.refused}"
+    return f"   ·  {OPERATOR}: {said.order.words}" if said.waits else None
+
+
+def seconds_between(since: str, until: str) -> float:
+    """
+    Count the seconds between two moments of events.
+    """
+    return (to_microseconds(until) - to_microseconds(since)) / 1_000_000
 
 
 def name_of(kind: str) -> str:

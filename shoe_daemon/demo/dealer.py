@@ -5,19 +5,32 @@ The simulated shoe on its line, in a thread of its own.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
+
+from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_ii import Scene, Settings, scenes
 from drivers.simulators.lines import PtyLine
 from drivers.simulators.player import Pace, play
+from drivers.simulators.shoe import DealtRound, Fault
+from drivers.simulators.wire import Step
 from shoe_daemon.demo.referee import Referee
 from shoe_daemon.demo.settings import without_waiting
 
-__all__ = ["CountingLine", "Dealer"]
+__all__ = ["CountingLine", "Cues", "Dealer", "awaits_decision"]
 
 _LOOK_EVERY: Final = 0.02
+_THROWN_AWAY: Final = 1.0
+_PATIENCE: Final = 15.0
+"""Seconds for which a dealer waits; then the game goes on."""
+
+_CALLED_OVER: Final = frozenset(
+    {Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE}
+)
+"""With these a dealer calls somebody over."""
 
 
 class CountingLine(PtyLine):
@@ -30,6 +43,8 @@ class CountingLine(PtyLine):
 
     def __init__(self, link: Path | None = None) -> None:
         self.sent = 0
+        self._seen = (0, 0)
+        self._since = 0.0
         super().__init__(link)
 
     def send(self, data: bytes, stopping: threading.Event) -> None:
@@ -37,12 +52,43 @@ class CountingLine(PtyLine):
         Write as fast as the other side reads.
         """
         super().send(data, stopping)
-        self.sent += len(data)
+        self.sent += len(data) * self.heard()
+
+    def all_read(self, count: int) -> bool:
+        """
+        Tell whether all that was sent has been read, `count` bytes being so far.
+
+        Who opens a line throws away what came before: what is not read within a
+        second never will be.
+        """
+        now, seen = time.monotonic(), (count, self.sent)
+        if seen != self._seen:
+            self._seen, self._since = seen, now
+        elif now - self._since > _THROWN_AWAY:
+            self.sent = min(self.sent, count)
+        return count >= self.sent
+
+
+class Cues(NamedTuple):
+    """
+    What a dealer looks for.
+
+    Attributes:
+        ready: Whether the reader has done what it does when it opens a line.
+        decided: Whether all that was reported is known, and nobody has yet to
+            decide anything.
+    """
+
+    ready: Callable[[], bool]
+    decided: Callable[[], bool]
 
 
 class Dealer:
     """
     Deals from `__enter__` to the last round, or to `__exit__`.
+
+    Attributes:
+        on_table: What really lies on the table; None before the first round.
     """
 
     def __init__(
@@ -51,8 +97,7 @@ class Dealer:
         line: CountingLine,
         speed: float,
         referee: Referee,
-        *,
-        ready: Callable[[], bool],
+        cues: Cues,
     ) -> None:
         """
         Args:
@@ -60,14 +105,16 @@ class Dealer:
             line: Where it is reported.
             speed: Multiple of a real table's pace.
             referee: Told each round before it is dealt.
-            ready: Whether the reader has done what it does when it opens a line.
+            cues: What is waited for.
         """
+        self.on_table: DealtRound | None = None
         self._settings = settings
-        self._ready = ready
+        self._cues = cues
         self._line = line
         self._pace = Pace(speed)
         self._referee = referee
         self._stopping = threading.Event()
+        self._late = 0.0
         self._thread = threading.Thread(target=self._deal, name="demo-dealer", daemon=True)
 
     def __enter__(self) -> Self:
@@ -111,9 +158,42 @@ class Dealer:
 
     def _told(self, scenes: Iterable[Scene]) -> Iterator[Scene]:
         # Who opens a serial port throws away what came before, when he gets round to it.
-        while not self._ready() and not self._stopping.wait(_LOOK_EVERY):
+        while not self._cues.ready() and not self._stopping.wait(_LOOK_EVERY):
             pass
         for scene in scenes:
+            if self._settings.faults:
+                self._await_decision()
             if scene.round is not None:
                 self._referee.deal(scene.round)
-            yield scene
+                self.on_table = scene.round
+            yield from self._step_by_step(scene)
+
+    def _step_by_step(self, scene: Scene) -> Iterator[Scene]:
+        for number, step in enumerate(scene.steps):
+            if number and awaits_decision(scene.round, step):
+                self._await_decision()
+            late = replace(step, at=step.at + self._late)
+            yield replace(scene, steps=(late,))
+
+    def _await_decision(self) -> None:
+        """
+        Deal no further while the supervisor decides; all that follows is later by that.
+        """
+        began = time.monotonic()
+        until = began + _PATIENCE
+        while not self._cues.decided() and time.monotonic() < until:
+            if self._stopping.wait(_LOOK_EVERY):
+                return
+        self._late += (time.monotonic() - began) * self._pace.speed
+
+
+def awaits_decision(dealt: DealtRound | None, step: Step) -> bool:
+    """
+    Tell whether a dealer waits, before this, for what the supervisor decides.
+
+    After a card too many the round itself is called as ever; what becomes of the
+    card is decided before it is taken away.
+    """
+    if dealt is None or dealt.fault not in _CALLED_OVER or step.report is None:
+        return False
+    return dealt.fault is not Fault.OVERDRAW or step.report.code == "i"

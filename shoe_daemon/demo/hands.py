@@ -17,7 +17,7 @@ from shoe_daemon.narration import WINNERS, card_text, extras
 from shoe_daemon.table.events import HandResult, RoundFinished
 from shoe_daemon.table.snapshot import CardView, RoundView
 
-__all__ = ["draw_hands"]
+__all__ = ["draw_hands", "is_held"]
 
 _SLOTS: Final = {
     Hand.PLAYER: (Slot.P1, Slot.P2, Slot.P3),
@@ -56,9 +56,17 @@ def draw_hands(canvas: Canvas, felt: Box, size: Size, board: Board) -> None:
 
 def _result(board: Board) -> RoundFinished | None:
     round_, last = board.table.round, board.table.last_result
-    if round_ is None or not round_.finished or last is None or last.round != round_.number:
+    if round_ is None or not round_.finished or last is None or is_held(board):
         return None
-    return last.data
+    return last.data if last.round == round_.number else None
+
+
+def is_held(board: Board) -> bool:
+    """
+    Tell whether the result of the round on the table waits for a person.
+    """
+    round_ = board.table.round
+    return round_ is not None and round_.finished and round_.number in board.table.held
 
 
 def _draw_hand(canvas: Canvas, side: Box, hand: Hand, size: Size, board: Board) -> None:
@@ -167,6 +175,10 @@ def _draw_headline(canvas: Canvas, box: Box, board: Board, result: RoundFinished
         canvas.fill(box.x, box.y, box.width, 1, style)
         canvas.centre(box.x, box.y, box.width, _verdict(result), style)
         sentence = _sentence(board)
+    elif is_held(board):
+        canvas.fill(box.x, box.y, box.width, 1, palette.HELD)
+        canvas.centre(box.x, box.y, box.width, "RESULT HELD", palette.HELD)
+        sentence = "Nothing is settled before the supervisor has decided."
     else:
         headline, sentence = _headline(board), _sentence(board)
         canvas.centre(box.x, box.y, box.width, headline, palette.DUE)

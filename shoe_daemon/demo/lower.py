@@ -1,24 +1,18 @@
 """
-Below the felt: the bead road, the counts, what is wrong, and how the parts are.
+Below the felt: the bead road, the counts, what happened lately, how the parts are.
 """
 
 from __future__ import annotations
 
-import textwrap
-from itertools import chain
-from typing import Final, NamedTuple
-
-from rich.style import Style
+from typing import Final
 
 from shoe_daemon.demo import palette
-from shoe_daemon.demo.board import Bead, Board, name_of
+from shoe_daemon.demo.board import Bead, Board
 from shoe_daemon.demo.canvas import Canvas, fit
 from shoe_daemon.demo.cards import Box
-from shoe_daemon.game.irregularities import IRREGULARITIES, SEVERITY, IrregularityKind
 from shoe_daemon.game.round import Outcome
-from shoe_daemon.table.events import Irregularity
 
-__all__ = ["draw_foot", "draw_log", "draw_panel", "draw_road"]
+__all__ = ["draw_foot", "draw_log", "draw_road"]
 
 _DEEP: Final = 6
 """Rows of a bead road, as on every table."""
@@ -29,7 +23,6 @@ _BEAD: Final = 4
 _COUNTS: Final = 26
 _BAR: Final = 10
 _LETTERS: Final = {Outcome.PLAYER: "P", Outcome.BANKER: "B", Outcome.TIE: "T", None: "?"}
-_WORST: Final = max(SEVERITY.values())
 
 
 def draw_road(canvas: Canvas, box: Box, board: Board) -> None:
@@ -75,87 +68,6 @@ def _draw_counts(canvas: Canvas, box: Box, board: Board) -> None:
     pairs = f"Pairs: Player {counts.player_pair}, Banker {counts.banker_pair}"
     canvas.put(box.x, box.y + 4, more, palette.RAIL)
     canvas.put(box.x, box.y + 5, pairs, palette.RAIL)
-
-
-class Notice(NamedTuple):
-    """
-    What stands in the panel, in the colours that it takes.
-    """
-
-    title: str
-    text: str
-    inside: Style
-    edge: Style
-    badge: str = ""
-
-
-def draw_panel(canvas: Canvas, box: Box, board: Board) -> None:
-    """
-    Draw what is irregular, loudly; or what was, for a while; or that all is well.
-    """
-    notice = _notice(board)
-    x, y, width, height = box.x + 1, box.y, box.width - 2, box.height
-    _draw_frame(canvas, Box(x, y, width, height), notice)
-    wrapped = (textwrap.wrap(part, width - 6) or [""] for part in notice.text.split("\n"))
-    lines = list(chain.from_iterable(wrapped))
-    room = height - 2
-    for row, line in enumerate(lines[:room], y + 1):
-        canvas.put(x + 3, row, line, notice.inside)
-    if len(lines) > room:
-        canvas.right(x + width - 2, y + room, "…", notice.inside)
-
-
-def _draw_frame(canvas: Canvas, box: Box, notice: Notice) -> None:
-    x, y, width, height = box
-    canvas.fill(*box, palette.RAIL + notice.inside)
-    across = "─" * (width - 2)
-    canvas.put(x, y, f"╭{across}╮", notice.edge)
-    canvas.put(x, y + height - 1, f"╰{across}╯", notice.edge)
-    for row in range(y + 1, y + height - 1):
-        canvas.put(x, row, "│", notice.edge)
-        canvas.put(x + width - 1, row, "│", notice.edge)
-    if notice.title:
-        canvas.put(x + 2, y, f" {fit(notice.title, width - 6)} ", palette.ALARM_TITLE)
-    if notice.badge:
-        canvas.right(x + width - 2, y, f" {notice.badge} ", notice.edge)
-
-
-def _notice(board: Board) -> Notice:
-    if board.health.alarm is not None:
-        return Notice("⚠  ALARM", board.health.alarm, palette.ALARM, palette.ALARM_EDGE)
-    if board.table.alerts:
-        return _open_alert([alert.data for alert in board.table.alerts])
-    if board.settled:
-        settled = board.settled[-1]
-        title = f"✓ {name_of(settled.kind).capitalize()}: dealt with"
-        text = f"{settled.detail}\n{_as_sentence(settled.reason or 'somebody closed it')}"
-        return Notice(title, text, palette.SETTLED, palette.SETTLED_EDGE)
-    caught = f", {board.caught} caught so far" if board.caught else ""
-    text = f"\nEvery draw is checked. No irregularity is open{caught}."
-    return Notice("", text, palette.RAIL_DIM, palette.CALM_EDGE)
-
-
-def _open_alert(found: list[Irregularity]) -> Notice:
-    newest, older = found[-1], len(found) - 1
-    badge = f"severity {newest.severity} of {_WORST}"
-    return Notice(
-        f"⚠  {name_of(newest.kind).upper()}",
-        f"{newest.detail}\n{_explanation(newest)}",
-        palette.ALARM,
-        palette.ALARM_EDGE,
-        f"{older} more open, {badge}" if older else badge,
-    )
-
-
-def _explanation(found: Irregularity) -> str:
-    if found.proposals:
-        best = found.proposals[0]
-        return f"{best.authority}, {best.section}: {best.text}"
-    return IRREGULARITIES[IrregularityKind(found.kind)].text
-
-
-def _as_sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
 def draw_log(canvas: Canvas, box: Box, board: Board) -> None:

@@ -8,20 +8,32 @@ from collections import Counter, deque
 from typing import Final
 
 from drivers.simulators.shoe import DealtRound, Fault
-from shoe_daemon.table.events import Event, RoundAborted, RoundFinished
+from shoe_daemon.table.events import (
+    Event,
+    ResultRevised,
+    RoundAborted,
+    RoundFinished,
+    RoundVoided,
+)
 
 __all__ = ["Referee"]
 
 _MISSING_REPORTS: Final = frozenset({Fault.LOST_FRAME, Fault.UNPLUG, Fault.UNREADABLE})
-"""Faults after which nobody can know a whole round."""
+"""Faults after which nobody can know a whole round, unless a person helps."""
 
 _WHOLE: Final = frozenset({None, Fault.OVERDRAW, Fault.NOISE})
 """With these a round is dealt, and shown, to its end."""
 
+_MAY_CHANGE: Final = 3
+"""Rounds back to which a person corrects."""
+
+_Shown = tuple[int | None, int | None]
+
 
 class Referee:
     """
-    Holds each round that was shown as whole against those that were dealt.
+    Holds each round that was shown as whole against those that were dealt, as it
+    stands when nobody corrects it any more.
 
     Attributes:
         dealt: Rounds that were begun.
@@ -29,15 +41,17 @@ class Referee:
         same: Rounds shown exactly as they were dealt.
         partial: Rounds of which something was missing, and shown as such.
         aborted: Rounds that came to nothing, and were shown as such.
-        misread: Rounds in which the shoe itself took a card for another.
+        misread: Rounds in which the shoe itself took a card for another, unnoticed.
         wrong: Rounds shown as whole that were never dealt.
         missed: Rounds dealt to their end that were never shown.
     """
 
     def __init__(self) -> None:
         self._waiting: deque[DealtRound] = deque()
+        self._shown: dict[_Shown, RoundFinished] = {}
         self.dealt = self.shoes = 0
         self._blind = False
+        self._voided: set[_Shown] = set()
         self.same = self.partial = self.aborted = self.misread = 0
         self.wrong = self.missed = 0
 
@@ -47,6 +61,13 @@ class Referee:
         Whether all that was shown was dealt, and the other way round.
         """
         return not self.wrong and not self.missed
+
+    @property
+    def voided(self) -> int:
+        """
+        Rounds that a person made void.
+        """
+        return len(self._voided)
 
     def deal(self, dealt: DealtRound) -> None:
         """
@@ -59,40 +80,60 @@ class Referee:
         """
         Take what was shown.
         """
+        number = (event.shoe, event.round)
         match event.data:
             case RoundAborted():
                 self.aborted += 1
-            case RoundFinished(partial=True):
-                self.partial += 1
+            case RoundVoided():
+                self._voided.add(number)
+                self._shown.pop(number, None)
             case RoundFinished() as finished:
-                self._whole(event, finished)
+                self.wrong += number in self._shown  # one that was shown already
+                self._shown[number] = finished
+            case ResultRevised(after=after):
+                self._shown.pop(number, None)
+                if after is not None:
+                    self._shown[number] = after
+        while len(self._shown) > _MAY_CHANGE:
+            self._compare_oldest()
 
     def finish(self, *, interrupted: bool) -> None:
         """
         Count what was dealt and not shown; where it was interrupted, the last
         round need not have been.
         """
+        while self._shown:
+            self._compare_oldest()
         while self._waiting:
             self._pass_over(self._waiting.popleft(), last=interrupted and not self._waiting)
 
-    def _whole(self, event: Event, finished: RoundFinished) -> None:
-        if not any(_equal(dealt, event, finished) for dealt in tuple(self._waiting)):
-            misread = any(_is_misread(dealt, event, finished) for dealt in tuple(self._waiting))
+    def _compare_oldest(self) -> None:
+        oldest = min(self._shown, key=lambda number: (number[0] or 0, number[1] or 0))
+        self._compare(oldest[0], self._shown.pop(oldest))
+
+    def _compare(self, shoe: int | None, finished: RoundFinished) -> None:
+        if finished.partial:
+            self.partial += 1
+            return
+        if not any(_equal(dealt, shoe, finished) for dealt in tuple(self._waiting)):
+            misread = any(_is_misread(dealt, shoe, finished) for dealt in tuple(self._waiting))
             self.misread += misread
             self.wrong += not misread
             return
-        while not _equal(dealt := self._waiting.popleft(), event, finished):
+        while not _equal(dealt := self._waiting.popleft(), shoe, finished):
             self._pass_over(dealt)
         self._blind = dealt.fault in _MISSING_REPORTS
         self.same += 1
 
     def _pass_over(self, dealt: DealtRound, *, last: bool = False) -> None:
         self._blind = self._blind or dealt.fault in _MISSING_REPORTS
-        self.missed += dealt.fault in _WHOLE and not self._blind and not last
+        whole = dealt.fault in _WHOLE or dealt.made_good
+        whole = whole and (dealt.shoe, dealt.number) not in self._voided
+        self.missed += whole and not self._blind and not last
 
 
-def _equal(dealt: DealtRound, event: Event, finished: RoundFinished) -> bool:
-    if dealt.shoe != event.shoe or dealt.aborted:
+def _equal(dealt: DealtRound, shoe: int | None, finished: RoundFinished) -> bool:
+    if dealt.shoe != shoe or dealt.aborted:
         return False
     hands = tuple(
         tuple(card for slot, card in dealt.cards if slot.startswith(side)) for side in "PB"
@@ -100,13 +141,13 @@ def _equal(dealt: DealtRound, event: Event, finished: RoundFinished) -> bool:
     return hands == (finished.player.cards, finished.banker.cards)
 
 
-def _is_misread(dealt: DealtRound, event: Event, finished: RoundFinished) -> bool:
+def _is_misread(dealt: DealtRound, shoe: int | None, finished: RoundFinished) -> bool:
     """
     Tell whether this may be a dealt round of which the shoe mistook one card.
 
     Not by their numbers: those part where whole rounds went by unheard.
     """
-    if dealt.fault is not Fault.MISREAD or dealt.shoe != event.shoe:
+    if dealt.fault is not Fault.MISREAD or dealt.shoe != shoe:
         return False
     strange = Counter((*finished.player.cards, *finished.banker.cards))
     strange.subtract(card for _, card in dealt.cards)

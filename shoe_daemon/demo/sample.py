@@ -7,22 +7,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.replay import observations_of
-from drivers.simulators.angel_eye_ii import Mode, Settings, scenario
-from drivers.simulators.shoe import Fault
+from drivers.simulators.angel_eye_ii import Mode, Settings, scenes
+from drivers.simulators.shoe import DealtRound, Excess, Fault
 from shoe_daemon.demo.board import Board, Health, Keeper, Places
+from shoe_daemon.demo.dealer import awaits_decision
+from shoe_daemon.demo.mind import Mind
 from shoe_daemon.demo.stage import NAME, SITE, TABLE
+from shoe_daemon.demo.supervisor import Said
 from shoe_daemon.game.house import load_house
 from shoe_daemon.game.round import Slot
 from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.table.events import Event
 from shoe_daemon.table.machine import Table
-from shoe_daemon.table.observations import Session
-from shoe_daemon.table.options import Options
+from shoe_daemon.table.moments import from_microseconds
+from shoe_daemon.table.observations import Observation, Session
+from shoe_daemon.table.options import Options, ResultOn
 from shoe_daemon.table.snapshot import PublicTable
 from shoe_daemon.table.state import TableState
 
-__all__ = ["boards", "showpiece"]
+__all__ = ["Sample", "boards", "showpiece"]
 
 _PLACES: Final = Places(
     shoe="/dev/pts/3",
@@ -38,45 +44,110 @@ _SHOWPIECE: Final = Settings(
     faults=(Fault.OVERDRAW, Fault.MISSED_DRAW),
     fault_rate=0.12,
     cut_behind=16,
+    excess=Excess.CARRIED,
+    make_good=True,
 )
 _MANY: Final = 20
+_THINKS: Final = 3.1
+_BEGAN: Final = 1_795_600_000_000_000
+"""When the sample begins, in microseconds since 1970."""
 
 
-def boards(settings: Settings, house: str = "seven-feathers") -> Iterator[Board]:
+def boards(
+    settings: Settings, house: str = "seven-feathers", policy: str = "us_nj_pa"
+) -> Iterator[Board]:
     """
-    Deal a scenario that ends, and give the board after each report that says anything.
+    Deal a scenario that ends, and give the board after each report that says anything,
+    and after each order of the supervisor's.
     """
-    options = Options(name=NAME)
-    table = Table(TableState(session=Session(SITE, TABLE, house=house, options=options)))
-    keeper = Keeper(lambda: 0.0)
-    name = load_house(house).name
-    stream = scenario(settings).stream()
-    for number, observation in enumerate(observations_of(AngelEyeII(), stream)):
-        events = table.apply(observation)
+    yield from Sample(house, policy).boards(settings)
+
+
+class Sample:
+    """
+    A table, who watches it, and who decides.
+
+    Attributes:
+        events: All that was said.
+        mind: Who decides.
+    """
+
+    def __init__(self, house: str, policy: str) -> None:
+        options = Options(name=NAME, hold_from=3, result_on=ResultOn.CONFIRMED)
+        session = Session(SITE, TABLE, house=house, policy=policy, options=options)
+        self._table = Table(TableState(session=session))
+        self._house = load_house(house).name
+        self._decoder = AngelEyeII().decoder()
+        self._keeper = Keeper(lambda: self._now)
+        self.mind = Mind(lambda: self._on_table)
+        self._on_table: DealtRound | None = None
+        self._now = 0.0
+        self._frames = 0
+        self.events: list[Event] = []
+
+    def boards(self, settings: Settings) -> Iterator[Board]:
+        """
+        Deal, and let be decided.
+        """
+        for scene in scenes(settings):
+            yield from self._decide()
+            self._on_table = scene.round or self._on_table
+            for step in scene.steps:
+                if awaits_decision(scene.round, step):
+                    yield from self._decide()
+                self._now = max(self._now, step.at)
+                yield from self._read(b"".join(data for _, data in step.writes(1)))
+        yield from self._decide()
+
+    def _read(self, data: bytes) -> Iterator[Board]:
+        for frame in self._decoder.feed(data, self._now):
+            self._frames += 1
+            for observation in frame.observations:
+                yield from self._apply(observation)
+
+    def _apply(self, observation: Observation) -> Iterator[Board]:
+        at = from_microseconds(_BEGAN + round(self._now * 1_000_000))
+        events = self._table.apply(replace(observation, at=at))
+        self.events += events
         for event in events:
-            keeper.note(event)
+            self._keeper.note(event)
+            self.mind.hear(event)
         if events:
-            seq = table.state.seq
-            health = Health(
-                reader_up=True,
-                silence=0,
-                frames=number,
-                broker_up=True,
-                published=seq,
-                seen=seq,
-            )
-            yield keeper.board(table.public(), name, health, _PLACES)
+            yield self._board()
+
+    def _decide(self) -> Iterator[Board]:
+        for case in list(self.mind.cases.values()):
+            while (order := self.mind.decide(case)) is not None:
+                self._now += _THINKS
+                refused = self._table.refusal(order.command)
+                yield from self._apply(replace(order.command, refused=refused))
+                self.mind.answered(case, order, refused)
+                if refused is None or not case.rests:
+                    self._keeper.note_order(Said(order, case.found.id, refused, case.rests))
+                    yield self._board()
+
+    def _board(self) -> Board:
+        seq = self._table.state.seq
+        health = Health(
+            reader_up=True,
+            silence=0,
+            frames=self._frames,
+            broker_up=True,
+            published=seq,
+            seen=seq,
+        )
+        return self._keeper.board(self._table.public(), self._house, health, _PLACES)
 
 
 def showpiece() -> Board:
     """
-    Give the moment that the README shows: a round just won, and a card too many.
+    Give the moment that the README shows: a card too many, and the result held.
     """
     return next(board for board in boards(_SHOWPIECE) if _is_telling(board.table))
 
 
 def _is_telling(table: PublicTable) -> bool:
     round_ = table.round
-    if round_ is None or not round_.finished or len(round_.cards) < len(Slot):
+    if round_ is None or not table.held or len(round_.cards) < len(Slot):
         return False
     return table.counts.rounds > _MANY and bool(table.alerts)

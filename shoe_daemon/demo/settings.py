@@ -13,12 +13,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_ii import Mode, Scene, Settings, scenario
-from drivers.simulators.shoe import CUT_BEHIND, Fault
+from drivers.simulators.shoe import CUT_BEHIND, Excess, Fault
 from drivers.simulators.wire import Step
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import House, find_house
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.rulings import Policy, find_policy
+from shoe_daemon.game.situations import Action
 
-__all__ = ["DemoSettings", "house_of", "shoe_of", "without_waiting"]
+__all__ = ["OFTEN", "DemoSettings", "house_of", "shoe_of", "without_waiting"]
+
+OFTEN: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.NOISE)
+"""What goes wrong unless something else is wished for."""
 
 _MISDEALS: Final = frozenset({Fault.OVERDRAW, Fault.MISSED_DRAW})
 _EARLY: Final = range(2, 4)
@@ -39,6 +45,7 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
         speed: Multiple of a real table's pace; 0 is as fast as it goes.
         mode: Whether the shoe tells faces at each draw, or with the result.
         house: One of `rules list`, or a file.
+        policy: Whose procedure is proposed: one of `rules policy --list`, or a file.
         seed: The same seed deals the same; None leaves it to chance, but lets
             something go wrong early.
         faults: What may go wrong.
@@ -52,9 +59,10 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
     speed: float = 2.0
     mode: Mode = Mode.OPEN
     house: str = "seven-feathers"
+    policy: str = "us_nj_pa"
     seed: int | None = None
-    faults: tuple[Fault, ...] = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.NOISE)
-    fault_rate: float = 0.2
+    faults: tuple[Fault, ...] = OFTEN
+    fault_rate: float = 0.25
     port: int = 1883
     plain: bool = False
     keep: Path | None = None
@@ -90,8 +98,19 @@ def shoe_of(settings: DemoSettings, house: House) -> Settings:
         fault_rate=settings.fault_rate,
         cut_behind=max(house.cut_card.position or CUT_BEHIND, CUT_BEHIND),
         last_rounds=min(house.cut_card.hands_after, 1),
+        excess=_excess(find_policy(settings.policy)),
+        make_good=True,
     )
     return wanted if settings.seed is not None else _early_misdeal(wanted)
+
+
+def _excess(policy: Policy) -> Excess:
+    """
+    Say what becomes of a card too many: what the policy would have done with it.
+    """
+    rulings = policy.rulings(IrregularityKind.EXCESS_CARD)
+    carried = {Action.CARRY_TO_NEXT_HAND, Action.CARRY_AS_DUMMY_HAND}
+    return Excess.CARRIED if rulings and rulings[0].action in carried else Excess.BURNED
 
 
 def _early_misdeal(wanted: Settings) -> Settings:

@@ -11,7 +11,9 @@ from rich.style import Style
 from shoe_daemon.demo import palette
 from shoe_daemon.demo.board import Board, name_of
 from shoe_daemon.demo.canvas import Canvas, fit
-from shoe_daemon.narration import WINNERS, card_text
+from shoe_daemon.demo.hands import is_held
+from shoe_daemon.narration import WINNERS, action_text, card_text
+from shoe_daemon.table.events import Irregularity
 from shoe_daemon.table.snapshot import RoundView
 
 __all__ = ["draw_small"]
@@ -29,10 +31,9 @@ def draw_small(canvas: Canvas, board: Board) -> None:
 
 
 def _lines(board: Board) -> list[tuple[str, Style]]:
-    lines = [
-        (f"{name_of(alert.data.kind).upper()}: {alert.data.detail}", palette.BAD)
-        for alert in board.table.alerts
-    ]
+    lines = [line for alert in board.table.alerts for line in _alert(alert.data, board)]
+    if is_held(board):
+        lines.append(("Result held", palette.RAIL_TITLE))
     if board.health.alarm is not None:
         lines.insert(0, (board.health.alarm, palette.BAD))
     if board.table.round is not None:
@@ -42,6 +43,18 @@ def _lines(board: Board) -> list[tuple[str, Style]]:
         lines.append((f"Round {last.round}: {WINNERS[last.data.outcome]}", palette.RAIL_TITLE))
     lines.append((board.places.subscribe, palette.RAIL_DIM))
     lines.append(("The whole view needs 80 columns and 24 rows.", palette.RAIL_DIM))
+    return lines
+
+
+def _alert(found: Irregularity, board: Board) -> list[tuple[str, Style]]:
+    lines = [(f"{name_of(found.kind).upper()}: {found.detail}", palette.BAD)]
+    proposed = ", or ".join(action_text(each.action) for each in found.proposals)
+    if proposed:
+        mark = "" if all(each.verified for each in found.proposals) else " (NOT VERIFIED)"
+        text = f"{found.proposals[0].authority}{mark}: {proposed}"
+        lines.append((text, palette.RAIL_BRIGHT))
+    if found.id in board.orders:
+        lines.append((board.orders[found.id], palette.RAIL_TITLE))
     return lines
 
 

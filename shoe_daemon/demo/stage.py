@@ -16,16 +16,19 @@ from msgspec import Struct
 
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
 from shoe_daemon.demo.board import Health, Places
-from shoe_daemon.demo.dealer import CountingLine, Dealer
+from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer
+from shoe_daemon.demo.mind import Mind
 from shoe_daemon.demo.referee import Referee
 from shoe_daemon.demo.settings import DemoSettings, shoe_of
 from shoe_daemon.demo.subscriber import Subscriber
+from shoe_daemon.demo.supervisor import Said, Supervisor
 from shoe_daemon.game.house import House
 from shoe_daemon.mqtt.broker import DemoBroker
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Core, Daemon
 from shoe_daemon.table.events import Event
+from shoe_daemon.table.options import ResultOn
 from shoe_daemon.table.snapshot import PublicTable
 
 __all__ = ["News", "Stage"]
@@ -40,13 +43,18 @@ _REVEALED_AFTER: Final = 0.5
 """Seconds of a real table: tucked cards are turned before a third one is drawn."""
 
 
+_THINKS: Final = 6.0
+"""Seconds of a real table until the supervisor has decided."""
+
+
 class News(Struct, frozen=True):
     """
-    What has happened, and the table after it.
+    What has happened, and the table after it; or what the supervisor has ordered.
     """
 
-    events: tuple[Event, ...]
-    table: PublicTable
+    events: tuple[Event, ...] = ()
+    table: PublicTable | None = None
+    said: Said | None = None
 
 
 class Stage:
@@ -61,6 +69,7 @@ class Stage:
         referee: Knows what was really dealt.
         dealer: Deals.
         subscriber: Counts what comes over MQTT.
+        supervisor: Decides what is irregular.
     """
 
     def __init__(self, settings: DemoSettings, house: House, folder: Path) -> None:
@@ -83,15 +92,26 @@ class Stage:
         parts.callback(line.close)
         config = _configuration(settings, folder, line.address, broker.port)
         setup = set_up(config, folder)
-        topics = Topics(SITE, TABLE).root + "/#"
-        self.places = Places(line.address, str(setup.journal), broker.host, broker.port, topics)
-        self.subscriber = parts.enter_context(Subscriber(broker.host, broker.port, topics))
+        topics = Topics(SITE, TABLE)
+        everything = topics.root + "/#"
+        address = (broker.host, broker.port)
+        self.places = Places(line.address, str(setup.journal), *address, everything)
+        self.subscriber = parts.enter_context(Subscriber(*address, everything))
+        cues = Cues(lambda: self.health.reader_up, lambda: self._decided)
+        self.dealer = Dealer(shoe, line, settings.speed, self.referee, cues)
+        self.supervisor = parts.enter_context(
+            Supervisor(
+                address,
+                topics,
+                Mind(lambda: self.dealer.on_table),
+                thinks=_THINKS / settings.speed if settings.speed else 0,
+                tell=lambda said: self._put(News(said=said)),
+            )
+        )
         self._daemon = Daemon(setup, on_events=self._tell)
         self.table = self._daemon.core.table.public()
         parts.enter_context(self._running())
-        self.dealer = parts.enter_context(
-            Dealer(shoe, line, settings.speed, self.referee, ready=lambda: self.health.reader_up)
-        )
+        parts.enter_context(self.dealer)
 
     def __enter__(self) -> Self:
         """
@@ -124,7 +144,9 @@ class Stage:
 
     def _tell(self, events: list[Event], core: Core) -> None:
         # On the core's thread: who cannot show it in time holds the table back.
-        news = News(tuple(events), core.table.public())
+        self._put(News(tuple(events), core.table.public()))
+
+    def _put(self, news: News) -> None:
         while not self._leaving.is_set():
             try:
                 self._news.put(news, timeout=_PATIENCE)
@@ -151,6 +173,16 @@ class Stage:
         return found
 
     @property
+    def _decided(self) -> bool:
+        daemon, supervisor = self._daemon, self.supervisor
+        return (
+            self._line.all_read(daemon.readers[0].counts.bytes)
+            and daemon.settled
+            and supervisor.heard >= daemon.core.table.state.seq
+            and not supervisor.busy
+        )
+
+    @property
     def settled(self) -> bool:
         """
         Whether all that was dealt has come through to the subscriber.
@@ -158,8 +190,7 @@ class Stage:
         daemon, health = self._daemon, self.health
         return (
             self.dealer.over
-            and daemon.readers[0].counts.bytes >= self._line.sent
-            and daemon.settled
+            and self._decided
             and self._news.empty()
             and health.published == daemon.core.table.state.seq == self.subscriber.last
         )
@@ -186,19 +217,26 @@ class Stage:
 
 
 def _configuration(settings: DemoSettings, folder: Path, shoe: str, port: int) -> Config:
-    file = str(Path(settings.house).absolute()) if settings.house.endswith(".toml") else None
+    house, policy = (_absolute(each) for each in (settings.house, settings.policy))
+    file = house if house.endswith(".toml") else None
     return Config(
         site=SITE,
         table=TableSettings(
             id=TABLE,
             name=NAME,
             reveal_after=_REVEALED_AFTER / settings.speed if settings.speed else 0,
-            house=None if file else settings.house,
+            house=None if file else house,
             house_file=file,
-            # Nobody is there to acknowledge: what is irregular is shown, and goes on.
-            hold_from=0,
+            policy=policy,
+            # As where people are paid when the dealer calls: what is irregular until then
+            # holds the result back.
+            result_on=ResultOn.CONFIRMED,
         ),
         journal=JournalSettings(path=str(folder / "journal.db")),
         mqtt=MqttSettings(port=port, protocol="3.1.1"),
         reader=(ReaderSettings(driver="angel-eye-ii", port=shoe),),
     )
+
+
+def _absolute(name: str) -> str:
+    return str(Path(name).absolute()) if name.endswith(".toml") else name

@@ -6,14 +6,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Final
 
-from shoe_daemon.demo.board import Health, name_of
+from shoe_daemon.demo.board import Health, name_of, seconds_between
 from shoe_daemon.demo.referee import Referee
 from shoe_daemon.game.odds import count_odds
 from shoe_daemon.game.round import Outcome
-from shoe_daemon.table.events import Event, Irregularity, RoundFinished
+from shoe_daemon.narration import action_text
+from shoe_daemon.table.events import (
+    Event,
+    Irregularity,
+    IrregularityClosed,
+    ResultRevised,
+    RoundFinished,
+    RoundVoided,
+)
 
 __all__ = ["Tally"]
+
+_DECIDED: Final = {
+    "round_held": "held",
+    "round_released": "released",
+    "card_corrected": "cards corrected or entered",
+    "result_revised": "revised",
+    "round_voided": "void",
+}
+"""What a person's decisions led to, in words."""
 
 
 class Tally:
@@ -22,21 +40,31 @@ class Tally:
     """
 
     def __init__(self) -> None:
-        self.outcomes: Counter[Outcome] = Counter()
-        self.kinds: Counter[str] = Counter()
-        self.rounds = 0
+        self._outcomes: dict[tuple[int | None, int | None], Outcome | None] = {}
+        self._open: dict[int, tuple[str, str]] = {}
+        self._closed: dict[tuple[str, str], list[float]] = {}
+        self._happened: Counter[str] = Counter()
 
     def note(self, event: Event) -> None:
         """
         Take the next event.
         """
+        number = (event.shoe, event.round)
+        self._happened[event.type] += 1
         match event.data:
             case RoundFinished() as finished:
-                self.rounds += 1
-                if finished.outcome is not None:
-                    self.outcomes[finished.outcome] += 1
+                self._outcomes[number] = finished.outcome
+            case ResultRevised(after=after) | RoundVoided(after=after):
+                self._outcomes.pop(number, None)
+                if after is not None:
+                    self._outcomes[number] = after.outcome
             case Irregularity() as found:
-                self.kinds[found.kind] += 1
+                self._open[found.id] = (found.kind, event.at)
+            case IrregularityClosed() as closed if closed.id in self._open:
+                kind, since = self._open.pop(closed.id)
+                how = f"{action_text(closed.action)}, {closed.operator or 'by itself'}"
+                seconds = seconds_between(since, event.at)
+                self._closed.setdefault((kind, how), []).append(seconds)
 
     def lines(self, decks: int, health: Health, documents: int, referee: Referee) -> Iterator[str]:
         """
@@ -44,12 +72,11 @@ class Tally:
         """
         yield (
             f"{_many(referee.dealt, 'round')} dealt from {_many(referee.shoes, 'shoe')}, "
-            f"{self.rounds} of them shown with a result"
+            f"{len(self._outcomes)} of them shown with a result"
         )
-        if self.rounds:
-            yield from self._outcomes(decks)
-        kinds = ", ".join(f"{count} {name_of(kind)}" for kind, count in sorted(self.kinds.items()))
-        yield f"irregularities caught: {self.kinds.total()}{f' ({kinds})' if kinds else ''}"
+        if self._outcomes:
+            yield from self._compared(decks)
+        yield from self._irregular()
         yield (
             f"events: {health.published + health.queued} published, "
             f"{health.published} acknowledged by the broker; "
@@ -57,17 +84,41 @@ class Tally:
         )
         yield _judgement(referee)
 
-    def _outcomes(self, decks: int) -> Iterator[str]:
+    def _irregular(self) -> Iterator[str]:
+        """
+        Tell what was irregular, how each was dealt with, and how fast.
+        """
+        closed = sum(len(each) for each in self._closed.values())
+        still = f", {len(self._open)} still open" if self._open else ", all dealt with"
+        caught = closed + len(self._open)
+        yield f"irregularities caught: {caught}{still if caught else ''}"
+        for (kind, how), seconds in sorted(self._closed.items()):
+            mean = sum(seconds) / len(seconds)
+            often = f" on average, {max(seconds):.1f} s at most" if len(seconds) > 1 else ""
+            yield f"  {len(seconds)} {name_of(kind)}: {how}, after {mean:.1f} s{often}"
+        for kind, count in sorted(Counter(kind for kind, _ in self._open.values()).items()):
+            yield f"  {count} {name_of(kind)}: still open"
+        did = ", ".join(
+            f"{self._happened[kind]} {words}"
+            for kind, words in _DECIDED.items()
+            if self._happened[kind]
+        )
+        if did:
+            yield f"results and cards: {did}"
+
+    def _compared(self, decks: int) -> Iterator[str]:
         odds = count_odds((), decks)
+        shown = Counter(self._outcomes.values())
         ways = {
             Outcome.PLAYER: odds.player,
             Outcome.BANKER: odds.banker,
             Outcome.TIE: odds.tie,
         }
+        rounds = len(self._outcomes)
         rows: list[tuple[str, Iterable[str]]] = [
             ("", (outcome.value for outcome in ways)),
-            ("shown", (str(self.outcomes[outcome]) for outcome in ways)),
-            ("expected", (f"{self.rounds * way / odds.total:.1f}" for way in ways.values())),
+            ("shown", (str(shown[outcome]) for outcome in ways)),
+            ("expected", (f"{rounds * way / odds.total:.1f}" for way in ways.values())),
         ]
         for name, figures in rows:
             yield f"  {name:<9}{''.join(f'{figure:>9}' for figure in figures)}".rstrip()
@@ -79,7 +130,8 @@ def _judgement(referee: Referee) -> str:
         for count, what in (
             (referee.aborted, "came to nothing"),
             (referee.partial, "shown as partial"),
-            (referee.misread, "misread by the shoe"),
+            (referee.voided, "void"),
+            (referee.misread, "misread by the shoe and unnoticed"),
             (referee.wrong, "SHOWN BUT NEVER DEALT"),
             (referee.missed, "DEALT BUT NEVER SHOWN"),
         )

@@ -13,6 +13,7 @@ from shoe_daemon.demo.board import Board
 from shoe_daemon.demo.canvas import Canvas, fit
 from shoe_daemon.demo.cards import LARGE, SMALL, Box, Size
 from shoe_daemon.demo.hands import draw_hands
+from shoe_daemon.demo.panel import draw_panel
 from shoe_daemon.demo.small import draw_small
 
 __all__ = ["LEAST", "draw"]
@@ -50,7 +51,7 @@ def draw(board: Board, width: int, height: int) -> Canvas:
     canvas.fill(*plan.felt, palette.FELT)
     draw_hands(canvas, plan.felt, plan.size, board)
     lower.draw_road(canvas, plan.road, board)
-    lower.draw_panel(canvas, plan.panel, board)
+    draw_panel(canvas, plan.panel, board)
     lower.draw_log(canvas, plan.log, board)
     lower.draw_foot(canvas, plan.foot, board)
     return canvas
@@ -78,6 +79,8 @@ def _draw_head(canvas: Canvas, board: Board) -> None:
         parts.append("last round")
     elif table.shoe and table.shoe.cut_card:
         parts.append("cut card out")
+    if table.on_hold:
+        parts.append("on hold")
     if table.betting != "unknown":
         parts.append(f"bets {table.betting}")
     right = " · ".join(parts)

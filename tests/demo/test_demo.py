@@ -19,6 +19,7 @@ import pytest
 from shoe_daemon.demo.program import perform
 from shoe_daemon.demo.settings import DemoSettings
 from shoe_daemon.journal import Journal
+from shoe_daemon.table.observations import Command
 from tests.brokers import Listener, free_port, wait_for
 from tests.demo.running import Terminal, environment, run, start
 
@@ -66,12 +67,49 @@ class TestWithoutATerminal:
             for fault in ("overdraw", "missed-draw", "reset", "lost-frame", "noise", "unreadable")
             for option in ("--fault", fault)
         ]
-        options = ("--rounds", "60", "--seed", "5", "--mode", mode, "--fault-rate", "0.6")
+        options = ("--rounds", "36", "--seed", "5", "--mode", mode, "--fault-rate", "0.7")
         done = run(tmp_path, *FAST, *options, *faults)
         assert (done.status, done.err) == (0, "")
         assert summed_up(done.out)
-        assert re.search(r"caught: \d\d \(.*excess card.*missing draw.*unreadable", done.out)
+        assert re.search(r"irregularities caught: \d\d, all dealt with", done.out)
+        for how in (
+            "excess card: keep it for the next hand, Supervisor, after",
+            "missing draw: draw the card now, Supervisor, after",
+            "unreadable card: enter the card by hand, Supervisor, after",
+        ):
+            assert re.search(rf"^  \d+ {how} \d\.\d s", done.out, re.MULTILINE), how
+        assert re.search(r"results and cards: \d+ held, \d+ released, \d+ cards", done.out)
+        assert "refused" not in done.out
         assert len(set(seen_of(done.out))) == 1
+
+    @pytest.mark.parametrize("policy", ["us_nj_pa", "fr_2007"])
+    def test_what_the_shoe_misread_is_put_right(self, tmp_path: Path, policy: str) -> None:
+        options = ("--rounds", "16", "--seed", "3", "--fault-rate", "0.8", "--policy", policy)
+        faults = [option for each in ("misread", "overdraw") for option in ("--fault", each)]
+        done = run(tmp_path, *FAST, *options, *faults)
+        assert (done.status, done.err) == (0, "")
+        assert summed_up(done.out)
+        assert re.search(r"Supervisor: [PB]\d is \w+[♠♥♦♣], not \w+[♠♥♦♣]", done.out)
+        assert "all dealt with" in done.out
+        burned, kept = "excess card: burn the card", "excess card: keep it for the next hand"
+        assert (kept if policy == "us_nj_pa" else burned) in done.out
+
+    def test_all_kinds_of_faults_and_a_kept_journal_says_who_decided(self, tmp_path: Path) -> None:
+        kept = tmp_path / "kept"
+        done = run(
+            tmp_path, *FAST, "--faults", "--rounds", "24", "--seed", "2", "--keep", str(kept)
+        )
+        assert (done.status, done.err) == (0, "")
+        assert summed_up(done.out)
+        with Journal.open(kept / "journal.db", "demo", "table-1") as journal:
+            orders = [
+                each
+                for each in journal.reader().observations()
+                if isinstance(each, Command) and each.refused is None
+            ]
+        assert len(orders) > 2
+        assert {order.operator for order in orders} == {"Supervisor"}
+        assert all(order.id and order.reason for order in orders)
 
     def test_the_line_may_be_pulled_out(self, tmp_path: Path) -> None:
         options = ("--rounds", "6", "--seed", "1", "--fault", "unplug", "--fault-rate", "0.4")
@@ -150,6 +188,7 @@ class TestWithoutATerminal:
             (("--house", "single-deck"), "--house single-deck: its cards are shuffled per hand"),
             (("--house", "nowhere"), "nowhere: no such house"),
             (("--house", "nowhere.toml"), "nowhere.toml: cannot be read"),
+            (("--policy", "nobody"), "nobody: no such policy"),
             (("--keep", "/dev/null/here"), "--keep /dev/null/here: Not a directory"),
         ],
     )

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from drivers.simulators.angel_eye_ii import Mode, Settings
-from drivers.simulators.shoe import Fault
+from drivers.simulators.shoe import Excess, Fault
 from shoe_daemon.demo.board import Board, Keeper, Settled
 from shoe_daemon.demo.picture import to_svg
 from shoe_daemon.demo.sample import boards, showpiece
@@ -43,12 +43,31 @@ EXCESS = "A card was drawn and is no part of this round."
 
 @cache
 def dealt(mode: Mode = Mode.OPEN, house: str = "seven-feathers") -> tuple[Board, ...]:
-    settings = Settings(mode=mode, rounds=35, seed=7, faults=ALL_FAULTS, fault_rate=0.5)
+    settings = Settings(
+        mode=mode,
+        rounds=35,
+        seed=7,
+        faults=ALL_FAULTS,
+        fault_rate=0.5,
+        excess=Excess.CARRIED,
+        make_good=True,
+    )
     return tuple(boards(settings, house))
+
+
+@cache
+def corrected() -> tuple[Board, ...]:
+    settings = Settings(mode=Mode.OPEN, rounds=16, seed=3, faults=(Fault.MISREAD,), fault_rate=0.5)
+    return tuple(boards(settings, policy="fr_2007"))
+
+
+def held() -> Board:
+    return first(lambda board: board.table.held and board.table.alerts, dealt())
 
 
 def everything() -> Iterator[Board]:
     yield from dealt()
+    yield from corrected()
     yield from dealt(Mode.HIDDEN)
     yield from dealt(Mode.OPEN, "chickasaw")
 
@@ -134,7 +153,9 @@ def test_nothing_moves(size: tuple[int, int]) -> None:
 def test_the_sentence_totals_and_counts_are_there(size: tuple[int, int]) -> None:
     for board in everything():
         text, table = words(board, size), board.table
-        if table.round and table.round.draw_due:
+        if table.round and table.round.number in table.held and table.round.finished:
+            assert "RESULT HELD" in text
+        elif table.round and table.round.draw_due:
             assert table.round.draw_due.text in text
         counts = table.counts
         assert f"Player {counts.player} " in text
@@ -219,7 +240,57 @@ class TestStates:
         alert = _alert(7)
         alert = replace(alert, data=replace(alert.data, proposals=(proposal,)))
         text = words(changed(waiting(), alerts=(alert,)), size)
-        assert "The house, section 9: Burn the card." in text
+        assert "▸ burn the card Burn the card." in text
+        assert "verified: The house ─" in text
+        assert "NOT VERIFIED" not in text
+        assert "the supervisor decides ─" in text
+
+    def test_two_proposals_that_nobody_has_verified(self, size: tuple[int, int]) -> None:
+        board = replace(held(), orders={held().table.alerts[-1].data.id: "Supervisor: wait"})
+        text = words(board, size)
+        assert "▸ keep it for the next hand" in text
+        assert "▸ burn it and its value" in text
+        assert "NOT VERIFIED: New Jersey and Pennsylvania" in text
+        assert "Supervisor: wait ─" in text
+
+    def test_a_policy_that_proposes_nothing(self, size: tuple[int, int]) -> None:
+        text = words(changed(waiting(), alerts=(_alert(7),)), size)
+        assert "the policy proposes nothing" in text
+        assert "A card was drawn after the round was complete." in text
+
+    def test_a_result_that_is_held_and_released(self, size: tuple[int, int]) -> None:
+        text = words(held(), size)
+        assert "RESULT HELD Nothing is settled before the supervisor has decided." in text
+        assert "WINS" not in text
+        number = held().table.held[0]
+        board = first(
+            lambda board: (
+                board.settled
+                and board.table.last_result
+                and board.table.last_result.round == number
+                and not board.table.held
+            ),
+            dealt(),
+        )
+        text = words(board, size)
+        assert "RESULT HELD" not in text
+        assert "Supervisor: keep it for the next hand" in text
+        assert "dealt with" in text
+
+    def test_what_was_ordered_is_told_until_it_is_done(self, size: tuple[int, int]) -> None:
+        board = first(lambda board: board.table.alerts and board.orders, dealt())
+        assert "Supervisor: draw the card now ─" in words(board, size)
+
+    def test_a_correction_is_told_with_its_cards(self, size: tuple[int, int]) -> None:
+        board = first(
+            lambda board: any("not" in str(each.order) for each in board.settled), corrected()
+        )
+        text = words(board, size)
+        assert re.search(r"Supervisor: [PB][123] is \w+[♠♥♦♣], not \w+[♠♥♦♣]", text)
+        assert "The result follows the corrected cards." in text
+
+    def test_a_table_on_hold(self, size: tuple[int, int]) -> None:
+        assert "on hold" in words(changed(waiting(), on_hold=True), size)
 
     def test_a_partial_round(self, size: tuple[int, int]) -> None:
         board = first(lambda board: board.table.round and board.table.round.partial, dealt())
@@ -325,7 +396,8 @@ def test_what_was_dealt_with_stays_for_some_seconds() -> None:
     keeper = Keeper(lambda: now)
     settings = Settings(mode=Mode.OPEN, rounds=1, seed=1, faults=(Fault.OVERDRAW,), fault_rate=1)
     board = list(boards(settings))[-1]
-    keeper._settled.append((now, Settled("excess_card", "One too many.", None)))  # noqa: SLF001
+    settled = Settled("excess_card", "One too many.", None, "continue", None, 1.0)
+    keeper._settled.append((now, settled))  # noqa: SLF001
     view = (board.table, board.house, board.health, board.places)
     assert keeper.board(*view).settled
     now = 60.0

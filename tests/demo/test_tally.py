@@ -1,0 +1,48 @@
+"""
+The summary says how each irregularity was resolved, and how fast.
+"""
+
+from __future__ import annotations
+
+from drivers.simulators.angel_eye_ii import Mode
+from drivers.simulators.shoe import Fault
+from shoe_daemon.demo.board import Health
+from shoe_daemon.demo.referee import Referee
+from shoe_daemon.demo.tally import Tally
+from shoe_daemon.table.events import Irregularity
+from tests.demo.test_mind import ROUNDS, performed, settings
+
+
+def test_what_was_irregular_and_what_became_of_it() -> None:
+    sample, referee = performed(settings(Fault.OVERDRAW, Fault.MISSED_DRAW, mode=Mode.HIDDEN))
+    tally = Tally()
+    for event in sample.events:
+        tally.note(event)
+    lines = list(tally.lines(8, Health(), 0, referee))
+    caught = sum(isinstance(event.data, Irregularity) for event in sample.events)
+    assert lines[0] == f"{ROUNDS} rounds dealt from 1 shoe, {ROUNDS} of them shown with a result"
+    assert f"irregularities caught: {caught}, all dealt with" in lines
+    rows = [line.split(":")[0].split() for line in lines if line.startswith("  ")][3:]
+    assert sum(int(row[0]) for row in rows) == caught
+    assert any("keep it for the next hand, Supervisor, after" in line for line in lines)
+    assert any("draw the card now, Supervisor, after" in line for line in lines)
+    (decided,) = (line for line in lines if line.startswith("results and cards: "))
+    held = int(decided.split()[3])
+    assert decided == f"results and cards: {held} held, {held} released"
+
+
+def test_what_is_still_open() -> None:
+    sample, _ = performed(settings(Fault.MISSED_DRAW))
+    tally = Tally()
+    place = next(n for n, event in enumerate(sample.events) if event.type == "irregularity")
+    for event in sample.events[: place + 1]:
+        tally.note(event)
+    lines = list(tally.lines(8, Health(), 0, Referee()))
+    assert "irregularities caught: 1, 1 still open" in lines
+    assert "  1 missing draw: still open" in lines
+
+
+def test_nothing_at_all() -> None:
+    lines = list(Tally().lines(8, Health(), 0, Referee()))
+    assert "irregularities caught: 0" in lines
+    assert not any(line.startswith("results and cards") for line in lines)
