@@ -25,11 +25,11 @@ from shoe_daemon.table.events import (
 __all__ = ["Tally"]
 
 _DECIDED: Final = {
-    "round_held": "held",
+    "round_held": "results held",
     "round_released": "released",
-    "card_corrected": "cards corrected or entered",
     "result_revised": "revised",
     "round_voided": "void",
+    "card_corrected": "cards put right",
 }
 """What a person's decisions led to, in words."""
 
@@ -99,12 +99,12 @@ class Tally:
         for kind, count in sorted(Counter(kind for kind, _ in self._open.values()).items()):
             yield f"  {count} {name_of(kind)}: still open"
         did = ", ".join(
-            f"{self._happened[kind]} {words}"
+            f"{words} {self._happened[kind]}"
             for kind, words in _DECIDED.items()
             if self._happened[kind]
         )
         if did:
-            yield f"results and cards: {did}"
+            yield f"decisions: {did}"
 
     def _compared(self, decks: int) -> Iterator[str]:
         odds = count_odds((), decks)

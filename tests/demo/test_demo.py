@@ -78,7 +78,9 @@ class TestWithoutATerminal:
             "unreadable card: enter the card by hand, Supervisor, after",
         ):
             assert re.search(rf"^  \d+ {how} \d\.\d s", done.out, re.MULTILINE), how
-        assert re.search(r"results and cards: \d+ held, \d+ released, \d+ cards", done.out)
+        assert re.search(
+            r"decisions: results held \d+, released \d+, .*cards put right \d", done.out
+        )
         assert "refused" not in done.out
         assert len(set(seen_of(done.out))) == 1
 

@@ -26,9 +26,9 @@ def test_what_was_irregular_and_what_became_of_it() -> None:
     assert sum(int(row[0]) for row in rows) == caught
     assert any("keep it for the next hand, Supervisor, after" in line for line in lines)
     assert any("draw the card now, Supervisor, after" in line for line in lines)
-    (decided,) = (line for line in lines if line.startswith("results and cards: "))
-    held = int(decided.split()[3])
-    assert decided == f"results and cards: {held} held, {held} released"
+    (decided,) = (line for line in lines if line.startswith("decisions: "))
+    held = int(decided.split()[3].rstrip(","))
+    assert decided == f"decisions: results held {held}, released {held}"
 
 
 def test_what_is_still_open() -> None:
@@ -45,4 +45,4 @@ def test_what_is_still_open() -> None:
 def test_nothing_at_all() -> None:
     lines = list(Tally().lines(8, Health(), 0, Referee()))
     assert "irregularities caught: 0" in lines
-    assert not any(line.startswith("results and cards") for line in lines)
+    assert not any(line.startswith("decisions") for line in lines)
