@@ -35,6 +35,8 @@ _FIELDS: Final = (
     "banker_pair",
     "seat",
     "from_seq",
+    "kind",
+    "left",
 )
 
 
@@ -60,6 +62,10 @@ _FIELDS: Final = (
 @click.option("--banker-pair/--no-banker-pair", default=None, help="Of enter-result.")
 @click.option("--seat", type=_NUMBER, help="Who gets the shoe (pass-shoe).")
 @click.option("--from-seq", type=_NUMBER, metavar="SEQ", help="The first event (replay).")
+@click.option("--kind", help="What a person has seen that no reader can (hold).")
+@click.option(
+    "--left", type=click.IntRange(min=0), help="Cards counted in the old shoe (new-shoe)."
+)
 @click.option("--ask-pin", is_flag=True, help="Ask for the operator's PIN.")
 @click.option("--timeout", type=click.FloatRange(0.1, 600), default=10.0, metavar="SECONDS")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")

@@ -15,11 +15,12 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shoe_daemon.game.cards import Card
+from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.game.situations import Action
 from shoe_daemon.mqtt.desk import Order
 from shoe_daemon.table.observations import Command
-from shoe_daemon.table.orders import ORDERS
+from shoe_daemon.table.orders import ORDERS, REPORTED
 
 __all__ = ["VERBS", "Draft", "OrderMessage", "read_order"]
 
@@ -60,6 +61,8 @@ class OrderMessage(Struct, frozen=True, kw_only=True):
         round: The round that a correction is about; None for the latest.
         seat: Of the curator; None for the next in turn.
         slot: The place of a card.
+        kind: What a person has seen that no reader can, with ``hold``.
+        left: The cards that a person counted in the old shoe, with ``new-shoe``.
     """
 
     id: OrderId
@@ -77,6 +80,8 @@ class OrderMessage(Struct, frozen=True, kw_only=True):
     banker_pair: bool | None = None
     seat: Number | None = None
     from_seq: Number | None = None
+    kind: IrregularityKind | None = None
+    left: Annotated[int, Meta(ge=0, le=2**53)] | None = None
 
 
 _FIELDS: Final = {
@@ -92,6 +97,8 @@ _EXPECTED: Final = {
     "slot": f"one of {', '.join(Slot)}",
     "card": "a card that exists, rank then suit, such as 10H",
     "outcome": f"one of {', '.join(Outcome)}",
+    "kind": f"one of {', '.join(sorted(REPORTED))}",
+    "left": "a whole number from 0 on",
     "player_pair": "true or false",
     "banker_pair": "true or false",
 }

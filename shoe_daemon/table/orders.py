@@ -131,7 +131,9 @@ def _check_round(fold: Fold, _order: Command) -> str | None:
 
 def _check_hold(fold: Fold, order: Command) -> str | None:
     if order.kind is not None and order.kind not in REPORTED:
-        return f"a person cannot report {order.kind!r}; there are: {', '.join(sorted(REPORTED))}"
+        return (
+            f"a person cannot report {str(order.kind)!r}; there are: {', '.join(sorted(REPORTED))}"
+        )
     return "the table is on hold already" if fold.state.on_hold and not order.kind else None
 
 

@@ -90,10 +90,20 @@ def from_the_start(pit: Pit) -> dict[str, Any]:
     return {**finish(pit), "from_seq": 1}
 
 
+def counted(pit: Pit) -> dict[str, Any]:
+    pit.order("new-shoe")
+    return {**finish(pit), "left": 400}
+
+
+def reported(_pit: Pit) -> dict[str, Any]:
+    return {"kind": "card_off_table", "slot": "P2"}
+
+
 CURATOR = 'house = "curator"\nseats = [1, 2, 3]'
 
 CARRIED_OUT = [
     Case("new-shoe", nothing, ("shoe_started",)),
+    Case("new-shoe", counted, ("irregularity", "shoe_started")),
     Case("no-more-bets", nothing, ("betting_closed",)),
     Case("betting-open", finish, ()),
     Case("reveal", with_hidden_cards, ("card_disclosed",), 'house = "chickasaw"'),
@@ -107,6 +117,7 @@ CARRIED_OUT = [
     Case("rule", ruling, ("irregularity_closed",)),
     Case("pass-shoe", nothing, ("shoe_passed",), CURATOR),
     Case("hold", nothing, ()),
+    Case("hold", reported, ("irregularity",)),
     Case("resume", on_hold, ()),
     Case("replay", from_the_start, ()),
 ]
@@ -126,6 +137,7 @@ REFUSED = [
     ("acknowledge", {"irregularity": 12}, "irregularity 12 is not open"),
     ("rule", {"irregularity": 12, "action": "void_round"}, "irregularity 12 is not open"),
     ("pass-shoe", {}, "the dealer draws the cards"),
+    ("hold", {"kind": "burn_error"}, "a person cannot report 'burn_error'"),
     ("resume", {}, "the table is not on hold"),
     ("replay", {}, "from which event on?"),
     ("replay", {"from_seq": 2}, "the last event is 1"),
