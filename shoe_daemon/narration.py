@@ -16,6 +16,7 @@ from shoe_daemon.table.events import (
     Irregularity,
     IrregularityClosed,
     LastRound,
+    Proposal,
     ReaderStatus,
     ResultRevised,
     RoundAborted,
@@ -110,6 +111,22 @@ def _corrected(data: CardCorrected) -> str:
     by = f"{data.operator}: " if data.operator else ""
     before = f", not {card_text(data.before)}" if data.before else ""
     return f"{by}{data.slot} is {card_text(data.after)}{before}"
+
+
+def tell(event: Event) -> list[str]:
+    """
+    Tell an event in lines: an irregularity with what the house's procedure says.
+    """
+    line = narrate(event)
+    lines = [] if line is None else [line]
+    if isinstance(event.data, Irregularity):
+        lines += map(_proposal, event.data.proposals)
+    return lines
+
+
+def _proposal(said: Proposal) -> str:
+    verified = "" if said.verified else ", NOT VERIFIED"
+    return f"      ▸ {action_text(said.action)}  {said.authority}, {said.section}{verified}"
 
 
 def narrate(event: Event) -> str | None:

@@ -5,20 +5,24 @@ What a person decides is told in words.
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Coup, Slot
-from shoe_daemon.narration import narrate
+from shoe_daemon.narration import narrate, tell
 from shoe_daemon.table.events import (
     CardCorrected,
     Event,
     EventData,
     HandResult,
+    Irregularity,
     IrregularityClosed,
+    Proposal,
     ResultRevised,
     RoundFinished,
     RoundHeld,
     RoundReleased,
+    RoundStarted,
     RoundVoided,
 )
 
@@ -74,3 +78,18 @@ def told(data: EventData) -> str | None:
 )
 def test_decisions(data: EventData, words: str) -> None:
     assert told(data) == words
+
+
+def test_an_irregularity_is_told_with_its_proposals() -> None:
+    said = (
+        Proposal("burn_card", "France", "article 55-14", "Burn it.", verified=True),
+        Proposal("void_round", "A book", "page 1", "It is void.", verified=False),
+    )
+    found = Irregularity(None, "A card too many.", 3, "excess_card", said, 3, None)
+    event = Event("", found, 7, "1.0", 3, 1, "site", "table", "irregularity")
+    assert tell(event) == [
+        "   !  excess card: A card too many.",
+        "      ▸ burn the card  France, article 55-14",
+        "      ▸ void the round  A book, page 1, NOT VERIFIED",
+    ]
+    assert tell(replace(event, data=RoundStarted(), type="round_started")) == []

@@ -18,7 +18,7 @@ from drivers.replay import observations_of
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, find_house, house_to_mapping
 from shoe_daemon.game.rulings import find_policy, policy_to_mapping
-from shoe_daemon.narration import narrate
+from shoe_daemon.narration import tell
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.moments import to_microseconds
@@ -148,6 +148,6 @@ def _say_json(events: list[Event]) -> None:
 
 
 def _say_words(events: list[Event]) -> None:
-    for line in map(narrate, events):
-        if line is not None:
+    for event in events:
+        for line in tell(event):
             click.echo(line)

@@ -21,7 +21,7 @@ from shoe_daemon.demo.board import Health, Keeper, Places, order_line
 from shoe_daemon.demo.canvas import Canvas
 from shoe_daemon.demo.stage import News
 from shoe_daemon.demo.view import draw
-from shoe_daemon.narration import narrate
+from shoe_daemon.narration import tell
 from shoe_daemon.table.snapshot import PublicTable
 
 __all__ = ["Audience", "Lines", "Picture", "audience_for"]
@@ -85,8 +85,7 @@ class Lines:
         Write a line for each event that does not go without saying.
         """
         for event in news.events:
-            line = narrate(event)
-            if line is not None:
+            for line in tell(event):
                 click.echo(line)
         if news.said is not None and (line := order_line(news.said)) is not None:
             click.echo(line)
