@@ -194,7 +194,7 @@ def _burned(fold: Fold, obs: seen.CardDrawn) -> None:
     shoe = fold.state.shoe
     if shoe is None or shoe.finished or (first and round_ is None and shoe.out):
         shoe = shoes.start(fold, announced=first or shoe is not None)
-    shoes.burned(fold, shoe, obs.card, first=first)
+    shoes.burned(fold, shoe, obs.card, first=first, said=obs.role is not seen.Role.PLAY)
 
 
 _HANDLERS: Final[dict[type, Callable[..., object]]] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game.cards import DECK
+from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Kind
 from shoe_daemon.table import checking, curating, events, inventory, results
@@ -65,9 +66,18 @@ def _burn_due(fold: Fold) -> int | None:
     return 0 if burn.mode == "none" else None
 
 
-def burned(fold: Fold, shoe: ShoeState, card: Card | None, *, first: bool) -> None:
+def burned(
+    fold: Fold, shoe: ShoeState, card: Card | None, *, first: bool, said: bool = True
+) -> None:
     """
     Take a burned card, or the first card, whose value says how many follow.
+
+    Args:
+        fold: The table.
+        shoe: Its shoe.
+        card: The card; None where its face is not known.
+        first: It is the first card.
+        said: The reader says that it is burned; else a ruling does.
     """
     burn, ordered = fold.house.burn, fold.state.burn_due > 0
     fresh = shoe.begun == 0 and not ordered
@@ -80,7 +90,9 @@ def burned(fold: Fold, shoe: ShoeState, card: Card | None, *, first: bool) -> No
     shoe.burned += 1
     shoe.out += 1
     left = fold.state.burn_due if ordered else shoe.burn_left
-    unseen = burn.face_down and not first
+    # A card that the reader calls none of these may be one that is to stay hidden.
+    hides = not said and fold.style is not DealingStyle.FACE_UP
+    unseen = (burn.face_down or hides) and not first
     fold.emit(events.CardBurned(None if unseen else card, None if left is None else max(left, 0)))
     if unseen and card is not None:
         fold.emit(events.StaffCardDealt(card, None))
