@@ -87,8 +87,8 @@ class Lines:
         for event in news.events:
             for line in tell(event):
                 click.echo(line)
-        if news.said is not None and (line := order_line(news.said)) is not None:
-            click.echo(line)
+        if news.said is not None and (ordered := order_line(news.said)) is not None:
+            click.echo(ordered)
 
     def show(self, health: Health) -> None:
         """
