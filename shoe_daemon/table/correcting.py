@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, Coup, Holding, Slot
-from shoe_daemon.table import drawing, events, relaying, results, rounds, shoes
+from shoe_daemon.game.round import DEALING_ORDER, Slot
+from shoe_daemon.table import drawing, events, recounting, relaying, results, rounds, shoes
 from shoe_daemon.table.state import Change, Played
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
     from shoe_daemon.game.round import Outcome
-    from shoe_daemon.table.events import HandResult, RoundFinished
+    from shoe_daemon.table.events import RoundFinished
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import Command
     from shoe_daemon.table.state import Drawn, Held, RoundState
@@ -93,16 +93,8 @@ def face_on(fold: Fold, number: int | None, slot: Slot) -> Card | None:
     if round_ is not None:
         card = round_.spots[DEALING_ORDER.index(slot)]
         return None if card is None else card.face
-    played = results.find(fold, number)
-    if played is None:
-        return None
-    hand, place = _hand_place(played.data, slot)
-    return hand[place] if place < len(hand) else None
-
-
-def _hand_place(data: RoundFinished, slot: Slot) -> tuple[tuple[Card | None, ...], int]:
-    spot = DEALING_ORDER.index(slot)
-    return (data.banker.cards if spot % 2 else data.player.cards), spot // 2
+    record = recounting.record_of(fold, number)
+    return None if record is None else recounting.face_in(record, slot)
 
 
 def correct_card(fold: Fold, order: Command) -> None:
@@ -112,8 +104,8 @@ def correct_card(fold: Fold, order: Command) -> None:
     if order.slot is None or order.card is None:
         return
     before = face_on(fold, order.round, order.slot)
-    round_, played = on_table(fold, order.round), results.find(fold, order.round)
-    number = round_.number if round_ is not None else played.number if played is not None else 0
+    found = on_table(fold, order.round) or recounting.record_of(fold, order.round)
+    number = 0 if found is None else found.number
     remember(fold, "correct_card", number, order.slot, before)
     correct(fold, number, order.slot, order.card)
     _settle_conflict(fold, number)
@@ -145,9 +137,9 @@ def correct(fold: Fold, number: int, slot: Slot, after: Card) -> None:
     fold.emit(events.CardCorrected(after, before, fold.operator, fold.reason, slot), number)
     if fold.house.reshuffle == "per_shoe":  # else it has been shuffled back
         _recount(fold, before, after, public=True)
-    played = results.find(fold, number)
-    if played is not None:
-        results.revise(fold, played, _with_card(fold, played, slot, after))
+    record = recounting.record_of(fold, number)
+    if record is not None:
+        recounting.put(fold, record, slot, after)
 
 
 def _recount(fold: Fold, before: Card, after: Card, *, public: bool) -> None:
@@ -155,30 +147,6 @@ def _recount(fold: Fold, before: Card, after: Card, *, public: bool) -> None:
     if shoe is not None:
         shoe.seen[before.index] -= 1
         shoes.count_copy(fold, shoe, after, public=public)
-
-
-def _with_card(fold: Fold, played: Played, slot: Slot, after: Card) -> RoundFinished | None:
-    data = played.data
-    hand, place = _hand_place(data, slot)
-    cards = (*hand[:place], after, *hand[place + 1 :])
-    player, banker = data.player.cards, data.banker.cards
-    if DEALING_ORDER.index(slot) % 2:
-        banker = cards
-    else:
-        player = cards
-    if data.partial or None in player or None in banker:
-        return replace(
-            data, player=_hand_again(data.player, player), banker=_hand_again(data.banker, banker)
-        )
-    known = (tuple(filter(None, player)), tuple(filter(None, banker)))
-    return rounds.result_of(fold, Coup.of(*known), kind=data.kind, partial=False)
-
-
-def _hand_again(before: HandResult, cards: tuple[Card | None, ...]) -> HandResult:
-    known = tuple(filter(None, cards))
-    if before.total is None or known != cards:
-        return replace(before, cards=cards)
-    return rounds.hand_result(Holding.of(known))
 
 
 def _follow(fold: Fold, round_: RoundState) -> None:
@@ -203,27 +171,15 @@ def result_again(fold: Fold, round_: RoundState) -> None:
         round_.unread_result = round_.partial
     if round_.partial:
         if result is not None:
-            put_result(fold, result, partly_known(round_, result, result.data.outcome))
+            results.put(fold, result, partly_known(round_, result, result.data.outcome))
     elif not rounds.is_complete(round_):
         if result is not None:
-            put_result(fold, result, None)
+            results.put(fold, result, None)
         _want_card(fold, round_)
     elif result is not None:
-        put_result(fold, result, rounds.own_result(fold, round_))
+        results.put(fold, result, rounds.own_result(fold, round_))
     else:
         results.offer(fold, round_.number, rounds.own_result(fold, round_))
-
-
-def put_result(fold: Fold, result: Played | Held, after: RoundFinished | None) -> None:
-    """
-    Put another result in the place of one, or none.
-    """
-    if isinstance(result, Played):
-        results.revise(fold, result, after)
-    elif after is None:
-        fold.state.held.remove(result)  # what waited is no result any more
-    else:
-        result.data = after
 
 
 def partly_known(

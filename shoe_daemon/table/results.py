@@ -61,6 +61,7 @@ def release(fold: Fold, *, at_once: bool = False) -> None:
             fold.state.held.remove(held)
             fold.emit(events.RoundReleased(fold.operator, fold.reason), held.number)
             publish(fold, held.number, held.data, entered=held.entered)
+            _keep_dealt(fold, held)
 
 
 def publish(fold: Fold, number: int, data: RoundFinished, *, entered: bool = False) -> None:
@@ -70,16 +71,24 @@ def publish(fold: Fold, number: int, data: RoundFinished, *, entered: bool = Fal
     state = fold.state
     shoe = state.shoe
     before = lost(fold, number)
-    if before is not None:
+    if before is not None and before.seq:
         _find_again(fold, before, data)
         return
     fold.emit(data, number)
     if shoe is None:
         return
+    if before is not None:
+        shoe.played.remove(before)
     _enter(shoe, Played(number, fold.at, state.seq, data, entered=entered))
     _count(shoe, data, 1)
     _show_last(fold, shoe)
     curating.after_round(fold, data.outcome)
+
+
+def _keep_dealt(fold: Fold, held: Held) -> None:
+    played = find(fold, held.number)
+    if played is not None:
+        played.dealt = held.dealt or played.dealt
 
 
 def _enter(shoe: ShoeState, played: Played) -> None:
@@ -156,7 +165,7 @@ def revise(fold: Fold, played: Played, after: RoundFinished | None) -> None:
     """
     shoe = fold.state.shoe
     before = played.data
-    if shoe is None or after == before:
+    if shoe is None or (after is None if played.lost else after == before):
         return
     fold.emit(events.ResultRevised(after, before, fold.operator, fold.reason), played.number)
     _count(shoe, before, -1)
@@ -166,6 +175,21 @@ def revise(fold: Fold, played: Played, after: RoundFinished | None) -> None:
         played.data = after
         _count(shoe, after, 1)
     _show_last(fold, shoe)
+
+
+def put(fold: Fold, result: Played | Held, after: RoundFinished | None) -> None:
+    """
+    Put another result in the place of one, published or held back, or none.
+    """
+    if isinstance(result, Played):
+        revise(fold, result, after)
+    elif after is not None:
+        result.data = after
+    elif fold.state.shoe is not None:
+        fold.state.held.remove(result)  # what waited is no result any more
+        lost_one = Played(result.number, fold.at, 0, result.data, lost=True)
+        lost_one.entered, lost_one.dealt = result.entered, result.dealt
+        _enter(fold.state.shoe, lost_one)
 
 
 def void(fold: Fold, played: Played) -> None:

@@ -108,9 +108,12 @@ class Played(Struct):
     A round of this shoe that has a result.
 
     Attributes:
+        seq: Of its event; 0 where it was held back and never published.
         voided: It is void: on no road, in no count.
         lost: By a correction it has no result any more.
         entered: A person entered its result.
+        dealt: Its cards in the order out of the shoe, once one was corrected
+            when they were on the table no more.
     """
 
     number: int
@@ -120,6 +123,7 @@ class Played(Struct):
     voided: bool = False
     lost: bool = False
     entered: bool = False
+    dealt: tuple[Card, ...] = ()
 
 
 class Held(Struct):
@@ -130,6 +134,7 @@ class Held(Struct):
     number: int
     data: RoundFinished
     entered: bool = False
+    dealt: tuple[Card, ...] = ()
 
 
 class Change(Struct):

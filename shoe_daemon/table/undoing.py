@@ -88,7 +88,7 @@ def _go_without(fold: Fold, round_: RoundState, change: Change) -> None:
         round_.unread_result = round_.unread_result or not round_.partial
         round_.partial = True
         after = correcting.partly_known(round_, result, change.outcome)
-        correcting.put_result(fold, result, after)
+        results.put(fold, result, after)
     elif not round_.ended:
         rounds.say_due(fold, round_, repeat=False)
         rounds.await_quiet(fold, round_)

@@ -1,0 +1,134 @@
+"""
+The result of a round whose cards are on the table no more, worked out anew
+because one of them was another than was read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.round import DEALING_ORDER, FIRST_CARDS, FOUR_CARDS, Coup, Holding, Slot
+from shoe_daemon.table import results, rounds
+
+if TYPE_CHECKING:
+    from shoe_daemon.game.cards import Card
+    from shoe_daemon.table.events import HandResult, RoundFinished
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.state import Held, Played
+
+_MARK: Final = "corrected"
+
+
+def record_of(fold: Fold, number: int | None) -> Played | Held | None:
+    """
+    Return what is remembered of a round of this shoe, if it is not void; the
+    latest that is published where no number is given.
+    """
+    held = [each for each in fold.state.held if each.number == number]
+    if held:
+        return held[0]
+    found = results.find(fold, number)
+    return found if found is not None or number is None else results.lost(fold, number)
+
+
+def face_in(record: Played | Held, slot: Slot) -> Card | None:
+    """
+    Return the card that lay on a place.
+    """
+    hand, place = _hand_place(record.data, slot)
+    if record.data.partial:
+        return hand[place] if place < len(hand) else None
+    dealt, index = record.dealt or _in_order(record.data), _index(record.data, slot)
+    return None if index is None else dealt[index]
+
+
+def _hand_place(data: RoundFinished, slot: Slot) -> tuple[tuple[Card | None, ...], int]:
+    spot = DEALING_ORDER.index(slot)
+    return (data.banker.cards if spot % 2 else data.player.cards), spot // 2
+
+
+def _in_order(data: RoundFinished) -> tuple[Card, ...]:
+    first = zip(data.player.cards[:FIRST_CARDS], data.banker.cards[:FIRST_CARDS], strict=False)
+    cards = [card for pair in first for card in pair]
+    cards += [*data.player.cards[FIRST_CARDS:], *data.banker.cards[FIRST_CARDS:]]
+    return tuple(filter(None, cards))
+
+
+def _index(data: RoundFinished, slot: Slot) -> int | None:
+    hand, place = _hand_place(data, slot)
+    if place >= len(hand):
+        return None
+    if place < FIRST_CARDS:
+        return DEALING_ORDER.index(slot)
+    return FOUR_CARDS + (slot is Slot.B3 and len(data.player.cards) > FIRST_CARDS)
+
+
+def put(fold: Fold, record: Played | Held, slot: Slot, after: Card) -> None:
+    """
+    Put another face on a place, and let the result follow.
+    """
+    data, index = record.data, _index(record.data, slot)
+    if data.partial or index is None:
+        _put_result(fold, record, _with_face(data, slot, after))
+        return
+    dealt = list(record.dealt or _in_order(data))
+    dealt[index] = after
+    record.dealt = tuple(dealt)
+    coup = _deal_again(record.dealt)
+    over = [] if coup is None else dealt[len(coup.player.cards) + len(coup.banker.cards) :]
+    result = None if coup is None else rounds.result_of(fold, coup, kind=data.kind, partial=False)
+    _put_result(fold, record, result)
+    _say_what_is_wrong(fold, record.number, over, lacks=coup is None)
+
+
+def _with_face(data: RoundFinished, slot: Slot, after: Card) -> RoundFinished:
+    hand, place = _hand_place(data, slot)
+    cards = (*hand[:place], after, *hand[place + 1 :])
+    if DEALING_ORDER.index(slot) % 2:
+        return replace(data, banker=_hand_again(data.banker, cards))
+    return replace(data, player=_hand_again(data.player, cards))
+
+
+def _hand_again(before: HandResult, cards: tuple[Card | None, ...]) -> HandResult:
+    known = tuple(filter(None, cards))
+    if before.total is None or known != cards:
+        return replace(before, cards=cards)
+    return rounds.hand_result(Holding.of(known))
+
+
+def _deal_again(cards: tuple[Card, ...]) -> Coup | None:
+    try:
+        return Coup.dealt(cards)
+    except IndexError:
+        return None
+
+
+def _put_result(fold: Fold, record: Played | Held, after: RoundFinished | None) -> None:
+    if after is not None and getattr(record, "lost", False):
+        results.offer(fold, record.number, after, entered=record.entered)
+    else:
+        results.put(fold, record, after)
+
+
+def _say_what_is_wrong(fold: Fold, number: int, over: list[Card], *, lacks: bool) -> None:
+    said = [a for a in fold.state.alerts if _MARK in a.evidence and a.round == number]
+    if over or lacks:
+        if not said:
+            _raise(fold, number, over)
+        return
+    for alert in said:
+        fold.close_alert(alert, "continue", "by the corrected cards nothing is wrong")
+
+
+def _raise(fold: Fold, number: int, over: list[Card]) -> None:
+    by = "By the corrected cards"
+    if over:
+        detail = f"{by} {over[0]} is no part of round {number}."
+        fold.raise_alert(IrregularityKind.EXCESS_CARD, detail, card=over[0], number=number)
+    else:
+        detail = f"{by} round {number} lacks a card."
+        fold.raise_alert(IrregularityKind.MISSING_DRAW, detail, number=number)
+    fold.state.alerts[-1].evidence.append(_MARK)

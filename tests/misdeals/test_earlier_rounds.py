@@ -1,0 +1,122 @@
+"""
+A card of a round that is on the table no more was another one: its result is
+dealt again by the rules, and what is wrong with it then is said of that round.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shoe_daemon.game.round import Slot
+from tests.misdeals.pit import Pit
+from tests.table.dealer import BANKER_STANDS, NATURAL, SIX, of_type, one, types
+
+if TYPE_CHECKING:
+    from shoe_daemon.table.events import Event
+
+
+def two(text: str, outcome: str, **options: Any) -> Pit:  # noqa: ANN401 - any field of the options
+    """
+    Deal a round, and another after it.
+    """
+    pit = Pit(**options)
+    pit.deal(text)
+    pit.result(outcome)
+    pit.deal(NATURAL)
+    pit.result("player")
+    return pit
+
+
+def correct(pit: Pit, slot: str, card: str) -> list[Event]:
+    """
+    Correct a card of the first round.
+    """
+    said = pit.cmd("correct_card", slot=Slot(slot), card=card, round=1)
+    assert {event.round for event in said} <= {1, None}
+    return said
+
+
+def test_a_card_is_one_too_many() -> None:
+    pit = two(SIX, "player")
+    (before, _) = pit.finished()
+    said = correct(pit, "P1", "6S")  # a natural of three cards it is not
+    after = one(said, "result_revised").after
+    assert (after.player.cards, after.banker.cards) == (("6S", "3D"), ("2H", "QC"))
+    found = one(said, "irregularity")
+    assert (found.kind, found.card) == ("excess_card", "4S")
+    said = pit.cmd("undo")
+    assert one(said, "result_revised").after == before
+    assert pit.open_kinds() == []
+    assert pit.out() == 10
+
+
+def test_a_card_is_missing() -> None:
+    pit = two("P1 7H, B1 5H, P2 10C, B2 3H", "banker")
+    (before, _) = pit.finished()
+    said = correct(pit, "B1", "QS")
+    assert types(said) == ["card_corrected", "result_revised", "irregularity"]
+    assert one(said, "result_revised").after is None
+    assert one(said, "irregularity").kind == "missing_draw"
+    assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}
+    said = pit.cmd("undo")
+    assert one(said, "result_revised").after == before
+    assert pit.open_kinds() == []
+    assert pit.counts() == {"rounds": 2, "player": 1, "banker": 1, "natural": 2}
+
+
+def test_it_is_corrected_once_more() -> None:
+    pit = two("P1 7H, B1 5H, P2 10C, B2 3H", "banker")
+    correct(pit, "B1", "QS")
+    said = correct(pit, "B1", "4S")
+    assert one(said, "result_revised").after.banker.total == 7
+    assert pit.open_kinds() == []
+    pit.cmd("undo")
+    pit.cmd("undo")
+    assert pit.counts() == {"rounds": 2, "player": 1, "banker": 1, "natural": 2}
+
+
+def test_a_third_card_changes_hands() -> None:
+    pit = two(BANKER_STANDS, "player")
+    said = correct(pit, "B1", "2H")  # 2 against a four drawn: the Banker lacks a card
+    assert one(said, "result_revised").after is None
+    said = correct(pit, "P1", "4S")  # 7: the Player stands, and the card is the Banker's
+    after = one(said, "result_revised").after
+    assert (after.player.cards, after.banker.cards) == (("4S", "3D"), ("2H", "QC", "4S"))
+    pit.cmd("undo")
+    pit.cmd("undo")
+    assert pit.counts() == {"rounds": 2, "player": 2, "natural": 1}
+
+
+@pytest.mark.parametrize("released", [True, False])
+def test_a_result_that_waits(*, released: bool) -> None:
+    pit = Pit()
+    pit.cmd("hold")
+    pit.deal(SIX)
+    pit.result("player")
+    pit.deal(NATURAL)
+    pit.result("player")
+    assert types(correct(pit, "P1", "6S")) == ["card_corrected", "irregularity"]
+    if released:
+        pit.cmd("resume")
+    pit.cmd("undo")
+    if not released:
+        pit.cmd("resume")
+    results = [each.after for each in of_type(pit.events, "result_revised")] or pit.finished()
+    assert results[0].player.cards == ("2S", "3D", "4S")
+    assert pit.counts() == {"rounds": 2, "player": 2, "natural": 1}
+
+
+def test_a_result_that_waits_and_is_none_any_more() -> None:
+    pit = Pit()
+    pit.cmd("hold")
+    pit.deal("P1 7H, B1 5H, P2 10C, B2 3H")
+    pit.result("banker")
+    pit.deal(NATURAL)
+    pit.result("player")
+    correct(pit, "B1", "QS")
+    assert pit.table.public().held == (2,)
+    pit.cmd("undo")
+    pit.cmd("resume")
+    assert pit.counts() == {"rounds": 2, "player": 1, "banker": 1, "natural": 2}
