@@ -139,24 +139,29 @@ class Supervisor:
             with contextlib.suppress(queue.Empty):
                 self._read(self._mail.get(timeout=self._patience()))
             now = time.monotonic()
-            for number in [each for each, due in self._due.items() if due <= now]:
-                self._act(number)
+            due = [each for each, at in self._due.items() if at <= now]
+            if due and not self._asked:  # one order at a time, as a person gives them
+                self._act(due[0])
             self._forget(now)
 
     def _patience(self) -> float:
-        soonest = min(self._due.values(), default=time.monotonic() + _LOOK)
-        return max(min(soonest - time.monotonic(), _LOOK), 0.0001)
+        if self._asked or not self._due:
+            return _LOOK
+        return max(min(min(self._due.values()) - time.monotonic(), _LOOK), 0.0001)
 
     def _read(self, mail: Event | Reply) -> None:
         if isinstance(mail, Reply):
             self._answered(mail)
         elif mail.seq > self.heard:  # what comes again has a number that was there before
             for case in self._mind.hear(mail):
-                if not case.rests:
+                if not case.rests and not self._asks_about(case):
                     self._due.setdefault(case.found.id, time.monotonic() + self._thinks)
             for number in self._due.keys() - self._mind.cases.keys():
                 del self._due[number]
             self.heard = mail.seq
+
+    def _asks_about(self, case: Case) -> bool:
+        return any(asked is case for asked, _, _ in self._asked.values())
 
     def _act(self, number: int) -> None:
         case = self._mind.cases[number]
