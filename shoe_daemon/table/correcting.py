@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, Slot
+from shoe_daemon.game.round import DEALING_ORDER, FOUR_CARDS, Slot
 from shoe_daemon.table import drawing, events, recounting, relaying, results, rounds, shoes
 from shoe_daemon.table.state import Change, Played
 
@@ -130,6 +130,8 @@ def correct(fold: Fold, number: int, slot: Slot, after: Card) -> None:
     card = None if round_ is None else round_.spots[DEALING_ORDER.index(slot)]
     if round_ is not None and card is not None:
         say_corrected(fold, round_, card, before, after)
+        if not card.public:
+            fold.emit(events.StaffCardDealt(after, card.slot), round_.number)
         _recount(fold, before, after, public=card.public)
         card.face = after
         _follow(fold, round_)
@@ -231,7 +233,12 @@ def check_result(fold: Fold, order: Command) -> str | None:
     round_ = rounds.in_progress(fold)
     if round_ is not None and round_.finished:
         return "the round on the table has its result; void it, or correct a card"
-    if round_ is not None and not round_.partial and rounds.is_complete(round_):
+    if round_ is None or round_.partial or len(round_.cards) < FOUR_CARDS:
+        return None
+    if round_.hidden and rounds.truth(round_).known:
+        # Whether they are all that it needs is not for everybody to know.
+        return "the cards of the round on the table lie face down: reveal them first"
+    if rounds.is_complete(round_):
         return "the cards of the round on the table give its result"
     return None
 

@@ -1,0 +1,124 @@
+"""
+What players have not seen is not said, whatever a person orders; and of the
+cards that remain nothing is said at all.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.snapshot import encode_public_table
+from tests.misdeals.logs import LOGS, Log
+from tests.misdeals.pit import Pit
+from tests.table.dealer import SQUEEZE, TUCKED, house, of_type, one, public_json
+
+UNSEEN = [
+    ("9S", "2H", "KD", "3C"),
+    ("5S", "5H", "5D", "6C"),
+    ("AS", "4H", "4D", "10C"),
+    ("8S", "8H", "QD", "KC"),
+]
+"""Deals that nobody at the table can tell apart while their cards lie face down."""
+ORDERS: list[list[tuple[str, dict[str, Any]]]] = [
+    [("hold", {}), ("void_round", {}), ("resume", {})],
+    [("hold", {"kind": "card_off_table"}), ("rule", {"action": "void_round"})],
+    [("correct_card", {"slot": Slot.B1, "card": "7D"}), ("undo", {}), ("void_round", {})],
+    [("hold", {"kind": "card_returned"}), ("rule", {"action": "stop_shoe"})],
+]
+TOO_MUCH = {"out", "seen", "left", "remain", "composition", "read", "unread", "copies", "stub"}
+
+
+def dealt(faces: tuple[str, ...], orders: list[tuple[str, dict[str, Any]]]) -> Pit:
+    """
+    Deal four cards face down, and give orders.
+    """
+    pit = Pit(house(dealing_style=SQUEEZE), policy="us_nj_pa", hold_from=3)
+    for slot, face in zip(Slot, faces, strict=False):
+        pit.draw(face, slot)
+    for name, fields in orders:
+        pit.cmd(name, **fields)
+    return pit
+
+
+@pytest.mark.parametrize("orders", ORDERS, ids=lambda each: each[0][0] + "+" + each[1][0])
+def test_deals_that_look_alike_are_told_alike(orders: list[tuple[str, dict[str, Any]]]) -> None:
+    told = []
+    for faces in UNSEEN:
+        pit = dealt(faces, orders)
+        told.append((public_json(pit.events), encode_public_table(pit.table.public())))
+    assert told[1:] == told[:-1]
+
+
+def test_whether_the_cards_give_a_result_is_not_told() -> None:
+    reasons = {dealt(faces, []).refused("enter_result", outcome="tie") for faces in UNSEEN}
+    assert reasons == {"the cards of the round on the table lie face down: reveal them first"}
+
+
+def test_a_refused_order_does_not_tell_the_face() -> None:
+    reasons = {
+        str(dealt(faces, []).refused("correct_card", slot=Slot.B1, card=faces[1]))
+        for faces in UNSEEN
+    }
+    assert len(reasons) == 1
+
+
+def test_staff_is_told_what_a_hidden_card_is_now() -> None:
+    for style in (SQUEEZE, TUCKED):
+        pit = Pit(house(dealing_style=style))
+        pit.deal("P1 9S, B1 2H")
+        said = pit.cmd("correct_card", slot=Slot.B1, card="7D")
+        assert one(said, "card_corrected").after is None
+        assert one(said, "staff_card_dealt").card == "7D"
+        assert of_type(pit.cmd("reveal"), "card_disclosed")[-1].card == "7D"
+
+
+def keys(value: object) -> set[str]:
+    """
+    Name every key of a document.
+    """
+    if isinstance(value, dict):
+        return set(value) | {key for each in value.values() for key in keys(each)}
+    if isinstance(value, list):
+        return {key for each in value for key in keys(each)}
+    return set()
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.kind}: {log.name}")
+def test_nothing_is_said_of_the_cards_that_remain(log: Log) -> None:
+    pit = Pit()
+    for observation in log.observations("us_nj_pa"):
+        pit.events += pit.table.apply(observation)
+    public = public_json(pit.events)
+    public.append(msgspec.json.decode(encode_public_table(pit.table.public())))
+    for document in public:
+        assert not keys(document) & TOO_MUCH
+    if log.kind not in {"card_count_mismatch", "insufficient_cards"}:
+        details = [each.detail for each in of_type(pit.events, "irregularity")]
+        assert not any(re.search(r"cards? (is|are) left|remain", each) for each in details)
+
+
+def test_a_finished_shoe_tells_players_its_rounds_alone() -> None:
+    pit = Pit(decks=1)
+    pit.deal("P1 9S, B1 2H, P2 KD, B2 3C")
+    pit.result("player")
+    pit.cmd("hold", kind="foreign_card")
+    pit.rule("stop_shoe")
+    (finished,) = [each for each in public_json(pit.events) if each["type"] == "shoe_finished"]
+    assert set(finished["data"]) == {"banker", "player", "rounds", "tie"}
+    assert one(pit.events, "staff_composition").read["9S"] == 1
+
+
+def test_a_result_that_waits_shows_what_lies_there_and_no_more() -> None:
+    pit = Pit(house(dealing_style=SQUEEZE), hold_from=3)
+    pit.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 4C")
+    pit.say(seen.Disclosed(slot=Slot.P1, card=Card("9S")))
+    shown = encode_public_table(pit.table.public()).decode()
+    assert "9S" in shown
+    assert not any(face in shown for face in ("2H", "KD", "3C", "4C"))
