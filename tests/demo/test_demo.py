@@ -67,7 +67,7 @@ class TestWithoutATerminal:
             for fault in ("overdraw", "missed-draw", "reset", "lost-frame", "noise", "unreadable")
             for option in ("--fault", fault)
         ]
-        options = ("--rounds", "36", "--seed", "5", "--mode", mode, "--fault-rate", "0.7")
+        options = ("--rounds", "26", "--seed", "5", "--mode", mode, "--fault-rate", "0.7")
         done = run(tmp_path, *FAST, *options, *faults)
         assert (done.status, done.err) == (0, "")
         assert summed_up(done.out)
