@@ -4,7 +4,16 @@ What the tests of all rooms share.
 
 from __future__ import annotations
 
+import os
+
 import pytest
+from hypothesis import settings
+
+# Where a change is judged, the same change is judged alike every time; at home
+# the examples are other ones with every run.
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

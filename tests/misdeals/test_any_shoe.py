@@ -251,8 +251,9 @@ class AnyShoe(RuleBasedStateMachine):
             pit.say(told)
         if pit.table.public().on_hold:
             pit.cmd("resume")
-        for alert in pit.table.public().alerts:
-            pit.cmd("acknowledge", irregularity=alert.data.id)
+        pit.wait(60)
+        while alerts := pit.table.public().alerts:
+            pit.cmd("acknowledge", irregularity=alerts[0].data.id)
         pit.cmd("new_shoe")
         pit.cmd("new_shoe")
         pit.cmd("no_more_bets")
