@@ -89,8 +89,8 @@ def _go_without(fold: Fold, round_: RoundState, change: Change) -> None:
         round_.partial = True
         after = correcting.partly_known(round_, result, change.outcome)
         results.put(fold, result, after)
-    elif not round_.ended:
-        rounds.say_due(fold, round_, repeat=False)
+    round_.due = rounds.truth(round_).say
+    if not round_.ended:
         rounds.await_quiet(fold, round_)
 
 

@@ -163,3 +163,16 @@ def test_a_correction_is_undone_in_the_round_that_it_was_made_in() -> None:
     said = pit.cmd("undo")
     assert {event.round for event in said} == {1}
     assert pit.counts()["player"] == 3
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_no_draw_is_told_from_a_card_that_is_not_known_any_more(*, ended: bool) -> None:
+    pit = unread()
+    pit.cmd("enter_card", card="KD")
+    if ended:
+        pit.result("player")
+    pit.cmd("undo")
+    round_ = pit.table.public().round
+    assert round_ is not None
+    assert round_.draw_due is not None
+    assert round_.draw_due.code == "faces_hidden"
