@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER
-from shoe_daemon.table import correcting, results, rounds
+from shoe_daemon.table import correcting, dealing, results, rounds
 
 if TYPE_CHECKING:
     from shoe_daemon.table.fold import Fold
@@ -89,7 +89,8 @@ def _go_without(fold: Fold, round_: RoundState, change: Change) -> None:
         round_.partial = True
         after = correcting.partly_known(round_, result, change.outcome)
         results.put(fold, result, after)
-    round_.due = rounds.truth(round_).say
+    points = dealing.public_points(round_.spots)
+    round_.due = dealing.due(points, partial=round_.partial).say
     if not round_.ended:
         rounds.await_quiet(fold, round_)
 
