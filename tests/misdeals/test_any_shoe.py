@@ -234,6 +234,8 @@ class AnyShoe(RuleBasedStateMachine):
         } | how
         fields = {field: values[field] for field in FIELDS.get(name, [])}
         told = self.pit.command(name, **fields)
+        if "card" in fields:  # it lies on the table, so that it is in the shoe no more
+            self.deck = [card for card in self.deck if card is not fields["card"]]
         if self.pit.table.refusal(told) is None:
             self.say(told, 0)
         else:
