@@ -1,0 +1,62 @@
+"""
+A shoe's results as one short word: ``BpPTBbn``.
+
+One upper-case letter a round, ``P`` ``B`` ``T``, each followed by what else it was: ``p``
+a Player pair, ``b`` a Banker pair, ``n`` a natural.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.roads import Result
+from shoe_daemon.game.round import Outcome
+
+__all__ = ["parse_sequence", "to_sequence"]
+
+_LETTERS: Final = {"P": Outcome.PLAYER, "B": Outcome.BANKER, "T": Outcome.TIE}
+_LETTER_OF: Final = {outcome: letter for letter, outcome in _LETTERS.items()}
+_ROUND: Final = re.compile(r"([PBT])([pbn]*)|(\s+)|(.)", re.DOTALL)
+
+
+def parse_sequence(text: str) -> list[Result]:
+    """
+    Read a sequence; white space is allowed between rounds.
+
+    Raises:
+        UserError: A character is none of a sequence, a flag comes twice, or before any round.
+    """
+    results = []
+    for found in _ROUND.finditer(text):
+        letter, flags, _space, other = found.groups()
+        if other is not None:
+            raise UserError(
+                f"sequence, character {found.start() + 1} ({other!r}): expected P, B or T, "
+                f"each with p (Player pair), b (Banker pair) or n (natural) behind it, "
+                f"such as BpPTBbn"
+            )
+        if letter is None:
+            continue
+        if len(set(flags)) < len(flags):
+            raise UserError(
+                f"sequence, character {found.start() + 1} ({found.group()!r}): "
+                f"the same flag is given twice"
+            )
+        results.append(Result(_LETTERS[letter], "p" in flags, "b" in flags, "n" in flags))
+    return results
+
+
+def to_sequence(results: Iterable[Result]) -> str:
+    """
+    Write results as a sequence, the flags in the order ``p b n``.
+    """
+    return "".join(
+        _LETTER_OF[each.outcome]
+        + "p" * each.player_pair
+        + "b" * each.banker_pair
+        + "n" * each.natural
+        for each in results
+    )
