@@ -1,0 +1,3 @@
+"""
+The web scoreboard and the pit view, fed from MQTT.
+"""

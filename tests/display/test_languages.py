@@ -1,0 +1,122 @@
+"""
+Every word of the pages is there in every language, and one more file is one more language.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.display.languages import FOLDER, language, languages, load
+from shoe_daemon.display.languages import faults as language_faults
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.catalogue import CATALOGUE
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.round import Slot
+from shoe_daemon.game.situations import Action
+from shoe_daemon.table.events import EVENT_TYPES, is_staff
+
+CHINESE = ("zh-hant", "zh-hans")
+# Latin letters that Chinese tables write too; what else is Latin was forgotten.
+KEPT_LATIN = {"JavaScript", "A", "J", "Q", "K", "P", "B", "T"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(FOLDER, tmp_path / "languages"))
+
+
+def write(folder: Path, code: str, words: str) -> None:
+    text = f'name = "Tongue"\nlang = "{code}"\nglyphs = "letters"\n[words]\n{words}\n'
+    (folder / f"{code}.toml").write_text(text, encoding="utf-8")
+
+
+def test_all_languages_say_everything_with_the_same_placeholders() -> None:
+    assert language_faults(FOLDER) == []
+
+
+def test_english_comes_first_and_the_chinese_are_there() -> None:
+    assert next(iter(languages())) == "en"
+    assert set(CHINESE) < set(languages())
+
+
+@pytest.mark.parametrize("code", list(languages()))
+def test_everything_that_a_page_may_have_to_name_has_a_word(code: str) -> None:
+    wanted = {
+        *(f"wager_{wager}" for wager in CATALOGUE),
+        *(f"irregularity_{kind}" for kind in IrregularityKind),
+        *(f"action_{action}" for action in Action),
+        *(f"slot_{slot}" for slot in Slot),
+        *(f"event_{kind}" for kind in EVENT_TYPES if not is_staff(kind)),
+        *(f"severity_{severity}" for severity in range(1, 6)),
+    }
+    assert wanted <= languages()[code].words.keys()
+
+
+@pytest.mark.parametrize("code", CHINESE)
+def test_no_sentence_was_left_in_english(code: str) -> None:
+    for key, text in languages()[code].words.items():
+        latin = re.findall(r"[A-Za-z]+", re.sub(r"\{\w+\}", "", text))
+        assert set(latin) <= KEPT_LATIN, key
+
+
+def test_the_two_chinese_are_not_one_written_twice() -> None:
+    """
+    A character of the one does not slip into the other.
+    """
+    hant, hans = ("".join(languages()[code].words.values()) for code in CHINESE)
+    assert not set("莊閒對龍點數當現發補開關與賭碼單雙銷讀") & set(hans) - {"莊", "閒"}
+    assert not set("庄闲对龙点数现发补开关与赌单双销读") & set(hant)
+
+
+def test_a_file_dropped_in_is_a_language(folder: Path) -> None:
+    write(folder, "pt", 'player = "Jogador"\nround_number = "Jogada {number}"')
+    found = load(folder)["pt"]
+    assert (found.words["player"], found.words["round_number"]) == ("Jogador", "Jogada {number}")
+    assert found.words["banker"] == "Banker", "what it lacks is said in English"
+    assert found.words.keys() == languages()["en"].words.keys()
+
+
+def test_a_sentence_with_other_placeholders_is_said_in_english(folder: Path) -> None:
+    write(folder, "pt", 'round_number = "Jogada {numero}"\nextra = "?"')
+    assert load(folder)["pt"].words["round_number"] == "Round {number}"
+    assert "extra" not in load(folder)["pt"].words
+    told = "\n".join(language_faults(folder))
+    assert "pt.toml: round_number has other placeholders than ['number']" in told
+    assert "pt.toml: player is missing; it is shown in English" in told
+    assert "pt.toml: extra is not in en.toml; it is shown nowhere" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("pt.toml", "name = ", "expected the words of a language in TOML"),
+        ("pt.toml", 'name = "x"\nlang = "pt"\nglyphs = "runes"\n[words]', "glyphs"),
+        ("pt.toml", 'name = "x"\nlang = "pt"\nglyphs = "letters"\nwords = 1', "words"),
+        ("Português.toml", 'name = "x"', "expected the name of a language"),
+    ],
+)
+def test_a_file_that_is_no_language_is_refused_in_one_line(
+    folder: Path, name: str, text: str, told: str
+) -> None:
+    (folder / name).write_text(text, encoding="utf-8")
+    with pytest.raises(UserError) as refused:
+        load(folder)
+    assert told in str(refused.value)
+    assert name in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_without_english_there_is_nothing_to_rest_upon(folder: Path) -> None:
+    (folder / "en.toml").unlink()
+    with pytest.raises(UserError, match=r"en\.toml is missing"):
+        load(folder)
+
+
+def test_an_unknown_language_is_answered_with_the_one_that_is_configured() -> None:
+    assert language("zh-hans").lang == "zh-Hans"
+    assert language("<script>", "zh-hant").code == "zh-hant"
+    assert language(None, "xx").code == "en"
