@@ -5,38 +5,47 @@ answers to orders.
 Every one carries `schema`, `seq` (it shows the table after this event) and
 `session` (new per start of the daemon). The fields of every struct stand in
 alphabetical order, as they do on the wire. Whole numbers and words only.
-
-The document `roads` comes with a later feature.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Final, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
 
+from shoe_daemon.game.roads import LeadingTies, Result, Roads, Tail, roads
 from shoe_daemon.table.events import SCHEMA
-from shoe_daemon.table.snapshot import Alert, LastResult, PublicTable
+from shoe_daemon.table.snapshot import Alert, LastResult, PublicHistory, PublicTable
 
 __all__ = [
     "DOCUMENTS",
+    "LONG_LIMIT",
     "SIZE_LIMIT",
     "ActiveAlerts",
     "Device",
     "Earlier",
+    "History",
     "Reply",
     "ResultLast",
+    "RoadOptions",
+    "RoadsNow",
     "State",
     "Status",
     "active_alerts",
     "encode_message",
+    "history",
+    "road_map",
     "state",
 ]
 
 SIZE_LIMIT: Final = 10_000
-"""No payload reaches this many bytes."""
+"""No payload reaches this many bytes, but for those that hold a whole shoe."""
+
+LONG_LIMIT: Final = 32_000
+"""Nor do `roads` and `history` reach this."""
 
 
 class Status(Struct, frozen=True, kw_only=True):
@@ -64,12 +73,15 @@ class State(PublicTable, frozen=True, kw_only=True):
     Attributes:
         alarm: Why the daemon cannot do its work, in a sentence; None when it can.
         alerts_omitted: Open irregularities that did not fit into this message.
+        heartbeat: Seconds after which this is told again, changed or not: what is
+            three times older is no news of this table any more.
         published: When this was sent, RFC 3339; a display greys out by it.
         session: The start of the daemon that says so.
     """
 
     alarm: str | None
     alerts_omitted: int = 0
+    heartbeat: int
     published: str
     session: str
 
@@ -80,6 +92,49 @@ class ResultLast(Struct, frozen=True, kw_only=True):
     """
 
     result: LastResult | None
+    schema: str = SCHEMA
+    seq: int
+    session: str
+
+
+class RoadOptions(Struct, frozen=True, kw_only=True):
+    """
+    By which of two conventions each the roads are drawn.
+    """
+
+    leading_ties: LeadingTies
+    tail: Tail
+
+
+class RoadsNow(Roads, frozen=True, kw_only=True):
+    """
+    All roads of this shoe, and what the next round would bring.
+
+    Attributes:
+        left_out: The leading columns of every road that did not fit into this
+            message: those that are told keep their numbers.
+        session: The start of the daemon that says so.
+        shoe: The shoe; null before the first.
+    """
+
+    left_out: int = 0
+    options: RoadOptions
+    schema: str = SCHEMA
+    seq: int
+    session: str
+    shoe: int | None
+
+
+class History(PublicHistory, frozen=True, kw_only=True):
+    """
+    The rounds of this shoe and the shoes before it, oldest first.
+
+    Attributes:
+        left_out: Rounds of this shoe, the oldest, that did not fit into this message.
+        session: The start of the daemon that says so.
+    """
+
+    left_out: int = 0
     schema: str = SCHEMA
     seq: int
     session: str
@@ -173,8 +228,10 @@ class Reply(Struct, frozen=True, kw_only=True):
 DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "alert/active": ActiveAlerts,
     "device": Device,
+    "history": History,
     "reply": Reply,
     "result/last": ResultLast,
+    "roads": RoadsNow,
     "state": State,
     "status": Status,
 }
@@ -190,13 +247,16 @@ def encode_message(message: Struct) -> bytes:
     return _encoder.encode(message)
 
 
-def state(table: PublicTable, *, session: str, alarm: str | None, published: str) -> bytes:
+def state(
+    table: PublicTable, *, session: str, alarm: str | None, heartbeat: int, published: str
+) -> bytes:
     """
     Return the payload of ``state``, below the limit of size in any case.
     """
     whole = State(
-        **{name: getattr(table, name) for name in PublicTable.__struct_fields__},
+        **_fields(table),
         alarm=alarm,
+        heartbeat=heartbeat,
         published=published,
         session=session,
     )
@@ -208,6 +268,59 @@ def active_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str) -> bytes
     Return the payload of ``alert/active``, below the limit of size in any case.
     """
     return _fitting(ActiveAlerts(alerts=alerts, seq=seq, session=session), "omitted")
+
+
+def road_map(
+    results: Sequence[Result], options: RoadOptions, *, shoe: int | None, seq: int, session: str
+) -> bytes:
+    """
+    Return the payload of ``roads``, below its limit of size in any case.
+    """
+    drawn = roads(results, leading_ties=options.leading_ties, tail=options.tail)
+    whole = RoadsNow(**_fields(drawn), options=options, shoe=shoe, seq=seq, session=session)
+
+    def without(columns: int) -> bytes:
+        later = {
+            road: tuple(cell for cell in getattr(whole, road) if cell.col >= columns)
+            for road in _ROADS
+        }
+        return _encoder.encode(msgspec.structs.replace(whole, left_out=columns, **later))
+
+    # Ties fill the bead plate and one cell: there may be that many columns of beads.
+    return _shortest_cut(without, len(results) + 1)
+
+
+def history(table: PublicHistory, *, seq: int, session: str) -> bytes:
+    """
+    Return the payload of ``history``, below its limit of size in any case.
+    """
+    whole = History(**_fields(table), seq=seq, session=session)
+
+    def without(count: int) -> bytes:
+        # Older shoes are given up before a round of this one is.
+        shoes, rounds = min(count, len(whole.shoes)), max(count - len(whole.shoes), 0)
+        shorter = {"shoes": whole.shoes[shoes:], "rounds": whole.rounds[rounds:]}
+        return _encoder.encode(msgspec.structs.replace(whole, left_out=rounds, **shorter))
+
+    return _shortest_cut(without, len(whole.shoes) + len(whole.rounds))
+
+
+_ROADS: Final = ("bead", "big", "big_eye", "cockroach", "small")
+
+
+def _shortest_cut(without: Callable[[int], bytes], most: int) -> bytes:
+    """
+    Leave out as little as makes the payload fit: nothing, where that does.
+    """
+    whole = without(0)
+    if len(whole) < LONG_LIMIT:
+        return whole
+    counts = range(most)
+    return without(bisect_left(counts, x=True, key=lambda n: len(without(n)) < LONG_LIMIT))
+
+
+def _fields(struct: Struct) -> dict[str, Any]:
+    return {name: getattr(struct, name) for name in struct.__struct_fields__}
 
 
 def _fitting(message: State | ActiveAlerts, omitted: str) -> bytes:

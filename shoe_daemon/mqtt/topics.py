@@ -15,7 +15,9 @@ from shoe_daemon.table.events import is_staff
 __all__ = [
     "ALERTS",
     "DEFAULT_PREFIX",
+    "HISTORY",
     "RESULT",
+    "ROADS",
     "STATE",
     "STATUS",
     "Topics",
@@ -30,6 +32,8 @@ STATUS: Final = "status"
 STATE: Final = "state"
 RESULT: Final = "result/last"
 ALERTS: Final = "alert/active"
+ROADS: Final = "roads"
+HISTORY: Final = "history"
 
 _ID: Final = re.compile(r"[a-z0-9-]+")
 _ANY: Final = re.compile(r"[^+#$\x00-\x1f\x7f][^+#\x00-\x1f\x7f]{0,249}")

@@ -7,14 +7,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import structlog
 
 from drivers.reader import Reader
+from shoe_daemon.game.roads import Result
 from shoe_daemon.mqtt import messages, topics
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.core import Core
+from shoe_daemon.table.snapshot import PublicHistory
 
 _log = structlog.get_logger(__name__)
 
@@ -32,12 +34,18 @@ class Bulletin:
     """
 
     def __init__(
-        self, core: Core, publisher: Publisher | None, readers: Sequence[Reader], session: str
+        self,
+        core: Core,
+        publisher: Publisher | None,
+        readers: Sequence[Reader],
+        session: str,
+        heartbeat: int,
     ) -> None:
         self._core = core
         self._publisher = publisher
         self._readers = readers
         self._session = session
+        self._heartbeat = heartbeat
         self._told: dict[str, object] = {}
         self._devices_at = 0.0
         self._shown = -1
@@ -76,7 +84,13 @@ class Bulletin:
         told, seq, session = self._told, table.seq, self._session
         publisher.retain(
             topics.STATE,
-            partial(_state, table=table, session=session, alarm=self._alarm),
+            partial(
+                _state,
+                table=table,
+                session=session,
+                alarm=self._alarm,
+                heartbeat=self._heartbeat,
+            ),
             seq,
         )
         if told.get("result", ...) != table.last_result:
@@ -87,7 +101,31 @@ class Bulletin:
             told["alerts"] = table.alerts
             alerts = messages.active_alerts(table.alerts, seq=seq, session=session)
             publisher.retain(topics.ALERTS, alerts, seq)
+        self._publish_past(publisher, seq)
         publisher.notify(seq)
+
+    def _publish_past(self, publisher: Publisher, seq: int) -> None:
+        """
+        Tell what lies behind, where any of it has changed.
+        """
+        table, told = self._core.table, self._told
+        shoe, options = table.state.shoe, table.state.session.options
+        drawn = messages.RoadOptions(leading_ties=options.leading_ties, tail=options.tail)
+        played = () if shoe is None else shoe.played
+        number = None if shoe is None else shoe.number
+        past = (
+            number,
+            drawn,
+            # What was played never changes, it is replaced: this costs no deep look.
+            [(each.data, each.voided, each.lost, each.entered) for each in played],
+        )
+        if told.get("past") == past:
+            return
+        told["past"] = past
+        which: dict[str, Any] = {"seq": seq, "session": self._session}
+        road_map = partial(_roads, table.results(), options=drawn, shoe=number, **which)
+        publisher.retain(topics.ROADS, road_map, seq)
+        publisher.retain(topics.HISTORY, partial(_history, table.history(), **which), seq)
 
     def refresh(self, *, blocked: bool) -> None:
         """
@@ -171,6 +209,14 @@ class Bulletin:
 
 def _state(published: str, **what: object) -> bytes:
     return messages.state(published=published, **what)  # type: ignore[arg-type]
+
+
+def _roads(results: list[Result], _published: str, **what: Any) -> bytes:  # noqa: ANN401 - passed on
+    return messages.road_map(results, **what)
+
+
+def _history(table: PublicHistory, _published: str, **what: Any) -> bytes:  # noqa: ANN401 - passed on
+    return messages.history(table, **what)
 
 
 def _age(since: float | None, now: float) -> int | None:

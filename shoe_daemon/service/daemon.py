@@ -80,7 +80,13 @@ class Daemon:
         self._session = secrets.token_hex(4)
         self._orders = Orders(self.core, setup, self._session, self._inbox.put)
         self.publisher = self._orders.publisher = self._make_publisher(setup)
-        self._bulletin = Bulletin(self.core, self.publisher, self.readers, self._session)
+        self._bulletin = Bulletin(
+            self.core,
+            self.publisher,
+            self.readers,
+            self._session,
+            heartbeat=0 if setup.config.mqtt is None else setup.config.mqtt.heartbeat,
+        )
         self._watch = Watch(self.readers, self.publisher)
         self._ready = False
         self._overfull = False

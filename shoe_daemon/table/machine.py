@@ -26,15 +26,17 @@ from shoe_daemon.table import (
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.fold import Fold
 from shoe_daemon.table.moments import from_microseconds, to_microseconds
+from shoe_daemon.table.past import public_history, results_of
 from shoe_daemon.table.public import public_table
 from shoe_daemon.table.state import Drawn, TableState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shoe_daemon.game.roads import Result
     from shoe_daemon.table.events import Event
     from shoe_daemon.table.options import RoundEnd
-    from shoe_daemon.table.snapshot import PublicTable
+    from shoe_daemon.table.snapshot import PublicHistory, PublicTable
 
 _FORM: Final = b"table-1\n"
 """What a checkpoint of this version begins with."""
@@ -115,6 +117,18 @@ class Table:
         Return what a display may know, all of it.
         """
         return public_table(self.state, self._fold.house)
+
+    def results(self) -> list[Result]:
+        """
+        Return what is on the roads, oldest first.
+        """
+        return results_of(self.state.shoe)
+
+    def history(self) -> PublicHistory:
+        """
+        Return what anybody may know of the rounds that lie behind.
+        """
+        return public_history(self.state)
 
     def checkpoint(self) -> bytes:
         """

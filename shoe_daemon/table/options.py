@@ -10,6 +10,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from shoe_daemon.game.house import Decks
+from shoe_daemon.game.roads import LeadingTies, Tail
 
 Seconds = Annotated[float, Meta(ge=0, le=86_400)]
 Severity = Annotated[int, Meta(ge=1, le=5)]
@@ -85,6 +86,8 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
             for advice first: similar detectors are patented.
         signals: What the equipment can tell; None where nobody has said.
         timeless: The log has no times: nothing may depend on them.
+        leading_ties: Where the roads put ties that come before any win.
+        tail: How the roads draw a streak that was turned to the right.
     """
 
     name: str | None = None
@@ -101,3 +104,5 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
     suspect_run: Annotated[int, Meta(ge=4)] | None = None
     signals: tuple[Signal, ...] | None = None
     timeless: bool = False
+    leading_ties: LeadingTies = LeadingTies.MERGE
+    tail: Tail = Tail.FLAT

@@ -11,7 +11,7 @@ from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Kind
-from shoe_daemon.table import checking, curating, events, inventory, results
+from shoe_daemon.table import checking, curating, events, inventory, past, results
 from shoe_daemon.table.state import ShoeState
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def start(
     checking.new_shoe(fold)
     if state.shoe is not None and (left is not None or not state.shoe.finished):
         inventory.check_count(fold, state.shoe, left)
+    past.remember(state)
     state.shoes += 1
     shoe = ShoeState(state.shoes, fold.decks, fold.at, announced, overrun)
     shoe.burn_left = _burn_due(fold)

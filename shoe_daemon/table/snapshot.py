@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.round import Kind, Outcome, Slot
 from shoe_daemon.table.events import (
     DrawDue,
     Irregularity,
@@ -128,6 +128,77 @@ class PublicTable(Struct, frozen=True):
     shoe: ShoeView | None
     site: str
     table: str
+
+
+class PastRound(Struct, frozen=True):
+    """
+    A round of this shoe that has, or had, a result.
+
+    Attributes:
+        at: When its result was told.
+        banker: Its cards; None for one that nobody could read.
+        banker_pair: None where a card is missing.
+        banker_total: None where a card is missing.
+        entered: A person entered its result.
+        kind: Whether wagers were taken on it; a hand without is on no road.
+        natural: Either hand was one; None where that is not known.
+        outcome: None where it is not known, or no more.
+        partial: Something of it is missing.
+        player: As `banker`.
+        player_pair: As `banker_pair`.
+        player_total: As `banker_total`.
+        round: Its number.
+        voided: It is void: on no road, in no count.
+        wins: The wagers that won, by their ids.
+    """
+
+    at: str
+    banker: tuple[Card | None, ...]
+    banker_pair: bool | None
+    banker_total: int | None
+    entered: bool
+    kind: Kind
+    natural: bool | None
+    outcome: Outcome | None
+    partial: bool
+    player: tuple[Card | None, ...]
+    player_pair: bool | None
+    player_total: int | None
+    round: int
+    voided: bool
+    wins: tuple[str, ...]
+
+
+class PastShoe(Struct, frozen=True):
+    """
+    What is remembered of a shoe that is over.
+
+    Attributes:
+        ended_at: When its last round ended; None where none did.
+        sequence: Its rounds on the roads, as in `game.sequences`.
+        shoe: Its number.
+        started_at: When.
+    """
+
+    ended_at: str | None
+    sequence: str
+    shoe: int
+    started_at: str
+
+
+class PublicHistory(Struct, frozen=True):
+    """
+    The rounds of this shoe and the shoes before it, oldest first.
+
+    Attributes:
+        rounds: Of this shoe.
+        shoe: Its number; None before the first.
+        shoes: The latest ones before it.
+    """
+
+    rounds: tuple[PastRound, ...]
+    shoe: int | None
+    shoes: tuple[PastShoe, ...]
 
 
 _encoder = msgspec.json.Encoder(order="sorted")

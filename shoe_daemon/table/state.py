@@ -13,7 +13,7 @@ from shoe_daemon.game.round import Kind, Outcome, Slot
 from shoe_daemon.table.events import DrawDue, Irregularity, RoundFinished
 from shoe_daemon.table.observations import Session
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.snapshot import LastResult
+from shoe_daemon.table.snapshot import LastResult, PastShoe
 
 
 class Drawn(Struct):
@@ -258,6 +258,7 @@ class TableState(Struct):
         held: Results that wait for a person, oldest first.
         on_hold: A person has put the table on hold.
         changes: What operators changed in this shoe, the latest last.
+        past: The latest shoes before this one, oldest first.
         seed: An excess card that begins the next round, which is of `seed_kind`.
         burn_due: Cards that a ruling wants burned before the next round.
         rotation: Who draws the cards, where players do.
@@ -284,6 +285,7 @@ class TableState(Struct):
     held: list[Held] = []
     on_hold: bool = False
     changes: list[Change] = []
+    past: list[PastShoe] = []
     seed: Drawn | None = None
     seed_kind: Kind = Kind.NORMAL
     burn_due: int = 0

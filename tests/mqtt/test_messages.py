@@ -42,7 +42,9 @@ def table(alerts: tuple[Alert, ...] = ()) -> PublicTable:
 
 
 def state(alerts: tuple[Alert, ...] = ()) -> bytes:
-    return messages.state(table(alerts), session="start-1", alarm=None, published="now")
+    return messages.state(
+        table(alerts), session="start-1", alarm=None, heartbeat=10, published="now"
+    )
 
 
 @pytest.mark.parametrize("kind", [*messages.DOCUMENTS.values(), *EVENT_TYPES.values(), Event])
