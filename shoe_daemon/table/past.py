@@ -1,0 +1,104 @@
+"""
+What lies behind: the rounds of this shoe, as the roads and the history show them,
+and the shoes before it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shoe_daemon.game.roads import Result
+from shoe_daemon.game.round import Kind
+from shoe_daemon.game.sequences import to_sequence
+from shoe_daemon.table.events import HandResult
+from shoe_daemon.table.snapshot import PastRound, PastShoe, PublicHistory
+
+if TYPE_CHECKING:
+    from shoe_daemon.table.events import RoundFinished
+    from shoe_daemon.table.state import Played, ShoeState, TableState
+
+SHOES: Final = 12
+"""Past shoes that are remembered."""
+
+_UNKNOWN: Final = HandResult(cards=(), natural=None, pair=None, total=None)
+
+
+def results_of(shoe: ShoeState | None) -> list[Result]:
+    """
+    Return what is on the roads of a shoe, oldest first.
+
+    A round without a winner, a void one and one without wagers are on none. A pair
+    or a natural that nobody could see is not marked.
+    """
+    return [
+        Result(
+            played.data.outcome,
+            bool(played.data.player.pair),
+            bool(played.data.banker.pair),
+            bool(played.data.player.natural or played.data.banker.natural),
+        )
+        for played in (shoe.played if shoe is not None else ())
+        if played.data.outcome is not None
+        and played.data.kind is Kind.NORMAL
+        and not (played.voided or played.lost)
+    ]
+
+
+def remember(state: TableState) -> None:
+    """
+    Keep what will be told of the shoe on the table, which is over.
+    """
+    shoe = state.shoe
+    if shoe is None:
+        return
+    ended_at = shoe.played[-1].at if shoe.played else None
+    sequence = to_sequence(results_of(shoe))
+    state.past = [
+        *state.past[-(SHOES - 1) :],
+        PastShoe(ended_at, sequence, shoe.number, shoe.started_at),
+    ]
+
+
+def public_history(state: TableState) -> PublicHistory:
+    """
+    Return what anybody may know of the rounds that lie behind.
+    """
+    shoe = state.shoe
+    return PublicHistory(
+        rounds=tuple(_round(played) for played in (shoe.played if shoe is not None else ())),
+        shoe=None if shoe is None else shoe.number,
+        shoes=tuple(state.past),
+    )
+
+
+def _round(played: Played) -> PastRound:
+    data = played.data
+    # What a correction left without a result is not shown as if it had one.
+    player, banker = (_UNKNOWN, _UNKNOWN) if played.lost else (data.player, data.banker)
+    return PastRound(
+        at=played.at,
+        banker=banker.cards,
+        banker_pair=banker.pair,
+        banker_total=banker.total,
+        entered=played.entered,
+        kind=data.kind,
+        natural=_either(player, banker),
+        outcome=None if played.lost else data.outcome,
+        partial=data.partial or played.lost,
+        player=player.cards,
+        player_pair=player.pair,
+        player_total=player.total,
+        round=played.number,
+        voided=played.voided,
+        wins=() if played.lost else _wins(data),
+    )
+
+
+def _wins(data: RoundFinished) -> tuple[str, ...]:
+    return tuple(each.wager for each in data.wagers if each.result == "win")
+
+
+def _either(player: HandResult, banker: HandResult) -> bool | None:
+    if player.natural or banker.natural:
+        return True
+    return None if None in {player.natural, banker.natural} else False
