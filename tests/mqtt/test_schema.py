@@ -88,7 +88,11 @@ def test_what_a_shoe_says_passes(capture: str) -> None:
             check(event_schema(event.type), encode_event(event))
         if number % 10 == 0:
             payload = messages.state(
-                table.public(), session="s", alarm=None, published="1970-01-01T00:00:00Z"
+                table.public(),
+                session="s",
+                alarm=None,
+                heartbeat=10,
+                published="1970-01-01T00:00:00Z",
             )
             check("state", payload)
     assert seen >= {"shoe_started", "card_dealt", "draw_due", "round_finished"}
