@@ -20,9 +20,9 @@ window.Shoe = Shoe;
   var LOOK = 1000;
   var AGAIN = 2000;
 
-  function hand(handlers, name, data) {
+  function hand(handlers, name, read) {
     try {
-      handlers[name](data);
+      handlers[name](read());
     } catch (error) {
       if (window.console) {
         window.console.error("The document `" + name + "` cannot be shown: " + error);
@@ -34,7 +34,9 @@ window.Shoe = Shoe;
     var first = Shoe.page().first || {};
     Object.keys(handlers).forEach(function (name) {
       if (Object.prototype.hasOwnProperty.call(first, name)) {
-        hand(handlers, name, first[name]);
+        hand(handlers, name, function () {
+          return first[name];
+        });
       }
     });
   };
@@ -63,7 +65,9 @@ window.Shoe = Shoe;
         source.addEventListener(name, function (message) {
           alive();
           if (handlers[name]) {
-            hand(handlers, name, JSON.parse(message.data));
+            hand(handlers, name, function () {
+              return JSON.parse(message.data);
+            });
           }
         });
       });

@@ -6,7 +6,8 @@
  *                          the key itself where the language has no such word
  * Shoe.has(key)            whether the language has it
  * Shoe.glyph(side)         "player", "banker", "tie" as one sign: P B T or 閒 莊 和
- * Shoe.clock(rfc3339, seconds)  "14:05", or "14:05:09", by the clock of this computer
+ * Shoe.clock(moment, seconds)   "14:05", or "14:05:09", in this computer's zone; with the date where
+ *                               that is not today's; moment: RFC 3339 or a Date; "–" for none
  * Shoe.number(n)           a number as people read it; "–" for null
  */
 var Shoe = window.Shoe || {};
@@ -16,7 +17,6 @@ window.Shoe = Shoe;
   "use strict";
 
   var page = null;
-  var LETTERS = { player: "P", banker: "B", tie: "T" };
 
   Shoe.page = function () {
     if (page === null) {
@@ -31,21 +31,23 @@ window.Shoe = Shoe;
 
   Shoe.word = function (key, values) {
     var word = Shoe.has(key) ? Shoe.page().words[key] : key;
-    return word.replace(/\{([a-z_]+)\}/g, function (whole, name) {
+    return word.replace(/\{(\w+)\}/g, function (whole, name) {
       return values && values[name] !== undefined && values[name] !== null ? values[name] : whole;
     });
   };
 
   Shoe.glyph = function (side) {
-    var simplified = Shoe.page().language === "zh-hans";
-    if (Shoe.page().glyphs !== "chinese") {
-      return LETTERS[side];
-    }
-    return { player: simplified ? "闲" : "閒", banker: simplified ? "庄" : "莊", tie: "和" }[side];
+    return Shoe.word("glyph_" + Shoe.page().glyphs + "_" + side);
   };
 
   function two(number) {
     return (number < 10 ? "0" : "") + number;
+  }
+
+  function day(date) {
+    return date.toDateString() === new Date().toDateString() ? "" : Shoe.word("date", {
+      year: date.getFullYear(), month: two(date.getMonth() + 1), day: two(date.getDate())
+    }) + " ";
   }
 
   Shoe.clock = function (moment, seconds) {
@@ -53,8 +55,9 @@ window.Shoe = Shoe;
     if (!moment || isNaN(date.getTime())) {
       return "–";
     }
-    return two(date.getHours()) + ":" + two(date.getMinutes()) +
-      (seconds ? ":" + two(date.getSeconds()) : "");
+    return day(date) + Shoe.word(seconds ? "clock_seconds" : "clock", {
+      hour: two(date.getHours()), minute: two(date.getMinutes()), second: two(date.getSeconds())
+    });
   };
 
   Shoe.number = function (number) {

@@ -1,0 +1,224 @@
+/*
+ * The five roads and the asks, drawn from the document `roads`.
+ *
+ * Shoe.road(kind, roads, options)   an <svg class="road" data-road=kind data-first=first column drawn>
+ *     kind:    "bead", "big", "big_eye", "small" or "cockroach"
+ *     roads:   the document; null draws the empty paper
+ *     options: {width, height} in pixels of the box that it fills, {fresh: true} where the last
+ *              cell shall blink, {paper: false} without ground and grid
+ *   The height makes six rows; what does not fit into the width goes, whole columns from the left,
+ *   the last column but one of the four roads is the newest (the bead plate uses every column).
+ *   A cell is <g class="cell" data-col data-row> and says what it shows:
+ *     bead: data-outcome, data-player-pair, data-banker-pair, data-natural ("true" or absent)
+ *     big:  data-side, data-ties, data-player-pair, data-banker-pair
+ *     big_eye, small, cockroach: data-mark ("red", "blue")
+ *   The newest cell has data-last.
+ * Shoe.roadKey(kind, roads)         a text that changes when the drawing would
+ * Shoe.ask(side, roads)             an <svg class="ask" data-ask=side> of three marks, with
+ *                                   data-big-eye, data-small, data-cockroach ("red", "blue", "")
+ * Shoe.disc(side)                   an <svg class="disc"> with the side's glyph, as on the bead plate
+ *
+ * Red marks are drawn heavier than blue ones, so that they differ without colour too.
+ */
+var Shoe = window.Shoe || {};
+window.Shoe = Shoe;
+
+(function () {
+  "use strict";
+
+  var ROWS = 6;
+  var RED = "#c8102e";
+  var BLUE = "#0d4fc4";
+  var GREEN = "#00713a";
+  var PAPER = "#f7f4ea";
+  var GRID = "#dcd6c5";
+  var FONT = "Board, 'Board CJK', 'Liberation Sans', Arial, sans-serif";
+  var COLOUR = { player: BLUE, banker: RED, tie: GREEN, red: RED, blue: BLUE };
+  var NEAR = 0.02;
+
+  function truth(value) {
+    return value ? "true" : null;
+  }
+
+  function dot(x, y, r, colour) {
+    return Shoe.svg("circle", {
+      cx: x, cy: y, r: r, fill: colour, stroke: "#fff", "stroke-width": r * 0.4
+    });
+  }
+
+  function pairs(cell, far, r) {
+    return [
+      cell.banker_pair ? dot(-far, -far, r, RED) : null,
+      cell.player_pair ? dot(far, far, r, BLUE) : null
+    ];
+  }
+
+  function letter(side, size) {
+    return Shoe.svg("text", {
+      y: size * (Shoe.page().glyphs === "chinese" ? 0.37 : 0.36), "font-size": size,
+      "text-anchor": "middle", "font-weight": 700, "font-family": FONT, fill: "#fff",
+      text: Shoe.glyph(side)
+    });
+  }
+
+  function disc(side) {
+    return [Shoe.svg("circle", { r: 44, fill: COLOUR[side] }), letter(side, 58)];
+  }
+
+  /* Every drawing stands in a square from -50 to 50. */
+  var DRAW = {
+    bead: function (cell) {
+      return [
+        disc(cell.outcome),
+        cell.natural ? Shoe.svg("path", {
+          d: "M27 -46L46 -27A54 54 0 0 0 27 -46z", fill: "#a67c00", stroke: "#fff",
+          "stroke-width": 4
+        }) : null,
+        pairs(cell, 32, 13)
+      ];
+    },
+    big: function (cell) {
+      var alone = cell.side === "tie";
+      return [
+        Shoe.svg("circle", {
+          r: 36, fill: "none", stroke: COLOUR[cell.side],
+          "stroke-width": cell.side === "banker" ? 14 : 10
+        }),
+        cell.ties && !alone || alone ? tie(cell.ties) : null,
+        pairs(cell, 30, 13)
+      ];
+    },
+    big_eye: function (cell) {
+      var red = cell.mark === "red";
+      return Shoe.svg("circle", {
+        r: red ? 33 : 36, fill: "none", stroke: COLOUR[cell.mark], "stroke-width": red ? 20 : 13
+      });
+    },
+    small: function (cell) {
+      var red = cell.mark === "red";
+      return [
+        Shoe.svg("circle", { r: red ? 43 : 41, fill: COLOUR[cell.mark] }),
+        red ? null : Shoe.svg("circle", { r: 12, fill: PAPER })
+      ];
+    },
+    cockroach: function (cell) {
+      return Shoe.svg("path", {
+        d: "M-36 36L36 -36", stroke: COLOUR[cell.mark], "stroke-linecap": "round",
+        "stroke-width": cell.mark === "red" ? 21 : 13
+      });
+    }
+  };
+
+  function tie(ties) {
+    return [
+      Shoe.svg("path", {
+        d: "M-34 34L34 -34", stroke: GREEN, "stroke-width": 13, "stroke-linecap": "round"
+      }),
+      ties > 1 ? Shoe.svg("text", {
+        y: 21, "font-size": 58, "text-anchor": "middle", "font-weight": 700, "font-family": FONT,
+        fill: GREEN, stroke: "#fff", "stroke-width": 14, "paint-order": "stroke",
+        "stroke-linejoin": "round", text: ties
+      }) : null
+    ];
+  }
+
+  function says(kind, cell) {
+    return {
+      "class": "cell",
+      "data-col": cell.col,
+      "data-row": cell.row,
+      "data-outcome": cell.outcome,
+      "data-side": cell.side,
+      "data-ties": cell.ties,
+      "data-mark": cell.mark,
+      "data-player-pair": truth(cell.player_pair),
+      "data-banker-pair": truth(cell.banker_pair),
+      "data-natural": truth(cell.natural)
+    };
+  }
+
+  function newest(kind, cells) {
+    return cells.length ? cells[cells.length - 1] : null;
+  }
+
+  function widest(cells) {
+    return cells.reduce(function (most, cell) {
+      return Math.max(most, cell.col + 1);
+    }, 0);
+  }
+
+  function grid(columns, width, height) {
+    var lines = "";
+    var i;
+    for (i = 1; i < columns; i += 1) {
+      lines += "M" + Math.round(i * width / columns) + " 0v" + height;
+    }
+    for (i = 1; i < ROWS; i += 1) {
+      lines += "M0 " + Math.round(i * height / ROWS) + "h" + width;
+    }
+    return Shoe.svg("path", {
+      d: lines, stroke: GRID, "stroke-width": 1, fill: "none", "shape-rendering": "crispEdges"
+    });
+  }
+
+  function placed(kind, cell, first, wide, high) {
+    var size = Math.min(wide, high) / 100;
+    var attrs = says(kind, cell);
+    attrs.transform = "translate(" + ((cell.col - first + 0.5) * wide).toFixed(2) + " " +
+      ((cell.row + 0.5) * high).toFixed(2) + ") scale(" + size.toFixed(4) + ")";
+    return Shoe.svg("g", attrs, Shoe.svg("g", {}, DRAW[kind](cell)));
+  }
+
+  Shoe.road = function (kind, roads, options) {
+    var cells = roads && roads[kind] || [];
+    var height = options.height;
+    var columns = Math.max(1, Math.floor(options.width / (height / ROWS) + NEAR));
+    var wide = options.width / columns;
+    var first = Math.max(0, widest(cells) + (kind === "bead" ? 0 : 1) - columns);
+    var last = newest(kind, cells);
+    return Shoe.svg("svg", {
+      "class": "road", "data-road": kind, "data-first": first, "data-columns": columns,
+      viewBox: "0 0 " + options.width + " " + height, "aria-hidden": "true", focusable: "false"
+    }, [
+      options.paper === false ? null : grid(columns, options.width, height),
+      cells.filter(function (cell) {
+        return cell.col >= first;
+      }).map(function (cell) {
+        var node = placed(kind, cell, first, wide, height / ROWS);
+        if (cell === last) {
+          node.setAttribute("data-last", "");
+          if (options.fresh) {
+            node.setAttribute("class", "cell fresh");
+          }
+        }
+        return node;
+      })
+    ]);
+  };
+
+  Shoe.roadKey = function (kind, roads) {
+    return roads && roads[kind] ? JSON.stringify(roads[kind]) : "";
+  };
+
+  Shoe.ask = function (side, roads) {
+    var ask = roads && roads.ask && roads.ask[side] || {};
+    var kinds = ["big_eye", "small", "cockroach"];
+    var attrs = { "class": "ask", "data-ask": side, viewBox: "0 0 320 100", focusable: "false" };
+    attrs["aria-hidden"] = "true";
+    return Shoe.svg("svg", attrs, kinds.map(function (kind, i) {
+      var mark = ask[kind] ? ask[kind].mark : "";
+      attrs["data-" + kind.replace("_", "-")] = mark;
+      return Shoe.svg("g", { transform: "translate(" + (50 + 110 * i) + " 50)" },
+        mark ? DRAW[kind]({ mark: mark }) : Shoe.svg("path", {
+          d: "M-16 0h32", stroke: "#a09a8a", "stroke-width": 6, "stroke-linecap": "round"
+        }));
+    }));
+  };
+
+  Shoe.disc = function (side) {
+    return Shoe.svg("svg", {
+      "class": "disc", viewBox: "-50 -50 100 100", "aria-hidden": "true", focusable: "false",
+      "data-side": side
+    }, disc(side));
+  };
+}());
