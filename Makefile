@@ -82,6 +82,10 @@ bench: venv # docs/measure.md says what the figures mean
 pictures: venv # the README's picture of the demo, drawn anew
 	$(BIN)/python -m shoe_daemon.demo.picture docs/pictures/demo.svg
 
+.PHONY: fonts
+fonts: venv # what the pages say in Chinese, anew: after any change of a language's file
+	$(BIN)/python -m tools.make_fonts
+
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -43,6 +43,27 @@ GLYPHS: Final[tuple[Glyphs, ...]] = ("chinese", "letters")
 FOLDER: Final = Path(__file__).with_name("languages")
 """The languages that come with the project."""
 
+STAFF_ONLY: Final = (
+    "action_",
+    "alert",
+    "broker",
+    "cause_",
+    "device_",
+    "event",
+    "faults",
+    "filter_",
+    "irregularity_",
+    "link_",
+    "pit",
+    "proposal",
+    "reader",
+    "severity",
+    "sound_",
+    "status_",
+    "tag_",
+)
+"""How keys begin that the pages of the pit alone show."""
+
 _CODE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
@@ -73,6 +94,13 @@ class Language(Struct, frozen=True, kw_only=True):
     lang: str
     glyphs: Glyphs
     words: Mapping[str, str]
+
+
+def for_players(words: Mapping[str, str]) -> dict[str, str]:
+    """
+    Return the words that the players' pages need: all but what only staff are told.
+    """
+    return {key: text for key, text in words.items() if not key.startswith(STAFF_ONLY)}
 
 
 @cache
