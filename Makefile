@@ -27,7 +27,7 @@ run: venv
 
 # What pytest is told besides, e.g. make test ARGS="-k tableau".
 test: venv
-	@$(BIN)/python tools/prepare.py mosquitto
+	@$(BIN)/python tools/prepare.py mosquitto chromium
 	$(BIN)/pytest $(ARGS)
 
 check: venv

@@ -5,6 +5,7 @@ Runs on a bare Python, before anything of the project is installed:
 
     python3 tools/prepare.py venv        .venv as the lock says, the project beside it
     python3 tools/prepare.py mosquitto   the broker that tests start
+    python3 tools/prepare.py chromium    the browser that looks at the pages
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ STAMP = VENV / ".stamp"
 SERVER_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
 # opencv-python brings all but these, which every desktop has and a bare server has not.
 OPENCV_LIBRARIES = ("libgl1", "libglib2.0-0")
+# Any of these will do; Debian has the first.
+BROWSERS = ("chromium", "google-chrome", "chromium-browser")
 
 
 class MissingError(Exception):
@@ -36,13 +39,14 @@ class MissingError(Exception):
 
 def main(arguments: list[str]) -> str | None:
     """
-    Do the one job that is named; the answer is what went wrong, for `sys.exit`.
+    Do the jobs that are named; the answer is what went wrong, for `sys.exit`.
     """
-    jobs = {"venv": venv, "mosquitto": mosquitto}
-    if len(arguments) != 1 or arguments[0] not in jobs:
-        return f"usage: prepare.py {'|'.join(jobs)}"
+    jobs = {"venv": venv, "mosquitto": mosquitto, "chromium": chromium}
+    if not arguments or not jobs.keys() >= set(arguments):
+        return f"usage: prepare.py {'|'.join(jobs)} …"
     try:
-        jobs[arguments[0]]()
+        for job in arguments:
+            jobs[job]()
     except MissingError as error:
         return str(error)
     except subprocess.CalledProcessError as error:
@@ -77,6 +81,14 @@ def mosquitto() -> None:
     _install("mosquitto", purpose="tests")
     if Path("/run/systemd/system").exists():  # nobody asked for a broker that runs for ever
         _succeeds(*(_as_root() or []), "systemctl", "disable", "--now", "mosquitto.service")
+
+
+def chromium() -> None:
+    """
+    See to it that there is a browser for the tests of the pages; they start their own.
+    """
+    if not any(map(shutil.which, BROWSERS)):
+        _install("chromium", purpose="tests of the pages")
 
 
 def _wanted() -> str:

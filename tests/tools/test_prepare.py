@@ -50,4 +50,19 @@ def test_nothing_is_done_where_nothing_changed(
 
 
 def test_an_unknown_job_is_bad_usage() -> None:
-    assert prepare.main(["everything"]) == "usage: prepare.py venv|mosquitto"
+    assert prepare.main(["everything"]) == "usage: prepare.py venv|mosquitto|chromium …"
+    assert prepare.main([]) == "usage: prepare.py venv|mosquitto|chromium …"
+
+
+def test_several_jobs_are_done_in_their_order(installed: list[list[str]]) -> None:
+    assert prepare.main(["mosquitto", "chromium"]) is None
+    names = [words[-1] for words in installed if "install" in words]
+    assert names == ["mosquitto", "chromium"]
+
+
+def test_a_browser_under_another_name_will_do(
+    installed: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.prepare.shutil.which", lambda name, **_: name == "google-chrome")
+    assert prepare.main(["chromium"]) is None
+    assert installed == []
