@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from itertools import groupby
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.squares import ROWS, Sheet, Tail
 
 __all__ = [
     "ROWS",
@@ -45,9 +45,6 @@ __all__ = [
     "roads",
 ]
 
-ROWS: Final = 6
-"""Rows of every road."""
-
 
 class LeadingTies(StrEnum):
     """
@@ -59,17 +56,6 @@ class LeadingTies(StrEnum):
 
     MERGE = "merge"
     OWN_COLUMN = "own_column"
-
-
-class Tail(StrEnum):
-    """
-    How a streak goes on that was turned to the right before the lowest row.
-
-    ``flat``: along its row. ``drop``: down again as soon as there is room.
-    """
-
-    FLAT = "flat"
-    DROP = "drop"
 
 
 class Mark(StrEnum):
@@ -226,15 +212,20 @@ def roads(
     Return the roads of a shoe's results, the oldest first.
     """
     columns = _columns(results, leading_ties)
-    big_eye, small, cockroach = derived = tuple(_derived(columns, back, tail) for back in _BACK)
+    heights = [len(column) for column in columns]
+    big, derived = Sheet(tail), [_Derived(back, tail) for back in _BACK]
+    for road in derived:
+        road.draw(heights)
+    cells = tuple(_big(columns, big))
+    big_eye, small, cockroach = (tuple(road.cells) for road in derived)
     banker, player = (
-        _ask(results, side, [len(marks) for marks in derived], leading_ties, tail)
+        _ask(_columns([*results, Result(side)], leading_ties), heights, big, derived)
         for side in (Outcome.BANKER, Outcome.PLAYER)
     )
     return Roads(
         ask=Asks(banker=banker, player=player),
         bead=tuple(_bead(results)),
-        big=tuple(_big(columns, tail)),
+        big=cells,
         big_eye=big_eye,
         cockroach=cockroach,
         counts=_counts(results),
@@ -277,57 +268,59 @@ def _columns(results: Iterable[Result], leading_ties: LeadingTies) -> list[list[
     return columns
 
 
-def _marks(columns: Sequence[Sequence[object]], back: int) -> list[Mark]:
+class _Derived:
     """
-    Return a derived road's marks, the oldest first.
-
-    A streak that goes on is compared with the column `back` before it: blue one cell
-    below that column's end, red beside it and further down. A new streak is red
-    where the two columns before it, `back` apart, are of one height.
+    A derived road, which compares every win with the column `back` before it.
     """
-    heights = [len(column) for column in columns]
-    marks: list[Mark] = []
-    for n, height in enumerate(heights):
-        if n > back:
-            marks.append(Mark.RED if heights[n - 1] == heights[n - 1 - back] else Mark.BLUE)
-        if n >= back:
-            beside = heights[n - back]
-            marks += (
-                Mark.BLUE if depth == beside + 1 else Mark.RED for depth in range(2, height + 1)
-            )
-    return marks
 
+    def __init__(self, back: int, tail: Tail) -> None:
+        self._back = back
+        self._sheet = Sheet(tail)
+        self.cells: list[MarkCell] = []
 
-def _laid_out(heights: Iterable[int], tail: Tail) -> list[list[tuple[int, int]]]:
-    """
-    Return where the cells of each column are drawn: (col, row) of six rows.
+    def draw(self, heights: Sequence[int]) -> None:
+        """
+        Draw the marks of a big road with columns of these heights.
+        """
+        for n, height in enumerate(heights):
+            for depth in range(height):
+                cell = self.next(heights, n, depth)
+                if cell is not None:
+                    self._sheet.put(cell.depth)
+                    self.cells.append(cell)
 
-    A column goes down and, where the way is barred, to the right: the dragon's tail.
-    The next one begins right of its head, beside the tail or below it.
-    """
-    taken: set[tuple[int, int]] = set()
-    places: list[list[tuple[int, int]]] = []
-    head = -1
-    for height in heights:
-        head += 1
-        while (head, 0) in taken:
-            head += 1
-        col, row, turned = head, 0, False
-        taken.add((col, row))
-        here = [(col, row)]
-        for _ in range(1, height):
-            below = (col, row + 1)
-            if (tail is Tail.DROP or not turned) and below[1] < ROWS and below not in taken:
-                col, row = below
-            else:
-                turned = True
-                col += 1
-                while (col, row) in taken:
-                    col += 1
-            taken.add((col, row))
-            here.append((col, row))
-        places.append(here)
-    return places
+    def next(self, heights: Sequence[int], n: int, depth: int) -> MarkCell | None:
+        """
+        Return what the cell at this depth of column `n` adds; None: the road has not begun.
+        """
+        mark = self._mark(heights, n, depth)
+        if mark is None:
+            return None
+        column = inside = 0
+        if self.cells:
+            last = self.cells[-1]
+            goes_on = last.mark is mark
+            column = last.column if goes_on else last.column + 1
+            inside = last.depth + 1 if goes_on else 0
+        col, row = self._sheet.next(inside)
+        return MarkCell(col=col, column=column, depth=inside, mark=mark, row=row)
+
+    def _mark(self, heights: Sequence[int], n: int, depth: int) -> Mark | None:
+        """
+        Compare a cell with the columns before it.
+
+        A streak that goes on: blue one cell below the end of the column `back` before
+        it, red beside that column and further down. A new streak: red where the two
+        columns before it, `back` apart, are of one height.
+        """
+        back = self._back
+        if n < back or (n == back and depth == 0):
+            return None
+        if depth == 0:
+            repeats = heights[n - 1] == heights[n - 1 - back]
+        else:
+            repeats = depth != heights[n - back]
+        return Mark.RED if repeats else Mark.BLUE
 
 
 def _bead(results: Iterable[Result]) -> Iterable[BeadCell]:
@@ -342,64 +335,40 @@ def _bead(results: Iterable[Result]) -> Iterable[BeadCell]:
         )
 
 
-def _big(columns: list[list[_Cell]], tail: Tail) -> Iterable[BigCell]:
-    for n, depth, (col, row) in _numbered(columns, tail):
-        cell = columns[n][depth]
-        yield BigCell(
-            banker_pair=cell.result.banker_pair,
-            col=col,
-            column=n,
-            depth=depth,
-            player_pair=cell.result.player_pair,
-            row=row,
-            side=cell.result.outcome,
-            ties=cell.ties,
-        )
-
-
-def _derived(columns: Sequence[Sequence[object]], back: int, tail: Tail) -> tuple[MarkCell, ...]:
-    streaks: list[list[Mark]] = [list(run) for _, run in groupby(_marks(columns, back))]
-    return tuple(
-        MarkCell(col=col, column=n, depth=depth, mark=streaks[n][depth], row=row)
-        for n, depth, (col, row) in _numbered(streaks, tail)
-    )
-
-
-def _numbered(
-    columns: Sequence[Sequence[object]], tail: Tail
-) -> Iterable[tuple[int, int, tuple[int, int]]]:
-    """
-    Yield every cell's column, its depth, and where it is drawn.
-    """
-    for n, places in enumerate(_laid_out([len(column) for column in columns], tail)):
-        for depth, place in enumerate(places):
-            yield n, depth, place
+def _big(columns: Iterable[Iterable[_Cell]], sheet: Sheet) -> Iterable[BigCell]:
+    for n, column in enumerate(columns):
+        for depth, cell in enumerate(column):
+            col, row = sheet.put(depth)
+            yield BigCell(
+                banker_pair=cell.result.banker_pair,
+                col=col,
+                column=n,
+                depth=depth,
+                player_pair=cell.result.player_pair,
+                row=row,
+                side=cell.result.outcome,
+                ties=cell.ties,
+            )
 
 
 def _ask(
-    results: Sequence[Result],
-    side: Outcome,
-    marks_now: Sequence[int],
-    leading_ties: LeadingTies,
-    tail: Tail,
+    asked: Sequence[Sequence[_Cell]],
+    heights: Sequence[int],
+    big: Sheet,
+    derived: Iterable[_Derived],
 ) -> Ask:
     """
-    Say what a win of one side would add: `marks_now` are the marks that there are.
+    Say what is new in columns that have one win more than those that are drawn.
     """
-    columns = _columns([*results, Result(side)], leading_ties)
-    *_, (_, _, (col, row)) = _numbered(columns, tail)
-    big_eye, small, cockroach = (
-        _new_mark(_derived(columns, back, tail), now)
-        for back, now in zip(_BACK, marks_now, strict=True)
-    )
+    n, depth = len(asked) - 1, len(asked[-1]) - 1
+    # The first win may take over the square of the ties before it.
+    col, row = big.next(depth) if n or depth else (0, 0)
+    big_eye, small, cockroach = (_place(road.next(heights, n, depth)) for road in derived)
     return Ask(big=Place(col=col, row=row), big_eye=big_eye, cockroach=cockroach, small=small)
 
 
-def _new_mark(marks: Sequence[MarkCell], now: int) -> MarkPlace | None:
-    if len(marks) == now:
-        return None
-    new = marks[-1]
-    return MarkPlace(col=new.col, mark=new.mark, row=new.row)
+def _place(cell: MarkCell | None) -> MarkPlace | None:
+    return None if cell is None else MarkPlace(col=cell.col, mark=cell.mark, row=cell.row)
 
 
 def _counts(results: Sequence[Result]) -> RoadCounts:

@@ -1,0 +1,67 @@
+"""
+The squares on which a road is drawn: six rows, as many columns as it takes.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+__all__ = ["ROWS", "Sheet", "Tail"]
+
+ROWS: Final = 6
+"""Rows of every road."""
+
+
+class Tail(StrEnum):
+    """
+    How a streak goes on that was turned to the right before the lowest row.
+
+    ``flat``: along its row. ``drop``: down again as soon as there is room.
+    """
+
+    FLAT = "flat"
+    DROP = "drop"
+
+
+class Sheet:
+    """
+    Six rows of squares, on which the columns of a road are drawn cell by cell.
+
+    A column goes down and, where the way is barred, to the right: the dragon's tail.
+    The next one begins right of its head, beside the tail or below it.
+    """
+
+    def __init__(self, tail: Tail) -> None:
+        self._drops = tail is Tail.DROP
+        self._taken: set[tuple[int, int]] = set()
+        self._head = -1
+        self._last = (-1, 0)
+
+    def next(self, depth: int) -> tuple[int, int]:
+        """
+        Return the square, (col, row), of a new column's first cell where `depth` is 0,
+        and otherwise of the cell that the last column would get.
+        """
+        col, row = self._last
+        if depth == 0:
+            col, row = self._head + 1, 0
+        elif (
+            (self._drops or col == self._head)
+            and row + 1 < ROWS
+            and (col, row + 1) not in self._taken
+        ):
+            return col, row + 1
+        while (col, row) in self._taken:
+            col += 1
+        return col, row
+
+    def put(self, depth: int) -> tuple[int, int]:
+        """
+        Take that square.
+        """
+        self._last = self.next(depth)
+        self._taken.add(self._last)
+        if depth == 0:
+            self._head = self._last[0]
+        return self._last
