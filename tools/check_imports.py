@@ -31,7 +31,7 @@ DIRECTION: dict[str, tuple[str, ...]] = {
     "shoe_daemon.journal": _CORE,
     "shoe_daemon.report": (*_CORE, "shoe_daemon.journal"),
     "shoe_daemon.mqtt": _CORE,
-    "shoe_daemon.display": (*_CORE, "shoe_daemon.mqtt"),
+    "shoe_daemon.display": (*_CORE, "shoe_daemon.mqtt", "shoe_daemon.notify"),
     "drivers": _SEEN,
     "calibration": (*_SEEN, "drivers"),
     # Configuration, service, demo and the command line put it all together.
@@ -50,8 +50,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "cv2": ("drivers.camera*", "calibration*"),
     "rich": _TERMINAL,
     "amqtt": _TERMINAL,
-    "starlette": ("shoe_daemon.display*",),
-    "uvicorn": ("shoe_daemon.display*",),
+    "starlette": ("shoe_daemon.display*", f"{CLI}.display"),
+    "uvicorn": ("shoe_daemon.display*", f"{CLI}.display"),
     "argon2": ("shoe_daemon.operators",),
 }
 

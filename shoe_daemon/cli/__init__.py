@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "check-config": "shoe_daemon.cli.check_config:command",
     "cmd": "shoe_daemon.cli.cmd:command",
     "demo": "shoe_daemon.cli.demo:command",
+    "display": "shoe_daemon.cli.display:command",
     "run": "shoe_daemon.cli.run:command",
     "replay": "shoe_daemon.cli.replay:command",
     "journal": "shoe_daemon.cli.journal:command",

@@ -117,20 +117,23 @@ Happening = Connected | Closed | Acknowledged | Arrived | Subscribed | Subscript
 class Connection:
     """
     A connection from its opening to its loss, for one thread.
+
+    Without a will it is one that only listens: the broker remembers nothing of it.
     """
 
     def __init__(
-        self, settings: MqttSettings, client_id: str, will: Will, answer_within: float
+        self, settings: MqttSettings, client_id: str, will: Will | None, answer_within: float
     ) -> None:
         self._settings = settings
         self._is_5 = settings.protocol == "5"
+        self._only_listens = will is None
         self._happened: deque[Happening] = deque()
         self._client = self._prepare(client_id, will, answer_within)
         self._poll = select.poll()
         self._watched: tuple[int, int] | None = None
         self._expiries: dict[int, Properties] = {}
 
-    def _prepare(self, client_id: str, will: Will, answer_within: float) -> paho.Client:
+    def _prepare(self, client_id: str, will: Will | None, answer_within: float) -> paho.Client:
         client = paho.Client(
             CallbackAPIVersion.VERSION2,
             client_id,
@@ -150,7 +153,7 @@ class Connection:
         self._introduce(client, will)
         return client
 
-    def _introduce(self, client: paho.Client, will: Will) -> None:
+    def _introduce(self, client: paho.Client, will: Will | None) -> None:
         """
         Who we are, how the line is secured, and our last will.
         """
@@ -160,6 +163,8 @@ class Connection:
         context = settings.tls_context()
         if context is not None:
             client.tls_set_context(context)
+        if will is None:
+            return
         properties = None
         if self._is_5:
             properties = _properties(PacketTypes.WILLMESSAGE, WillDelayInterval=will.delay)
@@ -174,7 +179,7 @@ class Connection:
         """
         host, port = self._settings.address
         more: dict[str, Any] = {}
-        if self._is_5:
+        if self._is_5 and not self._only_listens:
             # The session outlives a short drop, and with it the will stays unspoken.
             more["clean_start"] = False
             more["properties"] = _properties(
@@ -193,9 +198,10 @@ class Connection:
         """
         Ask for messages, retained ones too where we have not asked before.
 
-        On MQTT 5 the broker tells of each whether it was sent to be retained.
+        On MQTT 5 the broker tells of each whether it was sent to be retained; to one
+        that only listens, whether it is a copy that the broker had kept.
         """
-        if self._is_5:
+        if self._is_5 and not self._only_listens:
             options = SubscribeOptions(qos=1, retainAsPublished=True, retainHandling=1)
             self._client.subscribe(topic_filter, options=options)
         else:

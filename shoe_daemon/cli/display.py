@@ -1,0 +1,74 @@
+"""
+``shoe-daemon display``: the scoreboards and the pit, for browsers.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from shoe_daemon.errors import UserError
+
+if TYPE_CHECKING:
+    from shoe_daemon.display.config import DisplayConfig
+
+__all__ = ["command"]
+
+_EXTRAS: Final = ("starlette", "uvicorn")
+
+
+@click.command("display", short_help="Show tables to browsers: boards and the pit.")
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(path_type=Path),
+    help="The display's configuration; see `check-config`.",
+)
+@click.option("--broker", metavar="HOST:PORT", help="The MQTT broker, in place of the file's.")
+@click.option("--listen", metavar="ADDRESS:PORT", help="Where browsers come, 127.0.0.1:8080.")
+def command(file: Path | None, broker: str | None, listen: str | None) -> None:
+    """
+    Show any number of tables to browsers, until SIGTERM or Ctrl-C.
+
+    /table/ID is a table's board, /table/ID/history its rounds, /pit all tables.
+    It reads from the MQTT broker and never speaks there.
+    """
+    for extra in _EXTRAS:
+        try:
+            importlib.import_module(extra)
+        except ImportError as error:
+            raise UserError(
+                f"the display needs {extra}, an extra: pip install 'shoe-daemon[display]'"
+            ) from error
+    from shoe_daemon.display.server import Display
+    from shoe_daemon.logs import set_up_logs
+
+    config = _configuration(file, broker, listen)
+    set_up_logs()
+    Display(config).run()
+
+
+def _configuration(file: Path | None, broker: str | None, listen: str | None) -> DisplayConfig:
+    from msgspec.structs import replace
+
+    from shoe_daemon.display.config import DisplayConfig, check, load_display, parse_listen
+
+    config = DisplayConfig() if file is None else load_display(file)
+    if broker is not None:
+        host, port = _address("--broker", broker)
+        config = replace(config, mqtt=replace(config.mqtt, host=host, port=port))
+    if listen is not None:
+        parse_listen(listen)
+        config = replace(config, display=replace(config.display, listen=listen))
+    check(config)
+    return config
+
+
+def _address(option: str, text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal():
+        raise UserError(f"{option}: {text!r}; expected HOST:PORT, such as 127.0.0.1:1883")
+    return host.strip("[]"), int(port)

@@ -1,0 +1,202 @@
+"""
+The addresses: pages, streams, static files, health. Everything is a GET.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from shoe_daemon.display.config import DisplaySettings
+from shoe_daemon.display.guard import Guard
+from shoe_daemon.display.languages import GLYPHS, language, languages
+from shoe_daemon.display.live import Hub, Stream, Watched
+from shoe_daemon.display.pages import PAGES, STATIC, Shelf, data_block, render
+
+__all__ = ["Site"]
+
+_NAME: Final = re.compile(r"([a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
+_BOARD: Final = ("board", "roads")
+_ROOM: Final = ("row", "board", "alerts", "roads", "history")
+_YEAR: Final = "public, max-age=31536000, immutable"
+
+
+class Site:
+    """
+    All that browsers can ask for.
+
+    Args:
+        settings: The configuration.
+        hub: Where streams listen.
+    """
+
+    def __init__(self, settings: DisplaySettings, hub: Hub) -> None:
+        self._settings, self._hub = settings, hub
+        self._pages, self._static = Shelf(PAGES), Shelf(STATIC)
+
+    def app(self) -> ASGIApp:
+        """
+        Return the application, guarded.
+        """
+        routes = [
+            Route("/", self._home),
+            Route("/table/{name}", self._table),
+            Route("/table/{name}/history", self._history),
+            Route("/table/{name}/live", self._table_live),
+            Route("/pit", self._pit),
+            Route("/pit/live", self._pit_live),
+            Route("/pit/table/{name}", self._room),
+            Route("/pit/table/{name}/live", self._room_live),
+            Route("/static/{name:path}", self._file),
+            Route("/health", self._health),
+        ]
+        app = Starlette(routes=routes, exception_handlers={404: self._lost})
+        hosts = self._settings.hosts
+        return Guard(app, hosts if hosts or self._settings.on_loopback else None)
+
+    async def _home(self, request: Request) -> Response:
+        return self._lost_page(request, "home", 200)
+
+    async def _lost(self, request: Request, _error: Exception) -> Response:
+        return self._lost_page(request, "not_found", 404)
+
+    async def _table(self, request: Request) -> Response:
+        return self._table_page(request, "table", _BOARD, "live")
+
+    async def _history(self, request: Request) -> Response:
+        names = (*_BOARD, "history")
+        return self._table_page(request, "history", names, "live?with=history")
+
+    async def _table_live(self, request: Request) -> Response:
+        more = ("history",) if request.query_params.get("with") == "history" else ()
+        return self._stream(request, Watched((*_BOARD, *more), self._name(request)))
+
+    async def _pit(self, request: Request) -> Response:
+        views = self._hub.views
+        rows = [Raw(views.table("row", each)) for each in views.in_order()]
+        first = {"pit": Raw(views.pit()), "rows": rows}
+        return self._page(request, "pit", {"key": None, "live": "/pit/live", "first": first})
+
+    async def _pit_live(self, request: Request) -> Response:
+        return self._stream(request, Watched(("row",), None, pit=True))
+
+    async def _room(self, request: Request) -> Response:
+        return self._table_page(request, "events", (*_ROOM, "events"), "live", root="/pit/table")
+
+    async def _room_live(self, request: Request) -> Response:
+        watched = Watched(_ROOM, self._name(request), events=True, pit=True)
+        return self._stream(request, watched)
+
+    def _name(self, request: Request) -> str:
+        name: str = request.path_params["name"]
+        if not _NAME.fullmatch(name):
+            return ""
+        site = self._settings.site
+        return name if "." in name or site is None else f"{site}.{name}"
+
+    def _table_page(
+        self,
+        request: Request,
+        page: str,
+        names: tuple[str, ...],
+        live: str,
+        *,
+        root: str = "/table",
+    ) -> Response:
+        name = self._name(request)
+        if not name:
+            return self._lost_page(request, "not_found", 404)
+        found = self._hub.tables.named(name)
+        if len(found) > 1:
+            return self._lost_page(request, "ambiguous", 300)
+        first = self._hub.views.first(name, found[0] if found else None, names)
+        if root != "/table":
+            first["pit"] = Raw(self._hub.views.pit())
+        facts = {
+            "key": found[0].key if found else None,
+            "live": f"{root}/{request.path_params['name']}/{live}",
+            "first": first,
+        }
+        return self._page(request, page, facts)
+
+    def _lost_page(self, request: Request, why: str, status: int) -> Response:
+        tables = [
+            {"key": each.key, "name": self._hub.views.title(each), "url": f"/table/{each.key}"}
+            for each in self._hub.views.in_order()
+        ]
+        lost = {"why": why, "tables": tables, "pit": "/pit"}
+        facts = {"key": None, "live": None, "first": {"lost": lost}}
+        return self._page(request, "lost", facts, status)
+
+    def _page(
+        self, request: Request, page: str, facts: Mapping[str, Any], status: int = 200
+    ) -> Response:
+        file = self._pages.get(f"{page}.html")
+        if file is None:
+            return PlainTextResponse(f"The page {page} is not installed.\n", 500)
+        settings = self._settings
+        spoken = language(request.query_params.get("lang"), settings.language)
+        glyphs = request.query_params.get("glyphs")
+        first = {"beat": Raw(self._hub.beat()), **facts["first"]}
+        block = {
+            **facts,
+            "first": first,
+            "language": spoken.code,
+            "glyphs": glyphs if glyphs in GLYPHS else settings.glyphs or spoken.glyphs,
+            "words": dict(spoken.words),
+            "languages": [[each.code, each.name] for each in languages().values()],
+            "sound": settings.sound,
+        }
+        content = render(file, self._static, spoken.lang, data_block(block))
+        headers = {"Cache-Control": "no-store"}
+        return Response(content, status, headers, "text/html; charset=utf-8")
+
+    def _stream(self, request: Request, watched: Watched) -> Response:
+        if watched.table == "":
+            return PlainTextResponse("No table has such a name.\n", 404)
+        if len(self._hub) >= self._settings.streams or self._hub.closing:
+            return PlainTextResponse(
+                "Too many displays listen at the moment.\n", 503, headers={"Retry-After": "10"}
+            )
+        headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
+        if request.method == "HEAD":
+            return Response(None, 200, headers, "text/event-stream")
+        stream = Stream(self._hub, watched)
+        return StreamingResponse(stream.run(), 200, headers, "text/event-stream")
+
+    async def _file(self, request: Request) -> Response:
+        file = self._static.get(request.path_params["name"])
+        if file is None:
+            return PlainTextResponse("No such file.\n", 404)
+        same = request.query_params.get("v") == file.version
+        tag = f'"{file.version}"'
+        headers = {"Cache-Control": _YEAR if same else "no-cache", "ETag": tag}
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(None, 304, headers)
+        content = file.content
+        if file.zipped is not None:
+            headers["Vary"] = "Accept-Encoding"
+            if "gzip" in request.headers.get("accept-encoding", ""):
+                content, headers["Content-Encoding"] = file.zipped, "gzip"
+        return Response(content, 200, headers, file.kind)
+
+    async def _health(self, _request: Request) -> Response:
+        tables = self._hub.tables
+        facts = {
+            "broker": tables.link,
+            "faults": tables.faults.total,
+            "live": sum(each.fresh.state == "live" for each in tables),
+            "streams": len(self._hub),
+            "tables": len(tables),
+        }
+        headers = {"Cache-Control": "no-store"}
+        return Response(msgspec.json.encode(facts), 200, headers, "application/json")

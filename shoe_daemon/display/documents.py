@@ -1,0 +1,184 @@
+"""
+Judges what comes from the broker: who may say what, in which form.
+
+A publisher may be wrong, of another version, or hostile. What is not of the form
+that the topic promises is a `Fault`, never an exception of another kind. Unknown
+fields are let drop, so that a later daemon can say more.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from shoe_daemon.mqtt.messages import DOCUMENTS, State
+from shoe_daemon.mqtt.topics import ALERTS, RESULT, STATE, STATUS
+from shoe_daemon.table.events import EVENT_TYPES, is_staff
+from shoe_daemon.table.moments import to_microseconds
+
+__all__ = ["SIZE_LIMIT", "Document", "Fault", "Place", "decode", "filters", "place_of"]
+
+SIZE_LIMIT: Final = 65_536
+"""No payload of ours comes near so many bytes; a longer one is not looked at."""
+
+_ID: Final = re.compile(r"[a-z0-9-]{1,40}")
+_TYPE: Final = re.compile(r"[a-z0-9_]{1,60}")
+_MAJOR: Final = "1."
+
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+class Fault(Exception):  # noqa: N818 - it is what the pit calls it
+    """
+    A message that is not what its topic promises: why, in one line.
+    """
+
+
+class Place(NamedTuple):
+    """
+    What a topic speaks of.
+
+    Attributes:
+        site: Where the table stands.
+        table: Its id.
+        kind: ``state``, ``device`` …, ``event``.
+        name: The device's id, or the event's type; else empty.
+    """
+
+    site: str
+    table: str
+    kind: str
+    name: str = ""
+
+    @property
+    def key(self) -> str:
+        """
+        The table's name among all sites.
+        """
+        return f"{self.site}.{self.table}"
+
+
+class Document(NamedTuple):
+    """
+    A message of the right form.
+
+    Attributes:
+        body: What it says.
+        json: The same again as JSON: what the type knows, and nothing else.
+    """
+
+    body: Any
+    json: bytes
+
+
+class _Roads(Struct, frozen=True, kw_only=True):
+    seq: int
+    session: str
+
+
+class _State(State, frozen=True, kw_only=True):
+    heartbeat: int = 10  # older daemons do not tell it
+
+
+class _Event(Struct, frozen=True, kw_only=True):
+    at: str
+    data: dict[str, Any]
+    round: int | None
+    schema: str
+    seq: int
+    shoe: int | None
+    site: str
+    table: str
+    type: str
+
+
+_TYPES: Final[dict[str, type[Struct]]] = {
+    **{kind: DOCUMENTS[kind] for kind in (ALERTS, RESULT, STATUS, "device")},
+    **{kind: DOCUMENTS.get(kind, _Roads) for kind in ("roads", "history")},
+    STATE: _State,
+    "event": _Event,
+}
+
+_decoders = {kind: msgspec.json.Decoder(form) for kind, form in _TYPES.items()}
+_OPAQUE: Final = {kind for kind, form in _TYPES.items() if form is _Roads}
+
+
+def filters(prefix: str, site: str | None) -> list[str]:
+    """
+    Return what a display subscribes to: nothing of staff, no orders, no answers.
+    """
+    root = f"{prefix}/{site or '+'}/+"
+    kinds = (kind if kind not in {"device", "event"} else f"{kind}/+" for kind in _TYPES)
+    return [f"{root}/{kind}" for kind in sorted(kinds)]
+
+
+def place_of(topic: str, prefix: str) -> Place:
+    """
+    Say what a topic speaks of.
+
+    Raises:
+        Fault: It is none of those that a display has asked for.
+    """
+    start = prefix + "/"
+    if not topic.startswith(start):
+        raise Fault("a topic that nobody has asked for")
+    site, _, rest = topic[len(start) :].partition("/")
+    table, _, suffix = rest.partition("/")
+    if not (_ID.fullmatch(site) and _ID.fullmatch(table)):
+        raise Fault("site and table are no ids of a-z, 0-9 and -")
+    if suffix in _TYPES:
+        return Place(site, table, suffix)
+    kind, _, name = suffix.partition("/")
+    form = {"device": _ID, "event": _TYPE}.get(kind)
+    if form is None or not form.fullmatch(name):
+        raise Fault("a topic that nobody has asked for")
+    return Place(site, table, kind, name)
+
+
+def decode(place: Place, payload: bytes) -> Document:
+    """
+    Read a payload strictly.
+
+    Raises:
+        Fault: What is wrong with it.
+    """
+    if len(payload) > SIZE_LIMIT:
+        raise Fault(f"{len(payload)} bytes; expected at most {SIZE_LIMIT}")
+    try:
+        return _decoded(place, payload)
+    except Fault:
+        raise
+    except RecursionError:
+        raise Fault("nested too deeply") from None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise Fault(_first_line(error)) from None
+
+
+def _decoded(place: Place, payload: bytes) -> Document:
+    body: Any = _decoders[place.kind].decode(payload)
+    if not getattr(body, "schema", _MAJOR).startswith(_MAJOR):
+        raise Fault(f"schema {body.schema[:10]!r}; this display knows version 1")
+    if isinstance(body, State | _Event) and (body.site, body.table) != place[:2]:
+        raise Fault("it names another table than its topic")
+    if isinstance(body, State):
+        to_microseconds(body.published)
+    if isinstance(body, _Event):
+        _check_event(place, body)
+    if place.kind in _OPAQUE:
+        return Document(body, _encoder.encode(msgspec.json.decode(payload)))
+    return Document(body, _encoder.encode(body))
+
+
+def _check_event(place: Place, event: _Event) -> None:
+    if event.type != place.name or is_staff(event.type):
+        raise Fault("its type is another one than its topic's")
+    known = EVENT_TYPES.get(event.type)
+    if known is not None:
+        msgspec.convert(event.data, known)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200] or type(error).__name__

@@ -1,0 +1,214 @@
+"""
+The display's own line to the broker: a thread that listens and never speaks.
+
+It subscribes to what players may see, connects again for ever, and lays what
+comes into a `Mailbox`, from which the loop of the web server takes it.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+
+from shoe_daemon.display.documents import filters
+from shoe_daemon.display.freshness import Link
+from shoe_daemon.display.known import Message
+from shoe_daemon.display.mailbox import Mailbox
+from shoe_daemon.errors import UserError
+from shoe_daemon.mqtt.client import (
+    Arrived,
+    Closed,
+    Connected,
+    Connection,
+    Subscribed,
+    SubscriptionRefused,
+)
+from shoe_daemon.mqtt.pace import Backoff, Pace, Rarely
+from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.wake import Bell
+
+__all__ = ["Feed"]
+
+_log = structlog.get_logger(__name__)
+
+_TURN: Final = 1.0
+
+
+class _Lost(Exception):  # noqa: N818 - every connection ends so
+    pass
+
+
+class Feed:
+    """
+    Listens from `start` to `stop`.
+
+    Attributes:
+        turned: When the thread was last seen at work, monotonic.
+    """
+
+    def __init__(
+        self,
+        settings: MqttSettings,
+        site: str | None,
+        mailbox: Mailbox,
+        now: Callable[[], str],
+        *,
+        pace: Pace | None = None,
+    ) -> None:
+        """
+        Args:
+            settings: The broker.
+            site: None for all sites.
+            mailbox: Takes what comes.
+            now: The time of day, RFC 3339.
+            pace: The spans; None for the usual ones.
+        """
+        self.turned = time.monotonic()
+        self._settings, self._mailbox, self._now = settings, mailbox, now
+        self._filters = filters(settings.prefix, site)
+        self._pace = pace or Pace()
+        self._backoff = Backoff(self._pace, random.Random())
+        self._rarely = Rarely()
+        self._bell = Bell()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="display-feed", daemon=True)
+        self._told: str | None = ""
+
+    def start(self) -> None:
+        """
+        Begin to listen; returns at once.
+        """
+        self._thread.start()
+
+    def stop(self) -> None:
+        """
+        Leave the broker; returns when the thread has ended, or hangs.
+        """
+        self._stopping.set()
+        self._bell.ring()
+        self._thread.join(1.0)
+
+    @property
+    def alive(self) -> bool:
+        """
+        Whether the thread is there.
+        """
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._wait(self._once())
+
+    def _wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self._stopping.is_set() and (left := until - time.monotonic()) > 0:
+            self.turned = time.monotonic()
+            self._stopping.wait(min(left, _TURN))
+
+    def _once(self) -> float:
+        """
+        Listen over one connection; return how long to wait for the next.
+        """
+        accepted: float | None = None
+        reason = "the display stops"
+        try:
+            connection = self._connection()
+            try:
+                accepted = self._welcome(connection)
+                self._listen(connection)
+            finally:
+                connection.close()
+        except _Lost as lost:
+            reason = str(lost)
+        except (OSError, UserError) as error:
+            reason = str(error) or type(error).__name__
+        except Exception:  # noqa: BLE001 - the thread must not die of what nobody thought of
+            _log.error("feed_failed", exc_info=True)
+            reason = "an error of the display itself; its log says more"
+        return self._gone(reason, accepted)
+
+    def _connection(self) -> Connection:
+        # A name of its own for every connection: no other display is ever thrown out.
+        name = f"shoe-display-{secrets.token_hex(4)}"
+        connection = Connection(self._settings, name, None, self._pace.answer)
+        connection.open()
+        return connection
+
+    def _welcome(self, connection: Connection) -> float:
+        """
+        Wait until the broker has accepted us, and subscribe.
+        """
+        until = time.monotonic() + self._pace.answer
+        while time.monotonic() < until:
+            for happened in self._turn(connection):
+                if isinstance(happened, Connected):
+                    for each in self._filters:
+                        connection.subscribe(each)
+                    return time.monotonic()
+        raise _Lost("the broker does not answer")
+
+    def _listen(self, connection: Connection) -> None:
+        asked = len(self._filters)
+        until = time.monotonic() + self._pace.answer
+        while not self._stopping.is_set():
+            for happened in self._turn(connection):
+                if isinstance(happened, Subscribed):
+                    asked -= 1
+                    if not asked:
+                        self._connected()
+            if asked and time.monotonic() > until:
+                raise _Lost("the broker does not say whether we may listen")
+        connection.disconnect()
+
+    def _turn(self, connection: Connection) -> list[object]:
+        """
+        Turn the wheel once; what came is in the mailbox.
+        """
+        self.turned = time.monotonic()
+        others: list[object] = []
+        for happened in connection.turn(self._bell.descriptor, _TURN):
+            match happened:
+                case Arrived(topic, payload, retained):
+                    self._mailbox.put(Message(topic, payload, retained))
+                case Closed(reason):
+                    raise _Lost(reason)
+                case SubscriptionRefused(reason):
+                    # It may let us read the rest: what it refuses shows as missing.
+                    self._complain("subscription_refused", reason=reason)
+                case _:
+                    others.append(happened)
+        if not connection.is_open:
+            raise _Lost("the line is closed")
+        return others
+
+    def _connected(self) -> None:
+        host, port = self._settings.address
+        _log.info("broker_connected", broker=f"{host}:{port}")
+        self._rarely.forget("broker_lost")
+        self._told = None
+        self._mailbox.put_link(Link(connected=True, since=self._now()))
+
+    def _gone(self, reason: str, accepted: float | None) -> float:
+        if self._stopping.is_set():
+            return 0.0
+        if accepted is None:
+            delay = self._backoff.failed()
+        else:
+            delay = self._backoff.lost(time.monotonic() - accepted)
+        self._complain("broker_lost", reason=reason, retry_in=round(delay, 1))
+        if self._told != reason:
+            was_connected = self._told is None
+            self._told = reason
+            self._mailbox.lose_link(self._now() if was_connected else None, reason)
+        return delay
+
+    def _complain(self, what: str, **facts: object) -> None:
+        if self._rarely(what, time.monotonic()):
+            host, port = self._settings.address
+            _log.warning(what, broker=f"{host}:{port}", **facts)

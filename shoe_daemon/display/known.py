@@ -1,0 +1,142 @@
+"""
+What is known of one table, and the words in which the model speaks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct, field
+
+from shoe_daemon.display.documents import Document
+from shoe_daemon.display.freshness import Fresh, Heard
+
+__all__ = ["Change", "Faults", "Limits", "Message", "Moment", "Table", "Told"]
+
+_SESSIONS: Final = 8
+_TOLD: Final = 20
+
+
+class Limits(Struct, frozen=True):
+    """
+    What a publisher cannot exceed, whatever it sends.
+
+    Attributes:
+        tables: Known at a time.
+        devices: Of one table.
+        events: Kept of one table.
+        event_bytes: All events of one table together.
+        bytes: All that is kept.
+    """
+
+    tables: int = 2000
+    devices: int = 16
+    events: int = 200
+    event_bytes: int = 200_000
+    bytes: int = 256_000_000
+
+
+class Moment(NamedTuple):
+    """
+    Now, by both clocks: monotonic seconds, and RFC 3339.
+    """
+
+    monotonic: float
+    wall: str
+
+
+class Message(NamedTuple):
+    """
+    What the broker sent: `retained` where it is a copy that it had kept.
+    """
+
+    topic: str
+    payload: bytes
+    retained: bool = False
+
+
+class Change(NamedTuple):
+    """
+    Something that pages may want to know.
+
+    Attributes:
+        key: The table; None for what concerns all.
+        what: ``board``, ``roads``, ``history``, ``alerts``, ``row``, ``event``,
+            ``new``, ``gone`` or ``pit``.
+        event: The event's JSON, where it is one.
+    """
+
+    key: str | None
+    what: str
+    event: bytes | None = None
+
+
+class Told(Struct, frozen=True):
+    """
+    A fault, as the pit is told of it.
+    """
+
+    at: str
+    topic: str
+    what: str
+
+
+class Faults(Struct):
+    """
+    What was wrong: how often, and the latest.
+    """
+
+    total: int = 0
+    last: deque[Told] = field(default_factory=lambda: deque(maxlen=_TOLD))
+
+
+class Table:
+    """
+    What is known of one table.
+
+    Attributes:
+        site: Where it stands.
+        table: Its id.
+        key: Both, with a dot between.
+        heard: What its freshness follows from.
+        documents: By kind: `state`, `roads` …; devices as ``device/<id>``.
+        events: The latest, oldest first, by number.
+        events_since: From when on they were collected.
+        faults: How many of its messages were wrong.
+        fresh: As it was last told.
+        event_bytes: How much they are.
+        past: Sessions that another one has replaced.
+        due: When it is to be looked at again, monotonic; None for never.
+        views: What pages are given, by name, while nothing has changed.
+    """
+
+    def __init__(self, site: str, table: str, since: str) -> None:
+        self.site, self.table, self.key = site, table, f"{site}.{table}"
+        self.heard = Heard()
+        self.documents: dict[str, Document] = {}
+        self.events: dict[int, bytes] = {}
+        self.events_since = since
+        self.event_bytes = 0
+        self.faults = 0
+        self.fresh = Fresh("unknown")
+        self.past: deque[str] = deque(maxlen=_SESSIONS)
+        self.due: float | None = None
+        self.views: dict[str, bytes] = {}
+
+    def body(self, kind: str) -> Any:  # noqa: ANN401 - the type that `documents` gives the kind
+        """
+        Return the document of a kind, or None.
+        """
+        found = self.documents.get(kind)
+        return None if found is None else found.body
+
+    @property
+    def devices(self) -> Iterator[tuple[str, Document]]:
+        """
+        Its readers, by their ids; those of a session that is over are no more.
+        """
+        for kind, document in sorted(self.documents.items()):
+            if kind.startswith("device/") and document.body.session == self.heard.session:
+                yield kind.partition("/")[2], document

@@ -1,0 +1,123 @@
+"""
+Between the thread that listens and the loop that serves.
+
+The newest of each retained topic wins where the loop is behind; events may then be
+dropped, and it is counted. So it never grows beyond its limits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from threading import Lock
+from typing import Final, NamedTuple
+
+from shoe_daemon.display.documents import SIZE_LIMIT
+from shoe_daemon.display.freshness import Link
+from shoe_daemon.display.known import Message
+
+__all__ = ["Mail", "Mailbox"]
+
+_EVENTS: Final = 5_000
+_DOCUMENTS: Final = 20_000
+_BYTES: Final = 64_000_000
+
+
+class Mail(NamedTuple):
+    """
+    All that was in the box.
+
+    Attributes:
+        link: The connection, where something has changed about it.
+        messages: Events first, as the contract has them come before documents.
+        dropped: How many messages found no room.
+    """
+
+    link: Link | None
+    messages: list[Message]
+    dropped: int
+
+
+class Mailbox:
+    """
+    Filled by one thread, emptied by another.
+
+    Args:
+        ring: Called, on the filling thread, when there is something where nothing was.
+    """
+
+    def __init__(self, ring: Callable[[], None]) -> None:
+        self._ring = ring
+        self._lock = Lock()
+        self._events: deque[Message] = deque()
+        self._documents: dict[str, Message] = {}
+        self._bytes = 0
+        self._dropped = 0
+        self._link: Link | None = None
+        self._last = Link()
+        self._rung = False
+
+    def put(self, message: Message) -> None:
+        """
+        Lay a message in.
+        """
+        if len(message.payload) > SIZE_LIMIT:
+            # It is a fault whatever it says: so much of it shows how long it is.
+            message = message._replace(payload=message.payload[: SIZE_LIMIT + 1])
+        with self._lock:
+            if "/event/" in message.topic:
+                self._put_event(message)
+            else:
+                self._put_document(message)
+            self._wake()
+
+    def _put_event(self, message: Message) -> None:
+        if len(self._events) >= _EVENTS or self._bytes > _BYTES:
+            self._dropped += 1
+            return
+        self._events.append(message)
+        self._bytes += len(message.payload)
+
+    def _put_document(self, message: Message) -> None:
+        before = self._documents.pop(message.topic, None)
+        if before is not None:
+            self._bytes -= len(before.payload)
+        elif len(self._documents) >= _DOCUMENTS or self._bytes > _BYTES:
+            self._dropped += 1
+            return
+        self._documents[message.topic] = message
+        self._bytes += len(message.payload)
+
+    def put_link(self, link: Link) -> None:
+        """
+        Say how the connection is.
+        """
+        with self._lock:
+            self._link = self._last = link
+            self._wake()
+
+    def lose_link(self, at: str | None, reason: str) -> None:
+        """
+        Say that there is none: since when, None where there was none before.
+        """
+        since = at if at is not None else self._last.since
+        self.put_link(Link(connected=False, since=since, detail=reason))
+
+    def _wake(self) -> None:
+        if not self._rung:
+            self._rung = True
+            self._ring()
+
+    def empty(self) -> Mail:
+        """
+        Take everything out.
+        """
+        with self._lock:
+            messages = [*self._events, *self._documents.values()]
+            mail = Mail(self._link, messages, self._dropped)
+            self._events.clear()
+            self._documents.clear()
+            self._bytes = self._dropped = 0
+            self._link = None
+            self._rung = False
+        return mail

@@ -1,0 +1,355 @@
+"""
+The model: what is known of every table. Pure: no I/O, and time comes in.
+
+What comes from the broker is untrusted. A message that is wrong changes nothing
+but the count of faults; what was good before stays. What can grow has a limit.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from shoe_daemon.display.documents import Document, Fault, Place, decode, place_of
+from shoe_daemon.display.freshness import Fresh, Link, fresh, stale_at
+from shoe_daemon.display.known import Change, Faults, Limits, Message, Moment, Table, Told
+from shoe_daemon.mqtt.topics import ALERTS, DEFAULT_PREFIX, RESULT, STATE, STATUS
+from shoe_daemon.table.moments import to_microseconds
+
+__all__ = ["Tables"]
+
+_TOPIC_TOLD: Final = 120
+
+
+class Tables:
+    """
+    All tables that were heard of.
+
+    Attributes:
+        link: Our connection to the broker.
+        faults: What was wrong with what came.
+        prefix: What stands before the site in every topic.
+    """
+
+    def __init__(
+        self,
+        prefix: str = DEFAULT_PREFIX,
+        *,
+        stale_after: float | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.prefix = prefix
+        self.link = Link()
+        self.faults = Faults()
+        self._stale_after = stale_after
+        self._limits = limits or Limits()
+        self._by_key: dict[str, Table] = {}
+        self._bytes = 0
+        self._deadlines: list[tuple[float, str]] = []
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self._by_key.values())
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def get(self, key: str) -> Table | None:
+        """
+        Return a table by its key, or None where nothing was heard of it.
+        """
+        return self._by_key.get(key)
+
+    def named(self, name: str) -> list[Table]:
+        """
+        Return the tables that an address may mean: by key, or by id at any site.
+        """
+        if "." in name:
+            found = self._by_key.get(name)
+            return [] if found is None else [found]
+        return [each for each in self._by_key.values() if each.table == name]
+
+    def fresh(self, table: Table | None, now: float) -> Fresh:
+        """
+        Say how fresh a table is at this moment.
+        """
+        heard = None if table is None else table.heard
+        return fresh(heard, self.link, now, self._stale_after)
+
+    def receive(self, message: Message, moment: Moment) -> list[Change]:
+        """
+        Take a message from the broker; never raises.
+        """
+        place: Place | None = None
+        try:
+            place = place_of(message.topic, self.prefix)
+            return self._take(place, message, moment)
+        except Fault as fault:
+            table = None if place is None else self._by_key.get(place.key)
+            return self.note_fault(message.topic, str(fault), moment, table)
+
+    def note_fault(
+        self, topic: str, what: str, moment: Moment, table: Table | None = None
+    ) -> list[Change]:
+        """
+        Count a fault, and say whom it concerns.
+        """
+        self.faults.total += 1
+        self.faults.last.append(Told(moment.wall, topic[:_TOPIC_TOLD], what))
+        changes = [Change(None, "pit")]
+        if table is not None:
+            table.faults += 1
+            changes += self._changed(table, "row")
+        return changes
+
+    def _take(self, place: Place, message: Message, moment: Moment) -> list[Change]:
+        if not message.payload:
+            return self._clear(place)
+        document = decode(place, message.payload)
+        table = self._by_key.get(place.key)
+        if place.kind == "event":
+            return [] if table is None else self._take_event(table, document)
+        if table is not None:
+            return self._take_retained(table, place, document, message, moment)
+        if len(self._by_key) >= self._limits.tables:
+            raise Fault(f"more than {self._limits.tables} tables")
+        table = Table(place.site, place.table, moment.wall)
+        changes = self._take_retained(table, place, document, message, moment)
+        self._by_key[place.key] = table
+        return [Change(table.key, "new"), *changes]
+
+    def _take_retained(
+        self,
+        table: Table,
+        place: Place,
+        document: Document,
+        message: Message,
+        moment: Moment,
+    ) -> list[Change]:
+        if place.kind == STATUS:
+            return self._take_status(table, document, message, moment)
+        return self._take_document(table, place, document, message, moment)
+
+    def _take_status(
+        self, table: Table, document: Document, message: Message, moment: Moment
+    ) -> list[Change]:
+        heard, status = table.heard, document.body
+        again = (heard.status, heard.status_session) == (status.state, status.session)
+        self._put(table, STATUS, document)
+        if not again:
+            heard.status, heard.status_session = status.state, status.session
+            heard.status_since = None if message.retained else moment.wall
+        if status.session in table.past:
+            table.past.remove(status.session)
+        return self._freshened(table, moment.monotonic)
+
+    def _take_document(
+        self,
+        table: Table,
+        place: Place,
+        document: Document,
+        message: Message,
+        moment: Moment,
+    ) -> list[Change]:
+        name = f"device/{place.name}" if place.name else place.kind
+        before = table.documents.get(name)
+        self._check_session(table, document.body.session)
+        if before is not None and self._is_older(table, before.body, document.body, moment):
+            if message.retained:
+                return []  # the broker had kept an older copy: it lost some time, and lies not
+            raise Fault(f"seq went back from {before.body.seq} to {document.body.seq}")
+        if place.kind == "device" and before is None:
+            self._check_devices(table)
+        self._put(table, name, document)
+        if place.kind == STATE:
+            return self._take_state(table, before, document, message, moment)
+        return self._told(table, place.kind, before, document)
+
+    def _check_session(self, table: Table, session: str) -> None:
+        if session in table.past:
+            raise Fault(f"session {session[:20]!r} is over: another one has replaced it")
+
+    def _check_devices(self, table: Table) -> None:
+        devices = [name for name in table.documents if name.startswith("device/")]
+        if len(devices) >= self._limits.devices:
+            raise Fault(f"more than {self._limits.devices} devices")
+
+    def _is_older(self, table: Table, before: Any, after: Any, moment: Moment) -> bool:  # noqa: ANN401
+        """
+        Tell whether a document contradicts the one before it.
+
+        Only while that is fresh: a number that is wrong must not keep what is
+        right away for ever.
+        """
+        if before.session != after.session or after.seq >= before.seq:
+            return False
+        return moment.monotonic < stale_at(table.heard, self._stale_after)
+
+    def _take_state(
+        self,
+        table: Table,
+        before: Document | None,
+        document: Document,
+        message: Message,
+        moment: Moment,
+    ) -> list[Change]:
+        state, heard = document.body, table.heard
+        if before is not None and before.body.session != state.session:
+            self._begin_session(table, before.body.session, state)
+        if not message.retained:
+            heard.at = moment.monotonic
+        elif (heard.session, heard.published) != (state.session, state.published):
+            heard.at = moment.monotonic - _age(state, moment)
+        heard.session, heard.published = state.session, state.published
+        heard.heartbeat = state.heartbeat
+        self._look_again(table)
+        changes = self._freshened(table, moment.monotonic)
+        same = before is not None and _without_time(before.body) == _without_time(state)
+        if changes or same:
+            return changes
+        return self._changed(table, "board", "row")
+
+    def _begin_session(self, table: Table, before: str, state: Any) -> None:  # noqa: ANN401
+        table.past.append(before)
+        # A journal that began anew begins to count anew.
+        if table.events and state.seq < max(table.events):
+            self._forget_events(table)
+
+    def _told(
+        self, table: Table, kind: str, before: Document | None, after: Document
+    ) -> list[Change]:
+        if before is not None and before.json == after.json:
+            return []
+        if kind == "device":
+            # Its ages change all the time: only who looks at this one table is told.
+            same = before is not None and before.body.state == after.body.state
+            table.views.pop("row", None)
+            return self._changed(table, "device", *(() if same else ("row",)))
+        names = {"roads": ("roads", "row"), ALERTS: ("alerts", "row"), RESULT: ()}
+        return self._changed(table, *names.get(kind, (kind,)))
+
+    def _take_event(self, table: Table, document: Document) -> list[Change]:
+        seq = document.body.seq
+        if seq in table.events or (table.events and seq < min(table.events)):
+            return []
+        self._weigh_event(table, len(document.json))
+        table.events[seq] = document.json
+        if seq != max(table.events):
+            table.events = dict(sorted(table.events.items()))
+        while table.events and self._too_many_events(table):
+            oldest = next(iter(table.events))
+            self._weigh_event(table, -len(table.events.pop(oldest)))
+        table.views.pop("events", None)
+        return [Change(table.key, "event", document.json)]
+
+    def _too_many_events(self, table: Table) -> bool:
+        limits = self._limits
+        too_long = table.event_bytes > limits.event_bytes or len(table.events) > limits.events
+        return too_long or self._bytes > limits.bytes
+
+    def _weigh_event(self, table: Table, size: int) -> None:
+        table.event_bytes += size
+        self._bytes += size
+
+    def _forget_events(self, table: Table) -> None:
+        self._weigh_event(table, -table.event_bytes)
+        table.events.clear()
+
+    def _put(self, table: Table, name: str, document: Document) -> None:
+        before = table.documents.get(name)
+        size = len(document.json) - (0 if before is None else len(before.json))
+        if size > 0 and self._bytes + size > self._limits.bytes:
+            raise Fault(f"more than {self._limits.bytes} bytes for all tables together")
+        self._bytes += size
+        table.documents[name] = document
+
+    def _clear(self, place: Place) -> list[Change]:
+        """
+        Take note that a topic was cleared; without its `state` a table is no more.
+        """
+        table = self._by_key.get(place.key)
+        if table is None or place.kind == "event":
+            return []
+        if place.kind == STATE:
+            return self._remove(table)
+        name = f"device/{place.name}" if place.name else place.kind
+        gone = table.documents.pop(name, None)
+        if gone is None:
+            return []
+        self._bytes -= len(gone.json)
+        if place.kind == STATUS:
+            table.heard.status = table.heard.status_session = None
+        return self._changed(table, place.kind, "row", "board")
+
+    def _remove(self, table: Table) -> list[Change]:
+        self._forget_events(table)
+        self._bytes -= sum(len(each.json) for each in table.documents.values())
+        del self._by_key[table.key]
+        return [Change(table.key, "gone"), Change(None, "pit")]
+
+    def _changed(self, table: Table, *what: str) -> list[Change]:
+        for each in what:
+            table.views.pop(each, None)
+        return [Change(table.key, each) for each in what]
+
+    def _freshened(self, table: Table, now: float) -> list[Change]:
+        """
+        Say who is to be told where the freshness of a table has changed.
+        """
+        is_now = self.fresh(table, now)
+        if is_now == table.fresh:
+            return []
+        table.fresh = is_now
+        return self._changed(table, "board", "row")
+
+    def _look_again(self, table: Table) -> None:
+        at = stale_at(table.heard, self._stale_after)
+        if table.due is None or at < table.due:
+            table.due = at
+            heapq.heappush(self._deadlines, (at, table.key))
+
+    def pass_time(self, now: float) -> list[Change]:
+        """
+        Say what has changed only because time has passed.
+        """
+        changes: list[Change] = []
+        while self._deadlines and self._deadlines[0][0] <= now:
+            due, key = heapq.heappop(self._deadlines)
+            table = self._by_key.get(key)
+            if table is None or table.due != due:
+                continue
+            table.due = None
+            changes += self._freshened(table, now)
+            if stale_at(table.heard, self._stale_after) > now:
+                self._look_again(table)
+        return changes
+
+    @property
+    def next_look(self) -> float | None:
+        """
+        When `pass_time` may have something to say; None for never.
+        """
+        return self._deadlines[0][0] if self._deadlines else None
+
+    def set_link(self, link: Link, now: float) -> list[Change]:
+        """
+        Take note of our own connection: without it nothing is fresh.
+        """
+        self.link = link
+        changes = [Change(None, "pit")]
+        for table in self:
+            changes += self._freshened(table, now)
+        return changes
+
+
+def _age(state: Any, moment: Moment) -> float:  # noqa: ANN401 - a State
+    """
+    Return how old a copy is that the broker had kept, by the two machines' clocks.
+    """
+    return max(0, to_microseconds(moment.wall) - to_microseconds(state.published)) / 1e6
+
+
+def _without_time(state: Any) -> Any:  # noqa: ANN401 - a State
+    return replace(state, published="")
