@@ -161,10 +161,18 @@ def _beyond_latin(text: str) -> set[str]:
 def _face(family: str, file: str, weights: Iterable[int], unicode_range: str) -> str:
     return "".join(
         f'@font-face {{ font-family: "{family}"; font-weight: {weight}; font-style: normal; '
-        f'font-display: block;\n  src: url("fonts/{file}.woff2") format("woff2");\n'
+        f'font-display: block;\n  src: url("{_address(file)}") format("woff2");\n'
         f"  unicode-range: {unicode_range}; }}\n"
         for weight in weights
     )
+
+
+def _address(file: str) -> str:
+    """
+    Name the font with its version, which other bytes change, so that browsers keep it.
+    """
+    version = hashlib.sha256((FONTS / f"{file}.woff2").read_bytes()).hexdigest()[:12]
+    return f"fonts/{file}.woff2?v={version}"
 
 
 def _ranges(signs: Iterable[str]) -> str:
