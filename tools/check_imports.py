@@ -31,7 +31,13 @@ DIRECTION: dict[str, tuple[str, ...]] = {
     "shoe_daemon.journal": _CORE,
     "shoe_daemon.report": (*_CORE, "shoe_daemon.journal"),
     "shoe_daemon.mqtt": _CORE,
-    "shoe_daemon.display": (*_CORE, "shoe_daemon.mqtt", "shoe_daemon.notify"),
+    "shoe_daemon.narration": _CORE,
+    "shoe_daemon.display": (
+        *_CORE,
+        "shoe_daemon.mqtt",
+        "shoe_daemon.notify",
+        "shoe_daemon.narration",
+    ),
     "drivers": _SEEN,
     "calibration": (*_SEEN, "drivers"),
     # Configuration, service, demo and the command line put it all together.

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from shoe_daemon.demo import palette
 from shoe_daemon.demo.board import Bead, Board
-from shoe_daemon.demo.canvas import Canvas, fit
-from shoe_daemon.demo.cards import Box
+from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal.canvas import Box, Canvas, fit
 from shoe_daemon.game.round import Outcome
 
 __all__ = ["draw_foot", "draw_log", "draw_road"]

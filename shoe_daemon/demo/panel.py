@@ -9,13 +9,11 @@ import textwrap
 from itertools import chain
 from typing import Final, NamedTuple
 
-from rich.style import Style
-
-from shoe_daemon.demo import palette
 from shoe_daemon.demo.board import Board, Settled, name_of
-from shoe_daemon.demo.canvas import Canvas, fit
-from shoe_daemon.demo.cards import Box
 from shoe_daemon.demo.mind import OPERATOR
+from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal.canvas import Box, Canvas, fit
+from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.game.irregularities import IRREGULARITIES, SEVERITY, IrregularityKind
 from shoe_daemon.narration import action_text
 from shoe_daemon.table.events import Irregularity

@@ -16,12 +16,10 @@ from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
 
-from rich.color import Color
-from rich.style import Style
-
-from shoe_daemon.demo.canvas import Canvas
 from shoe_daemon.demo.sample import showpiece
 from shoe_daemon.demo.view import draw
+from shoe_daemon.display.terminal.canvas import Canvas
+from shoe_daemon.display.terminal.styles import Style
 
 __all__ = ["to_svg"]
 
@@ -155,8 +153,8 @@ def _back(style: Style) -> str:
     return _hex(style.bgcolor)
 
 
-def _hex(colour: Color | None) -> str:
-    return "#000000" if colour is None else colour.get_truecolor().hex
+def _hex(colour: str | None) -> str:
+    return "#000000" if colour is None else colour
 
 
 if __name__ == "__main__":

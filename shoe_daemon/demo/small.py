@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import textwrap
 
-from rich.style import Style
-
-from shoe_daemon.demo import palette
 from shoe_daemon.demo.board import Board, name_of
-from shoe_daemon.demo.canvas import Canvas, fit
-from shoe_daemon.demo.hands import is_held
+from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal.canvas import Canvas, fit
+from shoe_daemon.display.terminal.hands import is_held
+from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.narration import WINNERS, action_text, card_text
 from shoe_daemon.table.events import Irregularity
 from shoe_daemon.table.snapshot import RoundView
@@ -32,7 +31,7 @@ def draw_small(canvas: Canvas, board: Board) -> None:
 
 def _lines(board: Board) -> list[tuple[str, Style]]:
     lines = [line for alert in board.table.alerts for line in _alert(alert.data, board)]
-    if is_held(board):
+    if is_held(board.table):
         lines.append(("Result held", palette.RAIL_TITLE))
     if board.health.alarm is not None:
         lines.insert(0, (board.health.alarm, palette.BAD))

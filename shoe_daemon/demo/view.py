@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from shoe_daemon.demo import lower, palette
+from shoe_daemon.demo import lower
 from shoe_daemon.demo.board import Board
-from shoe_daemon.demo.canvas import Canvas, fit
-from shoe_daemon.demo.cards import LARGE, SMALL, Box, Size
-from shoe_daemon.demo.hands import draw_hands
+from shoe_daemon.demo.lull import words_of
 from shoe_daemon.demo.panel import draw_panel
 from shoe_daemon.demo.small import draw_small
+from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal.canvas import Box, Canvas, fit
+from shoe_daemon.display.terminal.cards import LARGE, SMALL, Size
+from shoe_daemon.display.terminal.hands import draw_hands
 
 __all__ = ["LEAST", "draw"]
 
@@ -49,7 +51,7 @@ def draw(board: Board, width: int, height: int) -> Canvas:
     plan = _plan(width, height)
     _draw_head(canvas, board)
     canvas.fill(*plan.felt, palette.FELT)
-    draw_hands(canvas, plan.felt, plan.size, board)
+    draw_hands(canvas, plan.felt, plan.size, board.table, words_of(board))
     lower.draw_road(canvas, plan.road, board)
     draw_panel(canvas, plan.panel, board)
     lower.draw_log(canvas, plan.log, board)

@@ -10,25 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from rich.style import Style
-
-from shoe_daemon.demo import palette
-from shoe_daemon.demo.canvas import Canvas
+from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal.canvas import Box, Canvas
+from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.game.cards import Card
 from shoe_daemon.narration import SUIT_SIGNS
 
-__all__ = ["LARGE", "SMALL", "Box", "Size", "draw_card", "draw_place", "draw_total"]
-
-
-class Box(NamedTuple):
-    """
-    A rectangle on a canvas.
-    """
-
-    x: int
-    y: int
-    width: int
-    height: int
+__all__ = ["LARGE", "SMALL", "Size", "draw_card", "draw_place", "draw_total"]
 
 
 class Size(NamedTuple):

@@ -4,20 +4,18 @@ The felt: both hands, their totals, and what is to happen next or has come of it
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from rich.style import Style
-
-from shoe_daemon.demo import palette
-from shoe_daemon.demo.board import Board, Burning
-from shoe_daemon.demo.canvas import Canvas
-from shoe_daemon.demo.cards import LARGE, Box, Size, draw_card, draw_place, draw_total
+from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal.canvas import Box, Canvas
+from shoe_daemon.display.terminal.cards import LARGE, Size, draw_card, draw_place, draw_total
+from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.game.round import Hand, Outcome, Slot
 from shoe_daemon.narration import WINNERS, card_text, extras
 from shoe_daemon.table.events import HandResult, RoundFinished
-from shoe_daemon.table.snapshot import CardView, RoundView
+from shoe_daemon.table.snapshot import CardView, PublicTable, RoundView
 
-__all__ = ["draw_hands", "is_held"]
+__all__ = ["Words", "draw_hands", "is_held", "result_of"]
 
 _SLOTS: Final = {
     Hand.PLAYER: (Slot.P1, Slot.P2, Slot.P3),
@@ -26,6 +24,9 @@ _SLOTS: Final = {
 _THIRD: Final = frozenset({Slot.P3, Slot.B3})
 _STYLES: Final = {Hand.PLAYER: palette.PLAYER, Hand.BANKER: palette.BANKER}
 _GAP: Final = 3
+_REMARKED: Final = 3
+"""Rows below the cards that leave one for remarks."""
+
 _DUE: Final = {
     "dealing": "Dealing",
     "natural": "Natural",
@@ -38,49 +39,71 @@ _DUE: Final = {
 }
 
 
-def draw_hands(canvas: Canvas, felt: Box, size: Size, board: Board) -> None:
+class Words(NamedTuple):
+    """
+    What is said below the cards.
+
+    Attributes:
+        headline: While no round is on the table.
+        sentence: Below that.
+        wins: Below a result, in place of what the rules said last; empty for nothing.
+    """
+
+    headline: str
+    sentence: str = ""
+    wins: str = ""
+
+
+def draw_hands(canvas: Canvas, felt: Box, size: Size, table: PublicTable, words: Words) -> None:
     """
     Draw the round on the table, or what there is before one.
+
+    Where the felt has no row for remarks, they take the sentence's place.
     """
     air = 1 if size is LARGE else 0
-    result = _result(board)
     middle = felt.width // 2
     row = felt.y + air
     for hand, x in ((Hand.PLAYER, 0), (Hand.BANKER, middle)):
         side = Box(x, row, middle if hand is Hand.PLAYER else felt.width - middle, 0)
-        _draw_hand(canvas, side, hand, size, board)
+        _draw_hand(canvas, side, hand, size, table)
     below = row + 1 + air + size.height
-    _draw_remarks(canvas, Box(0, below, felt.width, 1), board, result)
-    _draw_headline(canvas, Box(0, below + 1 + air, felt.width, 2), board, result)
+    tight = felt.y + felt.height - below < _REMARKED
+    headline = Box(0, below if tight else below + 1 + air, felt.width, 2)
+    _draw_headline(canvas, headline, table, words)
+    remarks = Box(0, headline.y + 1 if tight else below, felt.width, 1)
+    _draw_remarks(canvas, remarks, table, tight=tight)
 
 
-def _result(board: Board) -> RoundFinished | None:
-    round_, last = board.table.round, board.table.last_result
-    if round_ is None or not round_.finished or last is None or is_held(board):
+def result_of(table: PublicTable) -> RoundFinished | None:
+    """
+    Return the result of the round on the table, where it has one and it is told.
+    """
+    round_, last = table.round, table.last_result
+    if round_ is None or not round_.finished or last is None or is_held(table):
         return None
     return last.data if last.round == round_.number else None
 
 
-def is_held(board: Board) -> bool:
+def is_held(table: PublicTable) -> bool:
     """
     Tell whether the result of the round on the table waits for a person.
     """
-    round_ = board.table.round
-    return round_ is not None and round_.finished and round_.number in board.table.held
+    round_ = table.round
+    return round_ is not None and round_.finished and round_.number in table.held
 
 
-def _draw_hand(canvas: Canvas, side: Box, hand: Hand, size: Size, board: Board) -> None:
+def _draw_hand(canvas: Canvas, side: Box, hand: Hand, size: Size, table: PublicTable) -> None:
     """
     Draw a hand's name, its cards, and its total on the side of the other hand.
     """
-    round_ = board.table.round
+    round_ = table.round
     air = 1 if size is LARGE else 0
     digit = Box(0, 0, 6, 5) if size is LARGE else Box(0, 0, 3, 3)
     cards_width = 2 * (size.width + 1) + size.lying_width
     width = cards_width + _GAP + digit.width
     x = side.x + (side.width - width) // 2
     y = side.y + 1 + air
-    _draw_title(canvas, Box(x, side.y, width, 1), hand, board)
+    _draw_title(canvas, Box(x, side.y, width, 1), hand, table)
     cards_x, total_x = x, x + cards_width + _GAP
     if hand is Hand.BANKER:
         cards_x, total_x = x + digit.width + _GAP, x
@@ -89,18 +112,18 @@ def _draw_hand(canvas: Canvas, side: Box, hand: Hand, size: Size, board: Board) 
     if round_ is not None:
         total = round_.player_total if hand is Hand.PLAYER else round_.banker_total
     total_y = y + (size.height - digit.height) // 2
-    draw_total(canvas, digit._replace(x=total_x, y=total_y), total, _total_style(board, hand))
+    draw_total(canvas, digit._replace(x=total_x, y=total_y), total, _total_style(table, hand))
 
 
-def _total_style(board: Board, hand: Hand) -> Style:
-    result = _result(board)
+def _total_style(table: PublicTable, hand: Hand) -> Style:
+    result = result_of(table)
     if result is None or result.outcome in {None, Outcome.TIE}:
         return palette.FELT_TEXT
     return palette.DUE if result.outcome.value == hand.value else palette.FELT_DIM
 
 
-def _draw_title(canvas: Canvas, box: Box, hand: Hand, board: Board) -> None:
-    result = _result(board)
+def _draw_title(canvas: Canvas, box: Box, hand: Hand, table: PublicTable) -> None:
+    result = result_of(table)
     name = hand.value.upper()
     style = _STYLES[hand]
     text = " ".join(name)
@@ -134,15 +157,17 @@ def _due_slot(round_: RoundView | None, hand: Hand) -> Slot | None:
     return next((slot for slot in _SLOTS[hand] if slot not in taken), None)
 
 
-def _draw_remarks(canvas: Canvas, row: Box, board: Board, result: RoundFinished | None) -> None:
-    round_ = board.table.round
+def _draw_remarks(canvas: Canvas, row: Box, table: PublicTable, *, tight: bool) -> None:
+    round_, result = table.round, result_of(table)
     if round_ is None:
         return
     half = row.width // 2
-    if result is not None:
+    if result is not None and not tight:
         canvas.centre(0, row.y, half, _remark(result.player), palette.DUE)
         canvas.centre(half, row.y, row.width - half, _remark(result.banker), palette.DUE)
     aside = _aside(round_)
+    if aside and tight:
+        canvas.fill(*row, palette.FELT)
     if aside:
         canvas.centre(0, row.y, row.width, f" {aside} ", palette.UNKNOWN)
 
@@ -169,20 +194,27 @@ def _name(card: CardView) -> str:
     return card_text(card.card)
 
 
-def _draw_headline(canvas: Canvas, box: Box, board: Board, result: RoundFinished | None) -> None:
+def _draw_headline(canvas: Canvas, box: Box, table: PublicTable, words: Words) -> None:
+    result, round_ = result_of(table), table.round
+    due = round_.draw_due if round_ is not None else None
+    sentence = due.text if due else ""
     if result is not None:
-        style = palette.OUTCOMES[result.outcome]
-        canvas.fill(box.x, box.y, box.width, 1, style)
-        canvas.centre(box.x, box.y, box.width, _verdict(result), style)
-        sentence = _sentence(board)
-    elif is_held(board):
-        canvas.fill(box.x, box.y, box.width, 1, palette.HELD)
-        canvas.centre(box.x, box.y, box.width, "RESULT HELD", palette.HELD)
+        _draw_bar(canvas, box, _verdict(result), palette.OUTCOMES[result.outcome])
+        sentence = words.wins or sentence
+    elif is_held(table):
+        _draw_bar(canvas, box, "RESULT HELD", palette.HELD)
         sentence = "Nothing is settled before the supervisor has decided."
+    elif round_ is not None:
+        canvas.centre(box.x, box.y, box.width, _DUE[due.code] if due else "", palette.DUE)
     else:
-        headline, sentence = _headline(board), _sentence(board)
-        canvas.centre(box.x, box.y, box.width, headline, palette.DUE)
+        canvas.centre(box.x, box.y, box.width, words.headline, palette.DUE)
+        sentence = words.sentence
     canvas.centre(box.x, box.y + 1, box.width, sentence, palette.FELT_TEXT)
+
+
+def _draw_bar(canvas: Canvas, box: Box, text: str, style: Style) -> None:
+    canvas.fill(box.x, box.y, box.width, 1, style)
+    canvas.centre(box.x, box.y, box.width, text, style)
 
 
 def _verdict(result: RoundFinished) -> str:
@@ -192,34 +224,3 @@ def _verdict(result: RoundFinished) -> str:
         score = f"  {totals[0]} to {totals[1]}"
     more = extras(result)
     return f"{WINNERS[result.outcome].upper()}{score}{f'  ·  {more}' if more else ''}"
-
-
-def _headline(board: Board) -> str:
-    round_ = board.table.round
-    if round_ is not None:
-        return _DUE[round_.draw_due.code] if round_.draw_due else ""
-    if board.table.shoe is None:
-        return "Waiting for the shoe"
-    if board.burned is not None and board.burned.remaining:
-        return "Burning"
-    return "Place your bets" if board.burned or board.aborted else "A new shoe"
-
-
-def _sentence(board: Board) -> str:
-    round_ = board.table.round
-    if round_ is not None:
-        return round_.draw_due.text if round_.draw_due else ""
-    if board.burned is not None:
-        return _burned(board.burned)
-    if board.aborted:
-        return "The last round came to nothing; the next one begins with its first card."
-    return "No card has been drawn yet."
-
-
-def _burned(burned: Burning) -> str:
-    first = f"{card_text(burned.first)} was turned up" if burned.first else "Cards are burned"
-    if burned.remaining is None:
-        return f"{first}."
-    if burned.remaining:
-        return f"{first}: {burned.remaining} more to burn."
-    return f"{first}, and as many burned as it counts."

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rich.style import Style
-
+from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.game.round import Outcome
 
 _FELT: Final = "#0d4d32"
