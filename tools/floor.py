@@ -1,0 +1,168 @@
+"""
+A floor of simulated tables at a broker, to look at boards and the pit.
+
+`python -m tools.floor --broker 127.0.0.1:1883 --tables 6 --speed 4` deals until
+Ctrl-C: real daemons read simulated shoes over serial lines, things go wrong, and a
+scripted supervisor at each table decides. `--display 127.0.0.1:8080` shows them too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from drivers.simulators.angel_eye_ii import Mode
+from drivers.simulators.shoe import Fault
+from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
+from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer
+from shoe_daemon.demo.mind import Mind
+from shoe_daemon.demo.referee import Referee
+from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of
+from shoe_daemon.demo.supervisor import Supervisor
+from shoe_daemon.logs import set_up_logs
+from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.service import Daemon
+
+SITE: Final = "house"
+
+_LIMITS: Final = {"player": "100-50,000", "banker": "100-50,000", "tie": "25-5,000"}
+_THINKS: Final = 12.0
+"""Seconds of a real table until a supervisor has decided: alerts are there to be seen."""
+
+_STYLES: Final = (
+    ("seven-feathers", "us_nj_pa", Mode.OPEN),
+    ("chickasaw", "management", Mode.OPEN),
+    ("curator", "management", Mode.OPEN),
+    ("seven-feathers", "us_nj_pa", Mode.HIDDEN),
+)
+
+
+class Wish(NamedTuple):
+    """
+    How a table is to be dealt.
+    """
+
+    number: int
+    broker: tuple[str, int]
+    speed: float
+    fault_rate: float
+    folder: Path
+
+
+@contextlib.contextmanager
+def dealt(wish: Wish) -> Iterator[Daemon]:
+    """
+    Deal one table, from here to the end of the block.
+    """
+    house, policy, mode = _STYLES[(wish.number - 1) % len(_STYLES)]
+    settings = DemoSettings(
+        house=house,
+        policy=policy,
+        mode=mode,
+        seed=wish.number,
+        speed=wish.speed,
+        faults=tuple(fault for fault in Fault if fault is not Fault.UNPLUG),
+        fault_rate=wish.fault_rate,
+    )
+    with ExitStack() as parts:
+        line = CountingLine()
+        parts.callback(line.close)
+        setup = set_up(_configuration(wish, settings, line.address), wish.folder)
+        daemon = Daemon(setup)
+        cues = Cues(
+            lambda: daemon.readers[0].ages.link is not None,
+            lambda: daemon.settled and not supervisor.busy,
+        )
+        dealer = Dealer(shoe_of(settings, house_of(settings)), line, wish.speed, Referee(), cues)
+        supervisor = parts.enter_context(
+            Supervisor(
+                wish.broker,
+                Topics(SITE, setup.config.table.id),
+                Mind(lambda: dealer.on_table),
+                thinks=_THINKS / wish.speed,
+                tell=lambda _said: None,
+            )
+        )
+        parts.enter_context(_running(daemon))
+        parts.enter_context(dealer)
+        yield daemon
+
+
+def _configuration(wish: Wish, settings: DemoSettings, port: str) -> Config:
+    folder = wish.folder / f"table-{wish.number}"
+    folder.mkdir(exist_ok=True)
+    return Config(
+        site=SITE,
+        table=TableSettings(
+            id=f"table-{wish.number}",
+            name=f"Baccarat {wish.number}",
+            house=settings.house,
+            policy=settings.policy,
+            limits=_LIMITS,
+            reveal_after=3 / wish.speed,
+        ),
+        journal=JournalSettings(path=str(folder / "journal.db")),
+        mqtt=MqttSettings(host=wish.broker[0], port=wish.broker[1]),
+        reader=(ReaderSettings(driver="angel-eye-ii", port=port),),
+    )
+
+
+@contextlib.contextmanager
+def _running(daemon: Daemon) -> Iterator[None]:
+    thread = threading.Thread(target=daemon.run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        daemon.stop()
+        thread.join()
+
+
+def _wishes(arguments: argparse.Namespace, folder: Path) -> Iterator[Wish]:
+    host, _, port = arguments.broker.rpartition(":")
+    for number in range(1, arguments.tables + 1):
+        broker = (host, int(port))
+        yield Wish(number, broker, arguments.speed, arguments.fault_rate, folder)
+
+
+def main(arguments: list[str]) -> int:
+    """
+    Deal until Ctrl-C or SIGTERM.
+    """
+    parser = argparse.ArgumentParser(prog="python -m tools.floor", description=__doc__)
+    parser.add_argument("--broker", default="127.0.0.1:1883")
+    parser.add_argument("--tables", type=int, default=6)
+    parser.add_argument("--speed", type=float, default=4.0)
+    parser.add_argument("--fault-rate", type=float, default=0.25)
+    parser.add_argument("--display", metavar="ADDRESS:PORT", help="starts a display there too")
+    wanted = parser.parse_args(arguments)
+    stopping = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopping.set())
+    set_up_logs(quiet=True)
+    with ExitStack() as parts:
+        folder = parts.enter_context(tempfile.TemporaryDirectory(prefix="shoe-floor-"))
+        for wish in _wishes(wanted, Path(folder)):
+            parts.enter_context(dealt(wish))
+        if wanted.display is not None:
+            show = [sys.executable, "-m", "shoe_daemon", "display", "--broker", wanted.broker]
+            display = subprocess.Popen([*show, "--listen", wanted.display])
+            parts.callback(display.wait)
+            parts.callback(display.terminate)
+        print(f"{wanted.tables} tables at {wanted.broker}, site {SITE}; Ctrl-C ends it")
+        stopping.wait()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
