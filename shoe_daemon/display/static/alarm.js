@@ -1,0 +1,127 @@
+/*
+ * The open alerts of one table, loud: what stands first in the pit.
+ *
+ * Shoe.alarm(key)       <li class="alarm"> with data-key and data-severity (the worst); in it one
+ *                       <div class="alert"> for each alert, with data-alert-id, data-severity,
+ *                       data-kind, data-round, the worst first
+ *     .node
+ *     .update(row)      shows a row with alerts
+ *     .close(row)       shows that nothing is open any more, until it is taken away
+ * Shoe.alertHead(alert) severity, kind, place and card, and how long it is open
+ * Shoe.byWeight(alerts) the worst first, then the oldest
+ */
+var Shoe = window.Shoe || {};
+window.Shoe = Shoe;
+
+(function () {
+  "use strict";
+
+  Shoe.byWeight = function (alerts) {
+    return alerts.slice().sort(function (one, other) {
+      return other.data.severity - one.data.severity || one.data.id - other.data.id;
+    });
+  };
+
+  function concerned(alert) {
+    var found = [];
+    if (alert.round !== null && alert.round !== undefined) {
+      found.push(Shoe.word("round_number", { number: alert.round }));
+    }
+    if (alert.data.slot) {
+      found.push(Shoe.tell.place(alert.data.slot));
+    }
+    if (alert.data.card) {
+      found.push(Shoe.tell.cards(alert.data.card));
+    }
+    return found.join(" · ");
+  }
+
+  Shoe.alertHead = function (alert) {
+    var age = Shoe.el("span", { "class": "age" });
+    Shoe.ticking(age, alert.at);
+    return [
+      Shoe.el("div", { "class": "alert-top" }, [
+        Shoe.el("span", { "class": "severity", "data-severity": alert.data.severity }, [
+          Shoe.el("b", { text: alert.data.severity }),
+          Shoe.el("span", { text: Shoe.tell.severity(alert.data.severity) })
+        ]),
+        age
+      ]),
+      Shoe.el("div", { "class": "kind", text: Shoe.tell.kind(alert.data.kind) }),
+      Shoe.el("div", { "class": "concerns", text: concerned(alert) })
+    ];
+  };
+
+  function proposal(alert) {
+    var first = alert.data.proposals && alert.data.proposals[0];
+    if (!first) {
+      return null;
+    }
+    return Shoe.el("div", { "class": "first-proposal" }, [
+      Shoe.el("span", { "class": "arrow", "aria-hidden": "true", text: "▸ " }),
+      Shoe.el("b", { text: Shoe.tell.action(first.action) }),
+      first.verified ? null
+        : Shoe.el("span", { "class": "unverified", text: Shoe.word("proposal_not_verified") }),
+      alert.data.proposals.length > 1
+        ? Shoe.el("span", {
+          "class": "more",
+          text: Shoe.word("proposals_more", { count: alert.data.proposals.length - 1 })
+        }) : null
+    ]);
+  }
+
+  function one(alert) {
+    return Shoe.el("div", {
+      "class": "alert",
+      "data-alert-id": alert.data.id,
+      "data-severity": alert.data.severity,
+      "data-kind": alert.data.kind,
+      "data-round": alert.round
+    }, [
+      Shoe.alertHead(alert),
+      Shoe.el("div", { "class": "detail", lang: "en", text: Shoe.tell.alert(alert) }),
+      proposal(alert)
+    ]);
+  }
+
+  function waits(state) {
+    if (!state) {
+      return "";
+    }
+    if (state.on_hold) {
+      return Shoe.word("on_hold");
+    }
+    return state.held.length ? Shoe.word("waiting_rounds", { numbers: state.held.join(", ") }) : "";
+  }
+
+  Shoe.alarm = function (key) {
+    var name = Shoe.el("span", { "class": "name" });
+    var held = Shoe.el("span", { "class": "held" });
+    var list = Shoe.el("div", { "class": "alerts" });
+    var node = Shoe.el("li", { "class": "alarm", "data-key": key }, [
+      Shoe.el("a", { href: Shoe.address("/pit/table/" + encodeURIComponent(key)) }, [
+        Shoe.el("span", { "class": "alarm-head" }, [name, held]),
+        list
+      ])
+    ]);
+    return {
+      node: node,
+      update: function (row) {
+        var alerts = Shoe.byWeight(row.alerts);
+        Shoe.text(name, row.name || row.table);
+        Shoe.text(held, waits(row.state));
+        Shoe.set(node, "data-severity", Shoe.worst(alerts));
+        Shoe.set(node, "data-fresh", row.fresh.is);
+        Shoe.flag(node, "grey", row.fresh.is !== "live");
+        Shoe.flag(node, "closed", false);
+        Shoe.swap(list, alerts.map(function (alert) { return alert.data.id; }).join(), function () {
+          return alerts.map(one);
+        });
+      },
+      close: function () {
+        Shoe.flag(node, "closed", true);
+        Shoe.text(held, Shoe.word("alert_closed"));
+      }
+    };
+  };
+}());

@@ -1,0 +1,304 @@
+/*
+ * The pit: every table at its place, and before them what needs a person.
+ *
+ * Documents: `pit` and `row` (in the data block: `rows`), `gone`, `beat`. A row is shown with the
+ * next painted frame, and only that row is touched.
+ *
+ * For tests:
+ *     body                 data-broker (true, false), data-lost (true while the display is lost),
+ *                          data-filter (all, alerts, offline), data-tables, data-open (alerts),
+ *                          data-off (tables that are not live)
+ *     #alarms > li.alarm   see alarm.js: the tables with alerts, the worst first, then the oldest
+ *     #tiles > a.tile      see tile.js: all tables, in the order of `pit`, whatever happens
+ *     #faults-list > li    data-topic
+ */
+(function () {
+  "use strict";
+
+  var byId = Shoe.byId;
+  var rows = {};
+  var order = [];
+  var tiles = {};
+  var alarms = {};
+  var known = null;
+  var queue = {};
+  var painting = false;
+  var sound = null;
+  var roomy = false;
+
+  function keys() {
+    var listed = order.filter(function (key) { return rows[key]; });
+    return listed.concat(Object.keys(rows).filter(function (key) {
+      return order.indexOf(key) < 0;
+    }).sort());
+  }
+
+  /* Who stands first. */
+
+  function oldest(row) {
+    var worst = Shoe.worst(row.alerts);
+    return row.alerts.reduce(function (found, alert) {
+      return alert.data.severity === worst && alert.at < found ? alert.at : found;
+    }, "9");
+  }
+
+  function weightier(one, other) {
+    var difference = Shoe.worst(rows[other].alerts) - Shoe.worst(rows[one].alerts);
+    if (difference) {
+      return difference;
+    }
+    return oldest(rows[one]) < oldest(rows[other]) ? -1 : 1;
+  }
+
+  function arrangeAlarms() {
+    var first = Object.keys(rows).filter(function (key) { return rows[key].alerts.length; });
+    first.sort(weightier);
+    Shoe.sameOrder(byId("alarms"), first.map(function (key) {
+      alarms[key] = alarms[key] || Shoe.alarm(key);
+      alarms[key].update(rows[key]);
+      return alarms[key].node;
+    }));
+    Object.keys(alarms).forEach(function (key) {
+      if (first.indexOf(key) < 0) {
+        delete alarms[key];
+      }
+    });
+    Shoe.flag(byId("calm"), "hidden", first.length > 0 || !Object.keys(rows).length);
+  }
+
+  function fit() {
+    var before = roomy;
+    roomy = Shoe.fit(byId("tiles"), byId("floor"), Object.keys(tiles).length);
+    if (roomy && !before) {
+      Object.keys(tiles).forEach(paintRow);
+    }
+  }
+
+  function arrangeTiles() {
+    var all = keys();
+    Shoe.sameOrder(byId("tiles"), all.map(function (key) { return tiles[key].node; }));
+    fit();
+    Shoe.flag(byId("nothing"), "hidden", all.length > 0);
+  }
+
+  /* What the numbers say. */
+
+  function count() {
+    var all = Object.keys(rows);
+    var open = 0;
+    var urgent = 0;
+    var off = 0;
+    all.forEach(function (key) {
+      open += rows[key].alerts.length;
+      urgent += rows[key].alerts.filter(function (alert) {
+        return alert.data.severity >= 3;
+      }).length;
+      off += rows[key].fresh.is === "live" ? 0 : 1;
+    });
+    Shoe.text(byId("count-all"), all.length);
+    Shoe.text(byId("count-alerts"), open);
+    Shoe.text(byId("count-offline"), off);
+    Shoe.text(byId("summary"), open ? Shoe.tell.many("alerts", open) : Shoe.word("alerts_none"));
+    Shoe.flag(byId("filter-alerts"), "some", open > 0);
+    Shoe.flag(byId("filter-offline"), "some", off > 0);
+    Shoe.set(document.body, "data-tables", all.length);
+    Shoe.set(document.body, "data-open", open);
+    Shoe.set(document.body, "data-off", off);
+    document.title = (open ? "(" + open + (urgent ? "!" : "") + ") " : "") + Shoe.word("pit");
+  }
+
+  /* New alerts are heard at once, also by a page that nobody looks at. */
+
+  function fresh(row) {
+    var before = known && known[row.key] || {};
+    var now = {};
+    var found = [];
+    row.alerts.forEach(function (alert) {
+      now[alert.data.id] = true;
+      if (!before[alert.data.id]) {
+        found.push(alert);
+      }
+    });
+    if (known) {
+      known[row.key] = now;
+    }
+    return known ? found : [];
+  }
+
+  function announce(row, alerts) {
+    var worst = Shoe.worst(alerts);
+    var loud = alerts.filter(function (alert) { return alert.data.severity === worst; })[0];
+    sound.alert(worst);
+    Shoe.text(byId(worst >= 3 ? "spoken-now" : "spoken"),
+      (row.name || row.table) + ": " + Shoe.tell.kind(loud.data.kind));
+  }
+
+  function flash(key) {
+    [tiles[key], alarms[key]].forEach(function (part) {
+      if (part) {
+        part.node.classList.remove("new");
+        // Asking for its size starts the animation anew.
+        part.node.getBoundingClientRect();
+        part.node.classList.add("new");
+      }
+    });
+  }
+
+  /* Painting. */
+
+  function paintRow(key) {
+    var row = rows[key];
+    if (!tiles[key]) {
+      tiles[key] = Shoe.tile(key);
+      Shoe.set(tiles[key].node, "data-anchor", "");
+    }
+    tiles[key].update(row, roomy);
+    if (alarms[key] && row.alerts.length) {
+      alarms[key].update(row);
+    } else if (alarms[key]) {
+      alarms[key].close();
+    }
+  }
+
+  function signature() {
+    return Object.keys(rows).filter(function (key) { return rows[key].alerts.length; })
+      .sort(weightier).join();
+  }
+
+  function paint() {
+    var changed = Object.keys(queue).filter(function (key) { return rows[key]; });
+    var fresh = changed.filter(function (key) { return queue[key] === "new"; });
+    var tilesNow = changed.some(function (key) { return !tiles[key]; });
+    painting = false;
+    queue = {};
+    changed.forEach(paintRow);
+    if (tilesNow || paint.order !== order.join()) {
+      paint.order = order.join();
+      arrangeTiles();
+    }
+    if (paint.alarms !== signature()) {
+      paint.alarms = signature();
+      Shoe.still(arrangeAlarms);
+    }
+    fresh.forEach(flash);
+    count();
+  }
+
+  function soon() {
+    if (!painting) {
+      painting = true;
+      (window.requestAnimationFrame || window.setTimeout)(paint, 16);
+    }
+  }
+
+  /* Documents. */
+
+  function takeRow(row) {
+    var alerts;
+    rows[row.key] = row;
+    alerts = fresh(row);
+    queue[row.key] = alerts.length || queue[row.key] === "new" ? "new" : "same";
+    if (alerts.length) {
+      announce(row, alerts);
+    }
+    if (!Object.keys(rows).some(function (key) { return Shoe.worst(rows[key].alerts) >= 3; })) {
+      sound.quiet();
+    }
+    soon();
+  }
+
+  function takePit(pit) {
+    var broker = pit.broker;
+    order = pit.order;
+    Shoe.set(document.body, "data-broker", String(broker.connected));
+    Shoe.text(byId("broker-word"), Shoe.word(broker.connected ? "broker_connected" : "broker_lost"));
+    Shoe.flag(byId("broker-banner"), "hidden", broker.connected);
+    Shoe.text(byId("broker-since"), broker.since
+      ? Shoe.word("since", { time: Shoe.clock(broker.since, true) }) : "");
+    Shoe.text(byId("broker-detail"), broker.detail || "");
+    takeFaults(pit.faults);
+    Object.keys(rows).forEach(function (key) {
+      if (order.indexOf(key) < 0) {
+        takeGone({ key: key });
+      }
+    });
+    soon();
+  }
+
+  function takeFaults(faults) {
+    Shoe.flag(byId("faults-button"), "some", faults.total > 0);
+    Shoe.text(byId("faults-count"), faults.total);
+    Shoe.flag(byId("faults-none"), "hidden", faults.total > 0);
+    Shoe.swap(byId("faults-list"), JSON.stringify(faults), function () {
+      return faults.last.slice().reverse().map(function (fault) {
+        return Shoe.el("li", { "data-topic": fault.topic }, [
+          Shoe.el("time", { text: Shoe.clock(fault.at, true) }),
+          Shoe.el("code", { text: fault.topic }),
+          Shoe.el("span", { lang: "en", text: fault.what })
+        ]);
+      });
+    });
+  }
+
+  function takeGone(gone) {
+    var tile = tiles[gone.key];
+    delete rows[gone.key];
+    delete tiles[gone.key];
+    delete queue[gone.key];
+    if (known) {
+      delete known[gone.key];
+    }
+    if (tile && tile.node.parentNode) {
+      tile.node.parentNode.removeChild(tile.node);
+    }
+    soon();
+  }
+
+  function lost(is, since) {
+    Shoe.set(document.body, "data-lost", is ? "true" : null);
+    Shoe.flag(byId("lost-banner"), "hidden", !is);
+    Shoe.text(byId("lost-since"), is ? Shoe.word("since", { time: Shoe.clock(since, true) }) : "");
+  }
+
+  /* Buttons. */
+
+  function filter(name) {
+    Shoe.set(document.body, "data-filter", name);
+    ["all", "alerts", "offline"].forEach(function (each) {
+      Shoe.set(byId("filter-" + each), "aria-pressed", each === name ? "true" : "false");
+    });
+  }
+
+  function buttons() {
+    ["all", "alerts", "offline"].forEach(function (name) {
+      byId("filter-" + name).addEventListener("click", function () {
+        filter(name);
+        window.location.replace("#" + name);
+      });
+    });
+    filter((window.location.hash.match(/^#(alerts|offline)$/) || [null, "all"])[1]);
+    Shoe.panel(byId("faults-button"), byId("faults"));
+    window.addEventListener("resize", fit);
+  }
+
+  function start() {
+    var handlers = {
+      pit: takePit,
+      row: takeRow,
+      gone: takeGone,
+      beat: function (beat) { Shoe.sync(beat.now); }
+    };
+    Shoe.dress();
+    sound = Shoe.sound(byId("sound"));
+    buttons();
+    Shoe.first({ beat: handlers.beat, pit: takePit, rows: function (list) {
+      list.forEach(takeRow);
+    } });
+    known = {};
+    Object.keys(rows).forEach(function (key) { fresh(rows[key]); });
+    paint();
+    Shoe.live(Shoe.page().live, handlers, lost);
+  }
+
+  start();
+}());

@@ -1,0 +1,190 @@
+/*
+ * One table of the pit, at its place among the others.
+ *
+ * Shoe.tile(key)          a link to /pit/table/<key>, with all there is to see at a glance
+ *     .node               <a class="tile"> with data-key, data-fresh (FRESH.is), data-severity
+ *                         (the worst open alert, 0 for none), data-round, data-shoe, data-alerts
+ *     .update(row, roomy) shows a row, with its cards where there is room for them; what has not
+ *                         changed is not touched
+ * Shoe.beads(sequence, most)  the last outcomes of "BpPTn…", the newest first, as discs
+ * Shoe.worst(alerts)      the highest severity among them, 0 for none
+ * Shoe.address(path)      the path in the language and the signs of this page
+ */
+var Shoe = window.Shoe || {};
+window.Shoe = Shoe;
+
+(function () {
+  "use strict";
+
+  var BEADS = 24;
+  var SIDES = { P: "player", B: "banker", T: "tie" };
+
+  Shoe.address = function (path) {
+    var kept = window.location.search.match(/(lang|glyphs)=[a-z-]+/g);
+    return path + (kept ? "?" + kept.join("&") : "");
+  };
+
+  Shoe.worst = function (alerts) {
+    return alerts.reduce(function (worst, alert) {
+      return Math.max(worst, alert.data.severity);
+    }, 0);
+  };
+
+  function last(sequence, most) {
+    return (sequence || "").split("").filter(function (letter) {
+      return SIDES[letter];
+    }).slice(-most).reverse();
+  }
+
+  Shoe.beads = function (sequence, most) {
+    return last(sequence, most).map(function (letter) {
+      return Shoe.el("b", { "class": "bead " + SIDES[letter], text: Shoe.glyph(SIDES[letter]) });
+    });
+  };
+
+  function strip(node, row) {
+    var letters = last(row.outcomes, BEADS);
+    Shoe.swap(node, letters.join(""), function () {
+      Shoe.set(node, "aria-label", Shoe.word("last_results") + ": " +
+        letters.slice(0, 10).map(function (letter) { return Shoe.word(SIDES[letter]); })
+          .join(Shoe.word("list_comma")));
+      return Shoe.beads(row.outcomes, BEADS);
+    });
+  }
+
+  function tag(name, word) {
+    return Shoe.el("span", { "class": "tag " + name, text: word });
+  }
+
+  function tags(node, row) {
+    var state = row.state;
+    var shoe = state && state.shoe;
+    var key = [shoe && shoe.cut_card, shoe && shoe.last_round, state && state.on_hold,
+      state && state.held.length, state && state.alarm, row.faults].join();
+    Shoe.swap(node, key, function () {
+      return [
+        state && state.alarm ? tag("bad", Shoe.word("tag_alarm")) : null,
+        state && state.on_hold ? tag("wait", Shoe.word("tag_on_hold")) : null,
+        state && state.held.length ? tag("wait", Shoe.word("tag_held")) : null,
+        shoe && shoe.last_round ? tag("last", Shoe.word("tag_last_round"))
+          : shoe && shoe.cut_card ? tag("last", Shoe.word("cut_card")) : null,
+        row.faults ? tag("bad", Shoe.word("tag_faults", { count: row.faults })) : null
+      ];
+    });
+  }
+
+  function readers(node, row) {
+    var key = row.devices.map(function (device) { return device.id + device.state; }).join();
+    Shoe.swap(node, key, function () {
+      return row.devices.map(function (device) {
+        return Shoe.el("span", {
+          "class": "reader " + device.state,
+          "data-device": device.id,
+          "data-state": device.state,
+          title: device.id + ": " + Shoe.tell.device(device).text
+        }, [
+          Shoe.el("i", { "class": "lamp", "aria-hidden": "true" }),
+          Shoe.el("span", { "class": "reader-name", text: device.id }),
+          Shoe.el("span", { "class": "reader-state", text: Shoe.tell.device(device).text })
+        ]);
+      });
+    });
+  }
+
+  function worstAlert(row) {
+    return row.alerts.slice().sort(function (one, other) {
+      return other.data.severity - one.data.severity;
+    })[0];
+  }
+
+  function now(parts, row) {
+    var alert = worstAlert(row);
+    var stale = row.fresh.is === "live" ? "" : Shoe.word("fresh_short_" + row.fresh.is);
+    var said = row.state ? Shoe.tell.round(row.state) : { text: "", tone: "quiet" };
+    Shoe.text(parts.now, alert ? Shoe.tell.kind(alert.data.kind) : stale || said.text);
+    parts.now.className = "now " + (alert ? "alarmed" : stale ? "stale" : said.tone);
+    Shoe.ticking(parts.age, alert ? alert.at : stale ? row.fresh.since : null);
+  }
+
+  function score(parts, row) {
+    var round = row.state && row.state.round;
+    Shoe.text(parts.player, round ? Shoe.number(round.player_total) : "");
+    Shoe.text(parts.banker, round ? Shoe.number(round.banker_total) : "");
+    Shoe.flag(parts.score, "none", !round || !round.cards.length);
+  }
+
+  function spots(side, cards) {
+    return Shoe.el("span", { "class": "hand " + side }, cards.filter(function (card) {
+      return card.slot && card.slot.charAt(0) === side.charAt(0).toUpperCase();
+    }).map(function (card) {
+      return Shoe.el("span", { "class": "spot", "data-slot": card.slot }, Shoe.card(card.card));
+    }));
+  }
+
+  function hands(node, row) {
+    var cards = row.state && row.state.round ? row.state.round.cards : [];
+    Shoe.swap(node, JSON.stringify(cards), function () {
+      return [spots("player", cards), spots("banker", cards)];
+    });
+  }
+
+  function build(key) {
+    var parts = {};
+    ["name", "where", "tags", "strip", "hands", "now", "age", "player", "banker", "readers"]
+      .forEach(function (name) { parts[name] = Shoe.el("span", { "class": name }); });
+    parts.strip.setAttribute("role", "img");
+    parts.player.className = "points player";
+    parts.banker.className = "points banker";
+    parts.score = Shoe.el("span", { "class": "score none" }, [parts.player, parts.banker]);
+    parts.node = Shoe.el("a", {
+      "class": "tile",
+      "data-key": key,
+      href: Shoe.address("/pit/table/" + encodeURIComponent(key))
+    }, [
+      Shoe.el("span", { "class": "line head" }, [parts.name, parts.where, parts.readers]),
+      Shoe.el("span", { "class": "line middle" }, [parts.strip, parts.tags]),
+      parts.hands,
+      Shoe.el("span", { "class": "line foot" }, [parts.score, parts.now, parts.age])
+    ]);
+    return parts;
+  }
+
+  function where(state) {
+    if (!state || !state.shoe) {
+      return "";
+    }
+    return Shoe.word("shoe_short", { shoe: state.shoe.number }) + " · " +
+      Shoe.word("round_short", { round: state.round ? state.round.number : state.counts.rounds });
+  }
+
+  function mark(node, row) {
+    var state = row.state;
+    Shoe.set(node, "data-fresh", row.fresh.is);
+    Shoe.set(node, "data-severity", Shoe.worst(row.alerts));
+    Shoe.set(node, "data-alerts", row.alerts.length);
+    Shoe.set(node, "data-round", state && state.round ? state.round.number : null);
+    Shoe.set(node, "data-shoe", state && state.shoe ? state.shoe.number : null);
+    Shoe.flag(node, "grey", row.fresh.is !== "live" || Boolean(state && state.alarm));
+  }
+
+  Shoe.tile = function (key) {
+    var parts = build(key);
+    Shoe.text(parts.name, key);
+    return {
+      node: parts.node,
+      update: function (row, roomy) {
+        Shoe.text(parts.name, row.name || row.table);
+        Shoe.text(parts.where, where(row.state));
+        mark(parts.node, row);
+        tags(parts.tags, row);
+        strip(parts.strip, row);
+        now(parts, row);
+        score(parts, row);
+        if (roomy) {
+          hands(parts.hands, row);
+        }
+        readers(parts.readers, row);
+      }
+    };
+  };
+}());
