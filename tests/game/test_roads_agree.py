@@ -43,6 +43,13 @@ def test_every_sequence_with_ties_up_to_seven_rounds(leading_ties: str) -> None:
             agree("".join(outcomes), leading_ties)
 
 
+@pytest.mark.parametrize("leading_ties", LEADING_TIES)
+def test_every_sequence_with_pairs_up_to_four_rounds(leading_ties: str) -> None:
+    for length in range(5):
+        for rounds in product(["P", "Pp", "B", "Bbn", "T", "Tp", "Tbn"], repeat=length):
+            agree("".join(rounds), leading_ties)
+
+
 @st.composite
 def sequences(draw_from: st.DrawFn) -> str:
     """
