@@ -18,7 +18,7 @@ from drivers.registry import find_driver
 from drivers.transport import check_url
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, House, load_house, load_house_file
-from shoe_daemon.game.reading import read_as
+from shoe_daemon.game.reading import in_plain_words, read_as
 from shoe_daemon.game.rulings import DEFAULT_POLICY, Policy, find_policy
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
@@ -29,23 +29,6 @@ Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
 
 _JOURNAL: Final = "journal.db"
 _MOST_TEXT: Final = 100
-
-_PLAIN: Final = (
-    (r"str matching regex '\^\[a-z0-9-\]\+\$'", "small letters, digits and hyphens"),
-    (r"\bstr of length >= 1\b", "some text"),
-    (r"\bstr of length <= (\d+)\b", r"at most \1 characters"),
-    (r"\b(int|float) (<=|>=) (\d+)(\.0)?", r"\1, \2 \3"),
-    (r" \| null\b", ""),
-    (r"\bobject\b", "a table"),
-    (r"\barray\b", "a list"),
-    (r"\bbool\b", "true or false"),
-    (r"\bfloat\b", "a number"),
-    (r"\bint\b", "a whole number"),
-    (r"\bstr\b", "a text"),
-    (", <=", " of at most"),
-    (", >=", " of at least"),
-)
-"""Types as msgspec names them, and as a person does."""
 
 
 class TableSettings(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -205,10 +188,7 @@ def _in_plain_words(told: str) -> str:
     Say a reader's place, and types, in a person's words.
     """
     told = re.sub(r"^reader\.(\d+)[.:] ?", lambda found: f"reader {int(found[1]) + 1}: ", told)
-    what, semicolon, expected = told.rpartition("; expected ")
-    for pattern, words in _PLAIN:
-        expected = re.sub(pattern, words, expected)
-    return what + semicolon + expected
+    return in_plain_words(told)
 
 
 def set_up(config: Config, beside: Path) -> Setup:

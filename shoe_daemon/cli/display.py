@@ -13,7 +13,7 @@ import click
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
-    from shoe_daemon.display.config import DisplayConfig
+    from shoe_daemon.display.config import DisplaySetup
 
 __all__ = ["command"]
 
@@ -46,25 +46,22 @@ def command(file: Path | None, broker: str | None, listen: str | None) -> None:
     from shoe_daemon.display.server import Display
     from shoe_daemon.logs import set_up_logs
 
-    config = _configuration(file, broker, listen)
     set_up_logs()
-    Display(config).run()
+    Display(_set_up(file, broker, listen)).run()
 
 
-def _configuration(file: Path | None, broker: str | None, listen: str | None) -> DisplayConfig:
+def _set_up(file: Path | None, broker: str | None, listen: str | None) -> DisplaySetup:
     from msgspec.structs import replace
 
-    from shoe_daemon.display.config import DisplayConfig, check, load_display, parse_listen
+    from shoe_daemon.display.config import DisplayConfig, load_display, set_up_display
 
-    config = DisplayConfig() if file is None else load_display(file)
+    config = DisplayConfig() if file is None else load_display(file).config
     if broker is not None:
         host, port = _address("--broker", broker)
         config = replace(config, mqtt=replace(config.mqtt, host=host, port=port))
     if listen is not None:
-        parse_listen(listen)
         config = replace(config, display=replace(config.display, listen=listen))
-    check(config)
-    return config
+    return set_up_display(config, Path() if file is None else file.parent)
 
 
 def _address(option: str, text: str) -> tuple[str, int]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
+import structlog
 from msgspec import Raw
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -16,13 +17,17 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from shoe_daemon.display.config import DisplaySettings
+from shoe_daemon.display.auth import Lock
+from shoe_daemon.display.config import DisplaySetup
 from shoe_daemon.display.guard import Guard
+from shoe_daemon.display.hub import Hub
 from shoe_daemon.display.languages import GLYPHS, language, languages
-from shoe_daemon.display.live import Hub, Stream, Watched
+from shoe_daemon.display.live import Stream, Watched
 from shoe_daemon.display.pages import PAGES, STATIC, Shelf, data_block, render
 
 __all__ = ["Site"]
+
+_log = structlog.get_logger(__name__)
 
 _NAME: Final = re.compile(r"([a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
 _BOARD: Final = ("board", "roads")
@@ -35,12 +40,12 @@ class Site:
     All that browsers can ask for.
 
     Args:
-        settings: The configuration.
+        setup: The configuration.
         hub: Where streams listen.
     """
 
-    def __init__(self, settings: DisplaySettings, hub: Hub) -> None:
-        self._settings, self._hub = settings, hub
+    def __init__(self, setup: DisplaySetup, hub: Hub) -> None:
+        self._settings, self._key, self._hub = setup.config.display, setup.key, hub
         self._pages, self._static = Shelf(PAGES), Shelf(STATIC)
 
     def app(self) -> ASGIApp:
@@ -59,7 +64,10 @@ class Site:
             Route("/static/{name:path}", self._file),
             Route("/health", self._health),
         ]
-        app = Starlette(routes=routes, exception_handlers={404: self._lost})
+        handlers = {404: self._lost, Exception: self._broken}
+        app: ASGIApp = Starlette(routes=routes, exception_handlers=handlers)
+        if self._key is not None:
+            app = Lock(app, self._key, "/pit")
         hosts = self._settings.hosts
         return Guard(app, hosts if hosts or self._settings.on_loopback else None)
 
@@ -68,6 +76,10 @@ class Site:
 
     async def _lost(self, request: Request, _error: Exception) -> Response:
         return self._lost_page(request, "not_found", 404)
+
+    async def _broken(self, request: Request, error: Exception) -> Response:
+        _log.error("page_failed", path=request.url.path, exc_info=error)
+        return PlainTextResponse("The display has made a mistake; its log says more.\n", 500)
 
     async def _table(self, request: Request) -> Response:
         return self._table_page(request, "table", _BOARD, "live")
@@ -82,8 +94,7 @@ class Site:
 
     async def _pit(self, request: Request) -> Response:
         views = self._hub.views
-        rows = [Raw(views.table("row", each)) for each in views.in_order()]
-        first = {"pit": Raw(views.pit()), "rows": rows}
+        first = {"pit": Raw(views.pit()), "rows": views.rows()}
         return self._page(request, "pit", {"key": None, "live": "/pit/live", "first": first})
 
     async def _pit_live(self, request: Request) -> Response:
@@ -131,7 +142,7 @@ class Site:
     def _lost_page(self, request: Request, why: str, status: int) -> Response:
         tables = [
             {"key": each.key, "name": self._hub.views.title(each), "url": f"/table/{each.key}"}
-            for each in self._hub.views.in_order()
+            for each in self._hub.views.known()
         ]
         lost = {"why": why, "tables": tables, "pit": "/pit"}
         facts = {"key": None, "live": None, "first": {"lost": lost}}

@@ -5,27 +5,39 @@ The configuration of the display: one TOML file, checked by types.
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
 from shoe_daemon.display.languages import languages
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.reading import read_as, read_toml
+from shoe_daemon.game.reading import in_plain_words, read_as, read_toml
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 
-__all__ = ["DisplayConfig", "DisplaySettings", "PitSettings", "load_display", "parse_listen"]
+__all__ = [
+    "DisplayConfig",
+    "DisplaySettings",
+    "DisplaySetup",
+    "PitKey",
+    "PitSettings",
+    "is_display",
+    "load_display",
+    "parse_listen",
+    "set_up_display",
+]
 
 _LISTEN: Final = re.compile(
-    r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>\d{1,5})"
+    r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>\d{1,5})"
 )
+_HOST: Final = re.compile(r"[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\]")
+_TABLE: Final = re.compile(r"(?P<site>[a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
 _PORTS: Final = 65_535
 
 Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
-TableName = Annotated[str, Meta(pattern=r"^([a-z0-9-]+\.)?[a-z0-9-]+$", max_length=81)]
 
 
 class PitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,13 +46,14 @@ class PitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     Attributes:
         user: The name that the browser asks for; None asks for nothing.
-        password_file: The first line of this file is the password's argon2 hash, as
-            `cmd --hash-pin` prints it. Without a leading slash, among the unit's
-            credentials first.
+        password_hash: The password's argon2 hash, as `cmd --hash-pin` prints it.
+        password_file: Its first line is that hash. Without a leading slash, among the
+            unit's credentials first, then beside the configuration.
         behind_proxy: A reverse proxy asks who it is; nobody else reaches this address.
     """
 
     user: Annotated[str, Meta(min_length=1, max_length=60)] | None = None
+    password_hash: str | None = None
     password_file: str | None = None
     behind_proxy: bool = False
 
@@ -65,11 +78,11 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     listen: str = "127.0.0.1:8080"
     hosts: tuple[str, ...] = ()
     site: Name | None = None
-    tables: tuple[TableName, ...] = ()
+    tables: tuple[str, ...] = ()
     language: str = "en"
     glyphs: Literal["chinese", "letters"] | None = None
     stale_after: Annotated[float, Meta(ge=1, le=3600)] | None = None
-    sound: bool = False
+    sound: bool = True
     streams: Annotated[int, Meta(ge=1, le=50_000)] = 1000
     pit: PitSettings = PitSettings()
 
@@ -91,47 +104,90 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         except ValueError:
             return host == "localhost"
 
+    @property
+    def open_pit(self) -> bool:
+        """
+        Whether other machines may see the pit without being asked who they are.
+        """
+        return not (self.on_loopback or self.pit.user or self.pit.behind_proxy)
+
 
 class DisplayConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     The whole file.
+
+    Attributes:
+        mqtt: The broker, by the same keys as a table's.
+        display: What is shown, where, and to whom.
     """
 
     mqtt: MqttSettings = MqttSettings()
     display: DisplaySettings = DisplaySettings()
 
 
-def load_display(path: Path) -> DisplayConfig:
+class PitKey(Struct, frozen=True):
     """
-    Read and check a configuration.
+    What opens the pit: a name, and the argon2 hash of a password.
+    """
+
+    user: str
+    hash: str
+
+
+class DisplaySetup(Struct, frozen=True):
+    """
+    A configuration that has been checked; `key` is None where the pit is not locked.
+    """
+
+    config: DisplayConfig
+    key: PitKey | None = None
+
+
+def is_display(path: Path) -> bool:
+    """
+    Tell whether a file is a display's configuration and no table's.
+
+    Raises:
+        UserError: It cannot be read, or is no TOML.
+    """
+    return "display" in read_toml(path, "a configuration")
+
+
+def load_display(path: Path) -> DisplaySetup:
+    """
+    Read and check a configuration, and everything that it names.
 
     Raises:
         UserError: The first thing wrong: file, key, what is, what is expected.
     """
-    config = read_as(DisplayConfig, read_toml(path, "a display's configuration"), str(path))
+    mapping: dict[str, Any] = read_toml(path, "a display's configuration")
     try:
-        check(config)
+        return set_up_display(read_as(DisplayConfig, mapping, str(path)), path.parent)
     except UserError as error:
-        raise UserError(f"{path}: {error}") from error
-    return config
+        told = str(error).removeprefix(f"{path}: ")
+        raise UserError(f"{path}: {in_plain_words(told)}") from error
 
 
-def check(config: DisplayConfig) -> None:
+def set_up_display(config: DisplayConfig, beside: Path) -> DisplaySetup:
     """
-    Check what a type cannot.
+    Check what a type cannot: addresses, names, files.
+
+    Args:
+        config: The configuration.
+        beside: The folder from which the paths in it start.
 
     Raises:
         UserError: Key, what is wrong, what is expected.
     """
     settings = config.display
     config.mqtt.check()
-    Topics(settings.site or "site", "table", config.mqtt.prefix)
+    _check_prefix(config)
     parse_listen(settings.listen)
+    _check_names(settings)
     if settings.language not in languages():
         known = ", ".join(languages())
         raise UserError(f"display.language: {settings.language!r}; expected one of {known}")
-    if (settings.pit.user is None) != (settings.pit.password_file is None):
-        raise UserError("display.pit: user and password_file go together; expected both or none")
+    return DisplaySetup(config, _key(settings.pit, beside))
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -142,6 +198,77 @@ def parse_listen(text: str) -> tuple[str, int]:
         UserError: It is none.
     """
     found = _LISTEN.fullmatch(text)
-    if found is None or not 0 <= int(found["port"]) <= _PORTS:
+    if found is None or int(found["port"]) > _PORTS:
         raise UserError(f"display.listen: {text!r}; expected ADDRESS:PORT, such as 127.0.0.1:8080")
     return found["six"] or found["host"], int(found["port"])
+
+
+def _check_prefix(config: DisplayConfig) -> None:
+    try:
+        Topics("site", "table", config.mqtt.prefix)
+    except UserError as error:
+        raise UserError(f"mqtt.prefix: {str(error).removeprefix('mqtt prefix ')}") from error
+
+
+def _check_names(settings: DisplaySettings) -> None:
+    for host in settings.hosts:
+        if not _HOST.fullmatch(host):
+            raise UserError(
+                f"display.hosts: {host!r}; expected a name without port, such as board.example"
+            )
+    for table in settings.tables:
+        found = _TABLE.fullmatch(table)
+        if found is None:
+            raise UserError(
+                f"display.tables: {table!r}; expected a table's id, or SITE.TABLE, of small "
+                "letters, digits and hyphens"
+            )
+        if settings.site is not None and found["site"] not in {None, f"{settings.site}."}:
+            raise UserError(
+                f"display.tables: {table!r}; expected a table of {settings.site!r}, "
+                "the only site that display.site shows"
+            )
+
+
+def _key(pit: PitSettings, beside: Path) -> PitKey | None:
+    given = [each for each in (pit.password_hash, pit.password_file) if each is not None]
+    if pit.user is None and not given:
+        return None
+    if pit.user is None or len(given) != 1:
+        raise UserError(
+            "display.pit: user goes with one of password_hash and password_file; "
+            "expected both or none"
+        )
+    if pit.password_hash is not None:
+        return PitKey(pit.user, _hash(pit.password_hash, "display.pit.password_hash"))
+    path = _find(given[0], beside)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise UserError(f"display.pit.password_file: {path}: {reason.lower()}") from error
+    return PitKey(pit.user, _hash(lines[0] if lines else "", f"display.pit.password_file: {path}"))
+
+
+def _find(name: str, beside: Path) -> Path:
+    directory = os.environ.get("CREDENTIALS_DIRECTORY")
+    if directory is not None and (kept := Path(directory, name)).is_file():
+        return kept
+    return beside / name
+
+
+def _hash(text: str, place: str) -> str:
+    try:
+        from argon2 import extract_parameters  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise UserError(
+            "display.pit: a password needs argon2-cffi, which is not installed: "
+            "pip install 'shoe-daemon[display,pins]'"
+        ) from error
+    try:
+        extract_parameters(text)
+    except ValueError as error:
+        raise UserError(
+            f"{place}: no argon2 hash; expected what `shoe-daemon cmd --hash-pin` prints"
+        ) from error
+    return text

@@ -64,13 +64,15 @@ class Change(NamedTuple):
     Attributes:
         key: The table; None for what concerns all.
         what: ``board``, ``roads``, ``history``, ``alerts``, ``row``, ``event``,
-            ``new``, ``gone`` or ``pit``.
+            ``device``, ``link``, ``new``, ``gone`` or ``pit``.
         event: The event's JSON, where it is one.
+        urgent: Pages want it at once; else within a second, however often it comes.
     """
 
     key: str | None
     what: str
     event: bytes | None = None
+    urgent: bool = True
 
 
 class Told(Struct, frozen=True):

@@ -1,28 +1,29 @@
 """
-Server-sent events: every browser learns what has changed, whole documents, at once.
+One browser that listens: server-sent events, whole documents, at once.
 
-A client is a set of names of what it has not seen yet; what they say is made when
-it is sent. So a slow browser gets the latest, later, and never grows memory.
+It is a set of names of what the browser has not seen yet; what they say is made
+when it is sent. So a slow browser gets the latest, later, and never grows memory.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Final
+from collections.abc import AsyncGenerator, Iterable
+from typing import Final, NamedTuple, Protocol
 
-from shoe_daemon.display.known import Change
 from shoe_daemon.display.tables import Tables
 from shoe_daemon.display.views import NOTHING, Views
 
-__all__ = ["Hub", "Stream", "Watched", "sse"]
+__all__ = ["BEAT", "PIT", "Source", "Stream", "Watched", "sse"]
 
-_BEAT: Final = 5.0
+BEAT: Final = 5.0
+"""Seconds between two signs of life; a page gives itself up for lost after three."""
+
+PIT: Final = "pit"
+
 _EVENTS: Final = 200
 _RETRY: Final = b"retry: 2000\n\n"
-_GONE: Final = "gone"
-_PIT: Final = "pit"
 
 
 def sse(name: str, data: bytes) -> bytes:
@@ -32,104 +33,46 @@ def sse(name: str, data: bytes) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (name.encode(), data)
 
 
-class Watched:
+class Watched(NamedTuple):
     """
-    What a page wants: documents of one table, or of all.
+    What a page wants.
 
-    Args:
+    Attributes:
         names: Of which documents.
-        table: By key or id; None for all tables.
-        events: Single events too.
+        table: Of which table, by key or id; None for all.
+        events: Every single event too.
         pit: What concerns all tables too.
     """
 
-    def __init__(
-        self, names: tuple[str, ...], table: str | None, *, events: bool = False, pit: bool = False
-    ) -> None:
-        self.names, self.table, self.events, self.pit = names, table, events, pit
+    names: tuple[str, ...]
+    table: str | None
+    events: bool = False
+    pit: bool = False
 
 
-class Hub:
+class Source(Protocol):
     """
-    Tells streams what has changed, on the loop's thread.
+    Where a stream takes from what it sends, and where it is told of changes.
     """
 
-    def __init__(self, tables: Tables, views: Views, now: Callable[[], str]) -> None:
-        self.tables, self.views, self.now = tables, views, now
-        self.closing = False
-        self._all: set[Stream] = set()
-        self._by_key: dict[str, set[Stream]] = {}
-        self._waiting: dict[str, set[Stream]] = {}
-
-    def __len__(self) -> int:
-        return (
-            len(self._all)
-            + sum(map(len, self._by_key.values()))
-            + sum(map(len, self._waiting.values()))
-        )
-
-    def tell(self, changes: Iterable[Change]) -> None:
-        """
-        Tell every stream what concerns it.
-        """
-        for change in changes:
-            if change.what == "new" and change.key is not None:
-                self._settle(change.key)
-            for stream in self._concerned(change.key):
-                stream.note(change)
-
-    def _concerned(self, key: str | None) -> Iterable[Stream]:
-        if key is None:
-            streams = [each for group in self._by_key.values() for each in group if each.pit]
-            return [*self._all, *streams]
-        return [*self._all, *self._by_key.get(key, ())]
-
-    def _settle(self, key: str) -> None:
-        """
-        A table has appeared: who waited for it by name now has it.
-        """
-        for name in (key, key.partition(".")[2]):
-            for stream in self._waiting.pop(name, ()):
-                self._by_key.setdefault(key, set()).add(stream)
-                stream.found(key)
+    closing: bool
+    tables: Tables
+    views: Views
 
     def beat(self) -> bytes:
         """
         Return the sign of life.
         """
-        return b'{"now":"%s"}' % self.now().encode()
 
     def add(self, stream: Stream) -> None:
         """
         A browser has come.
         """
-        self._group(stream).add(stream)
-
-    def _group(self, stream: Stream) -> set[Stream]:
-        if stream.wants_all:
-            return self._all
-        if stream.key is not None:
-            return self._by_key.setdefault(stream.key, set())
-        return self._waiting.setdefault(stream.name, set())
 
     def remove(self, stream: Stream) -> None:
         """
         It has gone.
         """
-        group = self._group(stream)
-        group.discard(stream)
-        if not group and not stream.wants_all:
-            groups = self._waiting if stream.key is None else self._by_key
-            groups.pop(stream.name if stream.key is None else stream.key, None)
-
-    def close(self) -> None:
-        """
-        End every stream at once.
-        """
-        self.closing = True
-        groups = (self._all, *self._by_key.values(), *self._waiting.values())
-        for stream in [each for group in groups for each in group]:
-            stream.wake()
 
 
 class Stream:
@@ -137,99 +80,70 @@ class Stream:
     One browser that listens.
 
     Attributes:
-        name: The table's name in the address.
+        watched: What it wants.
         key: The table; None for all, or while there is none of that name.
     """
 
-    def __init__(self, hub: Hub, watched: Watched, *, beat: float = _BEAT) -> None:
-        self._hub, self._watched, self._beat = hub, watched, beat
-        self.name = watched.table or ""
-        self.key = self._find()
+    def __init__(self, source: Source, watched: Watched, *, beat: float = BEAT) -> None:
+        self._source, self.watched, self._beat = source, watched, beat
+        self.key: str | None = None
         self._dirty: dict[tuple[str | None, str], None] = {}
         self._events: deque[bytes] = deque(maxlen=_EVENTS)
         self._woken = asyncio.Event()
 
-    def _find(self) -> str | None:
-        found = self._hub.tables.named(self.name) if self.name else []
-        return found[0].key if found else None
-
-    @property
-    def wants_all(self) -> bool:
+    def note(self, key: str | None, *what: str) -> None:
         """
-        Whether it watches all tables.
+        Remember that documents are to be sent, if they are wanted at all.
         """
-        return self._watched.table is None
-
-    @property
-    def pit(self) -> bool:
-        """
-        Whether it is told what concerns all tables.
-        """
-        return self._watched.pit
-
-    def note(self, change: Change) -> None:
-        """
-        Remember that something is to be sent.
-        """
-        if change.event is not None:
-            if self._watched.events:
-                self._events.append(change.event)
-                self._woken.set()
-        elif change.what == "new":
-            self._note_all(change.key)
-        elif change.what == "device":
-            if self._watched.events:
-                self._dirty[change.key, "row"] = None
-                self._woken.set()
-        elif change.what in self._watched.names or change.what in {_GONE, _PIT}:
-            if change.what == _PIT and not self.pit:
-                return
-            self._dirty[change.key, change.what] = None
+        wanted = [each for each in what if each in self.watched.names or each == "gone"]
+        self._dirty.update(dict.fromkeys((key, each) for each in wanted))
+        if wanted:
             self._woken.set()
 
-    def found(self, key: str) -> None:
+    def note_pit(self) -> None:
         """
-        The table that was waited for is here.
+        Remember that what concerns all tables is to be sent, if it is wanted.
         """
-        self.key = key
+        if self.watched.pit:
+            self._dirty[None, PIT] = None
+            self._woken.set()
+
+    def note_event(self, event: bytes) -> None:
+        """
+        Remember an event; of those that the browser does not take, the latest stay.
+        """
+        if self.watched.events:
+            self._events.append(event)
+            self._woken.set()
 
     def wake(self) -> None:
         """
-        Look whether the hub is closing.
+        Look whether all is closing.
         """
-        self._woken.set()
-
-    def _note_all(self, key: str | None) -> None:
-        for name in self._watched.names:
-            self._dirty[key, name] = None
-        if self.pit:
-            self._dirty[None, _PIT] = None
         self._woken.set()
 
     def _begin(self) -> None:
-        if self.pit:
-            self._dirty[None, _PIT] = None
-        keys = (
-            [self.key] if not self.wants_all else [each.key for each in self._hub.views.in_order()]
-        )
+        self.note_pit()
+        keys: Iterable[str | None] = [self.key]
+        if self.watched.table is None:
+            keys = self._source.views.order()
         for key in keys:
-            for name in self._watched.names:
-                self._dirty[key, name] = None
-        if self._watched.events:
+            self.note(key, *self.watched.names)
+        if self.watched.events:
             self._dirty[self.key, "events"] = None
 
-    async def run(self) -> AsyncIterator[bytes]:
+    async def run(self) -> AsyncGenerator[bytes, None]:
         """
         Give the stream's bytes until the browser leaves or the display stops.
         """
-        self._begin()
-        self._hub.add(self)
+        self._source.add(self)
         try:
+            self._begin()
             yield _RETRY + self._news() + self._beaten()
-            while not self._hub.closing:
+            while not self._source.closing:
                 yield await self._next()
         finally:
-            self._hub.remove(self)
+            self._source.remove(self)
 
     async def _next(self) -> bytes:
         try:
@@ -240,7 +154,7 @@ class Stream:
         return self._news()
 
     def _beaten(self) -> bytes:
-        return sse("beat", self._hub.beat())
+        return sse("beat", self._source.beat())
 
     def _news(self) -> bytes:
         self._woken.clear()
@@ -248,24 +162,37 @@ class Stream:
         events = list(self._events)
         self._events.clear()
         parts = [self._document(key, what) for key, what in dirty]
-        parts += [sse("event", b'{"event":%s}' % each) for each in events]
+        if (self.key, "events") not in dirty:  # they hold the single ones too
+            parts += [sse("event", b'{"event":%s}' % each) for each in events]
         return b"".join(parts)
 
     def _document(self, key: str | None, what: str) -> bytes:
-        views = self._hub.views
-        if what == _PIT:
-            return sse(_PIT, views.pit())
-        table = None if key is None else self._hub.tables.get(key)
+        views = self._source.views
+        if what == PIT:
+            return sse(PIT, views.pit())
+        table = None if key is None else self._source.tables.get(key)
         if table is not None:
-            return b"" if what == _GONE else sse(what, views.table(what, table))
-        return self._without_table(key, what)
+            return b"" if what == "gone" else sse(what, views.table(what, table))
+        if self.watched.table is None:
+            return self._missing_row(key or "")
+        return self._missing(what)
 
-    def _without_table(self, key: str | None, what: str) -> bytes:
+    def _missing_row(self, key: str) -> bytes:
+        waiting = self._source.views.waiting(key)
+        if waiting is None:
+            return sse("gone", b'{"key":"%s"}' % key.encode())
+        return sse("row", waiting)
+
+    def _missing(self, what: str) -> bytes:
         """
         Say that there is no such table, or no more.
         """
-        if self.wants_all:
-            return sse(_GONE, b'{"key":"%s"}' % (key or "").encode())
-        if what in {"board", _GONE}:
-            return sse("board", self._hub.views.unknown(self.name))
-        return sse(what, NOTHING) if what in {"roads", "history"} else b""
+        views, name = self._source.views, self.watched.table or ""
+        match what:
+            case "board":
+                return sse(what, views.unknown(name))
+            case "gone":
+                return sse(what, b'{"key":"%s"}' % (self.key or name).encode())
+            case "roads" | "history":
+                return sse(what, NOTHING)
+        return b""

@@ -8,7 +8,7 @@ dropped, and it is counted. So it never grows beyond its limits.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Final, NamedTuple
 
@@ -21,6 +21,8 @@ __all__ = ["Mail", "Mailbox"]
 _EVENTS: Final = 5_000
 _DOCUMENTS: Final = 20_000
 _BYTES: Final = 64_000_000
+_AT_ONCE: Final = 500
+"""So many messages are taken out in one go, lest browsers wait for all of them."""
 
 
 class Mail(NamedTuple):
@@ -31,11 +33,13 @@ class Mail(NamedTuple):
         link: The connection, where something has changed about it.
         messages: Events first, as the contract has them come before documents.
         dropped: How many messages found no room.
+        more: There are others still in the box.
     """
 
     link: Link | None
     messages: list[Message]
     dropped: int
+    more: bool
 
 
 class Mailbox:
@@ -110,14 +114,19 @@ class Mailbox:
 
     def empty(self) -> Mail:
         """
-        Take everything out.
+        Take out what is to be dealt with now; the bell is not rung for the rest.
         """
         with self._lock:
-            messages = [*self._events, *self._documents.values()]
-            mail = Mail(self._link, messages, self._dropped)
-            self._events.clear()
-            self._documents.clear()
-            self._bytes = self._dropped = 0
-            self._link = None
-            self._rung = False
+            messages = list(self._taken())
+            self._bytes -= sum(len(each.payload) for each in messages)
+            self._rung = bool(self._events or self._documents)
+            mail = Mail(self._link, messages, self._dropped, self._rung)
+            self._dropped, self._link = 0, None
         return mail
+
+    def _taken(self) -> Iterator[Message]:
+        for _ in range(_AT_ONCE):
+            if self._events:
+                yield self._events.popleft()
+            elif self._documents:
+                yield self._documents.pop(next(iter(self._documents)))

@@ -6,24 +6,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
-import socket
 import time
 from collections.abc import Iterator
 from typing import Final
 
 import structlog
 import uvicorn
+from starlette.types import ASGIApp
 
 from shoe_daemon.display.app import Site
-from shoe_daemon.display.config import DisplayConfig
+from shoe_daemon.display.config import DisplaySetup
+from shoe_daemon.display.doors import listening, many_doors
 from shoe_daemon.display.feed import Feed
+from shoe_daemon.display.hub import Hub
 from shoe_daemon.display.known import Change, Moment
-from shoe_daemon.display.live import Hub
 from shoe_daemon.display.mailbox import Mailbox
 from shoe_daemon.display.tables import Tables
 from shoe_daemon.display.views import Views
-from shoe_daemon.errors import UserError
+from shoe_daemon.mqtt.pace import Pace, Rarely
 from shoe_daemon.notify import tell_systemd
 from shoe_daemon.table.moments import from_microseconds
 
@@ -31,11 +33,16 @@ __all__ = ["Display"]
 
 _log = structlog.get_logger(__name__)
 
-_BACKLOG: Final = 512
 _LOOK: Final = 1.0
 _HUNG: Final = 30.0
+"""Seconds after which the feed's thread counts as hung: an open that waits for a
+name server takes less."""
+
 _END: Final = 0.5
 """Seconds after which a browser that does not take what is left is let go."""
+
+_MORE: Final = 200
+"""Connections besides those that listen: pages and their files."""
 
 
 class Display:
@@ -43,14 +50,19 @@ class Display:
     Everything of one display, run by `run` on the thread that calls it.
     """
 
-    def __init__(self, config: DisplayConfig) -> None:
-        settings = config.display
-        self._config = config
-        self.tables = Tables(config.mqtt.prefix, stale_after=settings.stale_after)
-        self.hub = Hub(self.tables, Views(self.tables, settings.tables), _now)
+    def __init__(self, setup: DisplaySetup, *, pace: Pace | None = None) -> None:
+        settings, mqtt = setup.config.display, setup.config.mqtt
+        self._settings = settings
+        self.tables = Tables(mqtt.prefix, stale_after=settings.stale_after)
+        wanted = [
+            name if "." in name or settings.site is None else f"{settings.site}.{name}"
+            for name in settings.tables
+        ]
+        self.hub = Hub(self.tables, Views(self.tables, wanted), _now)
         self._mailbox = Mailbox(self._ring)
-        self._feed = Feed(config.mqtt, settings.site, self._mailbox, _now)
-        self._site = Site(settings, self.hub)
+        self._feed = Feed(mqtt, settings.site, self._mailbox, _now, pace=pace)
+        self._site = Site(setup, self.hub)
+        self._rarely = Rarely()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
 
@@ -61,8 +73,8 @@ class Display:
         Raises:
             UserError: The address cannot be had.
         """
-        with _listening(self._config.display.address) as door:
-            asyncio.run(self._serve(door))
+        many_doors(self._settings.streams + _MORE)
+        asyncio.run(self._serve())
 
     def stop(self) -> None:
         """
@@ -70,27 +82,38 @@ class Display:
         """
         self._stopping.set()
 
-    async def _serve(self, door: socket.socket) -> None:
+    async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self.stop)
-        server = _Server(self._site)
-        self._feed.start()
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(server.serve(sockets=[door]))
-            look = tasks.create_task(self._look_around())
-            self._say_started(door)
-            await self._stopping.wait()
+        with listening(self._settings.address) as door:
+            server = _Server(self._site.app(), self._settings.streams + _MORE)
+            self._feed.start()
+            serving = asyncio.create_task(server.serve(sockets=[door]))
+            looking = asyncio.create_task(self._look_around())
+            self._say_started(*door.getsockname()[:2])
+            stopping = asyncio.create_task(self._stopping.wait())
+            # None of them ends by itself, unless something is broken.
+            await asyncio.wait({serving, looking, stopping}, return_when=asyncio.FIRST_COMPLETED)
             tell_systemd("STOPPING=1")
-            look.cancel()
             self.hub.close()
             server.should_exit = True
+            stopping.cancel()
+            looking.cancel()
+            await serving
         await asyncio.to_thread(self._feed.stop)
         _log.info("stopped")
+        with contextlib.suppress(asyncio.CancelledError):
+            await looking
 
-    def _say_started(self, door: socket.socket) -> None:
-        host, port = door.getsockname()[:2]
-        _log.info("started", url=f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+    def _say_started(self, host: str, port: int) -> None:
+        named = f"[{host}]" if ":" in host else host
+        _log.info("started", url=f"http://{named}:{port}/")
+        if self._settings.open_pit:
+            _log.warning(
+                "pit_open",
+                hint="other machines see the pit without a password: set [display.pit]",
+            )
         tell_systemd("READY=1", f"STATUS={self._summary()}", patience=2.0)
 
     def _ring(self) -> None:
@@ -105,6 +128,7 @@ class Display:
         """
         mail = self._mailbox.empty()
         moment = Moment(time.monotonic(), _now())
+        before = self.tables.faults.total
         changes: list[Change] = []
         if mail.link is not None:
             changes += self.tables.set_link(mail.link, moment.monotonic)
@@ -114,6 +138,12 @@ class Display:
             what = f"{mail.dropped} messages dropped: they came faster than they could be read"
             changes += self.tables.note_fault("", what, moment)
         self.hub.tell(changes)
+        if mail.more and self._loop is not None:
+            self._loop.call_soon(self._collect)
+        if self.tables.faults.total != before and self._rarely("fault", moment.monotonic):
+            last = self.tables.faults.last[-1]
+            total = self.tables.faults.total
+            _log.warning("fault", topic=last.topic, what=last.what, total=total)
 
     async def _look_around(self) -> None:
         """
@@ -123,6 +153,7 @@ class Display:
             await asyncio.sleep(_LOOK)
             now = time.monotonic()
             self.hub.tell(self.tables.pass_time(now))
+            self.hub.settle()
             if self._feed.alive and now - self._feed.turned < _HUNG:
                 tell_systemd("WATCHDOG=1", f"STATUS={self._summary()}")
 
@@ -133,12 +164,14 @@ class Display:
 
 class _Server(uvicorn.Server):
     """
-    uvicorn without signals and logs of its own.
+    uvicorn without signals of its own, and without a word about what browsers do.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        for name in ("uvicorn.error", "uvicorn.access", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         config = uvicorn.Config(
-            site.app(),
+            app,
             http="h11",
             ws="none",
             lifespan="off",
@@ -146,7 +179,7 @@ class _Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            backlog=_BACKLOG,
+            limit_concurrency=most,
             timeout_graceful_shutdown=_END,  # type: ignore[arg-type]  # any number will do
         )
         super().__init__(config)
@@ -157,19 +190,6 @@ class _Server(uvicorn.Server):
         Leave signals to the display.
         """
         yield
-
-
-@contextlib.contextmanager
-def _listening(address: tuple[str, int]) -> Iterator[socket.socket]:
-    host, port = address
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        door = socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UserError(f"display.listen: {host}:{port}: {reason}") from error
-    with door:
-        yield door
 
 
 def _now() -> str:

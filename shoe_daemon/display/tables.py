@@ -8,7 +8,7 @@ but the count of faults; what was good before stays. What can grow has a limit.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -31,6 +31,7 @@ class Tables:
     Attributes:
         link: Our connection to the broker.
         faults: What was wrong with what came.
+        generation: Another number whenever there are other tables.
         prefix: What stands before the site in every topic.
     """
 
@@ -47,6 +48,8 @@ class Tables:
         self._stale_after = stale_after
         self._limits = limits or Limits()
         self._by_key: dict[str, Table] = {}
+        self._by_id: dict[str, list[str]] = {}
+        self.generation = 0
         self._bytes = 0
         self._deadlines: list[tuple[float, str]] = []
 
@@ -55,6 +58,12 @@ class Tables:
 
     def __len__(self) -> int:
         return len(self._by_key)
+
+    def keys(self) -> Iterable[str]:
+        """
+        Return the keys of all tables.
+        """
+        return self._by_key.keys()
 
     def get(self, key: str) -> Table | None:
         """
@@ -69,7 +78,7 @@ class Tables:
         if "." in name:
             found = self._by_key.get(name)
             return [] if found is None else [found]
-        return [each for each in self._by_key.values() if each.table == name]
+        return [self._by_key[key] for key in self._by_id.get(name, ())]
 
     def fresh(self, table: Table | None, now: float) -> Fresh:
         """
@@ -98,10 +107,11 @@ class Tables:
         """
         self.faults.total += 1
         self.faults.last.append(Told(moment.wall, topic[:_TOPIC_TOLD], what))
-        changes = [Change(None, "pit")]
+        changes = [Change(None, "pit", urgent=False)]
         if table is not None:
             table.faults += 1
-            changes += self._changed(table, "row")
+            table.views.pop("row", None)
+            changes.append(Change(table.key, "row", urgent=False))
         return changes
 
     def _take(self, place: Place, message: Message, moment: Moment) -> list[Change]:
@@ -117,8 +127,13 @@ class Tables:
             raise Fault(f"more than {self._limits.tables} tables")
         table = Table(place.site, place.table, moment.wall)
         changes = self._take_retained(table, place, document, message, moment)
-        self._by_key[place.key] = table
+        self._add(table)
         return [Change(table.key, "new"), *changes]
+
+    def _add(self, table: Table) -> None:
+        self._by_key[table.key] = table
+        self._by_id.setdefault(table.table, []).append(table.key)
+        self.generation += 1
 
     def _take_retained(
         self,
@@ -287,6 +302,9 @@ class Tables:
         self._forget_events(table)
         self._bytes -= sum(len(each.json) for each in table.documents.values())
         del self._by_key[table.key]
+        self._by_id[table.table].remove(table.key)
+        self._by_id = {name: keys for name, keys in self._by_id.items() if keys}
+        self.generation += 1
         return [Change(table.key, "gone"), Change(None, "pit")]
 
     def _changed(self, table: Table, *what: str) -> list[Change]:
@@ -338,7 +356,7 @@ class Tables:
         Take note of our own connection: without it nothing is fresh.
         """
         self.link = link
-        changes = [Change(None, "pit")]
+        changes = [Change(None, "pit"), Change(None, "link")]
         for table in self:
             changes += self._freshened(table, now)
         return changes

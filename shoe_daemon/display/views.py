@@ -31,18 +31,60 @@ class Views:
 
     Args:
         tables: The model.
-        order: The tables of the configuration, by key or id: they come first.
+        order: The tables of the configuration, by key or id: they come first, and are
+            waited for.
     """
 
     def __init__(self, tables: Tables, order: Sequence[str] = ()) -> None:
         self._tables = tables
-        self._wanted = {name: place for place, name in enumerate(order)}
+        self._wanted = {name: place for place, name in enumerate(dict.fromkeys(order))}
+        self._order: list[str] = []
+        self._order_of = -1
 
-    def in_order(self) -> list[Table]:
+    def order(self) -> list[str]:
         """
-        Return all tables as the pit shows them.
+        Return the keys of all tables as the pit shows them, and the names of those
+        that are waited for.
         """
-        return sorted(self._tables, key=self._rank)
+        if self._order_of != self._tables.generation:
+            self._order_of = self._tables.generation
+            self._order = sorted([*self._tables.keys(), *self.missing()], key=self._rank)
+        return self._order
+
+    def known(self) -> list[Table]:
+        """
+        Return all tables in that order.
+        """
+        found = (self._tables.get(key) for key in self.order())
+        return [table for table in found if table is not None]
+
+    def waited(self, key: str) -> str | None:
+        """
+        Return the name under which the configuration waits for a table.
+        """
+        return next((name for name in (key, key.partition(".")[2]) if name in self._wanted), None)
+
+    def missing(self) -> list[str]:
+        """
+        Return the names of the tables that are waited for.
+        """
+        return [name for name in self._wanted if not self._tables.named(name)]
+
+    def rows(self) -> list[Raw]:
+        """
+        Return the row of every table, in order.
+        """
+        found = ((self._tables.get(key), key) for key in self.order())
+        return [
+            Raw(self.table("row", table) if table is not None else self._waiting_row(key))
+            for table, key in found
+        ]
+
+    def waiting(self, name: str) -> bytes | None:
+        """
+        Return the row of a table that is waited for; None where it is not.
+        """
+        return self._waiting_row(name) if name in self.missing() else None
 
     @staticmethod
     def title(table: Table) -> str:
@@ -60,10 +102,11 @@ class Views:
             return {"board": Raw(self.unknown(name))}
         return {each: Raw(self.table(each, table)) for each in names}
 
-    def _rank(self, table: Table) -> tuple[int, str, list[tuple[int, str]]]:
-        last = len(self._wanted)
-        wanted = self._wanted.get(table.key, self._wanted.get(table.table, last))
-        return wanted, table.site, _naturally(table.table)
+    def _rank(self, key: str) -> tuple[int, str, list[tuple[int, str]]]:
+        site, _, table = key.rpartition(".")
+        waited = self.waited(key)
+        place = len(self._wanted) if waited is None else self._wanted[waited]
+        return place, site, _naturally(table)
 
     def pit(self) -> bytes:
         """
@@ -74,7 +117,7 @@ class Views:
             {
                 "broker": self._tables.link,
                 "faults": {"total": faults.total, "last": list(faults.last)},
-                "order": [each.key for each in self.in_order()],
+                "order": self.order(),
             }
         )
 
@@ -92,17 +135,18 @@ class Views:
         """
         Return the board of a table that nothing was heard of.
         """
-        site, _, table = name.rpartition(".")
         return _encode(
-            {
-                "key": None,
-                "site": site or None,
-                "table": table,
-                "known": False,
-                "fresh": self._tables.fresh(None, 0.0),
-                "state": None,
-            }
+            {**self._nothing(name), "key": None, "known": False, "state": None},
         )
+
+    def _waiting_row(self, name: str) -> bytes:
+        row = {"state": None, "alerts": (), "devices": (), "outcomes": "", "status": None}
+        named = self._nothing(name)
+        return _encode({**named, **row, "key": name, "name": named["table"], "faults": 0})
+
+    def _nothing(self, name: str) -> dict[str, Any]:
+        site, _, table = name.rpartition(".")
+        return {"site": site or None, "table": table, "fresh": self._tables.fresh(None, 0.0)}
 
     def _board(self, table: Table) -> bytes:
         state = table.body(STATE)

@@ -36,6 +36,23 @@ _IN_WORDS: Final[dict[type[inspect.Type], str]] = {
     inspect.VarTupleType: "a list",
 }
 
+_PLAIN: Final = (
+    (r"str matching regex '\^\[a-z0-9-\]\+\$'", "small letters, digits and hyphens"),
+    (r"\bstr of length >= 1\b", "some text"),
+    (r"\bstr of length <= (\d+)\b", r"at most \1 characters"),
+    (r"\b(int|float) (<=|>=) (\d+)(\.0)?", r"\1, \2 \3"),
+    (r" \| null\b", ""),
+    (r"\bobject\b", "a table"),
+    (r"\barray\b", "a list"),
+    (r"\bbool\b", "true or false"),
+    (r"\bfloat\b", "a number"),
+    (r"\bint\b", "a whole number"),
+    (r"\bstr\b", "a text"),
+    (", <=", " of at most"),
+    (", >=", " of at least"),
+)
+"""Types as msgspec names them, and as a person does."""
+
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """
@@ -49,7 +66,8 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         UserError: It cannot be read, or is no TOML, in one line.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        # Some editors put a mark before the first letter; it says nothing.
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}; expected {what}") from error
     except ValueError as error:  # tomllib's own error and broken UTF-8 are ValueErrors
@@ -74,6 +92,16 @@ def read_as(kind: type[T], value: object, place: str) -> T:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise UserError(f"{place}: {_in_words(str(error), kind, value)}") from error
+
+
+def in_plain_words(told: str) -> str:
+    """
+    Say what is expected in a person's words, where `read_as` says it in types.
+    """
+    what, semicolon, expected = told.rpartition("; expected ")
+    for pattern, words in _PLAIN:
+        expected = re.sub(pattern, words, expected)
+    return what + semicolon + expected
 
 
 def _in_words(text: str, kind: type, value: object) -> str:
