@@ -9,7 +9,7 @@
  *   [data-slot=P1 … B3]   data-card = "AS", "" face down, "?" not read; absent while empty;
  *               class "due" where the next card belongs
  *   #player-total, #banker-total   data-total; "" while it is not known
- *   #centre     data-say = result, held, hold, draw, betting_open, betting_closed, first_card,
+ *   #centre     data-say = result, held, hold, draw, complete, betting_open, betting_closed, first_card,
  *               first_round, last_round or shoe_change; data-outcome of a result;
  *               class loud for some seconds after a result, then calm
  *   #chips li   data-chip = natural, player_pair, banker_pair, partial, entered, free, dummy,
@@ -24,7 +24,7 @@
 
   var LOUD = 8000;
   var SLOTS = ["P1", "B1", "P2", "B2", "P3", "B3"];
-  var COUNTS = ["player", "banker", "tie", "player_pair", "banker_pair", "natural", "rounds"];
+  var COUNTS = ["player", "banker", "tie", "rounds", "player_pair", "banker_pair", "natural"];
   var SIDES = ["player", "banker"];
   var CAPTIONS = {
     bead: "bead_plate", big: "big_road", big_eye: "big_eye_boy", small: "small_road",
@@ -80,36 +80,19 @@
     ]);
   }
 
-  function mark(kind) {
-    var dots = {
-      player_pair: [16, 16, "#2f6fe8"], banker_pair: [-16, -16, "#e0263f"]
-    }[kind];
-    return Shoe.svg("svg", { "class": "mark", viewBox: "-50 -50 100 100", "aria-hidden": "true" }, [
-      Shoe.svg("circle", { r: 40, fill: "none", stroke: "#8fa39d", "stroke-width": 6 }),
-      Shoe.svg("circle", {
-        cx: dots[0] * 1.7, cy: dots[1] * 1.7, r: 20, fill: dots[2], stroke: "#0d1f1b",
-        "stroke-width": 6
-      })
+  function counter(kind) {
+    return el("li", { "class": MAIN[kind] ? "main" : null }, [
+      MAIN[kind] ? Shoe.disc(kind) : null,
+      kind === "player_pair" || kind === "banker_pair"
+        ? el("i", { "class": "dot " + kind, "aria-hidden": "true" }) : null,
+      el("span", { "class": MAIN[kind] ? "unseen" : "label", text: word("count_" + kind) + " " }),
+      el("b", { "data-count": kind })
     ]);
   }
 
-  function sign(kind) {
-    if (MAIN[kind]) {
-      return Shoe.disc(kind);
-    }
-    if (kind === "player_pair" || kind === "banker_pair") {
-      return mark(kind);
-    }
-    return el("span", { "class": "label", text: word("count_" + kind), "aria-hidden": "true" });
-  }
-
   function counters() {
-    Shoe.fill(byId("counts"), COUNTS.map(function (kind) {
-      return el("li", { title: word("count_" + kind) }, [
-        sign(kind),
-        el("span", { "class": "unseen", text: word("count_" + kind) + " " }),
-        el("b", { "data-count": kind })
-      ]);
+    Shoe.fill(byId("counts"), [COUNTS.slice(0, 4), COUNTS.slice(4)].map(function (row) {
+      return el("ul", {}, row.map(counter));
     }));
   }
 
@@ -183,6 +166,7 @@
   function head(state) {
     var name = state.name || board.table;
     Shoe.text(byId("name"), name);
+    Shoe.set(byId("name"), "data-size", sizeOf(name));
     Shoe.text(byId("shoe"), number(state));
     Shoe.swap(byId("limits"), JSON.stringify(state.limits), function () {
       return limits(state);
@@ -298,6 +282,9 @@
     if (hasOpenResult(state) && (round || Date.now() < loudUntil)) {
       return { say: "result", main: outcomeWord(state.last_result.data.outcome), more: "" };
     }
+    if (round && round.finished) {
+      return { say: "complete", main: word(round.partial ? "no_result" : "draw_complete"), more: "" };
+    }
     return between(state);
   }
 
@@ -321,6 +308,16 @@
     return { say: "first_card", main: word("waiting_for_first_card"), more: "" };
   }
 
+  /* How large a text may be: 1 for the shortest; a Chinese sign is as wide as two letters. */
+  function sizeOf(text) {
+    var width = 0;
+    var i;
+    for (i = 0; i < text.length; i += 1) {
+      width += text.charCodeAt(i) > 0x2e80 ? 2 : 1;
+    }
+    return width <= 5 ? 1 : width <= 8 ? 2 : width <= 13 ? 3 : width <= 22 ? 4 : 5;
+  }
+
   function drawWord(due) {
     var key = "draw_" + due.code + (due.code === "dealing" ? "_" + due.hand : "");
     return Shoe.has(key) ? word(key) : due.text;
@@ -338,7 +335,7 @@
 
   function won(last) {
     return last.data.wagers.filter(function (wager) {
-      return wager.result === "win" && !MAIN[wager.wager];
+      return wager.result === "win" && wager.wager !== "player" && wager.wager !== "banker";
     });
   }
 
@@ -414,17 +411,29 @@
     Shoe.flag(document.body, "loud-result", loud);
     Shoe.text(byId("kicker"), result ? score(result) : "");
     Shoe.text(byId("say"), what.main);
+    Shoe.set(byId("say"), "data-size", sizeOf(what.main));
     Shoe.text(byId("more"), what.more);
     Shoe.text(byId("before"), result ? "" : before(state));
     Shoe.swap(byId("chips"), JSON.stringify([result, revised]), function () {
       return result ? chips(result) : partialChip(state);
     });
-    SIDES.forEach(function (side) {
-      Shoe.flag(byId(side), "won", Boolean(result) && result.data.outcome === side);
-      Shoe.flag(byId(side), "lost", Boolean(result) && result.data.outcome !== side &&
-        result.data.outcome !== "tie");
-    });
+    Shoe.flag(byId("chips"), "many", byId("chips").children.length > 4);
+    winners(result);
     return what;
+  }
+
+  function winners(result) {
+    SIDES.forEach(function (side) {
+      var won = Boolean(result) && result.data.outcome === side;
+      Shoe.text(byId(side).querySelector("h2"), won ? outcomeWord(side) : word(side));
+      Shoe.flag(byId(side), "won", won);
+      Shoe.flag(byId(side), "tied", Boolean(result) && result.data.outcome === "tie");
+      Shoe.flag(byId(side), "lost", Boolean(result) && result.data.outcome === other(side));
+    });
+  }
+
+  function other(side) {
+    return side === "player" ? "banker" : "player";
   }
 
   function partialChip(state) {
@@ -521,6 +530,10 @@
     }
   }
 
+  function emblem() {
+    Shoe.fill(document.querySelector("#unknown .emblem"), [Shoe.card(null), Shoe.card(null)]);
+  }
+
   function waitForTable(fresh) {
     var none = !board || !board.state;
     var node = byId("unknown");
@@ -565,12 +578,12 @@
   };
 
   foot();
+  emblem();
   counters();
   askers();
   papers();
   SIDES.forEach(function (side) {
-    Shoe.text(byId(side).querySelector(".side"), word(side));
-    Shoe.text(byId(side).querySelector(".wins"), word("wins"));
+    Shoe.text(byId(side).querySelector(".ghost"), Shoe.glyph(side));
   });
   SLOTS.forEach(function (slot) {
     document.querySelector("[data-slot=" + slot + "]").classList.add("empty");

@@ -18,7 +18,6 @@ window.Shoe = Shoe;
   var SIGN = { S: "♠", H: "♥", D: "♦", C: "♣" };
   var GOLD = "#b98a2f";
   var PAPER = "#fffdf7";
-  var FONT = "Board, 'Liberation Sans', Arial, sans-serif";
 
   /* Each in a square of 100. */
   var SUIT = {
@@ -31,15 +30,16 @@ window.Shoe = Shoe;
       "A20.500 20.500 0 1 1 34.500 38.600 20 20 0 0 1 50 6z"
   };
 
-  /* Crowns, 40 wide, standing on y = 0. */
+  /* Crowns, 46 wide, standing on y = 0, and their balls: x, y, radius. */
   var CROWN = {
-    K: "M-18 0L-21 -19 -10 -10 -5 -22 0 -12 5 -22 10 -10 21 -19 18 0z" +
-      "M-2 -24h4v4h4v4h-4v5h-4v-5h-4v-4h4z",
-    Q: "M-17 0L-21 -16 -12 -9 -7 -20 0 -10 7 -20 12 -9 21 -16 17 0z" +
-      "M-21 -22a3 3 0 1 1 0 6 3 3 0 1 1 0 -6zM21 -22a3 3 0 1 1 0 6 3 3 0 1 1 0 -6z" +
-      "M-7 -27a3 3 0 1 1 0 6 3 3 0 1 1 0 -6zM7 -27a3 3 0 1 1 0 6 3 3 0 1 1 0 -6z",
-    J: "M-18 0C-20 -12 -10 -17 2 -17 12 -17 18 -10 18 0z" +
-      "M8 -15C8 -24 15 -29 24 -28 22 -20 17 -15 8 -12z"
+    K: "M-19 0L-23 -21 -10 -10 0 -27 10 -10 23 -21 19 0zM-2 -42h4v4h4v4h-4v6h-4v-6h-4v-4h4z",
+    Q: "M-19 0L-23 -17 -13 -8 -9 -23 0 -9 9 -23 13 -8 23 -17 19 0z",
+    J: "M-19 0L-19 -12 -10 -5 0 -16 10 -5 19 -12 19 0z"
+  };
+  var BALLS = {
+    K: [[-23, -23, 3], [23, -23, 3]],
+    Q: [[-23, -20, 3.4], [-9, -27, 3.4], [9, -27, 3.4], [23, -20, 3.4], [0, -14, 2.6]],
+    J: [[-19, -15, 4], [0, -20, 4.4], [19, -15, 4]]
   };
 
   function suit(name, x, y, size, ink) {
@@ -60,7 +60,7 @@ window.Shoe = Shoe;
     return [
       Shoe.svg("text", {
         x: rank === "10" ? 5 : 25, y: 47, "font-size": 50, "font-weight": 700,
-        "font-family": FONT, fill: INK[name], text: rank,
+        fill: INK[name], text: rank,
         "text-anchor": rank === "10" ? "start" : "middle",
         textLength: rank === "10" ? 44 : null,
         lengthAdjust: rank === "10" ? "spacingAndGlyphs" : null
@@ -69,29 +69,23 @@ window.Shoe = Shoe;
     ];
   }
 
-  /* One of the two halves of a court card; the other is the same, turned. */
-  function half(rank, name) {
-    return [
-      Shoe.svg("path", { d: CROWN[rank], fill: GOLD, transform: "translate(68 42)" }),
-      Shoe.svg("rect", { x: 51, y: 44, width: 34, height: 3.5, fill: INK[name] }),
-      suit(name, 68, 62, 21)
-    ];
-  }
-
   function court(rank, name) {
     return [
       Shoe.svg("rect", {
-        x: 45, y: 10, width: 46, height: 120, rx: 3, fill: "#f6ecd2", stroke: GOLD,
-        "stroke-width": 1.2
+        x: 50, y: 9, width: 43, height: 122, rx: 4, fill: "#f8efd8", stroke: GOLD,
+        "stroke-width": 1.4
       }),
-      Shoe.svg("path", {
-        d: "M47.500 76.500L88.500 63.500", stroke: INK[name], "stroke-width": 2.4
+      Shoe.svg("rect", {
+        x: 52.5, y: 11.5, width: 38, height: 117, rx: 2, fill: "none", stroke: GOLD, "stroke-width": 0.6
       }),
-      Shoe.svg("path", {
-        d: "M47.500 80.500L88.500 67.500M47.500 72.500L88.500 59.500", stroke: GOLD, "stroke-width": 1
-      }),
-      Shoe.svg("g", {}, half(rank, name)),
-      Shoe.svg("g", { transform: "rotate(180 68 70)" }, half(rank, name))
+      Shoe.svg("g", { transform: "translate(71.5 58) scale(0.8)", fill: GOLD }, [
+        Shoe.svg("path", { d: CROWN[rank] }),
+        BALLS[rank].map(function (ball) {
+          return Shoe.svg("circle", { cx: ball[0], cy: ball[1], r: ball[2] });
+        }),
+        Shoe.svg("rect", { x: -19, y: 2.5, width: 38, height: 6, fill: INK[name] })
+      ]),
+      suit(name, 71.5, 97, 37)
     ];
   }
 
@@ -133,7 +127,7 @@ window.Shoe = Shoe;
       sheet("#e9e6dc", "#6d675a", "5 4"),
       Shoe.svg("text", {
         x: 50, y: 98, "font-size": 78, "font-weight": 700, "text-anchor": "middle",
-        "font-family": FONT, fill: "#4a463d", text: "?"
+        fill: "#4a463d", text: "?"
       })
     ];
   }

@@ -32,7 +32,6 @@ window.Shoe = Shoe;
   var GREEN = "#00713a";
   var PAPER = "#f7f4ea";
   var GRID = "#dcd6c5";
-  var FONT = "Board, 'Board CJK', 'Liberation Sans', Arial, sans-serif";
   var COLOUR = { player: BLUE, banker: RED, tie: GREEN, red: RED, blue: BLUE };
   var NEAR = 0.02;
 
@@ -56,7 +55,7 @@ window.Shoe = Shoe;
   function letter(side, size) {
     return Shoe.svg("text", {
       y: size * (Shoe.page().glyphs === "chinese" ? 0.37 : 0.36), "font-size": size,
-      "text-anchor": "middle", "font-weight": 700, "font-family": FONT, fill: "#fff",
+      "text-anchor": "middle", "font-weight": 700, fill: "#fff",
       text: Shoe.glyph(side)
     });
   }
@@ -115,7 +114,7 @@ window.Shoe = Shoe;
         d: "M-34 34L34 -34", stroke: GREEN, "stroke-width": 13, "stroke-linecap": "round"
       }),
       ties > 1 ? Shoe.svg("text", {
-        y: 21, "font-size": 58, "text-anchor": "middle", "font-weight": 700, "font-family": FONT,
+        y: 21, "font-size": 58, "text-anchor": "middle", "font-weight": 700,
         fill: GREEN, stroke: "#fff", "stroke-width": 14, "paint-order": "stroke",
         "stroke-linejoin": "round", text: ties
       }) : null
