@@ -5,10 +5,11 @@ and the shoes before it.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.roads import Result
-from shoe_daemon.game.round import Kind
+from shoe_daemon.game.round import Kind, Outcome
 from shoe_daemon.game.sequences import to_sequence
 from shoe_daemon.table.events import HandResult
 from shoe_daemon.table.snapshot import PastRound, PastShoe, PublicHistory
@@ -51,12 +52,19 @@ def remember(state: TableState) -> None:
     shoe = state.shoe
     if shoe is None:
         return
-    ended_at = shoe.played[-1].at if shoe.played else None
-    sequence = to_sequence(results_of(shoe))
-    state.past = [
-        *state.past[-(SHOES - 1) :],
-        PastShoe(ended_at, sequence, shoe.number, shoe.started_at),
-    ]
+    results = results_of(shoe)
+    outcomes = Counter(each.outcome for each in results)
+    over = PastShoe(
+        banker=outcomes[Outcome.BANKER],
+        ended_at=shoe.played[-1].at if shoe.played else None,
+        player=outcomes[Outcome.PLAYER],
+        rounds=len(results),
+        sequence=to_sequence(results),
+        shoe=shoe.number,
+        started_at=shoe.started_at,
+        tie=outcomes[Outcome.TIE],
+    )
+    state.past = [*state.past[-(SHOES - 1) :], over]
 
 
 def public_history(state: TableState) -> PublicHistory:

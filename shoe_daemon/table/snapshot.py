@@ -174,16 +174,24 @@ class PastShoe(Struct, frozen=True):
     What is remembered of a shoe that is over.
 
     Attributes:
+        banker: Rounds on the roads that the Banker won.
         ended_at: When its last round ended; None where none did.
-        sequence: Its rounds on the roads, as in `game.sequences`.
+        player: Those that the Player won.
+        rounds: All on the roads.
+        sequence: The same, as in `game.sequences`.
         shoe: Its number.
         started_at: When.
+        tie: Those that nobody won.
     """
 
+    banker: int
     ended_at: str | None
+    player: int
+    rounds: int
     sequence: str
     shoe: int
     started_at: str
+    tie: int
 
 
 class PublicHistory(Struct, frozen=True):
