@@ -4,6 +4,7 @@
  * Shoe.dress()                fills in the words of the page: [data-word] its text, [data-label]
  *                             its aria-label; sets the title from <title data-word>; and the
  *                             languages into #languages; [data-href] its address in this language
+ * Shoe.address(path)          the path in the language and the signs of this page
  * Shoe.panel(button, panel)   the button opens and closes the panel (aria-expanded); Esc, or a
  *                             click elsewhere, closes it
  */
@@ -16,6 +17,11 @@ window.Shoe = Shoe;
   function each(selector, act) {
     Array.prototype.forEach.call(document.querySelectorAll(selector), act);
   }
+
+  Shoe.address = function (path) {
+    var kept = window.location.search.match(/(lang|glyphs)=[a-z-]+/g);
+    return path + (kept ? "?" + kept.join("&") : "");
+  };
 
   function inLanguage(code) {
     var glyphs = window.location.search.match(/glyphs=[a-z]+/);

@@ -4,7 +4,8 @@
  * Shoe.sound(button)      makes the button the switch. Off until a person switches it on; that is
  *                         remembered on this computer. The browser lets nothing sound before a
  *                         click or a key: until then the button says so (data-sound="blocked").
- *                         data-sound is on, off, blocked, or none where there is no WebAudio.
+ *                         data-sound is on, off, blocked, or none where there is no WebAudio or
+ *                         the data block says `sound: false`.
  *     .alert(severity)    a new alert: 1 and 2 chime once; 3 and more sound, and again after 15,
  *                         30 and 60 seconds, and then no more, until somebody touches the page,
  *                         which ends it, or `quiet`
@@ -56,7 +57,8 @@ window.Shoe = Shoe;
   }
 
   Shoe.sound = function (button) {
-    var Context = window.AudioContext || window.webkitAudioContext;
+    var allowed = Shoe.page().sound !== false;
+    var Context = allowed && (window.AudioContext || window.webkitAudioContext);
     var on = Boolean(Context) && remembered();
     var context = null;
     var waiting = [];

@@ -9,6 +9,7 @@
  *                               tone is player, banker, tie, wait, quiet
  * Shoe.tell.fresh(fresh)        "Offline since 14:05"; "" for a live one
  * Shoe.tell.device(device)      {text, good}
+ * Shoe.tell.reader(status)      what the table may expect of it
  * Shoe.tell.event(envelope)     {text, more, side, severity}: one sentence, and what follows it
  * Shoe.tell.many(key, n)        the word `key_one`, or `key_many` with {count}
  *
@@ -177,7 +178,7 @@ window.Shoe = Shoe;
 
   function asked(data) {
     var code = data.code === "dealing" ? "draw_dealing_" + data.hand : "draw_" + data.code;
-    return { text: Shoe.word("event_draw_due", { what: named("", code) }) };
+    return { text: named("", code) };
   }
 
   function burned(data) {
@@ -192,17 +193,20 @@ window.Shoe = Shoe;
   function irregular(data) {
     return {
       text: Shoe.word("event_irregularity", { kind: tell.kind(data.kind) }),
-      more: ["No. " + data.id, data.detail],
+      more: [data.detail],
       severity: data.severity
     };
   }
 
+  tell.reader = function (status) {
+    return status.link === "up" ? named("reader_", status.state) : named("link_", status.link);
+  };
+
   function reader(data) {
-    var state = data.link === "up" ? named("reader_", data.state) : named("link_", data.link);
     return {
       text: Shoe.word("event_reader_status", {
-        reader: data.source || "–",
-        state: state
+        reader: data.source || "",
+        state: tell.reader(data)
       })
     };
   }

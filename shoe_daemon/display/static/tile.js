@@ -8,7 +8,6 @@
  *                         changed is not touched
  * Shoe.beads(sequence, most)  the last outcomes of "BpPTn…", the newest first, as discs
  * Shoe.worst(alerts)      the highest severity among them, 0 for none
- * Shoe.address(path)      the path in the language and the signs of this page
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -18,11 +17,6 @@ window.Shoe = Shoe;
 
   var BEADS = 24;
   var SIDES = { P: "player", B: "banker", T: "tie" };
-
-  Shoe.address = function (path) {
-    var kept = window.location.search.match(/(lang|glyphs)=[a-z-]+/g);
-    return path + (kept ? "?" + kept.join("&") : "");
-  };
 
   Shoe.worst = function (alerts) {
     return alerts.reduce(function (worst, alert) {

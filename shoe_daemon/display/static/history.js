@@ -1,0 +1,260 @@
+/*
+ * The rounds of this shoe, and the last shoes, for everybody: no alerts here.
+ *
+ * Documents: `board`, `roads`, `history`, `beat`.
+ *
+ * For tests:
+ *     body                  data-key, data-fresh (FRESH.is), data-lost, data-shoe, data-seq (of the
+ *                           history shown), data-rounds (how many are shown), data-known
+ *     #rounds > tr          data-round, data-outcome ("" where none is known), data-kind, data-void,
+ *                           data-partial, data-entered ("true" or absent), the newest first;
+ *                           in it [data-side] > [data-card] (empty: nobody read it),
+ *                           .total[data-total], .wager[data-wager]
+ *     #shoes > li           data-shoe, data-sequence, data-rounds, the newest first
+ *     #road-bead, #road-big hold the svg of roads.js
+ */
+(function () {
+  "use strict";
+
+  var byId = Shoe.byId;
+  var MAIN = { player: true, banker: true, tie: true };
+  var OUTCOMES = { P: "player", B: "banker", T: "tie" };
+  var roads = null;
+  var history = null;
+  var board = null;
+
+  /* One round. */
+
+  function hand(round, side) {
+    var total = round[side + "_total"];
+    return Shoe.el("td", { "class": "cards " + side, "data-side": side }, Shoe.el("div", null, [
+      Shoe.el("b", { "class": "total points " + side, "data-total": total, text: Shoe.number(total) }),
+      round[side].map(function (card) {
+        return Shoe.el("span", {
+          "class": "small-card",
+          "data-card": card || "",
+          title: card ? Shoe.tell.cards(card) : Shoe.word("card_unread")
+        }, Shoe.card(card || "?"));
+      })
+    ]));
+  }
+
+  function mark(name, text) {
+    return Shoe.el("span", { "class": "mark " + name, text: text });
+  }
+
+  function marks(round) {
+    return [
+      round.voided ? mark("bad", Shoe.word("voided")) : null,
+      round.partial ? mark("wait", Shoe.word("partial")) : null,
+      round.entered ? mark("wait", Shoe.word("entered")) : null,
+      round.kind === "free" || round.kind === "dummy"
+        ? mark("wait", Shoe.word(round.kind + "_hand")) : null,
+      round.natural ? mark("plain", Shoe.word("natural")) : null,
+      round.player_pair ? mark("player", Shoe.word("player_pair")) : null,
+      round.banker_pair ? mark("banker", Shoe.word("banker_pair")) : null
+    ];
+  }
+
+  function wagers(round) {
+    return (round.wins || []).filter(function (wager) {
+      return wager && !MAIN[wager] && !round[wager];
+    }).map(function (wager) {
+      return Shoe.el("span", {
+        "class": "mark wager", "data-wager": wager, text: Shoe.tell.wager(wager)
+      });
+    });
+  }
+
+  function result(round) {
+    var known = round.outcome && !round.voided;
+    return Shoe.el("td", { "class": "result " + (round.outcome || "none") }, Shoe.el("div", null, [
+      Shoe.el("span", { "class": "disc-box" }, round.outcome ? Shoe.disc(round.outcome) : null),
+      Shoe.el("span", {
+        "class": "result-word",
+        text: known ? Shoe.tell.outcome(round.outcome)
+          : Shoe.word(round.voided ? "round_void" : "no_result")
+      })
+    ]));
+  }
+
+  function line(round) {
+    return Shoe.el("tr", {
+      "class": round.voided ? "void" : null,
+      "data-round": round.round,
+      "data-outcome": round.outcome || "",
+      "data-kind": round.kind,
+      "data-void": round.voided ? "true" : null,
+      "data-partial": round.partial ? "true" : null,
+      "data-entered": round.entered ? "true" : null
+    }, [
+      Shoe.el("th", { scope: "row", text: round.round }),
+      Shoe.el("td", { "class": "at" }, Shoe.el("time", {
+        datetime: round.at, text: Shoe.clock(round.at)
+      })),
+      hand(round, "player"),
+      hand(round, "banker"),
+      result(round),
+      Shoe.el("td", { "class": "marks" }, [marks(round), wagers(round)])
+    ]);
+  }
+
+  function showRounds() {
+    var list = byId("rounds");
+    var there = {};
+    var all = history ? history.rounds.slice().reverse() : [];
+    Array.prototype.forEach.call(list.children, function (row) { there[row.shoeKey] = row; });
+    Shoe.sameOrder(list, all.map(function (round) {
+      var key = history.shoe + JSON.stringify(round);
+      var row = there[key] || line(round);
+      row.shoeKey = key;
+      return row;
+    }));
+    Shoe.set(document.body, "data-rounds", all.length);
+    Shoe.flag(byId("rounds-box"), "hidden", !all.length);
+    Shoe.flag(byId("rounds-none"), "hidden", all.length > 0);
+    Shoe.text(byId("rounds-none"), Shoe.word(history ? "no_rounds" : "history_none"));
+    Shoe.flag(byId("left-out"), "hidden", !(history && history.left_out));
+    Shoe.text(byId("left-out"), Shoe.word("earlier_left_out", {
+      count: history ? history.left_out : 0
+    }));
+  }
+
+  /* Roads. */
+
+  function draw(box, kind, found) {
+    var width = box.clientWidth;
+    var height = box.clientHeight;
+    Shoe.swap(box, [width, height, Shoe.roadKey(kind, found)].join(), function () {
+      return width && height ? Shoe.road(kind, found, { width: width, height: height }) : null;
+    });
+  }
+
+  function drawRoads() {
+    draw(byId("road-bead"), "bead", roads);
+    draw(byId("road-big"), "big", roads);
+    Array.prototype.forEach.call(document.querySelectorAll("[data-plate]"), function (box) {
+      draw(box, "bead", { bead: plate(box.getAttribute("data-plate")) });
+    });
+  }
+
+  function plate(sequence) {
+    return (sequence.match(/[PBT][pbn]*/g) || []).map(function (round, place) {
+      return {
+        col: Math.floor(place / 6),
+        row: place % 6,
+        outcome: OUTCOMES[round.charAt(0)],
+        player_pair: round.indexOf("p") > 0,
+        banker_pair: round.indexOf("b") > 0,
+        natural: round.indexOf("n") > 0
+      };
+    });
+  }
+
+  /* Shoes. */
+
+  function count(side, number) {
+    return Shoe.el("span", { "class": "count" }, [
+      Shoe.el("span", { "class": "disc-box", title: Shoe.word(side) }, Shoe.disc(side)),
+      Shoe.el("span", { "class": "spoken", text: Shoe.word(side) }),
+      Shoe.el("b", { "data-count": side, text: Shoe.number(number) })
+    ]);
+  }
+
+  function counts(shoe) {
+    return Shoe.el("div", { "class": "counts" }, [
+      ["player", "banker", "tie"].map(function (side) { return count(side, shoe[side]); }),
+      Shoe.el("span", { "class": "count rounds", "data-count": "rounds",
+        text: Shoe.word("shoe_rounds", { count: shoe.rounds }) })
+    ]);
+  }
+
+  function when(shoe) {
+    return shoe.ended_at
+      ? Shoe.word("shoe_span", { from: Shoe.clock(shoe.started_at), to: Shoe.clock(shoe.ended_at) })
+      : Shoe.word("shoe_now", { from: Shoe.clock(shoe.started_at) });
+  }
+
+  function past(shoe) {
+    return Shoe.el("li", {
+      "class": "past",
+      "data-shoe": shoe.shoe,
+      "data-rounds": shoe.rounds,
+      "data-sequence": shoe.sequence
+    }, [
+      Shoe.el("div", { "class": "past-head" }, [
+        Shoe.el("h3", { text: Shoe.word("shoe_number", { number: shoe.shoe }) }),
+        Shoe.el("span", { "class": "when", text: when(shoe) })
+      ]),
+      counts(shoe),
+      Shoe.el("div", { "class": "plate", "data-plate": shoe.sequence || "", role: "img",
+        "aria-label": Shoe.word("bead_plate") })
+    ]);
+  }
+
+  function showShoes() {
+    var shoes = history ? history.shoes : [];
+    Shoe.flag(byId("shoes-none"), "hidden", shoes.length > 0);
+    Shoe.swap(byId("shoes"), JSON.stringify(shoes), function () {
+      return shoes.slice().reverse().map(past);
+    });
+  }
+
+  /* Documents. */
+
+  function head() {
+    var state = board.state;
+    var stale = board.fresh.is !== "live";
+    var name = state && state.name || board.table;
+    Shoe.text(byId("name"), name);
+    Shoe.text(byId("where"), state && state.shoe ? Shoe.word("shoe_round", {
+      shoe: state.shoe.number, round: state.round ? state.round.number : state.counts.rounds
+    }) : "");
+    document.title = name + " – " + Shoe.word("history");
+    Shoe.set(byId("to-board"), "href",
+      Shoe.address("/table/" + encodeURIComponent(board.key || Shoe.page().key || board.table)));
+    Shoe.set(document.body, "data-known", String(board.known));
+    Shoe.set(document.body, "data-fresh", board.fresh.is);
+    Shoe.set(document.body, "data-shoe", state && state.shoe ? state.shoe.number : null);
+    Shoe.flag(byId("unknown"), "hidden", board.known);
+    Shoe.text(byId("unknown-word"), Shoe.word("unknown_table", { table: board.table }));
+    Shoe.flag(byId("content"), "hidden", !board.known);
+    Shoe.flag(byId("stale-banner"), "hidden", !stale || !board.known);
+    Shoe.text(byId("stale-word"), stale ? Shoe.tell.fresh(board.fresh) : "");
+    Shoe.swap(byId("counts"), JSON.stringify(state && state.counts), function () {
+      return state ? counts(state.counts) : null;
+    });
+  }
+
+  function takeHistory(found) {
+    history = found;
+    Shoe.set(document.body, "data-seq", found ? found.seq : null);
+    Shoe.text(byId("rounds-title"), found && found.shoe !== null
+      ? Shoe.word("rounds_of_shoe", { number: found.shoe }) : Shoe.word("this_shoe"));
+    Shoe.still(showRounds);
+    showShoes();
+    drawRoads();
+  }
+
+  function start() {
+    var handlers = {
+      board: function (found) { board = found; head(); },
+      roads: function (found) { roads = found; drawRoads(); },
+      history: takeHistory,
+      beat: function (beat) { Shoe.sync(beat.now); }
+    };
+    Shoe.dress();
+    Shoe.set(document.body, "data-key", Shoe.page().key);
+    Shoe.first(handlers);
+    drawRoads();
+    window.addEventListener("resize", drawRoads);
+    Shoe.live(Shoe.page().live, handlers, function (lost, since) {
+      Shoe.set(document.body, "data-lost", lost ? "true" : null);
+      Shoe.flag(byId("lost-banner"), "hidden", !lost);
+      Shoe.text(byId("lost-since"), lost
+        ? Shoe.word("since", { time: Shoe.clock(since, true) }) : "");
+    });
+  }
+
+  start();
+}());

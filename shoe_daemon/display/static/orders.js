@@ -1,0 +1,114 @@
+/*
+ * Orders as command lines: the page shows them, a person gives them.
+ *
+ * Shoe.orders.quote(text)         one word of a shell, whatever it holds
+ * Shoe.orders.line(verb, fields)  "shoe-daemon cmd rule --irregularity 841 …" for the table of
+ *                                 this page; null where a field is not what it has to be: what
+ *                                 comes from a broker never becomes another command
+ * Shoe.orders.shown(line)         <div class="order"> with the line in <code data-command> and a
+ *                                 button that copies it without any permission
+ * Shoe.orders.table(row, host)    which table it is for
+ * Shoe.orders.name(input)         the operator's name, remembered on this computer; every line
+ *                                 shown follows it
+ */
+var Shoe = window.Shoe || {};
+window.Shoe = Shoe;
+
+(function () {
+  "use strict";
+
+  var KEY = "shoe-operator";
+  var operator = "";
+  var place = { site: null, table: null, host: null };
+  var shown = [];
+  var FORMS = {
+    irregularity: /^[1-9][0-9]{0,15}$/,
+    action: /^([a-z_]{1,40}|ACTION)$/,
+    round: /^[1-9][0-9]{0,6}$/,
+    slot: /^([PB][123]|PLACE)$/,
+    card: /^((10|[2-9AJQK])[SHDC]|CARD)$/
+  };
+  var ID = /^[a-z0-9-]{1,40}$/;
+  var HOST = /^[A-Za-z0-9.:_-]{1,255}$/;
+  var orders = {};
+  Shoe.orders = orders;
+
+  orders.quote = function (text) {
+    return /^[A-Za-z0-9_.@-]+$/.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'";
+  };
+
+  function ending() {
+    return (operator ? " --operator " + orders.quote(operator) : "") +
+      " --host " + (HOST.test(place.host || "") ? place.host : "BROKER") +
+      " --site " + place.site + " --table " + place.table;
+  }
+
+  orders.line = function (verb, fields) {
+    var names = Object.keys(fields);
+    var good = names.every(function (name) { return FORMS[name].test(String(fields[name])); });
+    if (!good || !ID.test(place.site || "") || !ID.test(place.table || "")) {
+      return null;
+    }
+    return "shoe-daemon cmd " + verb + names.map(function (name) {
+      return " --" + name + " " + fields[name];
+    }).join("");
+  };
+
+  function selected(node) {
+    var range = document.createRange();
+    var selection = window.getSelection();
+    range.selectNodeContents(node);
+    selection.removeAllRanges();
+    selection.addRange(range);
+  }
+
+  function copied() {
+    try {
+      return document.execCommand("copy");
+    } catch (error) {
+      return false;
+    }
+  }
+
+  orders.shown = function (line) {
+    var code = Shoe.el("code", { "data-command": line, text: line + ending() });
+    var button = Shoe.el("button", { type: "button", "class": "copy", text: Shoe.word("order_copy") });
+    code.shoeLine = line;
+    shown = shown.filter(function (each) { return document.body.contains(each); });
+    window.setTimeout(function () { shown.push(code); }, 0);
+    button.addEventListener("click", function () {
+      selected(code);
+      Shoe.text(button, Shoe.word(copied() ? "order_copied" : "order_press"));
+      window.setTimeout(function () { Shoe.text(button, Shoe.word("order_copy")); }, 3000);
+    });
+    return Shoe.el("div", { "class": "order" }, [code, button]);
+  };
+
+  function again() {
+    shown.forEach(function (code) { Shoe.text(code, code.shoeLine + ending()); });
+  }
+
+  orders.table = function (row, host) {
+    place = { site: row.site, table: row.table, host: host || null };
+    again();
+  };
+
+  orders.name = function (input) {
+    try {
+      operator = window.localStorage.getItem(KEY) || "";
+    } catch (error) {
+      operator = "";
+    }
+    input.value = operator;
+    input.addEventListener("input", function () {
+      operator = input.value.trim().slice(0, 60);
+      try {
+        window.localStorage.setItem(KEY, operator);
+      } catch (error) {
+        // A browser that keeps nothing is told again after the next load.
+        operator = input.value.trim().slice(0, 60);
+      }
+      again();
+    });
+  };
+}());

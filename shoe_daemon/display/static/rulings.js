@@ -1,0 +1,126 @@
+/*
+ * An open alert in full: what happened, what the policy proposes, and the orders that answer it.
+ *
+ * Shoe.ruling(alert, state)   <article class="alert full"> with data-alert-id, data-severity,
+ *                             data-kind; in it one <li class="proposal"> for each proposal with
+ *                             data-action and data-verified ("true", "false"), and the command
+ *                             lines of orders.js
+ */
+var Shoe = window.Shoe || {};
+window.Shoe = Shoe;
+
+(function () {
+  "use strict";
+
+  var BY_HAND = { unreadable_card: true, source_conflict: true };
+  var MISREAD = { result_mismatch: true, source_conflict: true, duplicate_card: true };
+
+  function verified(proposal) {
+    var name = proposal.verified ? "verified" : "proposal_not_verified";
+    return Shoe.el("span", {
+      "class": proposal.verified ? "verified" : "unverified",
+      title: Shoe.word(proposal.verified ? "verified_hint" : "unverified_hint"),
+      text: Shoe.word(name)
+    });
+  }
+
+  function effect(action) {
+    var key = "effect_" + action;
+    return Shoe.has(key) ? Shoe.el("p", { "class": "effect", text: Shoe.word(key) }) : null;
+  }
+
+  function command(verb, fields) {
+    var line = Shoe.orders.line(verb, fields);
+    return line ? Shoe.orders.shown(line)
+      : Shoe.el("p", { "class": "hint", text: Shoe.word("order_unsafe") });
+  }
+
+  function proposed(alert, proposal) {
+    return Shoe.el("li", {
+      "class": "proposal",
+      "data-action": proposal.action,
+      "data-verified": String(Boolean(proposal.verified))
+    }, [
+      Shoe.el("div", { "class": "proposal-head" }, [
+        Shoe.el("b", { text: Shoe.tell.action(proposal.action) }),
+        verified(proposal)
+      ]),
+      Shoe.el("p", { "class": "says", lang: "en" }, [
+        Shoe.el("q", { text: proposal.text }),
+        Shoe.el("cite", { text: proposal.authority + ", " + proposal.section })
+      ]),
+      effect(proposal.action),
+      command("rule", { irregularity: alert.data.id, action: proposal.action })
+    ]);
+  }
+
+  function none(state) {
+    return Shoe.el("p", {
+      "class": "none",
+      text: Shoe.word("proposals_management", { policy: state ? state.policy : "–" })
+    });
+  }
+
+  function other(word, verb, fields, values) {
+    return Shoe.el("li", null, [
+      Shoe.el("span", { "class": "other-word", text: Shoe.word(word, values) }),
+      command(verb, fields)
+    ]);
+  }
+
+  function others(alert) {
+    var kind = alert.data.kind;
+    var slot = alert.data.slot || "PLACE";
+    var id = alert.data.id;
+    return [
+      other("order_acknowledge", "acknowledge", { irregularity: id }),
+      BY_HAND[kind] ? other("order_enter_card", "enter-card", { slot: slot, card: "CARD" }) : null,
+      MISREAD[kind] ? other("order_correct_card", "correct-card", { slot: slot, card: "CARD" }) : null,
+      alert.round ? other("order_void_round", "void-round", { round: alert.round },
+        { round: alert.round }) : null,
+      other("order_rule", "rule", { irregularity: id, action: "ACTION" })
+    ];
+  }
+
+  function folded(alert, open) {
+    var list = Shoe.el("ul", {
+      "class": open ? "others" : "others hidden",
+      id: "others-" + alert.data.id
+    }, others(alert));
+    var button = Shoe.el("button", {
+      type: "button",
+      "class": "unfold",
+      "aria-expanded": String(open),
+      "aria-controls": "others-" + alert.data.id,
+      text: Shoe.word("orders_other")
+    });
+    button.addEventListener("click", function () {
+      var opens = button.getAttribute("aria-expanded") !== "true";
+      Shoe.set(button, "aria-expanded", String(opens));
+      Shoe.flag(list, "hidden", !opens);
+    });
+    return [button, list];
+  }
+
+  Shoe.ruling = function (alert, state) {
+    var proposals = alert.data.proposals || [];
+    return Shoe.el("article", {
+      "class": "alert full",
+      "data-alert-id": alert.data.id,
+      "data-severity": alert.data.severity,
+      "data-kind": alert.data.kind,
+      "data-round": alert.round
+    }, [
+      Shoe.el("header", null, [
+        Shoe.alertHead(alert),
+        Shoe.el("div", { "class": "detail", lang: "en", text: Shoe.tell.alert(alert) })
+      ]),
+      Shoe.el("div", { "class": "answers" }, [
+        proposals.length ? Shoe.el("ol", { "class": "proposals" }, proposals.map(function (each) {
+          return proposed(alert, each);
+        })) : none(state),
+        folded(alert, !proposals.length)
+      ])
+    ]);
+  };
+}());
