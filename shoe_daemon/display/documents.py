@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.mqtt.messages import DOCUMENTS, State
-from shoe_daemon.mqtt.topics import ALERTS, RESULT, STATE, STATUS
+from shoe_daemon.mqtt.topics import ALERTS, HISTORY, RESULT, ROADS, STATE, STATUS
 from shoe_daemon.table.events import EVENT_TYPES, is_staff
 from shoe_daemon.table.moments import to_microseconds
 
@@ -26,6 +26,7 @@ SIZE_LIMIT: Final = 65_536
 
 _ID: Final = re.compile(r"[a-z0-9-]{1,40}")
 _TYPE: Final = re.compile(r"[a-z0-9_]{1,60}")
+_LONGEST_HEARTBEAT: Final = 3600
 _MAJOR: Final = "1."
 
 _encoder = msgspec.json.Encoder(order="sorted")
@@ -74,11 +75,6 @@ class Document(NamedTuple):
     json: bytes
 
 
-class _Roads(Struct, frozen=True, kw_only=True):
-    seq: int
-    session: str
-
-
 class _State(State, frozen=True, kw_only=True):
     heartbeat: int = 10  # older daemons do not tell it
 
@@ -96,14 +92,12 @@ class _Event(Struct, frozen=True, kw_only=True):
 
 
 _TYPES: Final[dict[str, type[Struct]]] = {
-    **{kind: DOCUMENTS[kind] for kind in (ALERTS, RESULT, STATUS, "device")},
-    **{kind: DOCUMENTS.get(kind, _Roads) for kind in ("roads", "history")},
+    **{kind: DOCUMENTS[kind] for kind in (ALERTS, HISTORY, RESULT, ROADS, STATUS, "device")},
     STATE: _State,
     "event": _Event,
 }
 
 _decoders = {kind: msgspec.json.Decoder(form) for kind, form in _TYPES.items()}
-_OPAQUE: Final = {kind for kind, form in _TYPES.items() if form is _Roads}
 
 
 def filters(prefix: str, site: str | None) -> list[str]:
@@ -164,12 +158,16 @@ def _decoded(place: Place, payload: bytes) -> Document:
     if isinstance(body, State | _Event) and (body.site, body.table) != place[:2]:
         raise Fault("it names another table than its topic")
     if isinstance(body, State):
-        to_microseconds(body.published)
+        _check_state(body)
     if isinstance(body, _Event):
         _check_event(place, body)
-    if place.kind in _OPAQUE:
-        return Document(body, _encoder.encode(msgspec.json.decode(payload)))
     return Document(body, _encoder.encode(body))
+
+
+def _check_state(state: State) -> None:
+    to_microseconds(state.published)
+    if not 1 <= state.heartbeat <= _LONGEST_HEARTBEAT:
+        raise Fault(f"a heartbeat of {state.heartbeat} s; expected 1 to {_LONGEST_HEARTBEAT}")
 
 
 def _check_event(place: Place, event: _Event) -> None:

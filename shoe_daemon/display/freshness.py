@@ -5,15 +5,21 @@ and of the time.
 
 from __future__ import annotations
 
+import heapq
+import math
+from collections.abc import Iterator
 from typing import Final, Literal
 
 from msgspec import Struct
 
-__all__ = ["Fresh", "Heard", "Link", "fresh", "stale_at"]
+__all__ = ["Deadlines", "Fresh", "Heard", "Link", "fresh", "stale_at"]
 
 _HEARTBEAT: Final = 10
 _MISSED: Final = 3
 """So many heartbeats may fail to come before a table is stale."""
+
+_IDLE: Final = 1000
+"""So many entries of tables that are no more are not worth the work."""
 
 Is = Literal["live", "stale", "stopping", "offline", "no_broker", "unknown"]
 
@@ -67,6 +73,43 @@ class Heard(Struct):
     published: str | None = None
     at: float = 0.0
     heartbeat: int | None = None
+
+
+class Deadlines:
+    """
+    When each table is to be looked at again; asking costs nothing while none is due.
+    """
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, str]] = []
+        self._due: dict[str, float] = {}
+
+    def note(self, key: str, at: float) -> None:
+        """
+        Look at a table again at that moment, or before.
+        """
+        if at < self._due.get(key, math.inf):
+            self._due[key] = at
+            heapq.heappush(self._heap, (at, key))
+
+    def forget(self, key: str) -> None:
+        """
+        The table is no more.
+        """
+        self._due.pop(key, None)
+        if len(self._heap) > 2 * len(self._due) + _IDLE:
+            self._heap = [(at, name) for name, at in self._due.items()]
+            heapq.heapify(self._heap)
+
+    def passed(self, now: float) -> Iterator[str]:
+        """
+        Give the tables that are due; they are to be noted again.
+        """
+        while self._heap and self._heap[0][0] <= now:
+            at, key = heapq.heappop(self._heap)
+            if self._due.get(key) == at:
+                del self._due[key]
+                yield key
 
 
 def stale_at(heard: Heard, stale_after: float | None = None) -> float:

@@ -110,7 +110,6 @@ class Table:
         fresh: As it was last told.
         event_bytes: How much they are.
         past: Sessions that another one has replaced.
-        due: When it is to be looked at again, monotonic; None for never.
         views: What pages are given, by name, while nothing has changed.
     """
 
@@ -124,7 +123,6 @@ class Table:
         self.faults = 0
         self.fresh = Fresh("unknown")
         self.past: deque[str] = deque(maxlen=_SESSIONS)
-        self.due: float | None = None
         self.views: dict[str, bytes] = {}
 
     def body(self, kind: str) -> Any:  # noqa: ANN401 - the type that `documents` gives the kind

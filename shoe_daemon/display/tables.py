@@ -7,19 +7,26 @@ but the count of faults; what was good before stays. What can grow has a limit.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from shoe_daemon.display.documents import Document, Fault, Place, decode, place_of
-from shoe_daemon.display.freshness import Fresh, Link, fresh, stale_at
+from shoe_daemon.display.freshness import Deadlines, Fresh, Link, fresh, stale_at
 from shoe_daemon.display.known import Change, Faults, Limits, Message, Moment, Table, Told
-from shoe_daemon.mqtt.topics import ALERTS, DEFAULT_PREFIX, RESULT, STATE, STATUS
+from shoe_daemon.mqtt.topics import ALERTS, DEFAULT_PREFIX, HISTORY, RESULT, ROADS, STATE, STATUS
 from shoe_daemon.table.moments import to_microseconds
 
 __all__ = ["Tables"]
+
+_AUDIENCE: Final[dict[str, tuple[str, ...]]] = {
+    ALERTS: ("alerts", "row"),
+    HISTORY: ("history",),
+    RESULT: (),
+    ROADS: ("roads", "row"),
+}
+"""What is to be told anew when a document has changed."""
 
 _TOPIC_TOLD: Final = 120
 
@@ -51,7 +58,7 @@ class Tables:
         self._by_id: dict[str, list[str]] = {}
         self.generation = 0
         self._bytes = 0
-        self._deadlines: list[tuple[float, str]] = []
+        self._deadlines = Deadlines()
 
     def __iter__(self) -> Iterator[Table]:
         return iter(self._by_key.values())
@@ -116,7 +123,7 @@ class Tables:
 
     def _take(self, place: Place, message: Message, moment: Moment) -> list[Change]:
         if not message.payload:
-            return self._clear(place)
+            return self._clear(place, moment)
         document = decode(place, message.payload)
         table = self._by_key.get(place.key)
         if place.kind == "event":
@@ -242,8 +249,7 @@ class Tables:
             same = before is not None and before.body.state == after.body.state
             table.views.pop("row", None)
             return self._changed(table, "device", *(() if same else ("row",)))
-        names = {"roads": ("roads", "row"), ALERTS: ("alerts", "row"), RESULT: ()}
-        return self._changed(table, *names.get(kind, (kind,)))
+        return self._changed(table, *_AUDIENCE[kind])
 
     def _take_event(self, table: Table, document: Document) -> list[Change]:
         seq = document.body.seq
@@ -280,7 +286,7 @@ class Tables:
         self._bytes += size
         table.documents[name] = document
 
-    def _clear(self, place: Place) -> list[Change]:
+    def _clear(self, place: Place, moment: Moment) -> list[Change]:
         """
         Take note that a topic was cleared; without its `state` a table is no more.
         """
@@ -296,11 +302,13 @@ class Tables:
         self._bytes -= len(gone.json)
         if place.kind == STATUS:
             table.heard.status = table.heard.status_session = None
-        return self._changed(table, place.kind, "row", "board")
+            return self._freshened(table, moment.monotonic)
+        return self._changed(table, *_AUDIENCE.get(place.kind, ("row",)))
 
     def _remove(self, table: Table) -> list[Change]:
         self._forget_events(table)
         self._bytes -= sum(len(each.json) for each in table.documents.values())
+        self._deadlines.forget(table.key)
         del self._by_key[table.key]
         self._by_id[table.table].remove(table.key)
         self._by_id = {name: keys for name, keys in self._by_id.items() if keys}
@@ -323,33 +331,20 @@ class Tables:
         return self._changed(table, "board", "row")
 
     def _look_again(self, table: Table) -> None:
-        at = stale_at(table.heard, self._stale_after)
-        if table.due is None or at < table.due:
-            table.due = at
-            heapq.heappush(self._deadlines, (at, table.key))
+        self._deadlines.note(table.key, stale_at(table.heard, self._stale_after))
 
     def pass_time(self, now: float) -> list[Change]:
         """
         Say what has changed only because time has passed.
         """
         changes: list[Change] = []
-        while self._deadlines and self._deadlines[0][0] <= now:
-            due, key = heapq.heappop(self._deadlines)
+        for key in self._deadlines.passed(now):
             table = self._by_key.get(key)
-            if table is None or table.due != due:
-                continue
-            table.due = None
-            changes += self._freshened(table, now)
-            if stale_at(table.heard, self._stale_after) > now:
-                self._look_again(table)
+            if table is not None:
+                changes += self._freshened(table, now)
+                if stale_at(table.heard, self._stale_after) > now:
+                    self._look_again(table)
         return changes
-
-    @property
-    def next_look(self) -> float | None:
-        """
-        When `pass_time` may have something to say; None for never.
-        """
-        return self._deadlines[0][0] if self._deadlines else None
 
     def set_link(self, link: Link, now: float) -> list[Change]:
         """

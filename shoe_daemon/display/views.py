@@ -13,14 +13,12 @@ from msgspec.structs import replace
 
 from shoe_daemon.display.known import Table
 from shoe_daemon.display.tables import Tables
-from shoe_daemon.mqtt.topics import ALERTS, STATE
+from shoe_daemon.game.sequences import to_sequence
+from shoe_daemon.mqtt.topics import ALERTS, HISTORY, ROADS, STATE
 
 __all__ = ["NOTHING", "Views"]
 
 NOTHING: Final = b"null"
-
-_SIDES: Final = {"player": "P", "banker": "B", "tie": "T"}
-_FLAGS: Final = {"player_pair": "p", "banker_pair": "b", "natural": "n"}
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -183,10 +181,10 @@ class Views:
         return _encode({"alerts": alerts.alerts, "omitted": alerts.omitted})
 
     def _roads(self, table: Table) -> bytes:
-        return _document(table, "roads")
+        return _document(table, ROADS)
 
     def _history(self, table: Table) -> bytes:
-        return _document(table, "history")
+        return _document(table, HISTORY)
 
     def _events(self, table: Table) -> bytes:
         events = [Raw(each) for each in table.events.values()]
@@ -210,17 +208,8 @@ def _outcomes(table: Table) -> str:
     """
     Write the shoe as a sequence: a letter a round, with its pairs and naturals.
     """
-    roads = table.documents.get("roads")
-    if roads is None:
-        return ""
-    beads = msgspec.json.decode(roads.json).get("bead", ())
-    return "".join(_bead(each) for each in beads)
-
-
-def _bead(bead: dict[str, Any]) -> str:
-    return _SIDES.get(bead["outcome"], "") + "".join(
-        letter for flag, letter in _FLAGS.items() if bead.get(flag)
-    )
+    roads = table.body(ROADS)
+    return "" if roads is None else to_sequence(roads.bead)
 
 
 def _naturally(name: str) -> list[tuple[int, str]]:

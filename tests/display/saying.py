@@ -1,0 +1,141 @@
+"""
+What tables say, made by hand: every payload is of the types that the daemon sends.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from shoe_daemon.display.known import Change, Message, Moment
+from shoe_daemon.display.tables import Tables
+from shoe_daemon.game.roads import LeadingTies, Tail
+from shoe_daemon.game.sequences import parse_sequence
+from shoe_daemon.mqtt.messages import (
+    ActiveAlerts,
+    Device,
+    History,
+    ResultLast,
+    RoadOptions,
+    State,
+    Status,
+    road_map,
+)
+from shoe_daemon.table.moments import from_microseconds
+from tests.mqtt.examples import least, most
+
+__all__ = ["BEGIN", "Told", "alert", "at", "event", "heard", "payload", "roads", "said", "topic"]
+
+BEGIN = 1_795_253_400_000_000
+"""2026-11-21T09:30:00Z; monotonic 1000.0 in these tests."""
+
+
+def at(seconds: float) -> Moment:
+    """
+    Return a moment so many seconds after the beginning.
+    """
+    return Moment(1000.0 + seconds, from_microseconds(BEGIN + int(seconds * 1e6)))
+
+
+def topic(suffix: str, table: str = "table-1", site: str = "house") -> str:
+    return f"shoe/v1/{site}/{table}/{suffix}"
+
+
+_KINDS: dict[str, Any] = {
+    "state": State,
+    "status": Status,
+    "alert/active": ActiveAlerts,
+    "result/last": ResultLast,
+    "history": History,
+    "device": Device,
+}
+
+
+def said(suffix: str, *, seq: int = 1, session: str = "s1", **more: Any) -> dict[str, Any]:  # noqa: ANN401
+    """
+    Return the least document of a topic, as JSON's own types.
+    """
+    facts: dict[str, Any] = least(
+        _KINDS[suffix.partition("/")[0] if "device" in suffix else suffix]
+    )
+    facts |= {"schema": "1.0", "seq": seq, "session": session}
+    if suffix == "state":
+        facts |= {"site": "house", "table": "table-1", "published": at(0).wall, "heartbeat": 10}
+    if suffix == "status":
+        facts |= {"state": "online", "head": None}
+    return facts | more
+
+
+def payload(suffix: str, **more: Any) -> bytes:  # noqa: ANN401
+    """
+    Return the same as a payload.
+    """
+    return json.dumps(said(suffix, **more)).encode()
+
+
+def alert(number: int = 1, **more: Any) -> dict[str, Any]:  # noqa: ANN401
+    """
+    Return an open irregularity with a proposal.
+    """
+    found: dict[str, Any] = most(ActiveAlerts)["alerts"][0]
+    found["data"] |= {"id": number, "severity": 3, **more}
+    return found
+
+
+def roads(sequence: str, *, seq: int = 1, session: str = "s1", shoe: int = 1) -> bytes:
+    """
+    Return the payload of ``roads`` for a shoe.
+    """
+    options = RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
+    return road_map(parse_sequence(sequence), options, shoe=shoe, seq=seq, session=session)
+
+
+def event(seq: int, kind: str = "round_started", **data: Any) -> bytes:  # noqa: ANN401
+    """
+    Return an event of table 1.
+    """
+    envelope = {"at": at(seq).wall, "data": data, "round": 1, "schema": "1.0", "seq": seq}
+    more = {"shoe": 1, "site": "house", "table": "table-1", "type": kind}
+    return json.dumps(envelope | more).encode()
+
+
+class Told:
+    """
+    Tables, and what they said would interest pages.
+    """
+
+    def __init__(self, tables: Tables | None = None) -> None:
+        self.tables = Tables() if tables is None else tables
+
+    def hear(  # noqa: PLR0913 - every test names the one or two that it is about
+        self,
+        suffix: str,
+        content: bytes | None = None,
+        *,
+        after: float = 0.0,
+        retained: bool = False,
+        table: str = "table-1",
+        site: str = "house",
+        **more: Any,  # noqa: ANN401
+    ) -> list[Change]:
+        """
+        Take one message, its least payload where none is given.
+        """
+        if content is None:
+            names = {"site": site, "table": table} if suffix == "state" else {}
+            content = payload(suffix, **names, **more)
+        message = Message(topic(suffix, table, site), content, retained)
+        return self.tables.receive(message, at(after))
+
+
+def heard(table: str = "table-1", *, site: str = "house", told: Told | None = None) -> Told:
+    """
+    Return tables that have just been connected, with one that is live.
+    """
+    from shoe_daemon.display.freshness import Link
+
+    told = told or Told()
+    told.tables.set_link(Link(connected=True, since=at(0).wall), at(0).monotonic)
+    told.hear("state", table=table, site=site)
+    told.hear("status", table=table, site=site)
+    return told

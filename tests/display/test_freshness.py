@@ -1,0 +1,148 @@
+"""
+Nothing stale is ever shown as if it were fresh, and what is fresh is not greyed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe_daemon.display.freshness import Deadlines, Fresh, Heard, Link, fresh
+from shoe_daemon.display.tables import Tables
+from tests.display.saying import Told, at, heard
+
+HERE = Link(connected=True, since="x")
+LIVE: dict[str, Any] = {
+    "status": "online",
+    "status_session": "s1",
+    "session": "s1",
+    "published": "p",
+    "at": 100.0,
+    "heartbeat": 10,
+}
+
+
+def judged(now: float = 101.0, link: Link = HERE, **more: Any) -> Fresh:  # noqa: ANN401
+    return fresh(Heard(**{**LIVE, **more}), link, now)
+
+
+def test_a_table_is_live_only_where_everything_agrees() -> None:
+    assert judged() == Fresh("live")
+    assert judged(129.9) == Fresh("live")
+    assert judged(130.0) == Fresh("stale", "p")
+    assert judged(status_session="s2") == Fresh("stale", "p")
+    assert judged(status=None, status_session=None) == Fresh("stale", "p")
+    assert judged(session=None, published=None) == Fresh("stale", None)
+    assert judged(status="offline", status_since="t") == Fresh("offline", "t")
+    assert judged(status="offline", status_since=None) == Fresh("offline", "p")
+    assert judged(status="stopping") == Fresh("stopping", "p")
+    assert judged(link=Link()) == Fresh("no_broker", None)
+    assert fresh(None, HERE, 0.0) == Fresh("unknown")
+
+
+def test_the_heartbeat_is_the_tables_own() -> None:
+    assert judged(189.9, heartbeat=30) == Fresh("live")
+    assert judged(190.0, heartbeat=30).state == "stale"
+    assert judged(102.0, heartbeat=1) == Fresh("live")
+    assert judged(103.0, heartbeat=1).state == "stale"
+    assert fresh(Heard(**LIVE), HERE, 105.0, stale_after=5.0).state == "stale"
+
+
+def test_time_alone_makes_a_table_stale_once() -> None:
+    told = heard()
+    for second in range(1, 30):
+        assert told.tables.pass_time(at(second).monotonic) == []
+    changes = told.tables.pass_time(at(30).monotonic)
+    assert [each.what for each in changes] == ["board", "row"]
+    assert told.tables.pass_time(at(31).monotonic) == []
+    assert [each.what for each in told.hear("state", after=40)] == ["board", "row"]
+    assert told.tables.pass_time(at(69).monotonic) == []
+    assert told.tables.pass_time(at(70).monotonic) != []
+
+
+def test_a_heartbeat_puts_it_off() -> None:
+    told = heard()
+    for second in range(10, 1000, 10):
+        told.hear("state", after=second)
+        assert told.tables.pass_time(at(second + 9).monotonic) == []
+
+
+def test_a_copy_that_the_broker_kept_is_as_old_as_it_says() -> None:
+    told = Told(Tables())
+    told.tables.set_link(HERE, at(100).monotonic)
+    told.hear("state", after=100, retained=True, published=at(95).wall)
+    told.hear("status", after=100, retained=True)
+    table = told.tables.get("house.table-1")
+    assert table is not None
+    assert table.fresh == Fresh("live")
+    told.tables.pass_time(at(124).monotonic)
+    assert table.fresh == Fresh("live")
+    told.tables.pass_time(at(125).monotonic)
+    assert table.fresh == Fresh("stale", at(95).wall)
+
+
+def test_a_copy_from_yesterday_is_stale_at_once() -> None:
+    told = Told(Tables())
+    told.tables.set_link(HERE, at(86_400).monotonic)
+    told.hear("state", after=86_400, retained=True)
+    told.hear("status", after=86_400, retained=True)
+    table = told.tables.get("house.table-1")
+    assert table is not None
+    assert table.fresh == Fresh("stale", at(0).wall)
+
+
+def test_a_copy_of_what_was_heard_itself_is_as_old_as_that() -> None:
+    """The two clocks may differ: what came over the line itself is the better measure."""
+    told = heard()
+    told.hear("state", after=20, published=at(-300).wall)
+    told.hear("state", after=22, retained=True, published=at(-300).wall)
+    table = told.tables.get("house.table-1")
+    assert table is not None
+    assert table.fresh == Fresh("live")
+
+
+@pytest.mark.parametrize("state", ["offline", "stopping"])
+def test_what_a_table_says_of_itself_is_told_at_once(state: str) -> None:
+    told = heard()
+    changes = told.hear("status", state=state, after=3)
+    assert [each.what for each in changes] == ["board", "row"]
+    table = told.tables.get("house.table-1")
+    assert table is not None
+    assert table.fresh == Fresh(state, at(3).wall)  # type: ignore[arg-type]
+
+
+def test_a_table_whose_state_has_expired_is_known_by_its_status() -> None:
+    told = Told()
+    told.tables.set_link(HERE, at(0).monotonic)
+    assert [each.what for each in told.hear("status", state="offline", retained=True)] == [
+        "new",
+        "board",
+        "row",
+    ]
+    table = told.tables.get("house.table-1")
+    assert table is not None
+    assert table.fresh == Fresh("offline", None)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 50)), max_size=60))
+def test_every_deadline_is_met_and_none_before_its_time(notes: list[tuple[str, int]]) -> None:
+    deadlines = Deadlines()
+    due: dict[str, float] = {}
+    for name, moment in notes:
+        deadlines.note(name, moment)
+        due[name] = min(moment, due.get(name, moment))
+    for now in range(51):
+        for name in deadlines.passed(now):
+            assert due.pop(name) == now
+    assert due == {}
+
+
+def test_tables_that_come_and_go_leave_nothing_behind() -> None:
+    deadlines = Deadlines()
+    for number in range(20_000):
+        deadlines.note(f"t{number}", 1e9 + number)
+        deadlines.forget(f"t{number}")
+    assert len(deadlines._heap) < 2_000  # noqa: SLF001 - what is not to grow has no other name

@@ -1,0 +1,404 @@
+"""
+What is known of tables follows from what was rightly said, in any order, by anybody;
+what was wrong is counted and changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoe_daemon.display.documents import SIZE_LIMIT, filters
+from shoe_daemon.display.freshness import Link
+from shoe_daemon.display.known import Limits, Message, Table
+from shoe_daemon.display.tables import Tables
+from tests.display.saying import Told, alert, at, event, heard, payload, roads, said, topic
+
+HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u2028&amp;'
+
+
+def the(told: Told, key: str = "house.table-1") -> Table:
+    table = told.tables.get(key)
+    assert table is not None
+    return table
+
+
+def what(changes: list[Any]) -> list[str]:
+    return [each.what for each in changes]
+
+
+def test_a_table_is_known_from_its_first_document_on() -> None:
+    told = Told()
+    assert what(told.hear("state")) == ["new", "board", "row"]
+    assert the(told).body("state").seq == 1
+    assert told.tables.faults.total == 0
+
+
+def test_an_event_alone_makes_no_table() -> None:
+    told = Told()
+    assert told.hear("event/round_started", event(1)) == []
+    assert len(told.tables) == 0
+
+
+def test_a_heartbeat_that_says_nothing_new_is_told_nobody() -> None:
+    told = heard()
+    assert told.hear("state", published=at(10).wall, after=10) == []
+    assert what(told.hear("state", seq=2, after=11)) == ["board", "row"]
+
+
+def test_every_document_has_its_audience() -> None:
+    told = heard()
+    assert what(told.hear("roads", roads("BpPTBbn"))) == ["roads", "row"]
+    assert what(told.hear("history")) == ["history"]
+    assert what(told.hear("alert/active", alerts=[alert()])) == ["alerts", "row"]
+    assert what(told.hear("device/shoe")) == ["device", "row"]
+    assert what(told.hear("device/shoe", bytes=5)) == ["device"]
+    assert what(told.hear("device/shoe", state="stale")) == ["device", "row"]
+    assert what(told.hear("event/round_started", event(2))) == ["event"]
+    assert told.hear("history") == []
+    assert told.tables.faults.total == 0
+
+
+# --- what is wrong ---
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content", "told_is"),
+    [
+        ("state", b"{", "Input data was truncated"),
+        ("state", b"\xff\xfe", "JSON"),
+        ("state", b'{"name":"\xff"}', "invalid"),
+        ("state", b"[]", "Expected `object`, got `array`"),
+        ("state", b"{}", "missing required field"),
+        ("state", payload("state", seq="1"), "Expected `int`, got `str` - at `$.seq`"),
+        ("state", payload("state", seq=1.5), "Expected `int`, got `float`"),
+        ("state", payload("state", site="other"), "another table than its topic"),
+        ("state", payload("state", published="yesterday"), "no RFC 3339 moment"),
+        ("state", payload("state", heartbeat=10**12), "a heartbeat of"),
+        ("state", payload("state", schema="2.0"), "schema '2.0'; this display knows version 1"),
+        ("state", b" " * (SIZE_LIMIT + 1), "65537 bytes; expected at most 65536"),
+        ("status", payload("status", state="asleep"), "Invalid enum value"),
+        ("roads", b'{"bead":7}', "Expected `array`, got `int`"),
+        ("event/round_started", event(1, "round_aborted"), "another one than its topic's"),
+        ("event/draw_due", event(1, "draw_due", hand=7), "Expected `str`, got `int`"),
+        ("event/staff_card_dealt", event(1, "staff_card_dealt"), "another one than its topic's"),
+        ("device/../x", b"{}", "nobody has asked for"),
+        ("device/SHOE", b"{}", "nobody has asked for"),
+        ("staff/event/x", b"{}", "nobody has asked for"),
+        ("cmd/rule", b"{}", "nobody has asked for"),
+        ("event/round_started", b'{"a":' * 9000 + b"1" + b"}" * 9000, ""),
+    ],
+)
+def test_what_is_wrong_is_counted_and_changes_nothing(
+    suffix: str, content: bytes, told_is: str
+) -> None:
+    told = heard()
+    before = the(told).documents.copy()
+    changes = told.hear(suffix, content, after=1)
+    assert told.tables.faults.total == 1
+    last = told.tables.faults.last[-1]
+    assert told_is in last.what
+    assert last.at == at(1).wall
+    assert last.topic == topic(suffix)
+    assert {each.what for each in changes} <= {"pit", "row"}
+    assert the(told).documents == before
+    assert the(told).fresh.state == "live"
+
+
+@pytest.mark.parametrize("table", ["TABLE", "ta_ble", "", "a" * 41, "<b>", "..", "tisch-ä"])
+def test_a_table_with_a_wrong_name_is_none(table: str) -> None:
+    told = Told()
+    told.hear("state", table=table)
+    assert len(told.tables) == 0
+    assert told.tables.faults.total == 1
+
+
+def test_a_long_topic_is_told_short() -> None:
+    told = Told()
+    told.tables.receive(Message("shoe/v1/" + "x" * 60_000, b"{}"), at(0))
+    assert len(told.tables.faults.last[-1].topic) < 200
+
+
+def test_of_many_faults_the_latest_are_told() -> None:
+    told = heard()
+    for number in range(50):
+        told.hear("state", b"{", after=number)
+    assert told.tables.faults.total == the(told).faults == 50
+    assert [each.at for each in told.tables.faults.last] == [at(n).wall for n in range(30, 50)]
+
+
+def test_unknown_fields_are_let_drop() -> None:
+    told = heard()
+    later = said("state", seq=2) | {"later_version": {"x": [1.5]}}
+    told.hear("state", json.dumps(later).encode())
+    assert told.tables.faults.total == 0
+    assert the(told).body("state").seq == 2
+    assert b"later_version" not in the(told).documents["state"].json
+
+
+def test_an_older_daemon_that_does_not_tell_its_heartbeat_is_understood() -> None:
+    facts = said("state")
+    del facts["heartbeat"]
+    told = Told()
+    told.hear("state", json.dumps(facts).encode())
+    assert the(told).heard.heartbeat == 10
+
+
+def test_an_event_of_a_later_version_is_kept() -> None:
+    told = heard()
+    assert what(told.hear("event/moon_phase", event(2, "moon_phase", full=True))) == ["event"]
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=300))
+def test_no_bytes_do_any_harm(content: bytes) -> None:
+    told = heard()
+    for suffix in ("state", "status", "roads", "device/x", "event/cut_card", "alert/active"):
+        told.hear(suffix, content)
+        assert content == b"" or the(told).body("state").seq == 1
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_no_single_wrong_value_does_any_harm(data: st.DataObject) -> None:
+    told = heard()
+    suffix = data.draw(st.sampled_from(["state", "alert/active", "device/x", "result/last"]))
+    facts = said(suffix)
+    facts[data.draw(st.sampled_from(sorted(facts)))] = data.draw(_JSON)
+    told.hear(suffix, json.dumps(facts).encode())
+    table = the(told)
+    for document in table.documents.values():
+        json.loads(document.json)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60), st.binary(max_size=20))
+def test_no_topic_does_any_harm(name: str, content: bytes) -> None:
+    told = heard()
+    told.tables.receive(Message(name, content), at(1))
+    told.tables.receive(Message(f"shoe/v1/{name}", content), at(1))
+    assert list(told.tables.keys()) == ["house.table-1"]
+
+
+# --- sessions and numbers ---
+
+
+def test_within_a_session_no_number_goes_back() -> None:
+    told = heard()
+    told.hear("state", seq=10, name="new")
+    changes = told.hear("state", seq=9, name="old")
+    assert the(told).body("state").name == "new"
+    assert told.tables.faults.last[-1].what == "seq went back from 10 to 9"
+    assert "row" in what(changes)
+
+
+def test_the_same_number_again_is_no_fault() -> None:
+    told = heard()
+    told.hear("state", seq=10)
+    told.hear("state", seq=10, on_hold=True)
+    assert the(told).body("state").on_hold
+    assert told.tables.faults.total == 0
+
+
+def test_an_older_copy_that_the_broker_kept_is_no_news_and_no_fault() -> None:
+    told = heard()
+    told.hear("state", seq=10)
+    assert told.hear("state", seq=9, retained=True) == []
+    assert the(told).body("state").seq == 10
+    assert told.tables.faults.total == 0
+
+
+def test_a_number_that_was_too_high_does_not_keep_the_table_away_for_ever() -> None:
+    told = heard()
+    told.hear("state", seq=10**12, after=1)
+    told.hear("state", seq=11, after=20)
+    assert the(told).body("state").seq == 10**12
+    told.hear("state", seq=12, after=31)
+    assert the(told).body("state").seq == 12
+    assert the(told).fresh.state == "live"
+
+
+def test_a_new_session_may_begin_to_count_anew() -> None:
+    told = heard()
+    told.hear("state", seq=10)
+    told.hear("event/round_started", event(9))
+    told.hear("state", seq=1, session="s2")
+    told.hear("status", session="s2")
+    assert told.tables.faults.total == 0
+    assert the(told).fresh.state == "live"
+    assert the(told).events == {}
+
+
+def test_a_session_that_is_over_is_not_believed() -> None:
+    told = heard()
+    told.hear("state", seq=2, session="s2")
+    told.hear("status", session="s2")
+    for suffix in ("state", "device/x", "alert/active"):
+        told.hear(suffix, seq=99, session="s1")
+    assert told.tables.faults.total == 3
+    assert "is over: another one has replaced it" in told.tables.faults.last[-1].what
+    assert the(told).body("state").session == "s2"
+    assert the(told).fresh.state == "live"
+
+
+def test_of_two_daemons_the_one_that_says_online_is_believed() -> None:
+    told = heard()
+    told.hear("state", session="s2")
+    told.hear("status", session="s2")
+    told.hear("status", session="s1")
+    told.hear("state", session="s1", seq=3)
+    assert the(told).fresh.state == "live"
+    assert the(told).body("state").session == "s1"
+
+
+def test_readers_of_a_session_that_is_over_are_no_more() -> None:
+    told = heard()
+    told.hear("device/old")
+    told.hear("state", session="s2")
+    told.hear("device/new", session="s2")
+    assert [name for name, _ in the(told).devices] == ["new"]
+
+
+# --- events ---
+
+
+def test_events_are_kept_in_their_order_and_once() -> None:
+    told = heard()
+    for seq in (5, 7, 6, 7, 5):
+        told.hear("event/round_started", event(seq))
+    assert list(the(told).events) == [5, 6, 7]
+
+
+def test_of_the_events_the_latest_are_kept() -> None:
+    told = heard()
+    for seq in range(1, 500):
+        told.hear("event/round_started", event(seq))
+    assert list(the(told).events) == list(range(300, 500))
+    assert told.hear("event/round_started", event(3)) == []
+
+
+def test_long_events_are_fewer() -> None:
+    told = heard(told=Told(Tables(limits=Limits(event_bytes=100_000))))
+    for seq in range(1, 100):
+        told.hear("event/cut_card2", event(seq, "cut_card2", x="y" * 20_000))
+    assert list(the(told).events) == [96, 97, 98, 99]
+
+
+# --- what can grow ---
+
+
+def test_there_are_no_more_tables_than_allowed() -> None:
+    told = Told(Tables(limits=Limits(tables=3)))
+    for number in range(10):
+        told.hear("state", table=f"table-{number}")
+    assert len(told.tables) == 3
+    assert told.tables.faults.last[-1].what == "more than 3 tables"
+
+
+def test_a_table_has_no_more_devices_than_allowed() -> None:
+    told = heard()
+    for number in range(100):
+        told.hear(f"device/shoe-{number}")
+    assert sum(1 for _ in the(told).devices) == 16
+
+
+def test_all_tables_together_are_not_larger_than_allowed() -> None:
+    told = heard(told=Told(Tables(limits=Limits(bytes=20_000))))
+    for number in range(100):
+        told.hear("state", table=f"table-{number}", name="x" * 3000)
+    assert len(told.tables) < 8
+    assert "bytes for all tables together" in told.tables.faults.last[-1].what
+    # What was there before is told on.
+    told.hear("state", seq=2)
+    assert the(told).body("state").seq == 2
+
+
+def test_what_is_forgotten_makes_room() -> None:
+    told = Told(Tables(limits=Limits(bytes=20_000, tables=3)))
+    for number in range(500):
+        name = f"table-{number}"
+        told.hear("state", table=name, name="x" * 3000)
+        told.hear("event/cut_card2", event(1, "cut_card2"), table=name)
+        assert told.hear("state", b"", table=name)
+    assert told.tables.faults.total == 499  # all but one event name another table
+    assert len(told.tables) == 0
+    told.hear("state")
+    assert len(told.tables) == 1
+
+
+# --- what is cleared ---
+
+
+def test_a_table_whose_state_was_cleared_is_gone() -> None:
+    told = heard()
+    assert what(told.hear("state", b"")) == ["gone", "pit"]
+    assert told.tables.get("house.table-1") is None
+    assert told.tables.named("table-1") == []
+    assert told.hear("roads", b"") == []
+    assert what(told.hear("state"))[0] == "new"
+
+
+def test_other_topics_may_be_cleared_alone() -> None:
+    told = heard()
+    told.hear("device/shoe")
+    assert "row" in what(told.hear("device/shoe", b""))
+    assert list(the(told).devices) == []
+    told.hear("status", b"")
+    assert the(told).fresh.state == "stale"
+
+
+# --- names ---
+
+
+def test_a_bare_id_means_every_table_of_that_id() -> None:
+    told = heard()
+    told.hear("state", site="other")
+    assert [each.key for each in told.tables.named("table-1")] == [
+        "house.table-1",
+        "other.table-1",
+    ]
+    assert [each.key for each in told.tables.named("other.table-1")] == ["other.table-1"]
+    assert told.tables.named("other.table-2") == []
+
+
+def test_nothing_of_staff_and_no_order_is_asked_for() -> None:
+    asked = filters("shoe/v1", None)
+    assert "shoe/v1/+/+/state" in asked
+    assert "shoe/v1/+/+/roads" in asked
+    assert "shoe/v1/+/+/history" in asked
+    assert "shoe/v1/+/+/event/+" in asked
+    assert not [each for each in asked if "#" in each or "staff" in each or "cmd" in each]
+    assert filters("a/b", "house")[0].startswith("a/b/house/+/")
+
+
+def test_hostile_names_are_only_text() -> None:
+    told = heard()
+    told.hear("state", seq=2, name=HOSTILE, limits={HOSTILE: HOSTILE})
+    assert the(told).body("state").name == HOSTILE
+    assert told.tables.faults.total == 0
+
+
+def test_without_a_broker_nothing_is_fresh() -> None:
+    told = heard()
+    lost = Link(connected=False, since=at(5).wall, detail="the line is closed")
+    assert set(what(told.tables.set_link(lost, at(5).monotonic))) == {
+        "pit",
+        "link",
+        "board",
+        "row",
+    }
+    assert (the(told).fresh.state, the(told).fresh.since) == ("no_broker", at(5).wall)
+    again = Link(connected=True, since=at(7).wall)
+    told.tables.set_link(again, at(7).monotonic)
+    assert the(told).fresh.state == "live"
