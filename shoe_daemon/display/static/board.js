@@ -23,6 +23,7 @@
   "use strict";
 
   var LOUD = 8000;
+  var FONTS = 1000;
   var SLOTS = ["P1", "B1", "P2", "B2", "P3", "B3"];
   var COUNTS = ["player", "banker", "tie", "rounds", "player_pair", "banker_pair", "natural"];
   var SIDES = ["player", "banker"];
@@ -130,8 +131,14 @@
 
   /* ---- the head ---- */
 
+  function placeOf(limit) {
+    return (COUNTS.indexOf(limit) + COUNTS.length + 1) % (COUNTS.length + 1);
+  }
+
   function limits(state) {
-    return Object.keys(state.limits).map(function (key) {
+    return Object.keys(state.limits).sort(function (one, two) {
+      return placeOf(one) - placeOf(two);
+    }).map(function (key) {
       return el("div", { "class": "limit" }, [
         el("dt", { text: Shoe.has("wager_" + key) ? word("wager_" + key) : key }),
         el("dd", { text: state.limits[key] })
@@ -402,6 +409,7 @@
     var what = situation(state);
     var result = what.say === "result" ? state.last_result : null;
     var loud = Boolean(result) && Date.now() < loudUntil;
+    var partial = !result && Boolean(state.round && state.round.partial);
     var node = byId("centre");
     Shoe.set(node, "data-say", what.say);
     Shoe.set(node, "data-outcome", result ? result.data.outcome : null);
@@ -409,15 +417,10 @@
     Shoe.flag(node, "calm", Boolean(result) && !loud);
     Shoe.flag(node, "wait", Boolean(what.wait));
     Shoe.flag(document.body, "loud-result", loud);
-    Shoe.text(byId("kicker"), result ? score(result) : "");
-    Shoe.text(byId("say"), what.main);
-    Shoe.set(byId("say"), "data-size", sizeOf(what.main));
-    Shoe.text(byId("more"), what.more);
-    Shoe.text(byId("before"), result ? "" : before(state));
-    Shoe.swap(byId("chips"), JSON.stringify([result, revised]), function () {
-      return result ? chips(result) : partialChip(state);
+    Shoe.swap(byId("middle"), JSON.stringify([what, result, revised, partial]), function () {
+      return middle(what, result, partial);
     });
-    Shoe.flag(byId("chips"), "many", byId("chips").children.length > 4);
+    Shoe.text(byId("before"), result ? "" : before(state));
     winners(result);
     return what;
   }
@@ -425,7 +428,9 @@
   function winners(result) {
     SIDES.forEach(function (side) {
       var won = Boolean(result) && result.data.outcome === side;
-      Shoe.text(byId(side).querySelector("h2"), won ? outcomeWord(side) : word(side));
+      Shoe.swap(byId(side).querySelector("h2"), String(won), function () {
+        return el("span", { text: won ? outcomeWord(side) : word(side) });
+      });
       Shoe.flag(byId(side), "won", won);
       Shoe.flag(byId(side), "tied", Boolean(result) && result.data.outcome === "tie");
       Shoe.flag(byId(side), "lost", Boolean(result) && result.data.outcome === other(side));
@@ -436,9 +441,18 @@
     return side === "player" ? "banker" : "player";
   }
 
-  function partialChip(state) {
-    return state.round && state.round.partial
-      ? chip("partial", word("partial_round"), null, true) : null;
+  /* Made anew where anything of it differs, so that nothing in it moves. */
+  function middle(what, result, partial) {
+    var list = result ? chips(result)
+      : partial ? chip("partial", word("partial_round"), null, true) : null;
+    var node = el("ul", { id: "chips" }, list);
+    Shoe.flag(node, "many", node.children.length > 4);
+    return [
+      result ? el("p", { id: "kicker", text: score(result) }) : null,
+      el("p", { id: "say", text: what.main, "data-size": sizeOf(what.main) }),
+      what.more ? el("p", { id: "more", text: what.more }) : null,
+      node
+    ];
   }
 
   /* Says so once, to whoever listens: a result, a wait, a table that is no longer fresh. */
@@ -563,7 +577,20 @@
       }
       drawRoads();
     }
+  }
+
+  /* The page is shown when it is whole, fonts included; without them after a moment. */
+  function show() {
     document.body.classList.remove("waiting");
+  }
+
+  function showWhenWhole() {
+    window.setTimeout(show, FONTS);
+    if (document.fonts && document.fonts.ready) {
+      document.fonts.ready.then(show);
+    } else {
+      show();
+    }
   }
 
   var handlers = {
@@ -591,6 +618,7 @@
   Shoe.first(handlers);
   draw();
   live = true;
+  showWhenWhole();
   window.addEventListener("resize", function () {
     measure();
     draw();
