@@ -79,8 +79,8 @@ bench: venv # docs/measure.md says what the figures mean
 	$(BIN)/python -m bench.detection
 
 .PHONY: pictures
-pictures: venv # the README's picture of the demo, drawn anew
-	$(BIN)/python -m shoe_daemon.demo.picture docs/pictures/demo.svg
+pictures: venv # the README's pictures of the demo and of boards in a terminal, drawn anew
+	$(BIN)/python -m shoe_daemon.demo.picture docs/pictures
 
 .PHONY: fonts
 fonts: venv # what the pages say in Chinese, anew: after any change of a language's file

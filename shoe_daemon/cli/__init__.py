@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "run": "shoe_daemon.cli.run:command",
     "replay": "shoe_daemon.cli.replay:command",
     "journal": "shoe_daemon.cli.journal:command",
+    "roads": "shoe_daemon.cli.roads:command",
     "rules": "shoe_daemon.cli.rules:command",
     "schema": "shoe_daemon.cli.schema:command",
     "simulate": "shoe_daemon.cli.simulate:command",

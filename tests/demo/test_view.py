@@ -20,10 +20,10 @@ from rich.segment import Segment, Segments
 from drivers.simulators.angel_eye_ii import Mode, Settings
 from drivers.simulators.shoe import Excess, Fault
 from shoe_daemon.demo.board import Board, Keeper, Settled
-from shoe_daemon.demo.picture import to_svg
 from shoe_daemon.demo.sample import boards, showpiece
 from shoe_daemon.demo.view import draw
 from shoe_daemon.display.terminal.screen import segments
+from shoe_daemon.display.terminal.svg import to_svg
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.narration import SUIT_SIGNS, card_text

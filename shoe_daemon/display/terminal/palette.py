@@ -4,9 +4,10 @@ The colours of the table.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from shoe_daemon.display.terminal.styles import Style
+from shoe_daemon.game.roads import Mark
 from shoe_daemon.game.round import Outcome
 
 _FELT: Final = "#0d4d32"
@@ -36,7 +37,7 @@ BACK: Final = Style(color="#7d9bd1", bgcolor="#1f3f77")
 
 PLAYER: Final = Style(color="#ffffff", bgcolor="#1f5fd1", bold=True)
 BANKER: Final = Style(color="#ffffff", bgcolor="#b3202c", bold=True)
-TIE: Final = Style(color="#ffffff", bgcolor="#1e9e4a", bold=True)
+TIE: Final = Style(color="#ffffff", bgcolor="#177a38", bold=True)
 UNKNOWN: Final = Style(color="#ffffff", bgcolor="#5c6b64", bold=True)
 OUTCOMES: Final[dict[Outcome | None, Style]] = {
     Outcome.PLAYER: PLAYER,
@@ -55,3 +56,36 @@ HELD: Final = Style(color="#2b1d00", bgcolor=_GOLD, bold=True)
 SETTLED: Final = Style(color="#dff5e6", bgcolor="#14512f")
 SETTLED_EDGE: Final = Style(color="#4cd07d")
 CALM_EDGE: Final = Style(color="#1d5a40")
+
+
+class Tones(NamedTuple):
+    """
+    How words stand beside the roads.
+    """
+
+    title: Style
+    text: Style
+    dim: Style
+
+
+ON_RAIL: Final = Tones(RAIL_BRIGHT, RAIL, RAIL_DIM)
+ON_TERMINAL: Final = Tones(Style(bold=True), Style(), Style(color="#808080"))
+BARS: Final[dict[Outcome, Style]] = {
+    Outcome.PLAYER: Style(color="#3f7ff0"),
+    Outcome.BANKER: Style(color="#d8343f"),
+    Outcome.TIE: Style(color="#1e9e4a"),
+}
+PAPER: Final = Style(color="#16161a", bgcolor=_PAPER)
+PAPER_SHADE: Final = Style(color="#16161a", bgcolor="#efece2")
+BEAD_MARK: Final = Style(color=_GOLD)
+NATURAL: Final = Style(color="#ffd76a", underline=True)
+ON_PAPER: Final[dict[Outcome, Style]] = {
+    Outcome.PLAYER: Style(color="#1f5fd1", bold=True),
+    Outcome.BANKER: Style(color="#b3202c", bold=True),
+    Outcome.TIE: Style(color="#137a36", bold=True),
+}
+PAIR_ON_PAPER: Final = Style(color="#8a6a10")
+MARKS: Final[dict[Mark, Style]] = {
+    Mark.RED: Style(color="#c1121f", bold=True),
+    Mark.BLUE: Style(color="#1f5fd1", bold=True),
+}

@@ -105,7 +105,12 @@ def segments(canvas: Canvas, row: int) -> Iterator[Segment]:
 
 @lru_cache(maxsize=1000)
 def _rich(style: Style) -> RichStyle:
-    return RichStyle(color=style.color, bgcolor=style.bgcolor, bold=style.bold or None)
+    return RichStyle(
+        color=style.color,
+        bgcolor=style.bgcolor,
+        bold=style.bold or None,
+        underline=style.underline or None,
+    )
 
 
 def _console() -> Console:

@@ -19,18 +19,23 @@ class Style(Struct, frozen=True):
         color: Of the character.
         bgcolor: Behind it.
         bold: In bold type.
+        underline: With a line below.
     """
 
     color: str | None = None
     bgcolor: str | None = None
     bold: bool = False
+    underline: bool = False
 
     def __add__(self, above: Style) -> Style:
         """
         Lay another style over this one.
         """
         return Style(
-            above.color or self.color, above.bgcolor or self.bgcolor, self.bold or above.bold
+            above.color or self.color,
+            above.bgcolor or self.bgcolor,
+            self.bold or above.bold,
+            self.underline or above.underline,
         )
 
 
@@ -39,7 +44,7 @@ def grey(style: Style) -> Style:
     """
     Take the colour out of a style, and bring it nearer to a dull middle.
     """
-    return Style(_dull(style.color), _dull(style.bgcolor), style.bold)
+    return Style(_dull(style.color), _dull(style.bgcolor), style.bold, style.underline)
 
 
 def _dull(colour: str | None) -> str | None:

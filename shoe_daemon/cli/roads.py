@@ -1,0 +1,104 @@
+"""
+``shoe-daemon roads``: the roads of a sequence of results.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import msgspec
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.roads import LeadingTies, Roads, Tail, roads
+from shoe_daemon.game.sequences import parse_sequence
+
+if TYPE_CHECKING:
+    from shoe_daemon.display.terminal.signs import Signs
+
+_LONGEST: Final = 5_000
+"""Rounds: no shoe comes near it."""
+
+_MOST: Final = 100_000
+
+
+@click.command("roads", short_help="Draw the roads of a sequence of results.")
+@click.argument("sequence")
+@click.option(
+    "--leading-ties",
+    type=click.Choice([each.value for each in LeadingTies]),
+    default=LeadingTies.MERGE.value,
+    show_default=True,
+    help="Where ties before the first win go: onto it, or into a column of their own.",
+)
+@click.option(
+    "--tail",
+    type=click.Choice([each.value for each in Tail]),
+    default=Tail.FLAT.value,
+    show_default=True,
+    help="A streak that was turned goes on along its row, or down again.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The roads as JSON, and nothing else.")
+@click.option("--letters/--chinese", default=True, help="P B T, or 閒 莊 和.  [default: letters]")
+@click.option("--ascii", "only_ascii", is_flag=True, help="No character beyond ASCII.")
+def command(sequence: str, *, as_json: bool, letters: bool, **chosen: Any) -> None:  # noqa: ANN401 - click's
+    """
+    Draw the roads of SEQUENCE: one letter a round, P, B or T, each with p (Player
+    pair), b (Banker pair) or n (natural) behind it, such as BpPTBbn; - reads it from
+    standard input.
+
+    Where there are more columns than have room, the latest are shown.
+    """
+    if chosen["only_ascii"] and not letters:
+        raise UserError("roads: --ascii and --chinese exclude one another; expected one of them")
+    results = parse_sequence(_text(sequence))
+    if len(results) > _LONGEST:
+        raise UserError(f"roads: {len(results)} rounds; expected at most {_LONGEST}")
+    ties = LeadingTies(chosen["leading_ties"])
+    drawn = roads(results, leading_ties=ties, tail=Tail(chosen["tail"]))
+    if as_json:
+        click.echo(msgspec.json.encode(drawn, order="sorted").decode())
+    else:
+        _draw(drawn, ties, _signs(letters=letters, only_ascii=chosen["only_ascii"]))
+
+
+def _text(sequence: str) -> str:
+    if sequence != "-":
+        return sequence
+    read = sys.stdin.buffer.read(_MOST + 1)
+    if len(read) > _MOST:
+        raise UserError(f"roads: standard input is longer than {_MOST} bytes: that is no shoe")
+    try:
+        return read.decode()
+    except UnicodeDecodeError as error:
+        raise UserError("roads: standard input is no text; expected a sequence") from error
+
+
+def _signs(*, letters: bool, only_ascii: bool) -> Signs:
+    from shoe_daemon.display.terminal.signs import ASCII, CHINESE, LETTERS
+
+    if only_ascii or not _writes(sys.stdout.encoding):
+        return ASCII
+    return LETTERS if letters else CHINESE
+
+
+def _writes(encoding: str | None) -> bool:
+    try:
+        "○◦莊▐".encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _draw(drawn: Roads, ties: LeadingTies, signs: Signs) -> None:
+    from shoe_daemon.display.terminal.scoreboard import scoreboard
+    from shoe_daemon.display.terminal.shell import colours_of, lines
+    from shoe_daemon.display.terminal.signs import plain
+
+    colours = colours_of(sys.stdout)
+    width = shutil.get_terminal_size().columns
+    canvas = scoreboard(drawn, ties, plain(signs) if colours == "none" else signs, width)
+    click.echo(os.linesep.join(lines(canvas, colours)), color=colours != "none")

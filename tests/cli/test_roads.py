@@ -1,0 +1,178 @@
+"""
+``roads`` draws what the rules of the roads give, needs no extra, and says in one line
+what it cannot read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shoe_daemon.game.roads import LeadingTies, Tail, roads
+from shoe_daemon.game.sequences import parse_sequence
+
+COMMAND = [sys.executable, "-m", "shoe_daemon", "roads"]
+SHOE = "TBnBpPPnPnTTBnBBbBpbBBnBbPBnPBTPnPBBpPnTBPPnPPPPnBBpBnPTBPBPnPBBBnPTPBPnBBPBPBnPPBPBTnBBPP"
+
+DRAWN = """\
+Bead plate
+ B  P                                                 Rounds   8
+ B▗ P▝                                                Banker   5 ▇▇▇▇▇▇     62 %
+▘B                                                    Player   2 ▇▇         25 %
+ T                                                    Tie      1 ▇          12 %
+ B                                                    Naturals 1
+ B                                                    Pairs: Banker 1, Player 1
+
+Big road
+ B  P
+▗B  P
+▘B/
+ B
+ B
+
+
+Big eye boy                Small road                 Cockroach pig
+○
+
+
+
+
+
+
+Next round   B  ◦ · ·    P  ○ · ·
+
+▘ Banker pair  ▗ Player pair  / tie  2 two ties  ▝ natural
+○ ● /  red: as before  ◦ • \\  blue: not as before
+"""
+
+
+def run(
+    *arguments: str, text: str | bytes | None = None, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        input=text.encode() if isinstance(text, str) else text,
+        capture_output=True,
+        check=False,
+        env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **environment},
+    )
+
+
+def on_terminal(*arguments: str, columns: int = 80, **environment: str) -> str:
+    """
+    Return what comes on a terminal of so many columns.
+    """
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, columns))
+    environment = {"TERM": "xterm-256color", "LANG": "C.UTF-8", **environment}
+    with subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={"PATH": os.environ["PATH"], **environment},
+    ):
+        os.close(slave)
+        written = b""
+        try:
+            while data := os.read(master, 65536):
+                written += data
+        except OSError:  # nobody has the other end any more
+            pass
+    os.close(master)
+    return written.decode().replace("\r\n", "\n")
+
+
+def test_a_picture_in_plain_text_where_there_is_no_terminal() -> None:
+    done = run("BBpBbTBBPPn")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == DRAWN
+    assert run("-", text="BBpBbT\nBB PPn\n").stdout == done.stdout
+
+
+@pytest.mark.parametrize("ties", LeadingTies)
+@pytest.mark.parametrize("tail", Tail)
+def test_json_is_the_form_of_the_contract(ties: LeadingTies, tail: Tail) -> None:
+    done = run("--json", "--leading-ties", ties, "--tail", tail, SHOE)
+    made = roads(parse_sequence(SHOE), leading_ties=ties, tail=tail)
+    assert done.stdout == msgspec.json.encode(made, order="sorted") + b"\n"
+    told = json.loads(done.stdout)
+    keys = ["ask", "bead", "big", "big_eye", "cockroach", "counts", "small"]
+    assert list(told) == keys
+    assert json.dumps(told, sort_keys=True) == json.dumps(told)
+
+
+def test_no_shoe_is_a_shoe_without_rounds() -> None:
+    assert json.loads(run("--json", "").stdout)["counts"]["rounds"] == 0
+    assert b"Rounds   0" in run("").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "told"),
+    [
+        (["BXP"], None, "sequence, character 2 ('X'): expected P, B or T"),
+        (["bB"], None, "sequence, character 1 ('b'): expected P, B or T"),
+        (["BppP"], None, "sequence, character 1 ('Bpp'): the same flag is given twice"),
+        (["B\x1b[2J"], None, "sequence, character 2 ('\\x1b'): expected"),
+        (["--ascii", "--chinese", "B"], None, "--ascii and --chinese exclude one another"),
+        (["-"], b"B\xff\xfe", "standard input is no text; expected a sequence"),
+        (["B" * 5001], None, "roads: 5001 rounds; expected at most 5000"),
+        (["-"], b"B " * 100_000, "standard input is longer than 100000 bytes"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line(
+    arguments: list[str], text: bytes | None, told: str
+) -> None:
+    done = run(*arguments, text=text)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().startswith("shoe-daemon: ")
+    assert told in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_no_extra_is_needed() -> None:
+    script = (
+        "import sys\n"
+        "for extra in ('rich', 'starlette', 'uvicorn', 'amqtt'): sys.modules[extra] = None\n"
+        "from shoe_daemon.cli import main\n"
+        "main(['roads', 'BBP'])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"Big road" in done.stdout
+
+
+def test_a_terminal_gets_colours_unless_none_are_wanted() -> None:
+    assert "\x1b[48;5;" in on_terminal(SHOE)
+    assert "\x1b[48;2;" in on_terminal(SHOE, COLORTERM="truecolor")
+    plain = on_terminal("BBpBbTBBPPn", NO_COLOR="1")
+    assert plain == DRAWN == on_terminal("BBpBbTBBPPn", TERM="dumb")
+
+
+@pytest.mark.parametrize("columns", [30, 56, 80, 132])
+@pytest.mark.parametrize("glyphs", ["--letters", "--chinese", "--ascii"])
+def test_it_never_is_wider_than_the_terminal(columns: int, glyphs: str) -> None:
+    written = on_terminal(glyphs, SHOE * 2, columns=columns)
+    rows = re.sub(r"\x1b\[[0-9;]*m", "", written).split("\n")
+    widths = [len(row) + len(re.findall("[莊閒和]", row)) for row in rows]
+    assert max(widths) <= columns
+    assert ("earlier columns" in written) == (columns < 132 or glyphs == "--chinese")
+    assert "←" not in written if glyphs == "--ascii" else "<" not in written
+
+
+@pytest.mark.parametrize("how", [{"LANG": "C.UTF-8"}, {"PYTHONIOENCODING": "ascii"}])
+def test_a_terminal_without_signs_gets_ascii(how: dict[str, str], tmp_path: Path) -> None:
+    arguments = ["--ascii"] if how == {"LANG": "C.UTF-8"} else []
+    done = run(*arguments, SHOE, **how)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+    assert b"b Banker pair  p Player pair" in done.stdout
