@@ -1,5 +1,7 @@
 """
 ``shoe-daemon check-config``: whether a configuration would be accepted.
+
+A display's is known by its section ``[display]``; every other one is a table's.
 """
 
 from __future__ import annotations
@@ -9,9 +11,12 @@ from pathlib import Path
 import click
 
 from shoe_daemon.config import Reading, Setup, load_config
+from shoe_daemon.display.config import DisplaySettings, DisplaySetup, is_display, load_display
+from shoe_daemon.display.languages import languages
+from shoe_daemon.mqtt.settings import MqttSettings
 
 
-@click.command("check-config", short_help="Check a table's configuration.")
+@click.command("check-config", short_help="Check a table's configuration, or a display's.")
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
     """
@@ -20,8 +25,40 @@ def command(file: Path) -> None:
     Exits with 2 and one line at the first thing wrong; nothing is opened for
     writing.
     """
-    for line in _told(load_config(file)):
+    lines = _of_display(load_display(file)) if is_display(file) else _told(load_config(file))
+    for line in lines:
         click.echo(line)
+
+
+def _of_display(setup: DisplaySetup) -> list[str]:
+    mqtt, display = setup.config.mqtt, setup.config.display
+    glyphs = f", glyphs {display.glyphs}" if display.glyphs else ""
+    return [
+        f"display   {_names((f'http://{display.listen}/', *display.hosts))}",
+        f"hears     {_broker(mqtt)}, topics {mqtt.prefix}/{display.site or '+'}/+/…",
+        f"tables    {_names(display.tables) or 'all that speak'}",
+        f"pages     {languages()[display.language].name}{glyphs}",
+        f"stale     {_stale(display.stale_after)}",
+        f"pit       {_pit(display, locked=setup.key is not None)}",
+    ]
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(names)
+
+
+def _stale(seconds: float | None) -> str:
+    return "after three heartbeats of the table" if seconds is None else f"after {seconds:g} s"
+
+
+def _pit(display: DisplaySettings, *, locked: bool) -> str:
+    if locked:
+        return f"for {display.pit.user}, with a password"
+    if display.pit.behind_proxy:
+        return "open here: a proxy asks who it is"
+    if display.on_loopback:
+        return "open to this machine, which is the only one that can come"
+    return "OPEN TO EVERYBODY who reaches the address: set [display.pit]"
 
 
 def _told(setup: Setup) -> list[str]:
@@ -30,8 +67,7 @@ def _told(setup: Setup) -> list[str]:
     house = setup.house
     broker = "nowhere (no [mqtt] section)"
     if mqtt is not None:
-        host, port = mqtt.address
-        broker = f"{host}:{port}, MQTT {mqtt.protocol}{', TLS' if mqtt.tls else ''}"
+        broker = _broker(mqtt)
     return [
         f"table     {config.site}/{table.id}{f' ({table.name})' if table.name else ''}",
         f"house     {house.name}, {table.decks or house.decks} decks, policy {table.policy}",
@@ -43,6 +79,11 @@ def _told(setup: Setup) -> list[str]:
         *map(_reader, setup.readers),
         *(() if setup.readers else ("reader    none: nothing will be seen",)),
     ]
+
+
+def _broker(mqtt: MqttSettings) -> str:
+    host, port = mqtt.address
+    return f"{host}:{port}, MQTT {mqtt.protocol}{', TLS' if mqtt.tls else ''}"
 
 
 def _faces(setup: Setup) -> str:

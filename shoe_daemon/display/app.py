@@ -4,8 +4,10 @@ The addresses: pages, streams, static files, health. Everything is a GET.
 
 from __future__ import annotations
 
+import gzip
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Send
 
 from shoe_daemon.display.auth import Lock
 from shoe_daemon.display.config import DisplaySetup
@@ -33,6 +35,25 @@ _NAME: Final = re.compile(r"([a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
 _BOARD: Final = ("board", "roads")
 _ROOM: Final = ("row", "board", "alerts", "roads", "history")
 _YEAR: Final = "public, max-age=31536000, immutable"
+
+
+class _EventStream(StreamingResponse):
+    """
+    A stream that is closed at the moment when its browser goes.
+    """
+
+    def __init__(
+        self, chunks: AsyncGenerator[bytes, None], status: int, headers: dict[str, str], kind: str
+    ) -> None:
+        super().__init__(chunks, status, headers, kind)
+        self._chunks = chunks
+
+    async def stream_response(self, send: Send) -> None:
+        """
+        Send what comes, until there is nothing more or nobody there.
+        """
+        async with aclosing(self._chunks):
+            await super().stream_response(send)
 
 
 class Site:
@@ -168,7 +189,10 @@ class Site:
             "sound": settings.sound,
         }
         content = render(file, self._static, spoken.lang, data_block(block))
-        headers = {"Cache-Control": "no-store"}
+        headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
+        if _takes_gzip(request):
+            content = gzip.compress(content, 1)
+            headers["Content-Encoding"] = "gzip"
         return Response(content, status, headers, "text/html; charset=utf-8")
 
     def _stream(self, request: Request, watched: Watched) -> Response:
@@ -182,7 +206,7 @@ class Site:
         if request.method == "HEAD":
             return Response(None, 200, headers, "text/event-stream")
         stream = Stream(self._hub, watched)
-        return StreamingResponse(stream.run(), 200, headers, "text/event-stream")
+        return _EventStream(stream.run(), 200, headers, "text/event-stream")
 
     async def _file(self, request: Request) -> Response:
         file = self._static.get(request.path_params["name"])
@@ -196,7 +220,7 @@ class Site:
         content = file.content
         if file.zipped is not None:
             headers["Vary"] = "Accept-Encoding"
-            if "gzip" in request.headers.get("accept-encoding", ""):
+            if _takes_gzip(request):
                 content, headers["Content-Encoding"] = file.zipped, "gzip"
         return Response(content, 200, headers, file.kind)
 
@@ -211,3 +235,7 @@ class Site:
         }
         headers = {"Cache-Control": "no-store"}
         return Response(msgspec.json.encode(facts), 200, headers, "application/json")
+
+
+def _takes_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")

@@ -145,12 +145,12 @@ class DisplaySetup(Struct, frozen=True):
 
 def is_display(path: Path) -> bool:
     """
-    Tell whether a file is a display's configuration and no table's.
-
-    Raises:
-        UserError: It cannot be read, or is no TOML.
+    Tell whether a file is a display's configuration; what is none at all is not.
     """
-    return "display" in read_toml(path, "a configuration")
+    try:
+        return "display" in read_toml(path, "a configuration")
+    except UserError:
+        return False
 
 
 def load_display(path: Path) -> DisplaySetup:

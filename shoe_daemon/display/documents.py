@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from shoe_daemon.game.sequences import to_sequence
 from shoe_daemon.mqtt.messages import DOCUMENTS, State
 from shoe_daemon.mqtt.topics import ALERTS, HISTORY, RESULT, ROADS, STATE, STATUS
 from shoe_daemon.table.events import EVENT_TYPES, is_staff
@@ -67,12 +68,25 @@ class Document(NamedTuple):
     A message of the right form.
 
     Attributes:
-        body: What it says.
+        body: What it says; of `roads` and `history` a `Shoe`.
         json: The same again as JSON: what the type knows, and nothing else.
     """
 
     body: Any
     json: bytes
+
+
+class Shoe(Struct, frozen=True):
+    """
+    What is kept of `roads` and `history` beside their JSON, which is long.
+
+    Attributes:
+        outcomes: The shoe as a sequence, of `roads`; else empty.
+    """
+
+    seq: int
+    session: str
+    outcomes: str
 
 
 class _State(State, frozen=True, kw_only=True):
@@ -161,7 +175,11 @@ def _decoded(place: Place, payload: bytes) -> Document:
         _check_state(body)
     if isinstance(body, _Event):
         _check_event(place, body)
-    return Document(body, _encoder.encode(body))
+    json = _encoder.encode(body)
+    if place.kind in {HISTORY, ROADS}:
+        outcomes = to_sequence(body.bead) if place.kind == ROADS else ""
+        body = Shoe(body.seq, body.session, outcomes)
+    return Document(body, json)
 
 
 def _check_state(state: State) -> None:

@@ -262,7 +262,6 @@ class Tables:
         while table.events and self._too_many_events(table):
             oldest = next(iter(table.events))
             self._weigh_event(table, -len(table.events.pop(oldest)))
-        table.views.pop("events", None)
         return [Change(table.key, "event", document.json)]
 
     def _too_many_events(self, table: Table) -> bool:

@@ -5,6 +5,7 @@ What pages are given: the JSON of every document, made once and kept until it ch
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -13,12 +14,14 @@ from msgspec.structs import replace
 
 from shoe_daemon.display.known import Table
 from shoe_daemon.display.tables import Tables
-from shoe_daemon.game.sequences import to_sequence
 from shoe_daemon.mqtt.topics import ALERTS, HISTORY, ROADS, STATE
 
 __all__ = ["NOTHING", "Views"]
 
 NOTHING: Final = b"null"
+
+_KEPT: Final = ("board", "row")
+"""What many ask for, and what costs something to make."""
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -36,6 +39,14 @@ class Views:
     def __init__(self, tables: Tables, order: Sequence[str] = ()) -> None:
         self._tables = tables
         self._wanted = {name: place for place, name in enumerate(dict.fromkeys(order))}
+        self._make: dict[str, Callable[[Table], bytes]] = {
+            "alerts": self._alerts,
+            "board": self._board,
+            "events": self._events,
+            HISTORY: partial(_document, kind=HISTORY),
+            ROADS: partial(_document, kind=ROADS),
+            "row": self._row,
+        }
         self._order: list[str] = []
         self._order_of = -1
 
@@ -125,8 +136,9 @@ class Views:
         """
         made = table.views.get(name)
         if made is None:
-            make: Callable[[Table], bytes] = getattr(self, f"_{name}")
-            made = table.views[name] = make(table)
+            made = self._make[name](table)
+            if name in _KEPT:
+                table.views[name] = made
         return made
 
     def unknown(self, name: str) -> bytes:
@@ -180,12 +192,6 @@ class Views:
             return _encode({"alerts": (), "omitted": 0})
         return _encode({"alerts": alerts.alerts, "omitted": alerts.omitted})
 
-    def _roads(self, table: Table) -> bytes:
-        return _document(table, ROADS)
-
-    def _history(self, table: Table) -> bytes:
-        return _document(table, HISTORY)
-
     def _events(self, table: Table) -> bytes:
         events = [Raw(each) for each in table.events.values()]
         return _encode({"events": events, "since": table.events_since})
@@ -209,7 +215,7 @@ def _outcomes(table: Table) -> str:
     Write the shoe as a sequence: a letter a round, with its pairs and naturals.
     """
     roads = table.body(ROADS)
-    return "" if roads is None else to_sequence(roads.bead)
+    return "" if roads is None else roads.outcomes
 
 
 def _naturally(name: str) -> list[tuple[int, str]]:

@@ -1,0 +1,170 @@
+"""
+A display's configuration is accepted or refused in one line that says what to do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from shoe_daemon.cli import main
+from shoe_daemon.display.config import DisplaySetup, is_display, load_display, parse_listen
+from shoe_daemon.errors import UserError
+from shoe_daemon.operators import hash_pin
+
+EXAMPLE = Path(__file__).parents[2] / "systemd" / "display.toml"
+HASH = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ$qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqo"
+
+
+def load(folder: Path, text: str) -> DisplaySetup:
+    path = folder / "display.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_display(path)
+
+
+def test_without_a_word_everything_is_as_usual(tmp_path: Path) -> None:
+    setup = load(tmp_path, "[display]\n")
+    assert setup.key is None
+    settings = setup.config.display
+    assert settings.address == ("127.0.0.1", 8080)
+    assert settings.on_loopback
+    assert not settings.open_pit
+    assert setup.config.mqtt.address == ("127.0.0.1", 1883)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[displya]\n", "displya: unknown key; expected one of mqtt, display"),
+        ("[display]\nlang = 'en'\n", "display.lang: unknown key; expected one of listen, hosts"),
+        ("[display]\nlisten = '8080'\n", "'8080'; expected ADDRESS:PORT, such as 127.0.0.1:8080"),
+        ("[display]\nlisten = 'a:99999'\n", "expected ADDRESS:PORT"),
+        ("[display]\nlisten = 80\n", "display.listen: 80; expected a text, got"),
+        ("[display]\nhosts = ['http://a/']\n", "'http://a/'; expected a name without port"),
+        ("[display]\nsite = 'Haus'\n", "'Haus'; expected small letters, digits and hyphens"),
+        ("[display]\ntables = ['Table 7']\n", "'Table 7'; expected a table's id, or SITE.TABLE"),
+        ("[display]\nsite='a'\ntables=['b.t']\n", "expected a table of 'a', the only site that"),
+        ("[display]\nlanguage = 'fr'\n", "display.language: 'fr'; expected one of en, "),
+        ("[display]\nglyphs = 'x'\n", "'x'; expected one of chinese, letters"),
+        (
+            "[display]\nstale_after = 0\n",
+            "display.stale_after: 0; expected a number of at least 1",
+        ),
+        ("[display.pit]\nuser = 'pit'\n", "user goes with one of password_hash and password_file"),
+        ("[display.pit]\npassword_file = 'x'\n", "expected both or none"),
+        ("[display.pit]\nuser='p'\npassword_file = 'x'\n", "x: no such file or directory"),
+        ("[display.pit]\nuser='p'\npassword_hash = 'geheim'\n", "expected what `shoe-daemon cmd"),
+        ("[mqtt]\nhots = 'x'\n", "mqtt.hots: unknown key; expected one of host, port"),
+        ("[mqtt]\nprefix = 'a//b'\n", "mqtt.prefix: 'a//b': expected levels of letters"),
+        ("[mqtt]\npassword_file = 'x'\n", "a password needs mqtt.username beside it"),
+        ("site = 'house'\n", "site: unknown key; expected one of mqtt, display"),
+        ("[display\n", "expected a display's configuration in TOML"),
+    ],
+)
+def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(UserError) as caught:
+        load(tmp_path, text)
+    line = str(caught.value)
+    assert line.startswith(f"{tmp_path / 'display.toml'}: ")
+    assert told in line
+    assert "\n" not in line
+
+
+def test_a_password_is_kept_beside_the_file_or_by_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "[display.pit]\nuser = 'pit'\npassword_file = 'pit-password'\n"
+    (tmp_path / "pit-password").write_text(f"{HASH}\n", encoding="utf-8")
+    setup = load(tmp_path, text)
+    assert setup.key is not None
+    assert (setup.key.user, setup.key.hash) == ("pit", HASH)
+    credentials = tmp_path / "credentials"
+    credentials.mkdir()
+    other = hash_pin("12345678")
+    (credentials / "pit-password").write_text(other, encoding="utf-8")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(credentials))
+    setup = load(tmp_path, text)
+    assert setup.key is not None
+    assert setup.key.hash == other
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "loopback", "is_open"),
+    [
+        ("listen = '127.0.0.1:1'", ("127.0.0.1", 1), True, False),
+        ("listen = '[::1]:80'", ("::1", 80), True, False),
+        ("listen = 'localhost:80'", ("localhost", 80), True, False),
+        ("listen = '0.0.0.0:80'", ("0.0.0.0", 80), False, True),  # noqa: S104 - what is told
+        ("listen = '[::]:80'", ("::", 80), False, True),
+        ("listen = 'board:80'\npit = {behind_proxy = true}", ("board", 80), False, False),
+    ],
+)
+def test_who_can_reach_it_is_known(
+    tmp_path: Path, text: str, address: tuple[str, int], *, loopback: bool, is_open: bool
+) -> None:
+    settings = load(tmp_path, f"[display]\n{text}\n").config.display
+    assert settings.address == address
+    assert settings.on_loopback is loopback
+    assert settings.open_pit is is_open
+
+
+@pytest.mark.parametrize("text", ["", ":", "a:", ":80", "::1:80", "a b:80", "127.0.0.1:80/x"])
+def test_an_address_has_a_host_and_a_port(text: str) -> None:
+    with pytest.raises(UserError, match="expected ADDRESS:PORT"):
+        parse_listen(text)
+
+
+def test_the_example_is_a_configuration_and_every_line_of_it_can_be_used(tmp_path: Path) -> None:
+    assert is_display(EXAMPLE)
+    text = EXAMPLE.read_text(encoding="utf-8")
+    load(tmp_path, text.replace('ca_file = "/etc', '#ca_file = "/etc'))
+    lines = [
+        line.removeprefix("#") if line.startswith("#") else line for line in text.splitlines()
+    ]
+    used = "\n".join(line for line in lines if not line.startswith(" "))
+    (tmp_path / "mqtt-password").write_text("x\n", encoding="utf-8")
+    (tmp_path / "pit-password").write_text(HASH, encoding="utf-8")
+    for key in ("password_file", "ca_file", "cert_file", "key_file"):
+        used = "\n".join(
+            line for line in used.splitlines() if "pit" in line or not line.startswith(key)
+        )
+    setup = load(tmp_path, used)
+    assert setup.key is not None
+    assert setup.config.display.tables
+
+
+def test_check_config_says_what_a_display_is(tmp_path: Path) -> None:
+    path = tmp_path / "display.toml"
+    path.write_text(
+        "[mqtt]\nhost = 'broker'\n[display]\nlisten = '0.0.0.0:80'\ntables = ['a', 'b']\n"
+        "language = 'zh-hant'\n",
+        encoding="utf-8",
+    )
+    result = CliRunner().invoke(main, ["check-config", str(path)])
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        "display   http://0.0.0.0:80/",
+        "hears     broker:1883, MQTT 5, topics shoe/v1/+/+/…",
+        "tables    a, b",
+        "pages     繁體中文",
+        "stale     after three heartbeats of the table",
+        "pit       OPEN TO EVERYBODY who reaches the address: set [display.pit]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--broker", "host"], "--broker: 'host'; expected HOST:PORT, such as 127.0.0.1:1883"),
+        (["--broker", "h:x"], "expected HOST:PORT"),
+        (["--listen", "here"], "display.listen: 'here'; expected ADDRESS:PORT"),
+        (["--config", "nothing.toml"], "nothing.toml: cannot be read: No such file"),
+    ],
+)
+def test_a_wrong_option_is_one_line(arguments: list[str], told: str) -> None:
+    result = CliRunner().invoke(main, ["display", *arguments])
+    assert result.exit_code == 2
+    assert told in result.output
+    assert len(result.output.splitlines()) == 1

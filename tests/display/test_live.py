@@ -1,0 +1,263 @@
+"""
+Every browser has the latest of everything that it watches, and a slow one costs nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from shoe_daemon.display.freshness import Link
+from shoe_daemon.display.hub import Hub
+from shoe_daemon.display.live import Stream, Watched
+from shoe_daemon.display.views import Views
+from tests.display.saying import Told, alert, at, event, heard, roads
+
+BOARD = Watched(("board", "roads"), "table-1")
+PIT = Watched(("row",), None, pit=True)
+ROOM = Watched(("row", "board", "alerts", "roads", "history"), "table-1", events=True, pit=True)
+
+
+class Open:
+    """
+    A floor, its hub, and what a browser reads.
+    """
+
+    def __init__(self, told: Told, *wanted: str) -> None:
+        self.told = told
+        self.hub = Hub(told.tables, Views(told.tables, wanted), lambda: "now")
+
+    def watch(self, watched: Watched, beat: float = 30.0) -> AsyncGenerator[bytes, None]:
+        return Stream(self.hub, watched, beat=beat).run()
+
+    def say(self, *arguments: Any, **more: Any) -> None:  # noqa: ANN401
+        self.hub.tell(self.told.hear(*arguments, **more))
+
+
+async def events_of(stream: AsyncGenerator[bytes, None]) -> list[tuple[str, Any]]:
+    """
+    Return what comes next, as the browser's EventSource reads it.
+    """
+    async with asyncio.timeout(20):
+        chunk = await anext(stream)
+    found = []
+    for block in chunk.decode().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines())
+        if "event" in fields:
+            found.append((fields["event"], json.loads(fields["data"])))
+    return found
+
+
+def names(found: list[tuple[str, Any]]) -> list[str]:
+    return [name for name, _ in found]
+
+
+def test_a_browser_gets_everything_first_and_then_what_changes() -> None:
+    async def run() -> None:
+        floor = Open(heard())
+        floor.say("roads", roads("BP"))
+        stream = floor.watch(BOARD)
+        first = await events_of(stream)
+        assert names(first) == ["board", "roads", "beat"]
+        assert first[0][1]["state"]["seq"] == 1
+        assert first[0][1]["fresh"] == {"is": "live", "since": None}
+        assert [bead["outcome"] for bead in first[1][1]["bead"]] == ["banker", "player"]
+        floor.say("state", seq=2, name="New")
+        (name, board), *rest = await events_of(stream)
+        assert (name, board["state"]["name"], rest) == ("board", "New", [])
+        floor.say("roads", roads("BPP", seq=2))
+        assert names(await events_of(stream)) == ["roads"]
+        await stream.aclose()
+        assert len(floor.hub) == 0
+
+    asyncio.run(run())
+
+
+def test_players_are_not_told_what_is_irregular() -> None:
+    async def run() -> None:
+        floor = Open(heard())
+        floor.say("state", seq=2, alerts=[alert()], alerts_omitted=3)
+        floor.say("alert/active", alerts=[alert()])
+        first = await events_of(floor.watch(BOARD))
+        assert names(first) == ["board", "roads", "beat"]
+        assert (first[0][1]["state"]["alerts"], first[0][1]["state"]["alerts_omitted"]) == ([], 0)
+        room = dict(await events_of(floor.watch(ROOM)))
+        assert len(room["alerts"]["alerts"]) == len(room["row"]["alerts"]) == 1
+        assert len(room["row"]["state"]["alerts"]) == 1
+
+    asyncio.run(run())
+
+
+def test_a_slow_browser_gets_the_latest_and_once() -> None:
+    async def run() -> None:
+        floor = Open(heard())
+        stream = floor.watch(PIT)
+        await events_of(stream)
+        for number in range(2, 2000):
+            floor.say("state", seq=number)
+        late = await events_of(stream)
+        assert names(late) == ["row"]
+        assert late[0][1]["state"]["seq"] == 1999
+
+    asyncio.run(run())
+
+
+def test_of_events_a_slow_browser_gets_the_last_ones() -> None:
+    async def run() -> None:
+        floor = Open(heard())
+        floor.say("event/round_started", event(1))
+        stream = floor.watch(ROOM)
+        first = dict(await events_of(stream))
+        assert [each["seq"] for each in first["events"]["events"]] == [1]
+        assert first["events"]["since"] == at(0).wall
+        for seq in range(2, 1000):
+            floor.say("event/round_started", event(seq))
+        late = await events_of(stream)
+        assert [each["event"]["seq"] for _, each in late] == list(range(800, 1000))
+        assert set(names(late)) == {"event"}
+
+    asyncio.run(run())
+
+
+def test_a_sign_of_life_comes_where_nothing_else_does() -> None:
+    async def run() -> None:
+        stream = Open(heard()).watch(BOARD, beat=0.01)
+        await events_of(stream)
+        assert await events_of(stream) == [("beat", {"now": "now"})]
+
+    asyncio.run(run())
+
+
+def test_a_board_waits_for_its_table() -> None:
+    async def run() -> None:
+        floor = Open(Told())
+        by_id, by_key = floor.watch(BOARD), floor.watch(BOARD._replace(table="house.table-1"))
+        for stream in (by_id, by_key):
+            first = await events_of(stream)
+            assert names(first) == ["board", "roads", "beat"]
+            assert first[0][1]["known"] is False
+            assert first[0][1]["fresh"]["is"] == "no_broker"
+        floor.hub.tell(floor.told.tables.set_link(Link(connected=True, since="x"), 1000.0))
+        for stream in (by_id, by_key):
+            assert [each["fresh"]["is"] for _, each in await events_of(stream)] == ["unknown"]
+        floor.say("state")
+        for stream in (by_id, by_key):
+            found = dict(await events_of(stream))
+            assert found["board"]["known"] is True
+            assert found["board"]["key"] == "house.table-1"
+        assert len(floor.hub) == 2
+        floor.say("state", b"")
+        found = dict(await events_of(by_id))
+        assert found["board"]["known"] is False
+        assert found["roads"] is None
+        floor.say("state", seq=7)
+        assert dict(await events_of(by_id))["board"]["state"]["seq"] == 7
+        for stream in (by_id, by_key):
+            await stream.aclose()
+        assert len(floor.hub) == 0
+
+    asyncio.run(run())
+
+
+def test_the_pit_sees_tables_come_and_go() -> None:
+    async def run() -> None:
+        floor = Open(heard())
+        stream = floor.watch(PIT)
+        assert names(await events_of(stream)) == ["pit", "row", "beat"]
+        floor.say("state", table="table-2")
+        found = dict(await events_of(stream))
+        assert found["row"]["key"] == "house.table-2"
+        assert found["pit"]["order"] == ["house.table-1", "house.table-2"]
+        floor.say("state", b"", table="table-2")
+        found = dict(await events_of(stream))
+        assert found["gone"] == {"key": "house.table-2"}
+        assert found["pit"]["order"] == ["house.table-1"]
+
+    asyncio.run(run())
+
+
+def test_the_pit_waits_for_the_tables_of_its_configuration() -> None:
+    async def run() -> None:
+        floor = Open(heard("table-10"), "table-2", "house.table-3")
+        stream = floor.watch(PIT)
+        first = await events_of(stream)
+        rows = [each for name, each in first if name == "row"]
+        assert [each["key"] for each in rows] == ["table-2", "house.table-3", "house.table-10"]
+        assert [each["fresh"]["is"] for each in rows] == ["unknown", "unknown", "live"]
+        assert [each["name"] for each in rows][:2] == ["table-2", "table-3"]
+        floor.say("state", table="table-2")
+        second = await events_of(stream)
+        assert ("gone", {"key": "table-2"}) in second
+        assert dict(second)["pit"]["order"] == [
+            "house.table-2",
+            "house.table-3",
+            "house.table-10",
+        ]
+        floor.say("state", b"", table="table-2")
+        third = await events_of(stream)
+        assert ("gone", {"key": "house.table-2"}) in third
+        assert dict(third)["row"]["key"] == "table-2"
+        floor.hub.tell(floor.told.tables.set_link(Link(connected=False, since="x"), 1001.0))
+        rows = [each for name, each in await events_of(stream) if name == "row"]
+        assert [each["fresh"]["is"] for each in rows] == ["no_broker"] * 3
+
+    asyncio.run(run())
+
+
+def test_faults_are_told_once_a_second_however_many_there_are() -> None:
+    async def run() -> None:
+        floor = Open(heard())
+        stream = floor.watch(PIT, beat=0.01)
+        await events_of(stream)
+        for number in range(1000):
+            floor.say("state", b"{", after=number)
+        assert names(await events_of(stream)) == ["beat"]
+        floor.hub.settle()
+        found = dict(await events_of(stream))
+        assert found["pit"]["faults"]["total"] == found["row"]["faults"] == 1000
+        assert len(found["pit"]["faults"]["last"]) == 20
+
+    asyncio.run(run())
+
+
+def test_tables_stand_in_the_order_of_their_numbers() -> None:
+    told = heard("table-10")
+    for name in ("table-9", "vip", "table-9-b", "9"):
+        told.hear("state", table=name)
+    assert Views(told.tables, ["vip"]).order() == [
+        "house.vip",
+        "house.table-9",
+        "house.table-9-b",
+        "house.table-10",
+        "house.9",
+    ]
+
+
+def test_a_row_has_the_shoe_as_a_sequence_and_its_readers() -> None:
+    told = heard()
+    told.hear("roads", roads("BpPTBbn"))
+    told.hear("device/shoe", state="stale", noise=7)
+    table = told.tables.get("house.table-1")
+    assert table is not None
+    row = json.loads(Views(told.tables).table("row", table))
+    assert row["outcomes"] == "BpPTBbn"
+    assert [(each["id"], each["state"], each["noise"]) for each in row["devices"]] == [
+        ("shoe", "stale", 7)
+    ]
+    assert row["status"] == "online"
+
+
+def test_all_streams_end_at_once() -> None:
+    async def run() -> None:
+        floor = Open(heard())
+        streams = [floor.watch(each) for each in (BOARD, PIT, ROOM)]
+        for stream in streams:
+            await events_of(stream)
+        floor.hub.close()
+        for stream in streams:
+            assert [chunk async for chunk in stream] in ([], [b""])
+        assert len(floor.hub) == 0
+
+    asyncio.run(run())

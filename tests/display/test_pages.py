@@ -1,0 +1,117 @@
+"""
+Whatever a broker says, nothing of it becomes markup; files are what they were named.
+"""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe_daemon.display.pages import PAGES, STATIC, Shelf, data_block, render
+
+NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"
+
+
+class Reader(html.parser.HTMLParser):
+    """
+    Reads a page as a browser does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.block = ""
+        self._within = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._within = ("id", "page") in attrs
+        assert not [name for name, _ in attrs if name.startswith("on") or name == "style"]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._within = False
+
+    def handle_data(self, data: str) -> None:
+        if self._within:
+            self.block += data
+
+
+def read(page: bytes) -> Reader:
+    reader = Reader()
+    reader.feed(page.decode())
+    return reader
+
+
+@given(st.dictionaries(st.text(max_size=30), st.text(max_size=60)))
+def test_no_text_ends_the_data_block(facts: dict[str, str]) -> None:
+    block = data_block({"nasty": NASTY, **facts})
+    assert not set("<>&\u2028\u2029") & set(block)
+    assert json.loads(block) == {"nasty": NASTY, **facts}
+
+
+@pytest.mark.parametrize("name", ["table", "history", "pit", "events", "lost"])
+def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
+    pages, static = Shelf(PAGES), Shelf(STATIC)
+    file = pages.get(f"{name}.html")
+    assert file is not None
+    plain, nasty = (
+        read(render(file, static, "en", data_block({"name": text}))) for text in ("Table", NASTY)
+    )
+    assert plain.tags == nasty.tags
+    assert json.loads(nasty.block) == {"name": NASTY}
+    assert b"{{" not in render(file, static, "en", "{}")
+
+
+@pytest.mark.parametrize("name", ["table", "history", "pit", "events", "lost"])
+def test_every_file_that_a_page_names_is_there(name: str) -> None:
+    static = Shelf(STATIC)
+    text = (PAGES / f"{name}.html").read_text(encoding="utf-8")
+    named = [part.partition("}}")[0] for part in text.split("{{static:")[1:]]
+    assert [each for each in named if static.get(each) is None] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "..",
+        "/",
+        "../app.py",
+        "/etc/passwd",
+        "a/../../app.py",
+        "board.css/",
+        "board.css\x00",
+        "./board.js",
+        "%2e%2e/app.py",
+        "board.CSS",
+        "nothing.js",
+        "fonts/../board.css",
+    ],
+)
+def test_only_files_of_the_folder_are_given(name: str) -> None:
+    shelf = Shelf(STATIC)
+    assert shelf.get(name) is None
+    assert shelf.get("") is None
+    assert shelf.get("x" * 5000 + ".js") is None
+
+
+def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.js"
+    path.write_text("one" * 200, encoding="utf-8")
+    shelf = Shelf(tmp_path)
+    first = shelf.get("a.js")
+    path.write_text("two" * 200, encoding="utf-8")
+    os.utime(path, ns=(1, 1))
+    second = shelf.get("a.js")
+    assert first is not None
+    assert second is not None
+    assert (first.content[:3], second.content[:3]) == (b"one", b"two")
+    assert first.version != second.version
+    assert second.zipped is not None
+    path.unlink()
+    assert shelf.get("a.js") is None
