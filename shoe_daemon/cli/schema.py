@@ -19,11 +19,18 @@ __all__ = ["command"]
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="All schemas in one object, by name.")
 @click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write every schema to a file of its own below this folder.",
+    "--asyncapi",
+    "document",
+    is_flag=True,
+    help="The AsyncAPI 3.0 document: all topics, payloads, QoS and retention.",
 )
-def command(name: str | None, out: Path | None, *, everything: bool) -> None:
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write every schema to a file of its own below this folder; with --asyncapi, the "
+    "document to this file.",
+)
+def command(name: str | None, out: Path | None, *, everything: bool, document: bool) -> None:
     """
     Print the JSON Schema (2020-12) of a message.
 
@@ -32,16 +39,33 @@ def command(name: str | None, out: Path | None, *, everything: bool) -> None:
     """
     from shoe_daemon.mqtt import schemas
 
-    if sum([name is not None, everything, out is not None]) > 1:
-        raise UserError("schema: give a NAME, or --all, or --out, not several")
-    if name is not None:
+    if sum([name is not None, everything, document or out is not None]) > 1:
+        raise UserError("schema: give a NAME, --all, --asyncapi or --out, not several")
+    if document:
+        _tell_document(out)
+    elif name is not None:
         click.echo(_text(_schema(name)), nl=False)
     elif everything:
         click.echo(_text({each: schemas.schema_of(each) for each in schemas.names()}), nl=False)
     elif out is not None:
-        _write(out)
+        _write_all(out)
     else:
         click.echo("\n".join(schemas.names()))
+
+
+def _tell_document(out: Path | None) -> None:
+    """
+    Print the AsyncAPI document, or write it to a file.
+    """
+    from shoe_daemon.mqtt.asyncapi import asyncapi
+    from shoe_daemon.mqtt.examples import load_examples
+
+    text = _text(asyncapi(load_examples()))
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        _write(out, text)
+        click.echo(str(out))
 
 
 def _schema(name: str) -> dict[str, Any]:
@@ -53,20 +77,23 @@ def _schema(name: str) -> dict[str, Any]:
         raise UserError(f"schema: {name!r} is none; `shoe-daemon schema` lists them") from None
 
 
-def _write(folder: Path) -> None:
+def _write_all(folder: Path) -> None:
     """
     Write `<folder>/<name>.json` for every name.
     """
     from shoe_daemon.mqtt import schemas
 
     for name in schemas.names():
-        path = folder / f"{name}.json"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_text(schemas.schema_of(name)), encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"{path}: {error.strerror}") from error
+        _write(folder / f"{name}.json", _text(schemas.schema_of(name)))
     click.echo(f"{len(schemas.names())} schemas below {folder}")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
 
 
 def _text(schema: dict[str, Any]) -> str:

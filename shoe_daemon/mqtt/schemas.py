@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from functools import cache
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -24,7 +24,7 @@ from shoe_daemon.mqtt.topics import staff
 from shoe_daemon.table.events import EVENT_TYPES, SCHEMA, Event, EventData, is_staff
 from shoe_daemon.table.observations import AnyObservation
 
-__all__ = ["names", "schema_of"]
+__all__ = ["EVENTS", "names", "schema_of", "shared_schemas"]
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _OBSERVATION: Final = "observation"
@@ -43,20 +43,18 @@ _EXACTLY: Final[dict[str, dict[str, Any]]] = {
     "seq": {"minimum": 0},
 }
 
-
-@cache
-def _event_names() -> dict[str, type[EventData]]:
-    return {
-        staff(f"event/{name}") if is_staff(name) else f"event/{name}": kind
-        for name, kind in EVENT_TYPES.items()
-    }
+EVENTS: Final[dict[str, type[EventData]]] = {
+    staff(f"event/{name}") if is_staff(name) else f"event/{name}": kind
+    for name, kind in EVENT_TYPES.items()
+}
+"""Every type of event by the name of its schema, which is its topic's end."""
 
 
 def names() -> list[str]:
     """
     Return the name of every schema, in alphabetical order.
     """
-    return sorted([*_event_names(), *DOCUMENTS, *_HEARD])
+    return sorted([*EVENTS, *DOCUMENTS, *_HEARD])
 
 
 def schema_of(name: str) -> dict[str, Any]:
@@ -66,25 +64,62 @@ def schema_of(name: str) -> dict[str, Any]:
     Raises:
         KeyError: There is none.
     """
-    if name in _HEARD:
-        described: Any = _HEARD[name]
-    elif name in DOCUMENTS:
-        described = DOCUMENTS[name]
-    else:
-        described = _enveloped(_event_names()[name])
-    (reference,), parts = msgspec.json.schema_components([described])
-    for part in parts.values():
-        _explain(part)
-        if name not in _HEARD:
-            _complete(part)
-    top = parts.pop(described.__name__) if "$ref" in reference else reference
-    for field, facts in _EXACTLY.items():
-        if field in top.get("properties", {}):
-            top["properties"][field] |= facts
+    (reference,), parts = _described([name], "#/$defs/{name}")
+    top = parts.pop(reference["$ref"].rpartition("/")[2]) if "$ref" in reference else reference
     about = {"$schema": _DIALECT, "$id": f"urn:shoe-daemon:{SCHEMA}:{name.replace('/', ':')}"}
-    whole = {**about, **top, "title": name, **({"$defs": parts} if parts else {})}
+    return _plain({**about, **top, "title": name, **({"$defs": parts} if parts else {})})
+
+
+def shared_schemas(
+    wanted: Sequence[str], template: str
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """
+    Return the schemas of several names, which share their parts.
+
+    Args:
+        wanted: The names.
+        template: How a part is referred to, with ``{name}`` in it.
+
+    Returns:
+        A reference for each name, and all parts by theirs.
+
+    Raises:
+        KeyError: There is none of a name.
+    """
+    references, parts = _described(wanted, template)
+    return dict(zip(wanted, references, strict=True)), _plain(parts)
+
+
+def _described(
+    wanted: Sequence[str], template: str
+) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+    """
+    Return references and parts, with all that the types cannot say by themselves.
+    """
+    types = [_type_of(name) for name in wanted]
+    references, parts = msgspec.json.schema_components(types, ref_template=template)
+    _, heard = msgspec.json.schema_components([_HEARD[each] for each in wanted if each in _HEARD])
+    for name, part in parts.items():
+        _explain(part)
+        if name not in heard:
+            _complete(part)
+    for reference in references:
+        top = parts.get(reference.get("$ref", "").rpartition("/")[2], {})
+        for field, facts in _EXACTLY.items():
+            if field in top.get("properties", {}):
+                top["properties"][field] |= facts
+    return references, parts
+
+
+def _type_of(name: str) -> Any:  # noqa: ANN401 - a struct, or several
+    if name in _HEARD:
+        return _HEARD[name]
+    return DOCUMENTS[name] if name in DOCUMENTS else _enveloped(EVENTS[name])
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     # As it is on paper: a default that is a tuple is a list there.
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(whole))
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(schema))
     return plain
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "ALERTS",
     "DEFAULT_PREFIX",
     "HISTORY",
+    "ID",
     "RESULT",
     "ROADS",
     "STATE",
@@ -35,7 +36,9 @@ ALERTS: Final = "alert/active"
 ROADS: Final = "roads"
 HISTORY: Final = "history"
 
-_ID: Final = re.compile(r"[a-z0-9-]+")
+ID: Final = re.compile(r"[a-z0-9-]+")
+"""A site, a table or a reader."""
+
 _ANY: Final = re.compile(r"[^+#$\x00-\x1f\x7f][^+#\x00-\x1f\x7f]{0,249}")
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
 
@@ -138,6 +141,6 @@ class Topics:
 
 
 def _checked(name: str, what: str) -> str:
-    if not _ID.fullmatch(name):
+    if not ID.fullmatch(name):
         raise UserError(f"{what} {name!r}: expected an id of a-z, 0-9 and -, such as 'table-7'")
     return name

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.brokers import Listener, Mosquitto, mosquitto
+from tests.mqtt.playing import Played, play
 
-__all__ = ["listener", "mosquitto"]
+__all__ = ["listener", "mosquitto", "played"]
 
 
 @pytest.fixture
@@ -20,3 +21,13 @@ def listener(mosquitto: Mosquitto) -> Iterator[Listener]:
     """
     with Listener(mosquitto.port) as listener:
         yield listener
+
+
+@pytest.fixture(scope="session")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """
+    Two tables that were played through, once for all tests.
+    """
+    folder = tmp_path_factory.mktemp("played")
+    with Mosquitto(tmp_path_factory.mktemp("mosquitto")) as broker:
+        return play(broker, folder)

@@ -1,45 +1,117 @@
 """
-What docs/mqtt.md shows is what is said: its examples pass the schemas, its
-configuration is one, its topics are ours.
+What docs/mqtt.md shows is what is said: its tables and examples are those of the
+AsyncAPI document, its configuration is one, its numbers are ours.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import re
 import tomllib
-from collections.abc import Set as AbstractSet
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
-from jsonschema import Draft202012Validator
 
-from shoe_daemon.mqtt import MqttSettings, messages, schemas
+from shoe_daemon.game.roads import LeadingTies, Result, Tail
+from shoe_daemon.game.round import Outcome
+from shoe_daemon.mqtt import MqttSettings, messages
+from shoe_daemon.mqtt.asyncapi import asyncapi
+from shoe_daemon.mqtt.examples import load_examples
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
+from shoe_daemon.table.past import SHOES
+from tests.mqtt import making
 
-PAGE = (Path(__file__).parents[2] / "docs" / "mqtt.md").read_text(encoding="utf-8")
+PAGE = making.PAGE.read_text(encoding="utf-8")
+DOCUMENT: dict[str, Any] = asyncapi(load_examples())
+CHANNELS = {
+    channel["title"]: next(
+        operation["bindings"]["mqtt"]
+        for operation in DOCUMENT["operations"].values()
+        if operation["channel"] == {"$ref": f"#/channels/{name}"}
+    )
+    for name, channel in DOCUMENT["channels"].items()
+}
 
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
-def _document(fields: AbstractSet[str]) -> str:
-    kinds = messages.DOCUMENTS.items()
-    return next(name for name, kind in kinds if set(kind.__struct_fields__) == fields)
+def section(heading: str) -> str:
+    text = PAGE.split(f"\n## {heading}\n")[1].partition("\n## ")[0]
+    return re.sub(r"\s+", " ", text)
 
 
-def test_every_example_passes_its_schema() -> None:
-    found = []
-    for line in "".join(blocks("json")).splitlines():
-        example = json.loads(line)
-        name = f"event/{example['type']}" if "type" in example else _document(example.keys())
-        Draft202012Validator(schemas.schema_of(name)).validate(example)
-        found.append(name)
-        dense = json.dumps(example, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        assert dense == line
-    assert found == ["status", "event/card_dealt", "event/draw_due", "state", "device"]
+def test_its_tables_and_examples_are_those_of_the_document() -> None:
+    made = making.with_sections(PAGE, DOCUMENT)
+    assert made == PAGE, "made anew by: python -m tests.mqtt.making"
+    messages_in_it = re.findall(r"^### `(.+)`$", PAGE, re.MULTILINE)
+    named = [message["name"] for message in DOCUMENT["components"]["messages"].values()]
+    assert sorted(messages_in_it) == sorted(named)
+
+
+def test_every_example_is_as_on_the_wire() -> None:
+    lines = "".join(blocks("json")).splitlines()
+    assert len(lines) >= len(CHANNELS)
+    for line in lines:
+        assert making.dense(json.loads(line)) == line
+
+
+def test_the_short_table_is_right_and_leaves_nothing_out() -> None:
+    rows = re.findall(r"^\| `([a-z/<>]+)` \| (yes|no) \|", PAGE, re.MULTILINE)
+    assert len(rows) == 11
+    covered = set()
+    for topic, retained in rows:
+        pattern = re.sub(r"<\w+>", r"[\\w{}]+(/{operator})?", topic)
+        found = {title for title in CHANNELS if re.fullmatch(pattern, title)}
+        assert {CHANNELS[title]["retain"] for title in found} == {retained == "yes"}, topic
+        covered |= found
+    assert covered == CHANNELS.keys()
+    assert f"`{DEFAULT_PREFIX}/<site>/<table>/`" in PAGE
+    assert {mqtt["qos"] for mqtt in CHANNELS.values()} == {1}
+    assert "QoS 1 everywhere" in section("Topics")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"below {messages.SIZE_LIMIT // 1000} kB",
+        f"below {messages.LONG_LIMIT // 1000} kB",
+        f"every heartbeat ({MqttSettings().heartbeat} s)",
+        {12: "the last twelve shoes"}[SHOES],
+    ],
+)
+def test_its_numbers_are_ours(sentence: str) -> None:
+    assert sentence in section("Topics")
+
+
+def test_ninety_rounds_fit() -> None:
+    assert "Up to some ninety rounds nothing is left out" in section("Roads and history")
+    chance = random.Random(1)
+    options = messages.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
+    for _ in range(20):
+        outcomes = chance.choices(list(Outcome), [45, 45, 10], k=90)
+        results = [Result(each, natural=chance.random() < 0.34) for each in outcomes]
+        told = messages.road_map(results, options, shoe=1, seq=10_000, session="9f2c41d0")
+        assert json.loads(told)["left_out"] == 0
+
+
+def test_every_form_of_a_round_is_shown_by_its_fields() -> None:
+    fields = set(messages.History.__struct_fields__) | {"partial", "entered", "voided", "wins"}
+    told = section("Roads and history")
+    for field in fields - {"rounds", "schema", "seq", "session", "shoe"}:
+        assert f"`{field}`" in told or f"**`{field}`**" in told, field
+
+
+def test_all_links_within_the_page_lead_somewhere() -> None:
+    headings = {making.anchor(each) for each in re.findall(r"^#+ (.+)$", PAGE, re.MULTILINE)}
+    for anchor in re.findall(r"\]\(#([^)]+)\)", PAGE):
+        assert anchor in headings
+    for file in re.findall(r"\]\(([^)#]+)\)", PAGE):
+        assert (making.PAGE.parent / file).exists(), file
 
 
 def test_the_configuration_is_one_and_shows_the_defaults() -> None:
@@ -52,6 +124,6 @@ def test_the_configuration_is_one_and_shows_the_defaults() -> None:
 
 
 @pytest.mark.parametrize("name", [*messages.DOCUMENTS, "event"])
-def test_every_topic_is_in_the_table(name: str) -> None:
-    assert f"| `{name}" in PAGE
-    assert f"`{DEFAULT_PREFIX}/<site>/<table>/`" in PAGE
+def test_every_topic_is_in_the_readme(name: str) -> None:
+    readme = Path(making.PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert f"| `{name}" in readme

@@ -1,0 +1,355 @@
+"""
+The AsyncAPI 3.0 document of everything on MQTT, made from the types, from the point
+of view of the daemon: it sends what a table says, and receives orders.
+
+Every topic is a channel of its own, every event too, so that a topic alone tells the
+form of what comes on it. Payloads are JSON Schema as AsyncAPI takes it by default.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from shoe_daemon.mqtt.messages import DOCUMENTS
+from shoe_daemon.mqtt.orders import VERBS, OrderId
+from shoe_daemon.mqtt.schemas import EVENTS, shared_schemas
+from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, ID, STATE, STATUS, staff
+from shoe_daemon.table.events import SCHEMA
+
+__all__ = ["QOS", "asyncapi"]
+
+Examples = Mapping[str, Sequence[Mapping[str, Any]]]
+"""By the name of a schema: `payload`, and in `summary` what it is an example of."""
+
+QOS: Final = 1
+"""Of everything, said and heard."""
+
+SESSION_EXPIRY: Final = 60
+"""Seconds for which the broker keeps the daemon's session (MQTT 5)."""
+
+EXPIRES_AFTER: Final = 3
+"""Heartbeats after which the broker forgets a `state` (MQTT 5)."""
+
+_ASYNCAPI: Final = "3.0.0"
+_BINDING: Final = {"bindingVersion": "0.2.0"}
+_HEARTBEAT: Final = MqttSettings().heartbeat
+
+_ABOUT: Final = """\
+What a baccarat table tells over MQTT, and the orders that it takes. Retained documents are \
+complete and stand for themselves; events are not retained, come in the order of `seq`, and \
+come again with the same `seq` where they were not acknowledged. `shoe/v1` is the prefix, \
+which may be configured. Ignore fields that you do not know."""
+
+_STAFF_ONLY: Final = """\
+Security: players have not seen this. The broker's rights must let nobody but staff read \
+below `staff/`."""
+
+_TABLE_ONLY: Final = """\
+Security: the broker's rights decide who may give orders. An order may hold a PIN: nobody \
+but the table may read it."""
+
+_TAGS: Final = {
+    "document": "Retained and complete: what a display draws itself from.",
+    "event": "Not retained: what happened, once, in the order of `seq`.",
+    "staff": "What players have not seen.",
+    "order": "What a person decides, and the answer.",
+}
+
+
+class _Channel(NamedTuple):
+    """
+    One channel.
+
+    Attributes:
+        key: Its name in the document.
+        suffix: Its topic below the table's, parameters in braces.
+        schema: The name of the schema of what comes on it.
+        tags: Of `_TAGS`.
+        retain: The broker keeps the last message.
+        expiry: Seconds after which it forgets it (MQTT 5).
+        action: What the daemon does there.
+    """
+
+    key: str
+    suffix: str
+    schema: str
+    tags: tuple[str, ...]
+    retain: bool = False
+    expiry: int | None = None
+    action: Literal["send", "receive"] = "send"
+
+    @property
+    def address(self) -> str:
+        return f"{DEFAULT_PREFIX}/{{site}}/{{table}}/{self.suffix}"
+
+
+def asyncapi(examples: Examples) -> dict[str, Any]:
+    """
+    Return the document, with these examples of every message.
+    """
+    channels = list(_channels())
+    names = list(dict.fromkeys(channel.schema for channel in channels))
+    references, parts = shared_schemas(names, "#/components/schemas/{name}")
+    return {
+        "asyncapi": _ASYNCAPI,
+        "info": {
+            "title": "shoe-daemon",
+            "version": SCHEMA,
+            "description": _ABOUT,
+            "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
+        },
+        "defaultContentType": "application/json",
+        "servers": _servers(examples),
+        "channels": {each.key: _channel(each, parts, references) for each in channels},
+        "operations": dict(map(_operation, channels)),
+        "components": {
+            "schemas": {name: _without_siblings(part) for name, part in parts.items()},
+            "messages": {
+                _camel(name): _message(name, references[name], parts, examples[name])
+                for name in names
+            },
+            "parameters": _parameters(),
+            "securitySchemes": _SECURITY,
+        },
+    }
+
+
+def _channels() -> Iterable[_Channel]:
+    """
+    Give every channel: documents, events, orders and their answers.
+    """
+    for name in DOCUMENTS:
+        if name == "reply":
+            yield _Channel(name, "reply/{id}", name, ("order",))
+        else:
+            suffix = "device/{reader}" if name == "device" else name
+            expiry = EXPIRES_AFTER * _HEARTBEAT if name == STATE else None
+            yield _Channel(_camel(name), suffix, name, ("document",), retain=True, expiry=expiry)
+    for name in EVENTS:
+        tags = ("event", "staff") if name.startswith(staff("")) else ("event",)
+        yield _Channel(_camel(name), name, name, tags)
+    yield _Channel("order", "cmd/{verb}", "cmd", ("order",), action="receive")
+    by_name = "cmd/{verb}/{operator}"
+    yield _Channel("orderByOperator", by_name, "cmd", ("order",), action="receive")
+
+
+def _camel(name: str) -> str:
+    """
+    Return a schema's name as a name in the document: ``cardDealt``, ``resultLast``.
+    """
+    if name == "cmd":
+        return "order"
+    short = name.removeprefix(staff("")).removeprefix("event/")
+    first, *others = short.replace("/", "_").split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def _channel(
+    channel: _Channel, parts: Mapping[str, Any], references: Mapping[str, Any]
+) -> dict[str, Any]:
+    message = _camel(channel.schema)
+    security = {"staff": _STAFF_ONLY}.get(channel.tags[-1], "")
+    about = _about(references[channel.schema], parts)
+    parameters = [part[1:-1] for part in channel.address.split("/") if part.startswith("{")]
+    return {
+        "address": channel.address,
+        "title": channel.suffix,
+        "description": "\n\n".join(
+            filter(None, (about, security, _TABLE_ONLY if channel.schema == "cmd" else ""))
+        ),
+        "messages": {message: {"$ref": f"#/components/messages/{message}"}},
+        "parameters": {name: {"$ref": f"#/components/parameters/{name}"} for name in parameters},
+        "tags": [{"name": tag} for tag in channel.tags],
+    }
+
+
+def _operation(channel: _Channel) -> tuple[str, dict[str, Any]]:
+    key = channel.action + channel.key[0].upper() + channel.key[1:]
+    expiry = {} if channel.expiry is None else {"messageExpiryInterval": channel.expiry}
+    operation: dict[str, Any] = {
+        "action": channel.action,
+        "channel": {"$ref": f"#/channels/{channel.key}"},
+        "messages": [_message_of(channel.key, channel.schema)],
+        "bindings": {"mqtt": {"qos": QOS, "retain": channel.retain, **expiry, **_BINDING}},
+        "tags": [{"name": tag} for tag in channel.tags],
+    }
+    if channel.action == "receive":
+        reply = {"channel": {"$ref": "#/channels/reply"}}
+        operation["reply"] = {**reply, "messages": [_message_of("reply", "reply")]}
+    return key, operation
+
+
+def _message_of(channel: str, schema: str) -> dict[str, str]:
+    return {"$ref": f"#/channels/{channel}/messages/{_camel(schema)}"}
+
+
+def _message(
+    name: str,
+    reference: Mapping[str, Any],
+    parts: Mapping[str, Any],
+    examples: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    more: dict[str, Any] = {}
+    if name in _ANSWERING:
+        more = {
+            "correlationId": {"location": "$message.payload#/id"},
+            "bindings": {"mqtt": {**_ANSWERING[name], **_BINDING}},
+        }
+    return {
+        "name": name,
+        "title": _title(reference),
+        "summary": _about(reference, parts).partition("\n\n")[0],
+        "contentType": "application/json",
+        "payload": reference,
+        "examples": [
+            {"name": f"{_camel(name)}{number}", **example}
+            for number, example in enumerate(examples, start=1)
+        ],
+        **more,
+    }
+
+
+def _title(reference: Mapping[str, Any]) -> str:
+    return str(reference["$ref"]).rpartition("/")[2]
+
+
+def _about(reference: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
+    text: str = parts[_title(reference)]["description"]
+    return "\n\n".join(" ".join(each.split()) for each in text.split("\n\n"))
+
+
+_CORRELATION: Final = {
+    "type": "string",
+    "description": "MQTT 5. Whatever bytes the order carries come back with its answer.",
+}
+_ANSWERING: Final[dict[str, dict[str, Any]]] = {
+    "cmd": {
+        "correlationData": _CORRELATION,
+        "responseTopic": {
+            "type": "string",
+            "pattern": "^[^+#]{1,250}$",
+            "description": (
+                "MQTT 5. The answer goes there too; not where it lies among the topics of "
+                "tables, this table's `reply/` excepted."
+            ),
+        },
+    },
+    "reply": {"correlationData": _CORRELATION},
+}
+"""What MQTT 5 carries beside the payload; there are no user properties."""
+
+
+def _parameters() -> dict[str, Any]:
+    """
+    Describe what stands in braces in an address.
+
+    AsyncAPI has no place for a pattern there: it is in ``x-pattern``.
+    """
+    an_id = f"^{ID.pattern}$"
+    return {
+        "site": {
+            "description": "The casino, or the hall.",
+            "examples": ["house"],
+            "x-pattern": an_id,
+        },
+        "table": {"description": "The table.", "examples": ["table-7"], "x-pattern": an_id},
+        "reader": {
+            "description": "The id of one reader of the table.",
+            "examples": ["shoe"],
+            "x-pattern": an_id,
+        },
+        "id": {
+            "description": "The `id` of the order that is answered.",
+            "location": "$message.payload#/id",
+            "examples": ["tablet-3-000412"],
+            "x-pattern": get_args(OrderId)[1].pattern,
+        },
+        "verb": {"description": "What is ordered.", "enum": list(VERBS)},
+        "operator": {
+            "description": (
+                "Who orders it, for tables with `operator_in_topic`: the broker's rights let "
+                "everybody write their own name only."
+            ),
+            "examples": ["maria"],
+            "x-pattern": r"^[^+#/$\x00-\x1f\x7f][^+#/\x00-\x1f\x7f]*$",
+        },
+    }
+
+
+_SECURITY: Final = {
+    "password": {
+        "type": "userPassword",
+        "description": "One user name for every table, for displays, and for every supervisor.",
+    },
+    "certificate": {
+        "type": "X509",
+        "description": "Where the broker asks for a client's certificate.",
+    },
+}
+
+
+def _servers(examples: Examples) -> dict[str, Any]:
+    """
+    Describe the broker, in every way in which it may be reached.
+    """
+    will = next(each["payload"] for each in examples[STATUS] if _is_will(each["payload"]))
+    return {
+        f"mqtt{version[0]}{'tls' if tls else ''}": _server(version, will, tls=tls)
+        for version in ("5", "3.1.1")
+        for tls in (False, True)
+    }
+
+
+def _is_will(payload: Mapping[str, Any]) -> bool:
+    return bool(payload["state"] == "offline")
+
+
+def _server(version: str, will: Mapping[str, Any], *, tls: bool) -> dict[str, Any]:
+    settings, is_5 = MqttSettings(), version == "5"
+    secure = "with TLS, version 1.2 or later" if tls else "on an open line"
+    expiry = {"sessionExpiryInterval": SESSION_EXPIRY} if is_5 else {}
+    schemes = ("password", "certificate") if tls else ("password",)
+    return {
+        "host": "{host}:{port}",
+        "protocol": "secure-mqtt" if tls else "mqtt",
+        "protocolVersion": version,
+        "description": f"Your broker, MQTT {version}, {secure}.",
+        "variables": {
+            "host": {"default": settings.host, "description": "Its name or address."},
+            "port": {"default": "8883" if tls else "1883"},
+        },
+        "security": [{"$ref": f"#/components/securitySchemes/{each}"} for each in schemes],
+        "bindings": {
+            "mqtt": {
+                "clientId": "shoe-{site}-{table}-{machine}",
+                "cleanSession": not is_5,
+                "keepAlive": settings.keepalive,
+                "lastWill": {
+                    "topic": f"{DEFAULT_PREFIX}/{{site}}/{{table}}/{STATUS}",
+                    "qos": QOS,
+                    "retain": True,
+                    "message": json.dumps(will, sort_keys=True, separators=(",", ":")),
+                },
+                **expiry,
+                **_BINDING,
+            }
+        },
+    }
+
+
+def _without_siblings(schema: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
+    """
+    Return a schema whose references stand alone: what stands beside one is ignored
+    by AsyncAPI.
+    """
+    if isinstance(schema, list):
+        return [_without_siblings(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: _without_siblings(value) for key, value in schema.items()}
+    if "$ref" in inner and len(inner) > 1:
+        return {"allOf": [{"$ref": inner.pop("$ref")}], **inner}
+    return inner

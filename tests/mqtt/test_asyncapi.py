@@ -1,0 +1,228 @@
+"""
+The AsyncAPI document is valid, is what the types say, and what a real daemon says
+is what stands in it: every topic, its QoS, whether it is retained, every payload.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft7Validator, Draft202012Validator
+
+from shoe_daemon.cli import main
+from shoe_daemon.mqtt import MqttSettings, asyncapi, client, schemas
+from shoe_daemon.mqtt.examples import load_examples
+from shoe_daemon.mqtt.orders import VERBS
+from shoe_daemon.table.events import EVENT_TYPES
+from tests.brokers import Message
+from tests.mqtt.making import REFERENCE, examples_of, steady
+from tests.mqtt.playing import Played
+
+SPECIFICATION = Path(__file__).parent / "specification" / "asyncapi-3.0.0.json.gz"
+RIGHTS = Path(__file__).parents[2] / "systemd" / "mosquitto-shoe.acl"
+DOCUMENT: dict[str, Any] = json.loads(REFERENCE.read_bytes())
+OPERATIONS = DOCUMENT["operations"]
+MAKE = "made anew by: python -m tests.mqtt.making"
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["schema", *map(str, arguments)])
+    return result.exit_code, result.output
+
+
+def follow(reference: Mapping[str, str]) -> Any:  # noqa: ANN401 - any part of the document
+    found: Any = DOCUMENT
+    assert reference["$ref"].startswith("#/")
+    for step in reference["$ref"].removeprefix("#/").split("/"):
+        found = found[step]
+    return found
+
+
+def references(part: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - any part of the document
+    if isinstance(part, list):
+        for each in part:
+            yield from references(each)
+    elif isinstance(part, dict):
+        if "$ref" in part:
+            yield part
+        for each in part.values():
+            yield from references(each)
+
+
+@cache
+def validator(message: str) -> Draft7Validator:
+    payload = DOCUMENT["components"]["messages"][message]["payload"]
+    return Draft7Validator({**payload, "components": DOCUMENT["components"]})
+
+
+def fits(topic: str, address: str) -> bool:
+    """
+    Tell whether a topic is of the channel with this address.
+    """
+    said, asked = topic.split("/"), address.split("/")
+    return len(said) == len(asked) and all(map(_fits, said, asked))
+
+
+def _fits(level: str, asked: str) -> bool:
+    if not asked.startswith("{"):
+        return level == asked
+    parameter = DOCUMENT["components"]["parameters"][asked[1:-1]]
+    if "enum" in parameter:
+        return level in parameter["enum"]
+    return re.search(parameter["x-pattern"], level) is not None
+
+
+def operation_of(topic: str) -> dict[str, Any]:
+    """
+    Return the only operation whose channel a topic is of.
+    """
+    found = [o for o in OPERATIONS.values() if fits(topic, follow(o["channel"])["address"])]
+    assert len(found) == 1, topic
+    operation: dict[str, Any] = found[0]
+    return operation
+
+
+def message_of(operation: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any message
+    (message,) = operation["messages"]
+    return follow(follow(message))
+
+
+def test_the_document_is_valid() -> None:
+    schema = json.loads(gzip.decompress(SPECIFICATION.read_bytes()))
+    errors = list(Draft7Validator(schema).iter_errors(DOCUMENT))
+    assert not errors, errors[0]
+
+
+def test_all_references_lead_somewhere_and_stand_alone() -> None:
+    found = list(references(DOCUMENT))
+    assert len(found) > 300
+    for reference in found:
+        assert len(reference) == 1, reference
+        follow(reference)
+
+
+def test_what_is_checked_in_is_what_the_types_say(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "asyncapi.json"
+    assert run("--asyncapi", "--out", file) == (0, f"{file}\n")
+    assert file.read_bytes() == REFERENCE.read_bytes(), MAKE
+    assert run("--asyncapi") == (0, REFERENCE.read_text(encoding="utf-8"))
+
+
+def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
+    assert run("--asyncapi", "--out", tmp_path) == (
+        2,
+        f"shoe-daemon: {tmp_path}: Is a directory\n",
+    )
+    for other in ("state", "--all"):
+        status, text = run("--asyncapi", other)
+        assert (status, text.count("\n")) == (2, 1)
+
+
+def test_everything_that_is_said_and_heard_is_in_it() -> None:
+    named = {message["name"] for message in DOCUMENT["components"]["messages"].values()}
+    assert named == set(schemas.names()) - {"observation"}
+    assert {name.rpartition("/")[2] for name in named if "event/" in name} == set(EVENT_TYPES)
+    assert DOCUMENT["components"]["parameters"]["verb"]["enum"] == list(VERBS)
+    for name, channel in DOCUMENT["channels"].items():
+        used = [o for o in OPERATIONS.values() if o["channel"] == {"$ref": f"#/channels/{name}"}]
+        assert len(used) == 1
+        braces = re.findall(r"{(\w+)}", channel["address"])
+        assert channel["parameters"].keys() == set(braces)
+
+
+@pytest.mark.parametrize("message", DOCUMENT["components"]["messages"])
+def test_every_example_passes(message: str) -> None:
+    described = DOCUMENT["components"]["messages"][message]
+    assert described["examples"]
+    for example in described["examples"]:
+        validator(message).validate(example["payload"])
+        Draft202012Validator(schemas.schema_of(described["name"])).validate(example["payload"])
+
+
+@pytest.mark.parametrize("message", DOCUMENT["components"]["messages"])
+def test_what_is_wrong_does_not_pass(message: str) -> None:
+    described = DOCUMENT["components"]["messages"][message]
+    right = described["examples"][0]["payload"]
+    needed = follow(described["payload"])["required"]
+    assert needed
+    for field in needed:
+        wrong = {key: value for key, value in right.items() if key != field}
+        assert not validator(message).is_valid(wrong)
+        assert not validator(message).is_valid({**right, field: [{}]})
+
+
+def test_an_order_is_received_and_answered() -> None:
+    received = [each for each in OPERATIONS.values() if each["action"] == "receive"]
+    assert [follow(each["channel"])["title"] for each in received] == [
+        "cmd/{verb}",
+        "cmd/{verb}/{operator}",
+    ]
+    for operation in received:
+        assert follow(operation["reply"]["channel"])["title"] == "reply/{id}"
+        assert message_of(operation["reply"])["name"] == "reply"
+
+
+def test_what_is_for_staff_says_so() -> None:
+    for channel in DOCUMENT["channels"].values():
+        for_staff = {"name": "staff"} in channel["tags"]
+        assert for_staff == channel["title"].startswith("staff/")
+        assert for_staff == ("nobody but staff" in channel["description"])
+
+
+def test_the_sample_rights_let_displays_read_what_players_may_and_no_more() -> None:
+    board = RIGHTS.read_text(encoding="utf-8").partition("user board")[2].partition("\n\n")[0]
+    filters = re.findall(r"^topic read shoe/v1/house/\+/(.+)$", board, re.MULTILINE)
+    readable = {filter_.replace("+", "{}") for filter_ in filters}
+    told = {re.sub(r"{\w+}", "{}", channel["title"]) for channel in DOCUMENT["channels"].values()}
+    public = {topic for topic in told if not topic.startswith(("staff/", "cmd/", "reply/"))}
+    assert {re.sub("^event/.*", "event/{}", topic) for topic in public} == readable
+
+
+def test_the_numbers_are_those_of_the_daemon() -> None:
+    assert client._SESSION_EXPIRY == asyncapi.SESSION_EXPIRY  # noqa: SLF001 - what it does
+    for server in DOCUMENT["servers"].values():
+        mqtt = server["bindings"]["mqtt"]
+        assert mqtt["keepAlive"] == MqttSettings().keepalive
+        assert json.loads(mqtt["lastWill"]["message"])["state"] == "offline"
+        assert mqtt.get("sessionExpiryInterval") == (60 if not mqtt["cleanSession"] else None)
+
+
+@pytest.mark.mosquitto
+def test_the_examples_are_taken_from_a_run(played: Played) -> None:
+    made = steady(examples_of(played.examples))
+    checked_in = steady(load_examples())
+    assert made.keys() == checked_in.keys()
+    for name, examples in made.items():
+        assert examples == checked_in[name], f"{name}: {MAKE}"
+
+
+@pytest.mark.mosquitto
+def test_what_a_real_daemon_says_is_what_stands_here(played: Played) -> None:
+    assert len(played.messages) > 300
+    for said in played.messages:
+        check(said, operation_of(said.topic))
+
+
+@pytest.mark.mosquitto
+def test_a_run_says_everything_at_least_once(played: Played) -> None:
+    said = {message_of(operation_of(each.topic))["name"] for each in played.messages}
+    assert said == set(schemas.names()) - {"observation"}
+
+
+def check(said: Message, operation: Mapping[str, Any]) -> None:
+    mqtt = operation["bindings"]["mqtt"]
+    assert (said.qos, said.retain) == (mqtt["qos"], mqtt["retain"]), said.topic
+    longest = mqtt.get("messageExpiryInterval")
+    # The broker counts down while it holds a message.
+    assert said.expiry == longest or (longest and 0 < (said.expiry or 0) <= longest), said.topic
+    message = message_of(operation)
+    (key,) = [k for k, v in DOCUMENT["components"]["messages"].items() if v is message]
+    validator(key).validate(said.json)
