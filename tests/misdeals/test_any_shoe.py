@@ -1,8 +1,8 @@
 """
 Any shoe, dealt rightly and wrongly, with any orders of the person in charge: the
 table never falls, loses no card, says no result that its cards contradict,
-counts what it said, shows no face too early, survives a stop at any moment, and
-comes clean with the next shoe.
+counts what it said, shows no face too early, neither at once nor in its past, survives
+a stop at any moment, and comes clean with the next shoe.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.game.round import DEALING_ORDER, Outcome, Slot
 from shoe_daemon.game.rulings import POLICY_IDS
+from shoe_daemon.game.sequences import to_sequence
 from shoe_daemon.game.situations import Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event, encode_event
@@ -33,7 +34,8 @@ from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.orders import ORDERS, REPORTED
 from tests.misdeals.books import Books
 from tests.misdeals.pit import Pit
-from tests.table.dealer import NATURAL, house
+from tests.table.board import Board
+from tests.table.dealer import NATURAL, house, public_json
 from tests.table.test_embargo import Embargo
 
 PLACES = st.sampled_from(list(Slot))
@@ -110,7 +112,7 @@ class AnyShoe(RuleBasedStateMachine):
         self.pit = Pit(house(dealing_style=style), policy=policy, decks=1, round_end=mode, **how)
         self.deck = Random(seed).sample(DECK, 52)
         self.slots = slots
-        self.books, self.watch = Books(), Watch(style)
+        self.books, self.watch, self.board = Books(), Watch(style), Board()
 
     def say(
         self, told: seen.Observation, after: float = 1, *, drawn: Card | None = None, n: int = 0
@@ -133,6 +135,9 @@ class AnyShoe(RuleBasedStateMachine):
             self.books.changes = [Counter() for _ in self.pit.table.state.changes]
         self.books.check(self.pit.table)
         self.watch.hold(self.pit, told, said)
+        self.board.hear(public_json(said))
+        self.board.check(self.pit.table)
+        assert to_sequence(self.pit.table.results()) == self.board.sequence()
         return said
 
     def read(self) -> dict[str, int]:
