@@ -1,0 +1,103 @@
+"""
+The rounds that lie behind, written down by somebody who hears the public events and
+nothing else: what roads and history say is what such a person knows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shoe_daemon.table.machine import Table
+
+LETTERS = {"player": "P", "banker": "B", "tie": "T"}
+NOTHING: dict[str, Any] = {"cards": [], "natural": None, "pair": None, "total": None}
+
+
+class Board:
+    """
+    One table's past, from its public events in their JSON form.
+
+    Attributes:
+        shoe: The number of the shoe; None before the first.
+        rounds: Its rounds: when each was told, its data or None where it has none any
+            more, and whether it is void.
+        shoes: The shoes before it: number and sequence.
+    """
+
+    def __init__(self) -> None:
+        self.shoe: int | None = None
+        self.rounds: dict[int, tuple[str, dict[str, Any] | None, bool]] = {}
+        self.shoes: list[tuple[int, str]] = []
+
+    def hear(self, events: Iterable[dict[str, Any]]) -> None:
+        """
+        Write down what public events say of rounds.
+        """
+        for event in events:
+            at, number, data = event["at"], event["round"], event["data"]
+            match event["type"]:
+                case "shoe_started":
+                    if self.shoe is not None:
+                        self.shoes.append((self.shoe, self.sequence()))
+                    self.shoe, self.rounds = event["shoe"], {}
+                case "round_finished":
+                    self.rounds[number] = (at, data, False)
+                case "result_revised":
+                    before = self.rounds[number][0]
+                    self.rounds[number] = (before, data["after"], False)
+                case "round_voided" if data["before"] is not None:
+                    before = self.rounds.get(number, (at, None, False))[0]
+                    self.rounds[number] = (before, data["before"], True)
+
+    def sequence(self) -> str:
+        """
+        Write what is on the roads.
+        """
+        return "".join(
+            LETTERS[data["outcome"]]
+            + "p" * bool(data["player"]["pair"])
+            + "b" * bool(data["banker"]["pair"])
+            + "n" * bool(data["player"]["natural"] or data["banker"]["natural"])
+            for _, (_, data, void) in sorted(self.rounds.items())
+            if data is not None and data["outcome"] and data["kind"] == "normal" and not void
+        )
+
+    def check(self, table: Table) -> None:
+        """
+        Hold a table's own account against this one.
+        """
+        told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(table.history()))
+        assert told["shoe"] == self.shoe
+        assert [(each["shoe"], each["sequence"]) for each in told["shoes"]] == self.shoes[-12:]
+        rounds = {each["round"]: each for each in told["rounds"]}
+        assert [each["round"] for each in told["rounds"]] == sorted(rounds)
+        # A result that was held back and then was none was never told: nothing is shown of it.
+        for number in rounds.keys() - self.rounds.keys():
+            self._check_round(rounds[number], (rounds[number]["at"], None, False))
+        assert self.rounds.keys() <= rounds.keys()
+        for number, known in self.rounds.items():
+            self._check_round(rounds[number], known)
+
+    @staticmethod
+    def _check_round(told: dict[str, Any], known: tuple[str, dict[str, Any] | None, bool]) -> None:
+        at, data, void = known
+        assert (told["at"], told["voided"]) == (at, void)
+        player, banker = (data["player"], data["banker"]) if data else (NOTHING, NOTHING)
+        for name, hand in (("player", player), ("banker", banker)):
+            assert told[name] == hand["cards"]
+            assert (told[f"{name}_total"], told[f"{name}_pair"]) == (hand["total"], hand["pair"])
+        naturals = {player["natural"], banker["natural"]}
+        assert told["natural"] is (
+            True if True in naturals else None if None in naturals else False
+        )
+        assert told["outcome"] == (data["outcome"] if data else None)
+        assert told["partial"] is (data["partial"] if data else True)
+        wagers = data["wagers"] if data else []
+        assert told["wins"] == [each["wager"] for each in wagers if each["result"] == "win"]
+        if data:
+            assert told["kind"] == data["kind"]
