@@ -6,11 +6,11 @@
  *
  *   body        data-fresh = live, stale, stopping, offline, no_broker, unknown, alarm or lost;
  *               class "grey" unless live; data-seq, data-shoe, data-round of what is drawn
- *   [data-slot=P1 … B3]   data-card = "AS", "" face down, "?" not read; absent while empty;
- *               class "due" where the next card belongs
+ *   [data-slot=P1 … B3, none]   data-card = "AS", "" face down, "?" not read; absent while
+ *               empty; class "due" where the next card belongs; none: nobody can tell yet whose
  *   #player-total, #banker-total   data-total; "" while it is not known
- *   #centre     data-say = result, held, hold, draw, complete, betting_open, betting_closed, first_card,
- *               first_round, last_round or shoe_change; data-outcome of a result;
+ *   #centre     data-say = result, held, hold, draw, complete, betting_open, betting_closed,
+ *               first_card, first_round, last_round or shoe_change; data-outcome of a result;
  *               class loud for some seconds after a result, then calm
  *   #chips li   data-chip = natural, player_pair, banker_pair, partial, entered, free, dummy,
  *               revised or the id of a wager that won
@@ -24,6 +24,7 @@
 
   var LOUD = 8000;
   var FONTS = 1000;
+  var LAST = 12;
   var SLOTS = ["P1", "B1", "P2", "B2", "P3", "B3"];
   var COUNTS = ["player", "banker", "tie", "rounds", "player_pair", "banker_pair", "natural"];
   var SIDES = ["player", "banker"];
@@ -201,6 +202,14 @@
     return cards;
   }
 
+  /* A card of which nobody can tell yet whose it is lies beside the hands. */
+  function unplaced(round) {
+    var views = round ? round.cards.filter(function (view) {
+      return !view.slot;
+    }) : [];
+    return views.length ? views[0].card : undefined;
+  }
+
   /* The place of the card that is due; null where none is, or it is not known whose. */
   function duePlace(round) {
     var due = round && !round.finished ? round.draw_due : null;
@@ -246,6 +255,8 @@
       put(place, cards[slot], live);
       Shoe.flag(place, "due", slot === due);
     });
+    put(byId("extra"), unplaced(state.round), live);
+    Shoe.flag(byId("centre"), "beside", unplaced(state.round) !== undefined);
     SIDES.forEach(function (side) {
       var total = state.round ? state.round[side + "_total"] : null;
       var known = total !== null && total !== undefined;
@@ -278,7 +289,7 @@
     if (state.on_hold) {
       return { say: "hold", main: word("on_hold"), more: word("supervisor_decides"), wait: true };
     }
-    if (state.held && state.held.length) {
+    if (state.held.length) {
       return {
         say: "held", main: word("supervisor_decides"), more: word("result_held"), wait: true
       };
@@ -290,7 +301,9 @@
       return { say: "result", main: outcomeWord(state.last_result.data.outcome), more: "" };
     }
     if (round && round.finished) {
-      return { say: "complete", main: word(round.partial ? "no_result" : "draw_complete"), more: "" };
+      return {
+        say: "complete", main: word(round.partial ? "no_result" : "draw_complete"), more: ""
+      };
     }
     return between(state);
   }
@@ -401,8 +414,8 @@
 
   function before(state) {
     var last = resultOf(state);
-    return last ? word("round_number", { number: last.round }) + ": " +
-      outcomeWord(last.data.outcome) : "";
+    return last && state.held.indexOf(last.round) < 0
+      ? word("round_number", { number: last.round }) + ": " + outcomeWord(last.data.outcome) : "";
   }
 
   function centre(state) {
@@ -446,6 +459,7 @@
     var list = result ? chips(result)
       : partial ? chip("partial", word("partial_round"), null, true) : null;
     var node = el("ul", { id: "chips" }, list);
+    Shoe.flag(byId("middle"), "busy", node.children.length > 2);
     Shoe.flag(node, "many", node.children.length > 4);
     return [
       result ? el("p", { id: "kicker", text: score(result) }) : null,
@@ -456,9 +470,10 @@
   }
 
   /* Says so once, to whoever listens: a result, a wait, a table that is no longer fresh. */
-  function speak(state, what) {
-    var text = what.wait ? what.main + ". " + what.more : "";
-    if (what.say === "result") {
+  function speak(state, what, fresh) {
+    var text = fresh.is !== "live" ? byId("veil-title").textContent + " " +
+      byId("veil-more").textContent : what.wait ? what.main + ". " + what.more : "";
+    if (what.say === "result" && fresh.is === "live") {
       text = before(state) + ". " + score(state.last_result);
     }
     if (text) {
@@ -484,6 +499,14 @@
 
   /* ---- roads, counts, asks ---- */
 
+  /* What the last rounds were, for those who do not see the bead plate. */
+  function lastOnes(kind) {
+    return kind !== "bead" || !roads || !roads.bead.length ? ""
+      : ": " + roads.bead.slice(-LAST).map(function (cell) {
+        return word(cell.outcome);
+      }).join(", ");
+  }
+
   function drawRoads() {
     boxes.forEach(function (box) {
       var data = Shoe.roadKey(box.kind, roads);
@@ -496,7 +519,7 @@
       }));
       box.key = key;
       box.data = data;
-      Shoe.set(box.sheet, "aria-label", word(CAPTIONS[box.kind]));
+      Shoe.set(box.sheet, "aria-label", word(CAPTIONS[box.kind]) + lastOnes(box.kind));
     });
     SIDES.forEach(function (side) {
       var node = document.querySelector("[data-ask-of=" + side + "]");
@@ -539,8 +562,6 @@
       Shoe.text(byId("veil-more"), fresh.is === "alarm"
         ? word("alarm", { text: board.state.alarm })
         : fresh.since ? word("since", { time: Shoe.clock(fresh.since) }) : "");
-      Shoe.text(byId("spoken"), byId("veil-title").textContent + " " +
-        byId("veil-more").textContent);
     }
   }
 
@@ -570,7 +591,7 @@
       noticeResult(board.state);
       head(board.state);
       hands(board.state);
-      speak(board.state, centre(board.state));
+      speak(board.state, centre(board.state), fresh);
       drawCounts(board.state);
       if (boxes[0].width === undefined || !boxes[0].width) {
         measure();
@@ -612,7 +633,7 @@
   SIDES.forEach(function (side) {
     Shoe.text(byId(side).querySelector(".ghost"), Shoe.glyph(side));
   });
-  SLOTS.forEach(function (slot) {
+  SLOTS.concat("none").forEach(function (slot) {
     document.querySelector("[data-slot=" + slot + "]").classList.add("empty");
   });
   Shoe.first(handlers);

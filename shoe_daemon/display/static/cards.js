@@ -24,10 +24,10 @@ window.Shoe = Shoe;
     H: "M50 93C18 66 6 48 6 31 6 16 17 7 29 7c10 0 17 6 21 15C54 13 61 7 71 7c12 0 23 9 23 24" +
       " 0 17-12 35-44 62z",
     D: "M50 3c9 17 21 33 36 47-15 14-27 30-36 47C41 80 29 64 14 50 29 36 41 20 50 3z",
-    S: "M50 5c6 20 43 36 43 59 0 13-10 20-20 20-8 0-14-3-18-10 1 10 5 17 12 21H33c7-4 11-11 12-21" +
-      "-4 7-10 10-18 10C17 84 7 77 7 64 7 41 44 25 50 5z",
-    C: "M50 6a20 20 0 0 1 15.500 32.600A20.500 20.500 0 1 1 55 72c1 10 5 18 12 23H33c7-5 11-13 12-23" +
-      "A20.500 20.500 0 1 1 34.500 38.600 20 20 0 0 1 50 6z"
+    S: "M50 5c6 20 43 36 43 59 0 13-10 20-20 20-8 0-14-3-18-10 1 10 5 17 12 21H33c7-4 11-11 12" +
+      "-21-4 7-10 10-18 10C17 84 7 77 7 64 7 41 44 25 50 5z",
+    C: "M50 6a20 20 0 0 1 15.500 32.600A20.500 20.500 0 1 1 55 72c1 10 5 18 12 23H33c7-5 11-13 12" +
+      "-23A20.500 20.500 0 1 1 34.500 38.600 20 20 0 0 1 50 6z"
   };
 
   /* Crowns, 46 wide, standing on y = 0, and their balls: x, y, radius. */
@@ -45,7 +45,8 @@ window.Shoe = Shoe;
   function suit(name, x, y, size, ink) {
     return Shoe.svg("path", {
       d: SUIT[name], fill: ink || INK[name],
-      transform: "translate(" + (x - size / 2) + " " + (y - size / 2) + ") scale(" + size / 100 + ")"
+      transform: "translate(" + (x - size / 2) + " " + (y - size / 2) + ") scale(" +
+        size / 100 + ")"
     });
   }
 
@@ -76,7 +77,8 @@ window.Shoe = Shoe;
         "stroke-width": 1.4
       }),
       Shoe.svg("rect", {
-        x: 52.5, y: 11.5, width: 38, height: 117, rx: 2, fill: "none", stroke: GOLD, "stroke-width": 0.6
+        x: 52.5, y: 11.5, width: 38, height: 117, rx: 2, fill: "none", stroke: GOLD,
+        "stroke-width": 0.6
       }),
       Shoe.svg("g", { transform: "translate(71.5 58) scale(0.8)", fill: GOLD }, [
         Shoe.svg("path", { d: CROWN[rank] }),
@@ -136,7 +138,8 @@ window.Shoe = Shoe;
     var known = /^(10|[2-9AJQK])([SHDC])$/.exec(card || "");
     var inside = known ? face(known[1], known[2]) : card === null ? back() : unread();
     return Shoe.svg("svg", {
-      "class": "card", viewBox: "0 0 100 140", "data-card": known ? card : card === null ? "" : "?",
+      "class": "card", viewBox: "0 0 100 140",
+      "data-card": known ? card : card === null ? "" : "?",
       "aria-hidden": "true", focusable: "false"
     }, inside);
   };

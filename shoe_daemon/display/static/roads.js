@@ -1,7 +1,8 @@
 /*
  * The five roads and the asks, drawn from the document `roads`.
  *
- * Shoe.road(kind, roads, options)   an <svg class="road" data-road=kind data-first=first column drawn>
+ * Shoe.road(kind, roads, options)   an <svg class="road" data-road=kind data-first=column>, its first
+ *   column drawn, data-columns=how many there is room for
  *     kind:    "bead", "big", "big_eye", "small" or "cockroach"
  *     roads:   the document; null draws the empty paper
  *     options: {width, height} in pixels of the box that it fills, {fresh: true} where the last
@@ -16,8 +17,9 @@
  * Shoe.roadKey(kind, roads)         a text that changes when the drawing would
  * Shoe.ask(side, roads)             an <svg class="ask" data-ask=side> of three marks, with
  *                                   data-big-eye, data-small, data-cockroach ("red", "blue", "")
- * Shoe.disc(side)                   an <svg class="disc"> with the side's glyph, as on the bead plate
+ * Shoe.disc(side)                   an <svg class="disc">: the side's glyph, as on the bead plate
  *
+ * A natural has a gold ring on the bead plate.
  * Red marks are drawn heavier than blue ones, so that they differ without colour too.
  */
 var Shoe = window.Shoe || {};
@@ -69,21 +71,19 @@ window.Shoe = Shoe;
     bead: function (cell) {
       return [
         disc(cell.outcome),
-        cell.natural ? Shoe.svg("path", {
-          d: "M27 -46L46 -27A54 54 0 0 0 27 -46z", fill: "#a67c00", stroke: "#fff",
-          "stroke-width": 4
+        cell.natural ? Shoe.svg("circle", {
+          r: 40, fill: "none", stroke: "#ffd45e", "stroke-width": 6
         }) : null,
         pairs(cell, 32, 13)
       ];
     },
     big: function (cell) {
-      var alone = cell.side === "tie";
       return [
         Shoe.svg("circle", {
           r: 36, fill: "none", stroke: COLOUR[cell.side],
           "stroke-width": cell.side === "banker" ? 14 : 10
         }),
-        cell.ties && !alone || alone ? tie(cell.ties) : null,
+        cell.ties || cell.side === "tie" ? tie(cell.ties) : null,
         pairs(cell, 30, 13)
       ];
     },
@@ -121,7 +121,7 @@ window.Shoe = Shoe;
     ];
   }
 
-  function says(kind, cell) {
+  function says(cell) {
     return {
       "class": "cell",
       "data-col": cell.col,
@@ -134,10 +134,6 @@ window.Shoe = Shoe;
       "data-banker-pair": truth(cell.banker_pair),
       "data-natural": truth(cell.natural)
     };
-  }
-
-  function newest(kind, cells) {
-    return cells.length ? cells[cells.length - 1] : null;
   }
 
   function widest(cells) {
@@ -162,7 +158,7 @@ window.Shoe = Shoe;
 
   function placed(kind, cell, first, wide, high) {
     var size = Math.min(wide, high) / 100;
-    var attrs = says(kind, cell);
+    var attrs = says(cell);
     attrs.transform = "translate(" + ((cell.col - first + 0.5) * wide).toFixed(2) + " " +
       ((cell.row + 0.5) * high).toFixed(2) + ") scale(" + size.toFixed(4) + ")";
     return Shoe.svg("g", attrs, Shoe.svg("g", {}, DRAW[kind](cell)));
@@ -174,7 +170,7 @@ window.Shoe = Shoe;
     var columns = Math.max(1, Math.floor(options.width / (height / ROWS) + NEAR));
     var wide = options.width / columns;
     var first = Math.max(0, widest(cells) + (kind === "bead" ? 0 : 1) - columns);
-    var last = newest(kind, cells);
+    var last = cells[cells.length - 1];
     return Shoe.svg("svg", {
       "class": "road", "data-road": kind, "data-first": first, "data-columns": columns,
       viewBox: "0 0 " + options.width + " " + height, "aria-hidden": "true", focusable: "false"
