@@ -151,15 +151,14 @@ def _channel(
     channel: _Channel, parts: Mapping[str, Any], references: Mapping[str, Any]
 ) -> dict[str, Any]:
     message = _camel(channel.schema)
-    security = {"staff": _STAFF_ONLY}.get(channel.tags[-1], "")
-    about = _about(references[channel.schema], parts)
+    about = [_about(references[channel.schema], parts)]
+    about += [_STAFF_ONLY] if "staff" in channel.tags else []
+    about += [_TABLE_ONLY] if channel.action == "receive" else []
     parameters = [part[1:-1] for part in channel.address.split("/") if part.startswith("{")]
     return {
         "address": channel.address,
         "title": channel.suffix,
-        "description": "\n\n".join(
-            filter(None, (about, security, _TABLE_ONLY if channel.schema == "cmd" else ""))
-        ),
+        "description": "\n\n".join(about),
         "messages": {message: {"$ref": f"#/components/messages/{message}"}},
         "parameters": {name: {"$ref": f"#/components/parameters/{name}"} for name in parameters},
         "tags": [{"name": tag} for tag in channel.tags],
@@ -295,16 +294,13 @@ def _servers(examples: Examples) -> dict[str, Any]:
     """
     Describe the broker, in every way in which it may be reached.
     """
-    will = next(each["payload"] for each in examples[STATUS] if _is_will(each["payload"]))
+    said = [example["payload"] for example in examples[STATUS]]
+    will = next(each for each in said if each["state"] == "offline")
     return {
         f"mqtt{version[0]}{'tls' if tls else ''}": _server(version, will, tls=tls)
         for version in ("5", "3.1.1")
         for tls in (False, True)
     }
-
-
-def _is_will(payload: Mapping[str, Any]) -> bool:
-    return bool(payload["state"] == "offline")
 
 
 def _server(version: str, will: Mapping[str, Any], *, tls: bool) -> dict[str, Any]:
