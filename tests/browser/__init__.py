@@ -1,0 +1,3 @@
+"""
+Tests of the pages in a real browser, from the shoe's bytes to what is painted.
+"""

@@ -1,0 +1,197 @@
+"""
+All that stands behind a page, each a process of its own that can be killed: the broker, the
+daemon of a table, the display; and the shoe, which the test holds.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from http import HTTPStatus
+from http.client import HTTPConnection
+from itertools import count
+from pathlib import Path
+from threading import Event
+from typing import Any, Self
+
+from drivers.simulators.angel_eye_ii import Mode, Scene, Settings, scenes
+from drivers.simulators.lines import PtyLine
+from drivers.simulators.player import Pace, play
+from tests.brokers import Mosquitto, free_port, wait_for
+from tests.browser.ledger import Ledger
+from tests.orders.pit import SITE, Supervisor, write_config
+from tests.service.running import SHOE_DAEMON, DaemonProcess, Shoe
+
+__all__ = ["DisplayProcess", "Stage", "Table", "set_stage", "simulated"]
+
+# Retained documents survive a kill, as in the sample for real brokers; at once, not at leisure.
+_LASTING = "allow_anonymous true\npersistence true\nautosave_interval 1\nautosave_on_changes true"
+_numbers = count(1)
+
+
+class DisplayProcess:
+    """
+    `shoe-daemon display` as a process of its own, always on the same port.
+    """
+
+    def __init__(self, folder: Path, broker: int, text: str = "") -> None:
+        """
+        Args:
+            folder: Where its configuration and its log lie.
+            broker: The port of the broker.
+            text: More of the section ``[display]``, and further sections.
+        """
+        self.port = free_port()
+        self.log = folder / "display.log"
+        self.url = f"http://127.0.0.1:{self.port}"
+        config = folder / "display.toml"
+        config.write_text(
+            f'[mqtt]\nport = {broker}\n[display]\nlisten = "127.0.0.1:{self.port}"\n{text}\n',
+            encoding="utf-8",
+        )
+        self._command = (*SHOE_DAEMON, "display", "--config", str(config))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def start(self) -> Self:
+        """
+        Start it and wait until it answers.
+        """
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+        wait_for(self._answers, "the display", timeout=30)
+        return self
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, self.log.read_text()
+        asking = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        with closing(asking), suppress(OSError):
+            asking.request("GET", "/health")
+            return asking.getresponse().status == HTTPStatus.OK
+        return False
+
+    def kill(self) -> None:
+        """
+        End it as a power cut would; does nothing to one that is not running.
+        """
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+class Table(Supervisor):
+    """
+    A table, its daemon as a process, its shoe, and its supervisor.
+    """
+
+    def __init__(self, port: int, name: str, daemon: DaemonProcess, shoe: Shoe) -> None:
+        super().__init__(port, f"shoe/v1/{SITE}/{name}")
+        self.name = name
+        self.daemon = daemon
+        self.shoe = shoe
+        self.journal = daemon.config.with_suffix(".db")
+
+    @property
+    def path(self) -> str:
+        """
+        The address of its board, in English.
+        """
+        return f"/table/{self.name}?lang=en"
+
+    def ledger(self) -> Ledger:
+        """
+        Read the journal as it is now.
+        """
+        return Ledger(self.journal)
+
+    def deal(self, *cards: str) -> None:
+        """
+        Let cards come out of the shoe, ``P1:AS``, and wait until the journal has them.
+        """
+        before = self.ledger().seq
+        self.shoe.draw(*cards)
+        wait_for(lambda: self.ledger().seq >= before + len(cards), f"{cards}", timeout=30)
+
+    def is_online(self) -> bool:
+        """
+        Say whether the last that it said of itself is that it is there.
+        """
+        said = self.of("status")
+        return bool(said) and said[-1].json["state"] == "online"
+
+    def freeze(self) -> None:
+        """
+        Let its daemon hang, with open lines and without a word.
+        """
+        os.kill(self.daemon.process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """
+        Let it go on after `freeze`.
+        """
+        os.kill(self.daemon.process.pid, signal.SIGCONT)
+
+
+class Stage:
+    """
+    One broker and one display for many tables.
+    """
+
+    def __init__(self, folder: Path, broker: Mosquitto, display: DisplayProcess) -> None:
+        self.folder = folder
+        self.broker = broker
+        self.display = display
+
+    @contextmanager
+    def table(self, text: str = "", mqtt: str = "") -> Iterator[Table]:
+        """
+        Open a table.
+
+        Args:
+            text: More of its section ``[table]``, and further sections.
+            mqtt: More of its section ``[mqtt]``.
+        """
+        name = f"table-{next(_numbers)}"
+        folder = self.folder / name
+        folder.mkdir()
+        config = write_config(folder, name, self.broker.port, text)
+        config.write_text(config.read_text().replace("[mqtt]\n", f"[mqtt]\n{mqtt}\n"))
+        with ExitStack() as stack:
+            shoe = stack.enter_context(Shoe(folder / "shoe"))
+            daemon = stack.enter_context(DaemonProcess(config))
+            table = stack.enter_context(Table(self.broker.port, name, daemon, shoe))
+            daemon.start()
+            wait_for(table.is_online, "online", timeout=30)
+            shoe.wait_heard()
+            yield table
+
+
+@contextmanager
+def set_stage(folder: Path, text: str = "") -> Iterator[Stage]:
+    """
+    Start a broker and a display; `text` is more of the display's configuration.
+    """
+    with (
+        Mosquitto(folder, f"{_LASTING}\npersistence_location {folder}/") as broker,
+        DisplayProcess(folder, broker.port, text) as display,
+    ):
+        yield Stage(folder, broker, display)
+
+
+def simulated(shoe: Shoe, **settings: Any) -> Iterator[Scene]:  # noqa: ANN401 - of a scenario
+    """
+    Let the simulated shoe deal on this line, and give each scene when it was sent.
+    """
+    line: PtyLine = shoe._line  # noqa: SLF001 - the simulator plays on the test's own line
+    wanted = Settings(mode=Mode.OPEN, **settings)
+    return play(scenes(wanted), line, Pace(speed=0, copies=1), Event())

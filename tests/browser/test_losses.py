@@ -1,0 +1,157 @@
+"""
+Whatever fails, the board says so within its limits, keeps what it shows, and heals by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import monotonic
+
+import pytest
+from playwright.sync_api import Browser
+
+from shoe_daemon.game.round import Outcome
+from tests.brokers import wait_for
+from tests.browser.chrome import Watched
+from tests.browser.eyes import cards, see, wait_shows
+from tests.browser.stage import Stage, Table, set_stage
+from tests.browser.test_changes import play
+
+pytestmark = pytest.mark.mosquitto
+
+HEARTBEAT = 1
+STALE = 3 * HEARTBEAT
+# The fourth round: the Player has nine, the Banker two.
+BEGINNING = ("P1:9S", "B1:2D")
+REST = ("P2:KH", "B2:JC")
+_FRESH = "(is) => document.body.dataset.fresh === is"
+_GREY = """
+() => {
+  const veil = document.getElementById("veil");
+  return [
+    document.body.classList.contains("grey"),
+    !veil.hidden && veil.innerText.trim() !== "",
+  ];
+}
+"""
+
+
+@pytest.fixture
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """
+    A stage whose every part may be killed.
+    """
+    with set_stage(tmp_path_factory.mktemp("losses")) as stage:
+        yield stage
+
+
+@pytest.fixture
+def table(stage: Stage) -> Iterator[Table]:
+    """
+    A table that is stale within a few seconds, with three rounds behind it.
+    """
+    with stage.table(mqtt=f"heartbeat = {HEARTBEAT}") as table:
+        play(table, "PBT")
+        yield table
+
+
+@pytest.fixture
+def board(stage: Stage, table: Table, kiosk: Watched) -> Watched:
+    """
+    Its board, in the middle of the fourth round.
+    """
+    kiosk.page.clock.install()
+    kiosk.page.goto(stage.display.url + table.path)
+    table.deal(*BEGINNING)
+    kiosk.until("() => document.querySelectorAll('[data-slot][data-card]').length === 2")
+    assert_fresh(kiosk)
+    return kiosk
+
+
+def assert_fresh(board: Watched) -> None:
+    board.until(_FRESH, "live")
+    assert board.page.evaluate(_GREY) == [False, False]
+
+
+def assert_greyed(board: Watched, why: str) -> None:
+    """
+    It is grey and says why; and what it showed is still there.
+    """
+    board.until(_FRESH, why)
+    assert board.page.evaluate(_GREY) == [True, True]
+    assert cards(see(board)) == {"P1": "9S", "B1": "2D"}
+
+
+def finish(table: Table, board: Watched) -> None:
+    """
+    Let the round end, and see that the board goes on as if nothing had been.
+    """
+    table.deal(*REST)
+    table.shoe.call(Outcome.PLAYER)
+    wait_for(lambda: len(table.ledger().rounds) == 4, "the fourth round", timeout=30)
+    seen = wait_shows(board, table.ledger())
+    assert seen["body"]["fresh"] == "live"
+    board.assert_clean()
+
+
+def test_a_daemon_that_hangs_is_stale_within_three_heartbeats(
+    table: Table, board: Watched
+) -> None:
+    table.freeze()
+    began = monotonic()
+    assert_greyed(board, "stale")
+    waited = monotonic() - began
+    # The last heartbeat came up to one before; a slow machine may take longer to paint.
+    assert STALE - HEARTBEAT - 0.2 <= waited <= STALE + 10
+    table.thaw()
+    assert_fresh(board)
+    finish(table, board)
+
+
+def test_a_killed_daemon_is_offline_and_comes_back(table: Table, board: Watched) -> None:
+    table.daemon.kill()
+    assert_greyed(board, "offline")
+    table.daemon.start()
+    assert_fresh(board)
+    wait_shows(board, table.ledger())
+    table.shoe.wait_heard()
+    play(table, "B")
+    wait_shows(board, table.ledger())
+    board.assert_clean()
+
+
+def test_a_killed_broker_greys_every_board_and_comes_back(
+    stage: Stage, table: Table, board: Watched
+) -> None:
+    stage.broker.kill()
+    assert_greyed(board, "no_broker")
+    stage.broker.start()
+    assert_fresh(board)
+    finish(table, board)
+
+
+def test_a_killed_display_is_noticed_by_the_page_itself(
+    stage: Stage, table: Table, board: Watched
+) -> None:
+    stage.display.kill()
+    board.page.clock.fast_forward("00:16")
+    assert_greyed(board, "lost")
+    # What happens meanwhile is on the board when the display is back.
+    table.deal(*REST)
+    stage.display.start()
+    assert_fresh(board)
+    table.shoe.call(Outcome.PLAYER)
+    wait_for(lambda: len(table.ledger().rounds) == 4, "the fourth round", timeout=30)
+    assert wait_shows(board, table.ledger())["outcome"] == "player"
+    board.assert_clean()
+
+
+def test_a_page_that_is_opened_while_nothing_is_fresh_is_never_shown_as_fresh(
+    stage: Stage, table: Table, board: Watched, browser: Browser
+) -> None:
+    table.daemon.kill()
+    assert_greyed(board, "offline")
+    board.page.reload(wait_until="commit")
+    seen = board.page.evaluate_handle("document.body.dataset.fresh")
+    assert seen.json_value() != "live"
+    assert_greyed(board, "offline")

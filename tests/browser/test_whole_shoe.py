@@ -1,0 +1,59 @@
+"""
+The board shows what the journal holds, cell by cell, after every round of a simulated shoe.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.brokers import wait_for
+from tests.browser.chrome import Watched
+from tests.browser.eyes import cards, show_of, wait_shows
+from tests.browser.ledger import Ledger
+from tests.browser.stage import Stage, Table, simulated
+
+pytestmark = pytest.mark.mosquitto
+
+# Two ties lead this shoe, later come a dragon's tail of eight, two ties on one win, and pairs.
+SEED = 135
+ROUNDS = 84
+_INTO_THE_NEXT = 3
+
+
+def test_every_round_of_a_shoe_and_the_change_of_shoes(
+    stage: Stage, table: Table, kiosk: Watched
+) -> None:
+    kiosk.page.goto(stage.display.url + table.path)
+    dealt = 0
+    for scene in simulated(table.shoe, seed=SEED, rounds=ROUNDS + _INTO_THE_NEXT):
+        if scene.round is not None:
+            dealt += 1
+            _compare(kiosk, _journaled(table, (scene.round.shoe, scene.round.number)))
+    assert dealt == ROUNDS + _INTO_THE_NEXT
+    assert table.ledger().shoe == 2
+    kiosk.assert_clean()
+
+
+def _journaled(table: Table, wanted: tuple[int, int]) -> Ledger:
+    """
+    Wait until the journal has this round of this shoe.
+    """
+
+    def there() -> bool:
+        ledger = table.ledger()
+        return (ledger.shoe or 0, max(ledger.rounds, default=0)) >= wanted
+
+    wait_for(there, f"round {wanted}", timeout=30)
+    return table.ledger()
+
+
+def _compare(kiosk: Watched, ledger: Ledger) -> None:
+    """
+    Hold roads, counts and asks, and the last round as it lies there, against the journal.
+    """
+    seen = wait_shows(kiosk, ledger)
+    assert cards(seen) == show_of(ledger.last)
+    assert seen["outcome"] == ledger.last["outcome"]
+    for side in ("player", "banker"):
+        assert seen["totals"][side] == str(ledger.last[side]["total"])
+    assert seen["body"]["fresh"] == "live"
