@@ -1,0 +1,305 @@
+"""
+Roads and history follow the table: every result, and whatever a person changes in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from shoe_daemon.game.round import Kind
+from shoe_daemon.game.sequences import to_sequence
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.machine import Table
+from shoe_daemon.table.past import SHOES
+from tests.misdeals.pit import Pit
+from tests.table.board import Board
+from tests.table.dealer import (
+    BANKER_DRAWS,
+    BANKER_STANDS,
+    BOTH_STAND,
+    NATURAL,
+    SIX,
+    SQUEEZE,
+    TIE,
+    Slot,
+    house,
+    public_json,
+)
+from tests.table.storm import Storm
+
+PAIRS = "P1 KS, B1 3H, P2 KD, B2 3D, P3 4C"
+"""Both have a pair; 4 against 6."""
+
+
+def play(pit: Pit, *rounds: str) -> Pit:
+    for each in rounds:
+        pit.deal(each)
+        pit.result()
+    return pit
+
+
+def sequence(pit: Pit) -> str:
+    return to_sequence(pit.table.results())
+
+
+def rounds(pit: Pit) -> tuple[Any, ...]:
+    return pit.table.history().rounds
+
+
+def brief(pit: Pit) -> list[tuple[int, str | None, bool]]:
+    """
+    Number, outcome, and whether it is void, of every round of the history.
+    """
+    return [(each.round, each.outcome, each.voided) for each in rounds(pit)]
+
+
+@pytest.fixture
+def pit() -> Pit:
+    """
+    A table with three rounds behind it.
+    """
+    return play(Pit(hold_from=3), NATURAL, BOTH_STAND, PAIRS)
+
+
+def test_before_the_first_card_there_is_nothing() -> None:
+    history = Pit().table.history()
+    assert (history.shoe, history.rounds, history.shoes) == (None, (), ())
+    assert Pit().table.results() == []
+
+
+def test_every_result_is_there_at_once(pit: Pit) -> None:
+    assert sequence(pit) == "PnBBpb"
+    assert brief(pit) == [(1, "player", False), (2, "banker", False), (3, "banker", False)]
+    last = rounds(pit)[-1]
+    assert last.player == ("KS", "KD", "4C")
+    assert last.banker == ("3H", "3D")
+    assert (last.player_total, last.banker_total) == (4, 6)
+    assert (last.player_pair, last.banker_pair, last.natural) == (True, True, False)
+    assert last.wins == ("banker",)
+    assert (last.partial, last.entered, last.kind) == (False, False, "normal")
+    assert last.at == [each.at for each in pit.events if each.type == "round_finished"][-1]
+
+
+def test_a_round_in_progress_is_not_there(pit: Pit) -> None:
+    pit.deal(BANKER_STANDS.rpartition(", ")[0])
+    assert sequence(pit) == "PnBBpb"
+    assert len(rounds(pit)) == 3
+    pit.draw("4S", "P3")
+    assert sequence(pit) == "PnBBpbP"
+
+
+def test_a_correction_and_its_undoing(pit: Pit) -> None:
+    before = pit.table.history()
+    pit.cmd("correct_card", slot=Slot.P1, card="7S", round=2)
+    assert sequence(pit) == "PnTBpb"
+    assert rounds(pit)[1].player == ("7S", "KD")
+    assert (rounds(pit)[1].player_total, rounds(pit)[1].wins) == (7, ("tie",))
+    pit.cmd("undo")
+    assert sequence(pit) == "PnBBpb"
+    assert pit.table.history() == before
+
+
+def test_a_correction_that_leaves_no_result_shows_none(pit: Pit) -> None:
+    pit.cmd("correct_card", slot=Slot.P1, card="AS", round=2)
+    assert sequence(pit) == "PnBpb"
+    lost = rounds(pit)[1]
+    assert (lost.outcome, lost.player, lost.banker, lost.wins) == (None, (), (), ())
+    assert lost.partial
+    pit.cmd("undo")
+    assert sequence(pit) == "PnBBpb"
+
+
+def test_a_void_and_its_undoing(pit: Pit) -> None:
+    pit.cmd("void_round", round=2)
+    assert sequence(pit) == "PnBpb"
+    # It is in the history: its cards were dealt.
+    assert brief(pit)[1] == (2, "banker", True)
+    pit.cmd("undo")
+    assert sequence(pit) == "PnBBpb"
+    assert brief(pit)[1] == (2, "banker", False)
+
+
+def test_the_latest_round_is_voided(pit: Pit) -> None:
+    pit.cmd("void_round")
+    assert sequence(pit) == "PnB"
+    play(pit, TIE)
+    assert sequence(pit) == "PnBT"
+
+
+def test_a_result_that_a_person_enters_and_takes_back(pit: Pit) -> None:
+    pit.cmd("enter_result", outcome="tie", player_pair=True, banker_pair=False)
+    assert sequence(pit) == "PnBBpbTp"
+    assert rounds(pit)[-1].entered
+    assert rounds(pit)[-1].partial
+    pit.cmd("undo")
+    assert sequence(pit) == "PnBBpb"
+    assert rounds(pit)[-1].outcome is None
+
+
+def test_a_round_that_came_to_nothing_is_nowhere(pit: Pit) -> None:
+    pit.deal("P1 2C, B1 3C")
+    pit.say(seen.Booted())
+    assert pit.events[-1].type == "round_aborted"
+    play(pit, TIE)
+    assert sequence(pit) == "PnBBpbT"
+    assert [number for number, _, _ in brief(pit)] == [1, 2, 3, 5]
+
+
+def test_a_round_with_an_unread_card_is_on_the_roads_once_its_winner_is_known() -> None:
+    pit = Pit()
+    pit.deal("P1 9S, B1 2H, P2 KD, B2 --")
+    pit.result("player")
+    assert sequence(pit) == "Pn"
+    assert rounds(pit)[0].partial
+    assert rounds(pit)[0].banker == ("2H", None)
+    assert (rounds(pit)[0].banker_total, rounds(pit)[0].banker_pair) == (None, None)
+
+
+def test_a_partial_round_without_a_winner_is_in_the_history_alone() -> None:
+    pit = Pit()
+    pit.deal("P1 9S, B1 2H, P2 KD")
+    pit.gap()
+    pit.result(forced=True)
+    play(pit, TIE)
+    assert sequence(pit) == "T"
+
+
+def test_a_dummy_hand_is_in_the_history_alone() -> None:
+    pit = Pit()
+    pit.deal(NATURAL)
+    pit.draw("4C", "P3")
+    pit.rule("carry_as_dummy_hand")
+    pit.result("player")
+    pit.deal("B1 9H, P2 2D, B2 KS")
+    pit.result("banker")
+    play(pit, TIE)
+    assert sequence(pit) == "PnT"
+    assert [each.kind for each in rounds(pit)] == ["normal", "dummy", "normal"]
+    assert rounds(pit)[1].wins == ()
+    assert rounds(pit)[1].outcome == "banker"
+
+
+def test_a_free_hand_is_on_no_road(pit: Pit) -> None:
+    shoe = pit.table.state.shoe
+    assert shoe is not None
+    shoe.played[1].data = msgspec.structs.replace(shoe.played[1].data, kind=Kind.FREE)
+    assert sequence(pit) == "PnBpb"
+    assert [each.kind for each in rounds(pit)] == ["normal", "free", "normal"]
+
+
+def test_a_result_that_is_held_back_is_nowhere_until_it_is_released(pit: Pit) -> None:
+    pit.cmd("hold")
+    pit.deal(TIE)
+    pit.result("tie")
+    assert pit.table.public().held
+    assert sequence(pit) == "PnBBpb"
+    assert len(rounds(pit)) == 3
+    pit.cmd("resume")
+    assert sequence(pit) == "PnBBpbT"
+    assert len(rounds(pit)) == 4
+
+
+def test_a_later_round_that_is_told_first_keeps_its_place() -> None:
+    pit = Pit(house(dealing_style=SQUEEZE), hold_from=3)
+    pit.deal(f"{NATURAL}, P3 4C")
+    pit.result("player")
+    assert (sequence(pit), rounds(pit)) == ("", ())
+    play(pit, BOTH_STAND)
+    assert sequence(pit) == "B"
+    pit.cmd("acknowledge")
+    assert sequence(pit) == "PnB"
+    assert [each.round for each in rounds(pit)] == [1, 2]
+
+
+def test_hidden_faces_are_in_no_history() -> None:
+    pit = Pit(house(dealing_style=SQUEEZE))
+    pit.deal("P1 9S, B1 2H")
+    pit.cmd("enter_result", outcome="tie")
+    assert (rounds(pit)[0].player, rounds(pit)[0].banker) == ((None,), (None,))
+    assert sequence(pit) == "T"
+
+
+def test_a_new_shoe_begins_with_empty_roads_and_remembers_the_one_before(pit: Pit) -> None:
+    at = rounds(pit)[-1].at
+    pit.cmd("void_round", round=2)
+    pit.cmd("new_shoe")
+    history = pit.table.history()
+    assert sequence(pit) == ""
+    assert (history.shoe, history.rounds) == (2, ())
+    (past,) = history.shoes
+    assert (past.shoe, past.sequence, past.ended_at) == (1, "PnBpb", at)
+    assert (past.rounds, past.banker, past.player, past.tie) == (2, 1, 1, 0)
+    assert past.started_at <= at
+
+
+def test_a_shoe_without_a_round_is_remembered_too() -> None:
+    pit = Pit()
+    pit.cmd("new_shoe")
+    pit.cmd("new_shoe")
+    (past,) = pit.table.history().shoes
+    assert (past.shoe, past.ended_at, past.rounds, past.sequence) == (1, None, 0, "")
+
+
+def test_what_was_held_back_is_in_its_own_shoe() -> None:
+    pit = play(Pit(hold_from=3), NATURAL)
+    pit.cmd("hold")
+    pit.deal(TIE)
+    pit.result("tie")
+    pit.cmd("new_shoe")
+    assert sequence(pit) == ""
+    assert pit.table.history().shoes[-1].sequence == "PnT"
+
+
+def test_only_the_latest_shoes_are_remembered() -> None:
+    pit = Pit()
+    for _ in range(SHOES + 5):
+        pit.cmd("new_shoe")
+        play(pit, SIX)
+    shoes = pit.table.history().shoes
+    assert SHOES == 12
+    assert [each.shoe for each in shoes] == list(range(5, 17))
+    assert {each.sequence for each in shoes} == {"P"}
+
+
+def test_roads_and_past_shoes_survive_a_restart(pit: Pit) -> None:
+    pit.cmd("new_shoe")
+    play(pit, BANKER_DRAWS, TIE)
+    again = Table.restore(pit.table.checkpoint())
+    assert again.history() == pit.table.history()
+    assert again.results() == pit.table.results() != []
+
+
+def test_a_checkpoint_from_before_there_was_a_history_is_read(pit: Pit) -> None:
+    form, line, body = pit.table.checkpoint().partition(b"\n")
+    state = msgspec.msgpack.decode(body)
+    del state["past"]
+    again = Table.restore(form + line + msgspec.msgpack.encode(state))
+    assert again.results() == pit.table.results()
+    assert again.history().shoes == ()
+    pit.cmd("new_shoe")
+    for told in pit.log[-1:]:
+        again.apply(told)
+    assert [each.sequence for each in again.history().shoes] == ["PnBBpb"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_roads_and_history_say_what_the_public_events_have_said(seed: int) -> None:
+    table, board = Table(), Board()
+    for told in Storm(seed).blow(400):
+        board.hear(public_json(table.apply(told)))
+        board.check(table)
+        assert to_sequence(table.results()) == board.sequence()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_table_that_stops_at_any_moment_goes_on_with_the_same_past(seed: int) -> None:
+    table = Table()
+    for told in Storm(seed).blow(300):
+        twin = Table.restore(table.checkpoint())
+        assert twin.history() == table.history()
+        table.apply(told)
+        twin.apply(told)
+        assert twin.history() == table.history()
