@@ -5,6 +5,7 @@
  *                             its aria-label; sets the title from <title data-word>; and the
  *                             languages into #languages; [data-href] its address in this language
  * Shoe.address(path)          the path in the language and the signs of this page
+ * Shoe.ready()                all is there: the page is seen (its body was `waiting`)
  * Shoe.panel(button, panel)   the button opens and closes the panel (aria-expanded); Esc, or a
  *                             click elsewhere, closes it
  */
@@ -52,6 +53,10 @@ window.Shoe = Shoe;
     if (Shoe.byId("languages")) {
       languages(Shoe.byId("languages"));
     }
+  };
+
+  Shoe.ready = function () {
+    Shoe.flag(document.body, "waiting", false);
   };
 
   Shoe.panel = function (button, panel) {

@@ -2,11 +2,13 @@
  * One table for the pit: what waits for a person and what may be done, the round, the readers,
  * and all that happened.
  *
- * Documents: `row`, `pit`, `alerts`, `events`, `event`, `beat`.
+ * Documents: `board` (only whether the table is known), `row`, `pit`, `alerts`, `events`,
+ * `event`, `beat`.
  *
  * For tests:
  *     body                 data-key, data-fresh (FRESH.is), data-lost, data-broker, data-round,
- *                          data-shoe, data-open (alerts), data-events (all, irregular)
+ *                          data-shoe, data-open (alerts), data-events (all, irregular),
+ *                          data-known
  *     #alerts-list > article   see rulings.js, the worst first
  *     #spots [data-slot]   the cards of the round, with data-card (empty: face down)
  *     #total-player, #total-banker
@@ -203,7 +205,16 @@
     round();
     facts();
     devices();
-    Shoe.set(document.body, "data-known", "true");
+  }
+
+  function takeBoard(found) {
+    Shoe.set(document.body, "data-known", String(found.known));
+    Shoe.flag(byId("unknown"), "hidden", found.known);
+    Shoe.flag(byId("content"), "hidden", !found.known);
+    Shoe.text(byId("unknown-word"), Shoe.word("unknown_table", { table: found.table }));
+    if (!row) {
+      Shoe.text(byId("name"), found.table);
+    }
   }
 
   function takeAlerts(found) {
@@ -244,6 +255,7 @@
 
   function start() {
     var handlers = {
+      board: takeBoard,
       row: takeRow,
       pit: takePit,
       alerts: takeAlerts,
@@ -260,6 +272,7 @@
     });
     filter("all");
     Shoe.first(handlers);
+    Shoe.ready();
     Shoe.live(Shoe.page().live, handlers, lost);
   }
 

@@ -12,49 +12,50 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  /* In letters: the width that a tile needs, and its height; and in pixels between them. */
-  var WIDE = 15.2;
-  var ROOMY = 11.6;
-  var COMPACT = 6.15;
+  /* In letters: the width and the height that a tile needs; and in pixels between them. */
+  var ROOMY = { wide: 17.6, tall: 11.2, sizes: [44, 15] };
+  var COMPACT = { wide: 15.2, tall: 6.15, sizes: [26, 12.5] };
   var GAP = 9;
   var MOST = 12;
+  var SCROLLS = 13.5;
 
-  function columns(width, size) {
-    return Math.max(1, Math.min(MOST, Math.floor(width / (WIDE * size + GAP))));
+  function columns(form, width, size, count) {
+    return Math.max(1, Math.min(MOST, count, Math.floor(width / (form.wide * size + GAP))));
   }
 
-  function largest(width, height, count, tall, sizes) {
+  function largest(form, width, height, count) {
     var size;
-    for (size = sizes[0]; size >= sizes[1]; size -= 0.5) {
-      if (Math.ceil(count / columns(width, size)) * (tall * size + GAP) <= height) {
+    for (size = form.sizes[0]; size >= form.sizes[1]; size -= 0.5) {
+      if (Math.ceil(count / columns(form, width, size, count)) * (form.tall * size + GAP) <= height &&
+          form.wide * size <= width) {
         return size;
       }
     }
     return null;
   }
 
-  function show(tiles, width, size, roomy) {
-    var across = columns(width, size);
+  function show(tiles, form, across, size) {
     tiles.style.fontSize = size + "px";
     Shoe.set(tiles, "data-columns", across);
-    Shoe.flag(tiles, "roomy", roomy);
-    Shoe.flag(tiles, "compact", !roomy);
-    return roomy;
+    Shoe.flag(tiles, "roomy", form === ROOMY);
+    Shoe.flag(tiles, "compact", form === COMPACT);
+    return form === ROOMY;
   }
 
   Shoe.fit = function (tiles, floor, count) {
     var width = floor.clientWidth - 28;
     var height = floor.clientHeight - 32;
-    var scrolls = window.innerWidth <= 900;
+    var form = ROOMY;
     var size;
-    if (scrolls) {
-      return show(tiles, width, width < 420 ? 15.5 : 17, count <= 4);
+    if (window.innerWidth <= 900) {
+      form = count <= 4 ? ROOMY : COMPACT;
+      return show(tiles, form, width < 520 ? 1 : 2, width < 520 && count <= 4 ? 18 : 16);
     }
-    size = largest(width, height, count, ROOMY, [30, 16]);
-    if (size !== null) {
-      return show(tiles, width, size, true);
+    size = largest(form, width, height, count);
+    if (size === null) {
+      form = COMPACT;
+      size = largest(form, width, height, count) || SCROLLS;
     }
-    size = largest(width, height, count, COMPACT, [26, 12.5]);
-    return show(tiles, width, size || 13.5, false);
+    return show(tiles, form, columns(form, width, size, count), size);
   };
 }());

@@ -246,6 +246,7 @@
     Shoe.dress();
     Shoe.set(document.body, "data-key", Shoe.page().key);
     Shoe.first(handlers);
+    Shoe.ready();
     drawRoads();
     window.addEventListener("resize", drawRoads);
     Shoe.live(Shoe.page().live, handlers, function (lost, since) {

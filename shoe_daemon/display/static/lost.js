@@ -60,4 +60,5 @@
   Shoe.dress();
   byId("find").addEventListener("input", find);
   Shoe.first({ lost: show });
+  Shoe.ready();
 }());

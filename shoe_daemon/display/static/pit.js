@@ -16,6 +16,8 @@
   "use strict";
 
   var byId = Shoe.byId;
+  var HIDDEN = 250;
+  var MANY = 5;
   var rows = {};
   var order = [];
   var tiles = {};
@@ -56,6 +58,7 @@
     Shoe.sameOrder(byId("alarms"), first.map(function (key) {
       alarms[key] = alarms[key] || Shoe.alarm(key);
       alarms[key].update(rows[key]);
+      alarms[key].ids = ids(key);
       return alarms[key].node;
     }));
     Object.keys(alarms).forEach(function (key) {
@@ -63,6 +66,7 @@
         delete alarms[key];
       }
     });
+    Shoe.flag(byId("alarms"), "many", first.length > MANY);
     Shoe.flag(byId("calm"), "hidden", first.length > 0 || !Object.keys(rows).length);
   }
 
@@ -153,31 +157,44 @@
       Shoe.set(tiles[key].node, "data-anchor", "");
     }
     tiles[key].update(row, roomy);
-    if (alarms[key] && row.alerts.length) {
-      alarms[key].update(row);
-    } else if (alarms[key]) {
-      alarms[key].close();
+    if (!row.alerts.length) {
+      tiles[key].node.classList.remove("new");
     }
+    if (alarms[key] && !row.alerts.length) {
+      alarms[key].close();
+    } else if (alarms[key] && alarms[key].ids === ids(key)) {
+      alarms[key].update(row);
+    }
+  }
+
+  function ids(key) {
+    return rows[key].alerts.map(function (alert) { return alert.data.id; }).join();
   }
 
   function signature() {
     return Object.keys(rows).filter(function (key) { return rows[key].alerts.length; })
-      .sort(weightier).join();
+      .sort(weightier).map(function (key) { return key + ":" + ids(key); }).join(";");
   }
 
   function paint() {
+    if (painting) {
+      paintAll();
+    }
+  }
+
+  function paintAll() {
     var changed = Object.keys(queue).filter(function (key) { return rows[key]; });
     var fresh = changed.filter(function (key) { return queue[key] === "new"; });
     var tilesNow = changed.some(function (key) { return !tiles[key]; });
     painting = false;
     queue = {};
     changed.forEach(paintRow);
-    if (tilesNow || paint.order !== order.join()) {
-      paint.order = order.join();
+    if (tilesNow || paintAll.order !== order.join()) {
+      paintAll.order = order.join();
       arrangeTiles();
     }
-    if (paint.alarms !== signature()) {
-      paint.alarms = signature();
+    if (paintAll.alarms !== signature()) {
+      paintAll.alarms = signature();
       Shoe.still(arrangeAlarms);
     }
     fresh.forEach(flash);
@@ -187,7 +204,12 @@
   function soon() {
     if (!painting) {
       painting = true;
-      (window.requestAnimationFrame || window.setTimeout)(paint, 16);
+      if (document.hidden) {
+        // Nothing is painted of a page that nobody sees, but its title is read.
+        window.setTimeout(paint, HIDDEN);
+      } else {
+        window.requestAnimationFrame(paint);
+      }
     }
   }
 
@@ -296,7 +318,9 @@
     } });
     known = {};
     Object.keys(rows).forEach(function (key) { fresh(rows[key]); });
-    paint();
+    paintAll();
+    Shoe.ready();
+    document.addEventListener("visibilitychange", paint);
     Shoe.live(Shoe.page().live, handlers, lost);
   }
 

@@ -36,14 +36,26 @@ window.Shoe = Shoe;
     });
   };
 
+  function label(letters) {
+    return Shoe.word("last_results") + ": " + letters.slice(0, 10).map(function (letter) {
+      return Shoe.word(SIDES[letter]);
+    }).join(Shoe.word("list_comma"));
+  }
+
   function strip(node, row) {
     var letters = last(row.outcomes, BEADS);
-    Shoe.swap(node, letters.join(""), function () {
-      Shoe.set(node, "aria-label", Shoe.word("last_results") + ": " +
-        letters.slice(0, 10).map(function (letter) { return Shoe.word(SIDES[letter]); })
-          .join(Shoe.word("list_comma")));
-      return Shoe.beads(row.outcomes, BEADS);
-    });
+    var key = letters.join("");
+    if (node.shoeKey && key.slice(1) === node.shoeKey.slice(0, BEADS - 1)) {
+      // One more round: only its bead is new.
+      node.insertBefore(Shoe.beads(row.outcomes, 1)[0], node.firstChild);
+      if (node.children.length > BEADS) {
+        node.removeChild(node.lastChild);
+      }
+      node.shoeKey = key;
+    } else {
+      Shoe.swap(node, key, function () { return Shoe.beads(row.outcomes, BEADS); });
+    }
+    Shoe.set(node, "aria-label", label(letters));
   }
 
   function tag(name, word) {
@@ -129,6 +141,10 @@ window.Shoe = Shoe;
     parts.strip.setAttribute("role", "img");
     parts.player.className = "points player";
     parts.banker.className = "points banker";
+    // In the row's reversed order: where there is no room for both, the round stays.
+    parts.round = Shoe.el("span");
+    parts.shoe = Shoe.el("span");
+    Shoe.fill(parts.where, [parts.round, parts.shoe]);
     parts.score = Shoe.el("span", { "class": "score none" }, [parts.player, parts.banker]);
     parts.node = Shoe.el("a", {
       "class": "tile",
@@ -143,12 +159,12 @@ window.Shoe = Shoe;
     return parts;
   }
 
-  function where(state) {
-    if (!state || !state.shoe) {
-      return "";
-    }
-    return Shoe.word("shoe_short", { shoe: state.shoe.number }) + " · " +
-      Shoe.word("round_short", { round: state.round ? state.round.number : state.counts.rounds });
+  function where(parts, state) {
+    var shoe = state && state.shoe;
+    Shoe.text(parts.round, shoe ? Shoe.word("round_short", {
+      round: state.round ? state.round.number : state.counts.rounds
+    }) : "");
+    Shoe.text(parts.shoe, shoe ? Shoe.word("shoe_short", { shoe: shoe.number }) + " ·\u00a0" : "");
   }
 
   function mark(node, row) {
@@ -168,7 +184,7 @@ window.Shoe = Shoe;
       node: parts.node,
       update: function (row, roomy) {
         Shoe.text(parts.name, row.name || row.table);
-        Shoe.text(parts.where, where(row.state));
+        where(parts, row.state);
         mark(parts.node, row);
         tags(parts.tags, row);
         strip(parts.strip, row);
