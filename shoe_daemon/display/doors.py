@@ -5,6 +5,7 @@ The socket on which browsers come.
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import socket
 from collections.abc import Iterator
@@ -34,7 +35,9 @@ def listening(address: tuple[str, int]) -> Iterator[socket.socket]:
     try:
         door = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        # What create_server says is longer; a name that nobody knows has no errno of its own.
+        number = error.errno or 0
+        reason = (os.strerror(number) if number > 0 else error.strerror or str(error)).lower()
         raise UserError(f"display.listen: {host}:{port}: {reason}") from error
     with door:
         # What is accepted here inherits these: a computer that is gone frees its place.

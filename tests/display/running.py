@@ -1,0 +1,219 @@
+"""
+The real display as a process, and browsers that read what it sends.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from tests.brokers import wait_for
+from tests.service.running import SHOE_DAEMON, ServiceManager
+
+__all__ = ["PATIENCE", "Answer", "Browser", "Display"]
+
+PATIENCE = 30.0
+_BLOCK = re.compile(r'<script type="application/json" id="page">(.*?)</script>', re.DOTALL)
+
+
+class Answer(NamedTuple):
+    """
+    What a browser got.
+    """
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def block(self) -> Any:  # noqa: ANN401 - whatever the page begins with
+        """
+        The page's data block.
+        """
+        found = _BLOCK.search(self.body.decode())
+        assert found is not None, self.body[:200]
+        return json.loads(found[1])
+
+
+class Display:
+    """
+    `shoe-daemon display` as a process of its own, on a free port.
+
+    Attributes:
+        manager: What it tells the service manager.
+        log: What it says on stderr, over all its starts.
+    """
+
+    def __init__(self, folder: Path, broker: int, text: str = "[display]\n") -> None:
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+        self.config = folder / "display.toml"
+        self.config.write_text(f"[mqtt]\nport = {broker}\n{text}", encoding="utf-8")
+        self.log = folder / "display.log"
+        self.manager = ServiceManager(str(folder / "notify.sock"))
+        self.port = 0
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self.manager.__exit__()
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """
+        The process of the last start.
+        """
+        assert self._process is not None
+        return self._process
+
+    def start(self) -> Self:
+        """
+        Start it, on the port that it had before, and wait until it listens.
+        """
+        command = (*SHOE_DAEMON, "display", "--config", str(self.config))
+        with self.log.open("ab") as log:
+            begin = log.tell()
+            self._process = subprocess.Popen(
+                (*command, "--listen", f"127.0.0.1:{self.port}"),
+                stderr=log,
+                env={"NOTIFY_SOCKET": self.manager.address, "PATH": "/usr/bin:/bin"},
+            )
+        wait_for(lambda: self._listens(begin), "the display to listen", timeout=PATIENCE)
+        return self
+
+    def _listens(self, begin: int) -> bool:
+        assert self.process.poll() is None, self.log.read_text(encoding="utf-8")
+        found = re.search(r'"url": "http://127.0.0.1:(\d+)/"', self.said(begin))
+        self.port = int(found[1]) if found else self.port
+        return found is not None
+
+    def said(self, begin: int = 0) -> str:
+        """
+        Return what it has logged.
+        """
+        return self.log.read_bytes()[begin:].decode()
+
+    def stop(self) -> float:
+        """
+        Stop it as a service manager does; return the seconds that it took.
+        """
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(PATIENCE) == 0, self.said()
+        return time.monotonic() - began
+
+    def ask(
+        self, path: str, *, method: str = "GET", body: str | None = None, **headers: str
+    ) -> Answer:
+        """
+        Ask for an address; `_` in a header's name is a hyphen.
+        """
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, body, named)
+            answer = connection.getresponse()
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, found, answer.read())
+        finally:
+            connection.close()
+
+    def health(self) -> Any:  # noqa: ANN401 - a JSON object
+        """
+        Return how it is.
+        """
+        return json.loads(self.ask("/health").body)
+
+    def rss(self) -> int:
+        """
+        Return how many bytes of memory it has.
+        """
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        assert found is not None
+        return int(found[1]) * 1024
+
+
+class Browser:
+    """
+    Reads a stream as an EventSource does, on a thread of its own, and remembers.
+
+    Attributes:
+        status: What the server answered.
+        headers: With what.
+        events: All that came, by name, with its document.
+        latest: The last document of each name.
+        ended: The server has ended the stream.
+    """
+
+    def __init__(self, display: Display, path: str, **headers: str) -> None:
+        self.events: list[tuple[str, Any]] = []
+        self.latest: dict[str, Any] = {}
+        self.ended = threading.Event()
+        self._connection = http.client.HTTPConnection("127.0.0.1", display.port, timeout=PATIENCE)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self._connection.request("GET", path, headers=named)
+        self._answer = self._connection.getresponse()
+        self.status = self._answer.status
+        self.headers = {name.lower(): value for name, value in self._answer.getheaders()}
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._connection.sock is not None:
+            self._connection.sock.shutdown(socket.SHUT_RDWR)
+        self._answer.close()
+        self._thread.join(PATIENCE)
+        self._connection.close()
+
+    def _read(self) -> None:
+        name = ""
+        try:
+            while line := self._answer.readline():
+                if line.startswith(b"event: "):
+                    name = line[7:].strip().decode()
+                elif line.startswith(b"data: "):
+                    document = json.loads(line[6:])
+                    self.latest[name] = document
+                    self.events.append((name, document))
+        except (OSError, ValueError, http.client.HTTPException, AttributeError):
+            pass
+        self.ended.set()
+
+    def of(self, name: str) -> list[Any]:
+        """
+        Return all documents of a name.
+        """
+        return [document for each, document in self.events if each == name]
+
+    def wait(self, name: str, *path: str, value: object) -> None:
+        """
+        Wait until the last document of a name has a value at a path.
+        """
+        wait_for(
+            lambda: self._at(name, path) == value,
+            f"{name}.{'.'.join(path)} == {value!r}; it is {self._at(name, path)!r}",
+            timeout=PATIENCE,
+        )
+
+    def _at(self, name: str, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - whatever is there
+        found = self.latest.get(name)
+        for step in path:
+            found = found.get(step) if isinstance(found, dict) else None
+        return found

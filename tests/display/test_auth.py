@@ -1,0 +1,140 @@
+"""
+The pit is for staff: who knows the password comes in quickly, who guesses waits, and
+nobody holds anybody else up.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.display.auth import Throttle
+from shoe_daemon.operators import hash_pin
+from tests.brokers import free_port, wait_for
+from tests.display.running import PATIENCE, Browser, Display
+
+PASSWORD = "pit ☕ boss"  # noqa: S105 - it opens nothing but this test
+
+
+def basic(user: str, password: str) -> str:
+    return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+
+
+RIGHT = basic("pit", PASSWORD)
+
+
+def locked(folder: Path) -> Display:
+    (folder / "pit-password").write_text(hash_pin(PASSWORD), encoding="utf-8")
+    text = '[display.pit]\nuser = "pit"\npassword_file = "pit-password"\n'
+    return Display(folder, free_port(), text)
+
+
+@pytest.fixture(scope="module")
+def display(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Display]:
+    with locked(tmp_path_factory.mktemp("locked")) as display:
+        yield display
+
+
+@pytest.mark.parametrize(
+    "path", ["/pit", "/pit/live", "/pit/table/x", "/pit/table/x/live", "/pit/"]
+)
+def test_without_a_password_there_is_no_pit(display: Display, path: str) -> None:
+    answer = display.ask(path)
+    assert answer.status == 401
+    assert answer.headers["www-authenticate"] == 'Basic realm="pit", charset="UTF-8"'
+    assert answer.headers["cache-control"] == "no-store"
+    assert "content-security-policy" in answer.headers
+
+
+@pytest.mark.parametrize("path", ["/", "/table/x", "/health", "/static/board.css", "/pitfall"])
+def test_everything_else_is_for_everybody(display: Display, path: str) -> None:
+    assert display.ask(path).status in {200, 404}
+
+
+def test_who_knows_the_password_comes_in(display: Display) -> None:
+    assert display.ask("/pit", Authorization=RIGHT).block["live"] == "/pit/live"
+    with Browser(display, "/pit/live", Authorization=RIGHT) as browser:
+        wait_for(lambda: "pit" in browser.latest, timeout=PATIENCE)
+    began = time.monotonic()
+    for _ in range(20):
+        assert display.ask("/pit", Authorization=RIGHT).status == 200
+    # Twenty of the slow hash would take some two seconds, on a machine of its own.
+    assert time.monotonic() - began < 10
+
+
+def test_who_guesses_waits_and_nobody_else_does(tmp_path: Path) -> None:
+    with locked(tmp_path) as display:
+        assert display.ask("/pit", Authorization=RIGHT).status == 200
+        wrong = [
+            basic("pit", "wrong"),
+            basic("Pit", PASSWORD),
+            "Basic !!!",
+            "Bearer x",
+            basic("", ""),
+        ]
+        answers = [display.ask("/pit", Authorization=each) for each in wrong]
+        assert [each.status for each in answers][:3] == [401, 401, 401]
+        assert answers[-1].status == 429
+        assert int(answers[-1].headers["retry-after"]) >= 1
+        assert "wrong_password" in display.said()
+        # Who was known before is let in at once; boards are not held up at all.
+        assert display.ask("/pit", Authorization=RIGHT).status == 200
+        assert display.ask("/table/x").status == 200
+
+
+def test_many_guesses_at_once_hold_no_board_up(tmp_path: Path) -> None:
+    with locked(tmp_path) as display:
+        guesses = [
+            threading.Thread(
+                target=display.ask, args=("/pit",), kwargs={"Authorization": basic("p", f"{each}")}
+            )
+            for each in range(30)
+        ]
+        for guess in guesses:
+            guess.start()
+        for _ in range(5):
+            assert display.ask("/table/x").status == 200
+        for guess in guesses:
+            guess.join(PATIENCE)
+        assert "Traceback" not in display.said()
+
+
+def test_a_header_that_is_too_long_is_not_looked_at(display: Display) -> None:
+    assert display.ask("/pit", Authorization=basic("pit", "x" * 3000)).status == 401
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_wait_doubles_and_has_an_end() -> None:
+    clock = Clock()
+    throttle = Throttle(clock)
+    waits = []
+    for _ in range(12):
+        throttle.wrong("a")
+        waits.append(throttle.wait("a"))
+        clock.now += waits[-1]
+    assert waits == [0, 0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+    assert throttle.wait("a") == throttle.wait("b") == 0
+    throttle.wrong("a")
+    throttle.right("a")
+    throttle.wrong("a")
+    assert throttle.wait("a") == 0
+
+
+def test_it_remembers_a_limited_number_of_addresses() -> None:
+    throttle = Throttle(Clock())
+    for number in range(5000):
+        for _ in range(3):
+            throttle.wrong(f"10.0.{number}")
+    assert throttle.wait("10.0.4999") > 0
+    assert throttle.wait("10.0.0") == 0
