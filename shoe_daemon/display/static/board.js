@@ -25,6 +25,7 @@
   var LOUD = 8000;
   var FONTS = 1000;
   var LAST = 12;
+  var IDLE = 4000;
   var SLOTS = ["P1", "B1", "P2", "B2", "P3", "B3"];
   var COUNTS = ["player", "banker", "tie", "rounds", "player_pair", "banker_pair", "natural"];
   var SIDES = ["player", "banker"];
@@ -600,6 +601,20 @@
     }
   }
 
+  /* A pointer that nobody moves is in the way on a large screen. */
+  function hidePointer() {
+    var timer = null;
+    function idle() {
+      document.body.classList.add("idle");
+    }
+    document.addEventListener("mousemove", function () {
+      document.body.classList.remove("idle");
+      window.clearTimeout(timer);
+      timer = window.setTimeout(idle, IDLE);
+    });
+    idle();
+  }
+
   /* The page is shown when it is whole, fonts included; without them after a moment. */
   function show() {
     document.body.classList.remove("waiting");
@@ -625,6 +640,7 @@
     }
   };
 
+  hidePointer();
   foot();
   emblem();
   counters();
