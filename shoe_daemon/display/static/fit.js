@@ -25,9 +25,10 @@ window.Shoe = Shoe;
 
   function largest(form, width, height, count) {
     var size;
+    var rows;
     for (size = form.sizes[0]; size >= form.sizes[1]; size -= 0.5) {
-      if (Math.ceil(count / columns(form, width, size, count)) * (form.tall * size + GAP) <= height &&
-          form.wide * size <= width) {
+      rows = Math.ceil(count / columns(form, width, size, count));
+      if (rows * (form.tall * size + GAP) <= height && form.wide * size <= width) {
         return size;
       }
     }

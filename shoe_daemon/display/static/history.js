@@ -6,8 +6,9 @@
  * For tests:
  *     body                  data-key, data-fresh (FRESH.is), data-lost, data-shoe, data-seq (of the
  *                           history shown), data-rounds (how many are shown), data-known
- *     #rounds > tr          data-round, data-outcome ("" where none is known), data-kind, data-void,
- *                           data-partial, data-entered ("true" or absent), the newest first;
+ *     #rounds > tr          data-round, data-outcome ("" where none is known), data-kind,
+ *                           data-void, data-partial, data-entered ("true" or absent), the newest
+ *                           first;
  *                           in it [data-side] > [data-card] (empty: nobody read it),
  *                           .total[data-total], .wager[data-wager]
  *     #shoes > li           data-shoe, data-sequence, data-rounds, the newest first
@@ -28,7 +29,9 @@
   function hand(round, side) {
     var total = round[side + "_total"];
     return Shoe.el("td", { "class": "cards " + side, "data-side": side }, Shoe.el("div", null, [
-      Shoe.el("b", { "class": "total points " + side, "data-total": total, text: Shoe.number(total) }),
+      Shoe.el("b", {
+        "class": "total points " + side, "data-total": total, text: Shoe.number(total)
+      }),
       round[side].map(function (card) {
         return Shoe.el("span", {
           "class": "small-card",

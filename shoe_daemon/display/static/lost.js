@@ -19,7 +19,10 @@
   };
 
   function table(each) {
-    return Shoe.el("li", { "data-key": each.key, "data-find": (each.name + " " + each.key).toLowerCase() }, [
+    return Shoe.el("li", {
+      "data-key": each.key,
+      "data-find": (each.name + " " + each.key).toLowerCase()
+    }, [
       Shoe.el("a", { "class": "to-board", href: Shoe.address(each.url) }, [
         Shoe.el("b", { text: each.name }),
         Shoe.el("span", { "class": "key", text: each.key.replace(".", " / ") })

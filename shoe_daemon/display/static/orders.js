@@ -72,7 +72,9 @@ window.Shoe = Shoe;
 
   orders.shown = function (line) {
     var code = Shoe.el("code", { "data-command": line, text: line + ending() });
-    var button = Shoe.el("button", { type: "button", "class": "copy", text: Shoe.word("order_copy") });
+    var button = Shoe.el("button", {
+      type: "button", "class": "copy", text: Shoe.word("order_copy")
+    });
     code.shoeLine = line;
     shown = shown.filter(function (each) { return document.body.contains(each); });
     window.setTimeout(function () { shown.push(code); }, 0);

@@ -233,7 +233,8 @@
     var broker = pit.broker;
     order = pit.order;
     Shoe.set(document.body, "data-broker", String(broker.connected));
-    Shoe.text(byId("broker-word"), Shoe.word(broker.connected ? "broker_connected" : "broker_lost"));
+    Shoe.text(byId("broker-word"),
+      Shoe.word(broker.connected ? "broker_connected" : "broker_lost"));
     Shoe.flag(byId("broker-banner"), "hidden", broker.connected);
     Shoe.text(byId("broker-since"), broker.since
       ? Shoe.word("since", { time: Shoe.clock(broker.since, true) }) : "");

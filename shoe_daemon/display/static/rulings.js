@@ -75,7 +75,8 @@ window.Shoe = Shoe;
     return [
       other("order_acknowledge", "acknowledge", { irregularity: id }),
       BY_HAND[kind] ? other("order_enter_card", "enter-card", { slot: slot, card: "CARD" }) : null,
-      MISREAD[kind] ? other("order_correct_card", "correct-card", { slot: slot, card: "CARD" }) : null,
+      MISREAD[kind]
+        ? other("order_correct_card", "correct-card", { slot: slot, card: "CARD" }) : null,
       alert.round ? other("order_void_round", "void-round", { round: alert.round },
         { round: alert.round }) : null,
       other("order_rule", "rule", { irregularity: id, action: "ACTION" })

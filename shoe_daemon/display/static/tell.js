@@ -56,12 +56,12 @@ window.Shoe = Shoe;
     return Shoe.word(WINNERS[outcome] || "no_result");
   };
 
+  function draw(asked) {
+    return named("draw_", asked.code === "dealing" ? "dealing_" + asked.hand : asked.code);
+  }
+
   function due(round) {
-    var asked = round.draw_due;
-    if (!asked) {
-      return Shoe.word("waiting_for_first_card");
-    }
-    return Shoe.word(asked.code === "dealing" ? "draw_dealing_" + asked.hand : "draw_" + asked.code);
+    return round.draw_due ? draw(round.draw_due) : Shoe.word("waiting_for_first_card");
   }
 
   function waits(state, round) {
@@ -97,7 +97,8 @@ window.Shoe = Shoe;
     if (state.betting === "open") {
       return { text: Shoe.word("place_your_bets"), tone: "quiet" };
     }
-    return round ? ended(state, round) : { text: Shoe.word("waiting_for_first_card"), tone: "quiet" };
+    return round ? ended(state, round)
+      : { text: Shoe.word("waiting_for_first_card"), tone: "quiet" };
   };
 
   tell.fresh = function (fresh) {
@@ -176,11 +177,6 @@ window.Shoe = Shoe;
     };
   }
 
-  function asked(data) {
-    var code = data.code === "dealing" ? "draw_dealing_" + data.hand : "draw_" + data.code;
-    return { text: named("", code) };
-  }
-
   function burned(data) {
     var more = data.remaining ? [Shoe.word("event_burn_remaining", { count: data.remaining })] : [];
     return {
@@ -214,7 +210,7 @@ window.Shoe = Shoe;
   var SENTENCES = {
     card_burned: burned,
     card_dealt: dealt,
-    draw_due: asked,
+    draw_due: function (data) { return { text: draw(data) }; },
     irregularity: irregular,
     reader_status: reader,
     result_revised: revised,
