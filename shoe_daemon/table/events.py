@@ -2,30 +2,86 @@
 What a table says: the only output of the fold, the same JSON in the journal,
 in ``replay --json`` and on MQTT.
 
-The fields of every struct stand in alphabetical order, so that the encoder
-writes sorted keys without sorting; a test holds this.
+Here is the envelope, and how it is written and read; what it may hold is in
+`event_kinds`, whose names are handed out here too.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Hand, Kind, Outcome, Slot
+from shoe_daemon.table.event_kinds import (
+    BettingClosed,
+    CardBurned,
+    CardCorrected,
+    CardDealt,
+    CardDisclosed,
+    CutCard,
+    DrawDue,
+    EventData,
+    HandResult,
+    Irregularity,
+    IrregularityClosed,
+    LastRound,
+    Proposal,
+    ReaderStatus,
+    ResultRevised,
+    RoundAborted,
+    RoundFinished,
+    RoundHeld,
+    RoundReleased,
+    RoundStarted,
+    RoundVoided,
+    ShoeCounts,
+    ShoeFinished,
+    ShoePassed,
+    ShoeStarted,
+    StaffCardDealt,
+    StaffComposition,
+    WagerResult,
+)
+
+__all__ = [
+    "EVENT_TYPES",
+    "SCHEMA",
+    "BettingClosed",
+    "CardBurned",
+    "CardCorrected",
+    "CardDealt",
+    "CardDisclosed",
+    "CutCard",
+    "DrawDue",
+    "Event",
+    "EventData",
+    "HandResult",
+    "Irregularity",
+    "IrregularityClosed",
+    "LastRound",
+    "Proposal",
+    "ReaderStatus",
+    "ResultRevised",
+    "RoundAborted",
+    "RoundFinished",
+    "RoundHeld",
+    "RoundReleased",
+    "RoundStarted",
+    "RoundVoided",
+    "ShoeCounts",
+    "ShoeFinished",
+    "ShoePassed",
+    "ShoeStarted",
+    "StaffCardDealt",
+    "StaffComposition",
+    "WagerResult",
+    "decode_event",
+    "encode_event",
+    "is_staff",
+]
 
 SCHEMA: Final = "1.0"
-
-
-class EventData(Struct, frozen=True):
-    """
-    The `data` of one type of event.
-    """
-
-    type: ClassVar[str]
-    """The event's name on the wire."""
 
 
 class Event(Struct, frozen=True):
@@ -53,331 +109,6 @@ class Event(Struct, frozen=True):
     site: str
     table: str
     type: str
-
-
-class ShoeStarted(EventData, frozen=True):
-    """
-    A new shoe; `house` is None where none is configured.
-    """
-
-    type = "shoe_started"
-    decks: int
-    house: str | None
-    policy: str
-
-
-class CardBurned(EventData, frozen=True):
-    """
-    A card was burned; `remaining` is how many must follow, None where unknown.
-
-    `card` is None where it was burned face down.
-    """
-
-    type = "card_burned"
-    card: Card | None
-    remaining: int | None
-
-
-class BettingClosed(EventData, frozen=True):
-    """
-    No more bets for the round that begins.
-    """
-
-    type = "betting_closed"
-    cause: Literal["no_more_bets", "first_card"]
-
-
-class RoundStarted(EventData, frozen=True):
-    """
-    The first card of a round is out.
-    """
-
-    type = "round_started"
-
-
-class CardDealt(EventData, frozen=True):
-    """
-    A card lies on its place; faces and totals are None while not public.
-
-    `slot` is None where neither the reader nor the rules can tell it yet.
-    """
-
-    type = "card_dealt"
-    banker_total: int | None
-    card: Card | None
-    player_total: int | None
-    slot: Slot | None
-
-
-class CardDisclosed(EventData, frozen=True):
-    """
-    The table has seen a card that was dealt face down.
-    """
-
-    type = "card_disclosed"
-    banker_total: int | None
-    card: Card
-    player_total: int | None
-    slot: Slot | None
-
-
-class DrawDue(EventData, frozen=True):
-    """
-    Whose card is next, and why, in a code and in a sentence.
-    """
-
-    type = "draw_due"
-    code: Literal[
-        "dealing",
-        "natural",
-        "player_draws",
-        "player_stands",
-        "banker_draws",
-        "banker_stands",
-        "complete",
-        "faces_hidden",
-    ]
-    hand: Hand
-    text: str
-
-
-class HandResult(Struct, frozen=True):
-    """
-    One hand at the end; `cards` holds None for a card that nobody could read,
-    and what depends on it is None.
-    """
-
-    cards: tuple[Card | None, ...]
-    natural: bool | None
-    pair: bool | None
-    total: int | None
-
-
-class WagerResult(Struct, frozen=True):
-    """
-    What became of a wager; `pays` is ``to:for``, None unless it wins.
-    """
-
-    pays: str | None
-    result: Literal["win", "lose", "push"]
-    wager: str
-
-
-class RoundFinished(EventData, frozen=True):
-    """
-    The result of a round.
-
-    Where something is missing, `partial` is true, and `outcome` is what the
-    device declared.
-    """
-
-    type = "round_finished"
-    banker: HandResult
-    kind: Kind
-    outcome: Outcome | None
-    partial: bool
-    player: HandResult
-    wagers: tuple[WagerResult, ...]
-
-
-class RoundAborted(EventData, frozen=True):
-    """
-    A round came to nothing: its number is used up, its cards stay counted.
-    """
-
-    type = "round_aborted"
-    cause: Literal["reset", "restart", "forced", "new_round"]
-
-
-class Proposal(Struct, frozen=True):
-    """
-    What an authority says about an irregularity.
-    """
-
-    action: str
-    authority: str
-    section: str
-    text: str
-    verified: bool
-
-
-class Irregularity(EventData, frozen=True):
-    """
-    Something happened that the rules do not allow, or that cannot be known.
-
-    Attributes:
-        card: The card concerned; None where there is none or it is not public.
-        detail: One sentence for the people at the table.
-        id: The `seq` of this event.
-        kind: One of the closed list.
-        proposals: What the house's policy says, most binding first.
-        severity: 1 info, 2 warning, 3 hold, 4 void candidate, 5 stop.
-        slot: The place concerned, if any.
-    """
-
-    type = "irregularity"
-    card: Card | None
-    detail: str
-    id: int
-    kind: str
-    proposals: tuple[Proposal, ...]
-    severity: int
-    slot: Slot | None
-
-
-class IrregularityClosed(EventData, frozen=True):
-    """
-    An irregularity is dealt with; `operator` is None where the equipment did it.
-    """
-
-    type = "irregularity_closed"
-    action: str
-    id: int
-    operator: str | None
-    reason: str | None
-
-
-class RoundHeld(EventData, frozen=True):
-    """
-    A result is ready and waits for a person; `irregularities` are the ids of
-    what it waits for, none where the table is on hold.
-    """
-
-    type = "round_held"
-    irregularities: tuple[int, ...]
-    operator: str | None
-    reason: str | None
-
-
-class RoundReleased(EventData, frozen=True):
-    """
-    A result that was held may be published: it follows.
-    """
-
-    type = "round_released"
-    operator: str | None
-    reason: str | None
-
-
-class RoundVoided(EventData, frozen=True):
-    """
-    A round is void: no wager of it is settled, its cards stay counted.
-
-    `before` is its result, None where it had none yet; `after` is always None.
-    """
-
-    type = "round_voided"
-    after: RoundFinished | None
-    before: RoundFinished | None
-    operator: str | None
-    reason: str | None
-
-
-class CardCorrected(EventData, frozen=True):
-    """
-    A person says what card it was; `before` is None where it had not been read.
-
-    A face that the players have not seen is None here too.
-    """
-
-    type = "card_corrected"
-    after: Card | None
-    before: Card | None
-    operator: str | None
-    reason: str | None
-    slot: Slot | None
-
-
-class ResultRevised(EventData, frozen=True):
-    """
-    A round has another result than was published, or one that a person entered.
-
-    `before` is None where there was none, `after` where there is none any more.
-    """
-
-    type = "result_revised"
-    after: RoundFinished | None
-    before: RoundFinished | None
-    operator: str | None
-    reason: str | None
-
-
-class ShoePassed(EventData, frozen=True):
-    """
-    The shoe is with another curator; `seat` is None where the dealer draws.
-    """
-
-    type = "shoe_passed"
-    seat: int | None
-
-
-class ShoeCounts(Struct, frozen=True):
-    """
-    Rounds and outcomes of a shoe (never cards).
-    """
-
-    banker: int
-    player: int
-    rounds: int
-    tie: int
-
-
-class CutCard(EventData, ShoeCounts, frozen=True):
-    """
-    The cut card appeared.
-    """
-
-    type = "cut_card"
-
-
-class LastRound(EventData, ShoeCounts, frozen=True):
-    """
-    The round that is under way, or else the next one, is the shoe's last.
-    """
-
-    type = "last_round"
-
-
-class ShoeFinished(EventData, ShoeCounts, frozen=True):
-    """
-    The last permitted round of a shoe has ended.
-    """
-
-    type = "shoe_finished"
-
-
-class ReaderStatus(EventData, frozen=True):
-    """
-    What the table may expect of a reader.
-
-    `state` is ``ok``, ``partial`` until the next clean boundary, ``fault`` or
-    ``locked``.
-    """
-
-    type = "reader_status"
-    link: Literal["up", "down", "unknown"]
-    source: str | None
-    state: Literal["ok", "partial", "fault", "locked"]
-
-
-class StaffCardDealt(EventData, frozen=True):
-    """
-    The face of a card that the players have not seen.
-    """
-
-    type = "staff_card_dealt"
-    card: Card
-    slot: Slot | None
-
-
-class StaffComposition(EventData, frozen=True):
-    """
-    What came out of a shoe that is finished: copies read of each card.
-    """
-
-    type = "staff_composition"
-    read: dict[str, int]
-    unread: int
 
 
 def _known_types() -> dict[str, type[EventData]]:
