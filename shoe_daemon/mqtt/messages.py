@@ -111,8 +111,9 @@ class RoadsNow(Roads, frozen=True, kw_only=True):
     All roads of this shoe, and what the next round would bring.
 
     Attributes:
-        left_out: The leading columns of every road that did not fit into this
-            message: those that are told keep their numbers.
+        left_out: The leading columns of the bead plate that did not fit into this
+            message. Of each other road the same share is missing; the columns that
+            are told keep their numbers.
         session: The start of the daemon that says so.
         shoe: The shoe; null before the first.
     """
@@ -278,16 +279,19 @@ def road_map(
     """
     drawn = roads(results, leading_ties=options.leading_ties, tail=options.tail)
     whole = RoadsNow(**_fields(drawn), options=options, shoe=shoe, seq=seq, session=session)
+    cells = {road: getattr(whole, road) for road in _ROADS}
+    columns = {road: max((cell.col for cell in cells[road]), default=-1) + 1 for road in _ROADS}
+    most = max(columns["bead"], 1)
 
-    def without(columns: int) -> bytes:
+    def without(beads: int) -> bytes:
+        # The same share of each, so that the short ones are not gone before the long ones.
         later = {
-            road: tuple(cell for cell in getattr(whole, road) if cell.col >= columns)
-            for road in _ROADS
+            road: tuple(cell for cell in cells[road] if cell.col >= count * beads // most)
+            for road, count in columns.items()
         }
-        return _encoder.encode(msgspec.structs.replace(whole, left_out=columns, **later))
+        return _encoder.encode(msgspec.structs.replace(whole, left_out=beads, **later))
 
-    # Ties fill the bead plate and one cell: there may be that many columns of beads.
-    return _shortest_cut(without, len(results) + 1)
+    return _shortest_cut(without, most)
 
 
 def history(table: PublicHistory, *, seq: int, session: str) -> bytes:
