@@ -33,7 +33,7 @@ _log = structlog.get_logger(__name__)
 
 _NAME: Final = re.compile(r"([a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
 _BOARD: Final = ("board", "roads")
-_ROOM: Final = ("row", "board", "alerts", "roads", "history")
+_ROOM: Final = ("row", "board", "alerts", "roads", "history", "events")
 _YEAR: Final = "public, max-age=31536000, immutable"
 
 
@@ -122,7 +122,7 @@ class Site:
         return self._stream(request, Watched(("row",), None, pit=True))
 
     async def _room(self, request: Request) -> Response:
-        return self._table_page(request, "events", (*_ROOM, "events"), "live", root="/pit/table")
+        return self._table_page(request, "events", _ROOM, "live", root="/pit/table")
 
     async def _room_live(self, request: Request) -> Response:
         watched = Watched(_ROOM, self._name(request), events=True, pit=True)

@@ -28,6 +28,9 @@ SIZE_LIMIT: Final = 65_536
 _ID: Final = re.compile(r"[a-z0-9-]{1,40}")
 _TYPE: Final = re.compile(r"[a-z0-9_]{1,60}")
 _LONGEST_HEARTBEAT: Final = 3600
+_MOST: Final = 2**53 - 1
+"""Browsers count no further."""
+
 _MAJOR: Final = "1."
 
 _encoder = msgspec.json.Encoder(order="sorted")
@@ -161,12 +164,14 @@ def decode(place: Place, payload: bytes) -> Document:
         raise
     except RecursionError:
         raise Fault("nested too deeply") from None
-    except (msgspec.MsgspecError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001 - whatever is sent, it must not end the display
         raise Fault(_first_line(error)) from None
 
 
 def _decoded(place: Place, payload: bytes) -> Document:
     body: Any = _decoders[place.kind].decode(payload)
+    if not 0 <= body.seq <= _MOST:
+        raise Fault(f"seq is {body.seq}"[:60])
     if not getattr(body, "schema", _MAJOR).startswith(_MAJOR):
         raise Fault(f"schema {body.schema[:10]!r}; this display knows version 1")
     if isinstance(body, State | _Event) and (body.site, body.table) != place[:2]:

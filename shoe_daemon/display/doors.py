@@ -38,6 +38,7 @@ def listening(address: tuple[str, int]) -> Iterator[socket.socket]:
         # What create_server says is longer; a name that nobody knows has no errno of its own.
         number = error.errno or 0
         reason = (os.strerror(number) if number > 0 else error.strerror or str(error)).lower()
+        reason = reason.partition(" (while ")[0]
         raise UserError(f"display.listen: {host}:{port}: {reason}") from error
     with door:
         # What is accepted here inherits these: a computer that is gone frees its place.

@@ -105,7 +105,7 @@ class Table:
         heard: What its freshness follows from.
         documents: By kind: `state`, `roads` …; devices as ``device/<id>``.
         events: The latest, oldest first, by number.
-        events_since: From when on they were collected.
+        events_since: From when on none is missing, unless it fell out at the other end.
         faults: How many of its messages were wrong.
         fresh: As it was last told.
         event_bytes: How much they are.

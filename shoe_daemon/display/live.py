@@ -129,8 +129,6 @@ class Stream:
             keys = self._source.views.order()
         for key in keys:
             self.note(key, *self.watched.names)
-        if self.watched.events:
-            self._dirty[self.key, "events"] = None
 
     async def run(self) -> AsyncGenerator[bytes, None]:
         """

@@ -10,11 +10,13 @@ import logging
 import signal
 import time
 from collections.abc import Iterator
+from itertools import count
 from typing import Final
 
 import structlog
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shoe_daemon.display.app import Site
 from shoe_daemon.display.config import DisplaySetup
@@ -37,6 +39,9 @@ _LOOK: Final = 1.0
 _HUNG: Final = 30.0
 """Seconds after which the feed's thread counts as hung: an open that waits for a
 name server takes less."""
+
+_SWEEP: Final = 15
+"""Seconds after which a line over which nothing was asked yet may be closed."""
 
 _END: Final = 0.5
 """Seconds after which a browser that does not take what is left is let go."""
@@ -90,7 +95,7 @@ class Display:
             server = _Server(self._site.app(), self._settings.streams + _MORE)
             self._feed.start()
             serving = asyncio.create_task(server.serve(sockets=[door]))
-            looking = asyncio.create_task(self._look_around())
+            looking = asyncio.create_task(self._look_around(server))
             self._say_started(*door.getsockname()[:2])
             stopping = asyncio.create_task(self._stopping.wait())
             # None of them ends by itself, unless something is broken.
@@ -145,15 +150,17 @@ class Display:
             total = self.tables.faults.total
             _log.warning("fault", topic=last.topic, what=last.what, total=total)
 
-    async def _look_around(self) -> None:
+    async def _look_around(self, server: _Server) -> None:
         """
         Every second: what has changed because time has passed, and the watchdog.
         """
-        while True:
+        for turn in count(1):
             await asyncio.sleep(_LOOK)
             now = time.monotonic()
             self.hub.tell(self.tables.pass_time(now))
             self.hub.settle()
+            if turn % _SWEEP == 0:
+                server.sweep()
             if self._feed.alive and now - self._feed.turned < _HUNG:
                 tell_systemd("WATCHDOG=1", f"STATUS={self._summary()}")
 
@@ -183,6 +190,17 @@ class _Server(uvicorn.Server):
             timeout_graceful_shutdown=_END,  # type: ignore[arg-type]  # any number will do
         )
         super().__init__(config)
+        self._silent: set[H11Protocol] = set()
+
+    def sweep(self) -> None:
+        """
+        Close the lines over which nothing was asked since the last time.
+        """
+        lines = (each for each in self.server_state.connections if isinstance(each, H11Protocol))
+        silent = {each for each in lines if each.cycle is None}  # type: ignore[redundant-expr]
+        for connection in silent & self._silent:
+            connection.transport.close()
+        self._silent = silent
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

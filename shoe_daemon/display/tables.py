@@ -28,6 +28,9 @@ _AUDIENCE: Final[dict[str, tuple[str, ...]]] = {
 }
 """What is to be told anew when a document has changed."""
 
+_AHEAD: Final = 100_000
+"""Events come before the state that they lead to, but not by so many."""
+
 _TOPIC_TOLD: Final = 120
 
 
@@ -218,8 +221,9 @@ class Tables:
         moment: Moment,
     ) -> list[Change]:
         state, heard = document.body, table.heard
+        begun: list[Change] = []
         if before is not None and before.body.session != state.session:
-            self._begin_session(table, before.body.session, state)
+            begun = self._begin_session(table, before.body.session, state)
         if not message.retained:
             heard.at = moment.monotonic
         elif (heard.session, heard.published) != (state.session, state.published):
@@ -230,14 +234,16 @@ class Tables:
         changes = self._freshened(table, moment.monotonic)
         same = before is not None and _without_time(before.body) == _without_time(state)
         if changes or same:
-            return changes
-        return self._changed(table, "board", "row")
+            return begun + changes
+        return begun + self._changed(table, "board", "row")
 
-    def _begin_session(self, table: Table, before: str, state: Any) -> None:  # noqa: ANN401
+    def _begin_session(self, table: Table, before: str, state: Any) -> list[Change]:  # noqa: ANN401
         table.past.append(before)
+        if not table.events or state.seq >= max(table.events):
+            return []
         # A journal that began anew begins to count anew.
-        if table.events and state.seq < max(table.events):
-            self._forget_events(table)
+        self._forget_events(table)
+        return [Change(table.key, "events")]
 
     def _told(
         self, table: Table, kind: str, before: Document | None, after: Document
@@ -252,7 +258,9 @@ class Tables:
         return self._changed(table, *_AUDIENCE[kind])
 
     def _take_event(self, table: Table, document: Document) -> list[Change]:
-        seq = document.body.seq
+        seq, state = document.body.seq, table.body(STATE)
+        if state is not None and seq > state.seq + _AHEAD:
+            raise Fault(f"seq {seq} is far beyond that of the table, {state.seq}")
         if seq in table.events or (table.events and seq < min(table.events)):
             return []
         self._weigh_event(table, len(document.json))
@@ -353,6 +361,10 @@ class Tables:
         changes = [Change(None, "pit"), Change(None, "link")]
         for table in self:
             changes += self._freshened(table, now)
+            if link.connected and link.since is not None:
+                # What was said meanwhile, nobody has told us.
+                table.events_since = link.since
+                changes.append(Change(table.key, "events"))
         return changes
 
 

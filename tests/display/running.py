@@ -10,6 +10,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -52,7 +53,16 @@ class Display:
         log: What it says on stderr, over all its starts.
     """
 
-    def __init__(self, folder: Path, broker: int, text: str = "[display]\n") -> None:
+    def __init__(
+        self, folder: Path, broker: int, text: str = "[display]\n", *, patch: str = ""
+    ) -> None:
+        """
+        Args:
+            folder: For its files.
+            broker: The port of its broker.
+            text: Its configuration.
+            patch: Python that is run in its process before it.
+        """
         self.folder = folder
         folder.mkdir(exist_ok=True)
         self.config = folder / "display.toml"
@@ -60,6 +70,10 @@ class Display:
         self.log = folder / "display.log"
         self.manager = ServiceManager(str(folder / "notify.sock"))
         self.port = 0
+        self._program = SHOE_DAEMON
+        if patch:
+            main = "from shoe_daemon.cli import main\nmain()"
+            self._program = (sys.executable, "-c", f"{patch}\n{main}")
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -83,7 +97,7 @@ class Display:
         """
         Start it, on the port that it had before, and wait until it listens.
         """
-        command = (*SHOE_DAEMON, "display", "--config", str(self.config))
+        command = (*self._program, "display", "--config", str(self.config))
         with self.log.open("ab") as log:
             begin = log.tell()
             self._process = subprocess.Popen(

@@ -17,7 +17,9 @@ from tests.display.saying import Told, alert, at, event, heard, roads
 
 BOARD = Watched(("board", "roads"), "table-1")
 PIT = Watched(("row",), None, pit=True)
-ROOM = Watched(("row", "board", "alerts", "roads", "history"), "table-1", events=True, pit=True)
+ROOM = Watched(
+    ("row", "board", "alerts", "roads", "history", "events"), "table-1", events=True, pit=True
+)
 
 
 class Open:

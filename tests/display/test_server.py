@@ -370,3 +370,17 @@ def test_five_hundred_tables_are_no_burden(display: Display, table: Table) -> No
         wait_for(lambda: pit.latest["row"]["key"] == "house.table-499", timeout=PATIENCE)
     assert display.rss() < 200_000_000
     assert json.loads(display.ask("/health").body)["faults"] == 0
+
+
+def test_a_line_over_which_nothing_is_asked_is_closed(tmp_path: Path) -> None:
+    patch = "import shoe_daemon.display.server as server\nserver._SWEEP = 2"
+    with (
+        Display(tmp_path / "display", free_port(), patch=patch) as display,
+        Browser(display, "/table/x/live") as browser,
+    ):
+        with socket.create_connection(("127.0.0.1", display.port), timeout=60) as pipe:
+            pipe.sendall(b"GET /pit HTTP/1.1\r\nHost: loc")
+            assert pipe.recv(1) == b""
+        # One that has asked, and listens, is never too silent.
+        wait_for(lambda: len(browser.of("beat")) >= 3, timeout=60)
+        assert not browser.ended.is_set()
