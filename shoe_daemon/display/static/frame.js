@@ -1,0 +1,194 @@
+/*
+ * What stands around the cards of the board: the head, the counts, the asks, the footer.
+ *
+ * Shoe.frame.build()        the parts that never change; once
+ * Shoe.frame.head(state)    name, shoe and round, limits, tags; and what the body says of itself
+ * Shoe.frame.counts(state)  the counts of the shoe
+ * Shoe.sizeOf(text)         how large a text may be written: 1 for the shortest to 5
+ */
+var Shoe = window.Shoe || {};
+window.Shoe = Shoe;
+
+(function () {
+  "use strict";
+
+  var IDLE = 4000;
+  var COUNTS = ["player", "banker", "tie", "rounds", "player_pair", "banker_pair", "natural"];
+  var SIDES = ["player", "banker"];
+  var MAIN = { player: true, banker: true, tie: true };
+
+  var word = Shoe.word;
+  var el = Shoe.el;
+  var byId = Shoe.byId;
+
+  Shoe.frame = {};
+
+  /* ---- what never changes ---- */
+
+  function address(change) {
+    var page = Shoe.page();
+    var query = [];
+    var language = change.lang || page.language;
+    var glyphs = change.glyphs || (change.lang ? null : page.glyphs);
+    query.push("lang=" + encodeURIComponent(language));
+    if (glyphs) {
+      query.push("glyphs=" + glyphs);
+    }
+    return (change.path || window.location.pathname) + "?" + query.join("&");
+  }
+
+  function link(text, href, current, language) {
+    return el("a", {
+      href: href, text: text, lang: language, "aria-current": current ? "true" : null
+    });
+  }
+
+  function foot() {
+    var page = Shoe.page();
+    var path = window.location.pathname.replace(/\/$/, "");
+    var other = page.glyphs === "chinese" ? "letters" : "chinese";
+    Shoe.fill(byId("foot"), [
+      el("span", { "class": "links" }, [
+        link(word("history"), address({ path: path + "/history", glyphs: page.glyphs })),
+        link(word("glyphs_" + other), address({ glyphs: other }))
+      ]),
+      el("nav", { "aria-label": word("language") }, page.languages.map(function (known) {
+        return link(known[1], address({ lang: known[0] }), known[0] === page.language, known[0]);
+      }))
+    ]);
+  }
+
+  function counter(kind) {
+    return el("li", { "class": MAIN[kind] ? "main" : null }, [
+      MAIN[kind] ? Shoe.disc(kind) : null,
+      kind === "player_pair" || kind === "banker_pair"
+        ? el("i", { "class": "dot " + kind, "aria-hidden": "true" }) : null,
+      el("span", { "class": MAIN[kind] ? "unseen" : "label", text: word("count_" + kind) + " " }),
+      el("b", { "data-count": kind })
+    ]);
+  }
+
+  function counters() {
+    Shoe.fill(byId("counts"), [COUNTS.slice(0, 4), COUNTS.slice(4)].map(function (row) {
+      return el("ul", {}, row.map(counter));
+    }));
+  }
+
+  function askers() {
+    Shoe.fill(byId("asks"), SIDES.map(function (side) {
+      return el("div", { "class": "ask-box " + side }, [
+        el("span", { "class": "label", text: word("ask_" + side) }),
+        Shoe.disc(side),
+        el("span", { "data-ask-of": side })
+      ]);
+    }));
+  }
+
+  function emblem() {
+    Shoe.fill(document.querySelector("#unknown .emblem"), [Shoe.card(null), Shoe.card(null)]);
+  }
+
+  /* A pointer that nobody moves is in the way on a large screen. */
+  function hidePointer() {
+    var timer = null;
+    function idle() {
+      document.body.classList.add("idle");
+    }
+    document.addEventListener("mousemove", function () {
+      document.body.classList.remove("idle");
+      window.clearTimeout(timer);
+      timer = window.setTimeout(idle, IDLE);
+    });
+    idle();
+  }
+
+  Shoe.frame.build = function () {
+    foot();
+    counters();
+    askers();
+    emblem();
+    hidePointer();
+    SIDES.forEach(function (side) {
+      Shoe.text(byId(side).querySelector(".ghost"), Shoe.glyph(side));
+    });
+  };
+
+  /* ---- the head ---- */
+
+  /* How large a text may be: 1 for the shortest; a Chinese sign is as wide as two letters. */
+  Shoe.sizeOf = function (text) {
+    var width = 0;
+    var i;
+    for (i = 0; i < text.length; i += 1) {
+      width += text.charCodeAt(i) > 0x2e80 ? 2 : 1;
+    }
+    return width <= 5 ? 1 : width <= 8 ? 2 : width <= 13 ? 3 : width <= 22 ? 4 : 5;
+  };
+
+  function placeOf(limit) {
+    return (COUNTS.indexOf(limit) + COUNTS.length + 1) % (COUNTS.length + 1);
+  }
+
+  function limits(state) {
+    return Object.keys(state.limits).sort(function (one, two) {
+      return placeOf(one) - placeOf(two);
+    }).map(function (key) {
+      return el("div", { "class": "limit" }, [
+        el("dt", { text: Shoe.has("wager_" + key) ? word("wager_" + key) : key }),
+        el("dd", { text: state.limits[key] })
+      ]);
+    });
+  }
+
+  function number(state) {
+    var shoe = state.shoe;
+    if (!shoe) {
+      return "";
+    }
+    return word("shoe_number", { number: shoe.number }) +
+      (state.round ? " · " + word("round_number", { number: state.round.number }) : "");
+  }
+
+  function tags(state) {
+    var list = [];
+    if (state.shoe && state.shoe.last_round) {
+      list.push(["last_round", word("last_round")]);
+    } else if (state.shoe && state.shoe.cut_card) {
+      list.push(["cut_card", word("cut_card")]);
+    }
+    if (state.curator !== null && state.curator !== undefined) {
+      list.push(["curator", word("curator_seat", { seat: state.curator })]);
+    }
+    return list.map(function (tag) {
+      return el("li", { "data-tag": tag[0], text: tag[1] });
+    });
+  }
+
+  Shoe.frame.head = function (state) {
+    var name = state.name || state.table;
+    Shoe.text(byId("name"), name);
+    Shoe.set(byId("name"), "data-size", Shoe.sizeOf(name));
+    Shoe.text(byId("shoe"), number(state));
+    Shoe.swap(byId("limits"), JSON.stringify(state.limits), function () {
+      return limits(state);
+    });
+    Shoe.swap(byId("tags"), JSON.stringify([state.shoe, state.curator]), function () {
+      return tags(state);
+    });
+    if (document.title !== name) {
+      document.title = name;
+    }
+    Shoe.set(document.body, "data-seq", state.seq);
+    Shoe.set(document.body, "data-shoe", state.shoe ? state.shoe.number : null);
+    Shoe.set(document.body, "data-round", state.round ? state.round.number : null);
+  };
+
+  /* ---- the counts ---- */
+
+  Shoe.frame.counts = function (state) {
+    COUNTS.forEach(function (kind) {
+      var node = document.querySelector("[data-count=" + kind + "]");
+      Shoe.text(node, state.counts ? state.counts[kind] : "–");
+    });
+  };
+}());

@@ -1,0 +1,100 @@
+/*
+ * The cards of the round on their places, the totals, and the place of the card that is due.
+ *
+ * Shoe.hands(round, moving)   draws `state.round`, null for none. Moving: a card that comes or is
+ *                             turned does so before one's eyes; else it simply lies there.
+ *
+ * A card without a face lies face down while the round goes on; in a round that is over, or of
+ * which something is missing, nobody could read it.
+ */
+var Shoe = window.Shoe || {};
+window.Shoe = Shoe;
+
+(function () {
+  "use strict";
+
+  var SLOTS = ["P1", "B1", "P2", "B2", "P3", "B3"];
+  var SIDES = ["player", "banker"];
+
+  var word = Shoe.word;
+  var byId = Shoe.byId;
+
+  function cardsBySlot(round) {
+    var cards = {};
+    (round ? round.cards : []).forEach(function (view) {
+      if (view.slot) {
+        cards[view.slot] = view.card || (round.finished || round.partial ? "?" : null);
+      }
+    });
+    return cards;
+  }
+
+  /* A card of which nobody can tell yet whose it is lies beside the hands. */
+  function unplaced(round) {
+    var views = round ? round.cards.filter(function (view) {
+      return !view.slot;
+    }) : [];
+    return views.length ? views[0].card : undefined;
+  }
+
+  /* The place of the card that is due; null where none is, or it is not known whose. */
+  function duePlace(round) {
+    var due = round && !round.finished ? round.draw_due : null;
+    var letter = due ? { player: "P", banker: "B" }[due.hand] : null;
+    var cards = cardsBySlot(round);
+    return letter ? SLOTS.filter(function (slot) {
+      return slot.charAt(0) === letter && cards[slot] === undefined;
+    })[0] || null : null;
+  }
+
+  /* Card: undefined for none. */
+  function put(place, card, moving) {
+    var before = place.getAttribute("data-card");
+    var now = card === undefined ? null : card === null ? "" : card;
+    if (before === now) {
+      return;
+    }
+    Shoe.set(place, "data-card", now);
+    Shoe.flag(place, "empty", now === null);
+    Shoe.set(place, "role", now === null ? null : "img");
+    Shoe.set(place, "aria-label", now === null ? null : spokenCard(card));
+    Shoe.fill(place, now === null ? null : Shoe.card(card));
+    if (now !== null && moving) {
+      place.firstChild.classList.add(before === null ? "in" : "turn");
+    }
+  }
+
+  function spokenCard(card) {
+    if (!card || card === "?") {
+      return word(card === null ? "card_face_down" : "card_unread");
+    }
+    var rank = card.slice(0, -1);
+    return word("card_name", {
+      rank: Shoe.has("rank_" + rank) ? word("rank_" + rank) : rank,
+      suit: word("suit_" + card.slice(-1))
+    });
+  }
+
+  function totals(round) {
+    SIDES.forEach(function (side) {
+      var total = round ? round[side + "_total"] : null;
+      var known = total !== null && total !== undefined;
+      Shoe.text(byId(side + "-total"), known ? total : "–");
+      Shoe.set(byId(side + "-total"), "data-total", known ? total : "");
+      Shoe.flag(byId(side + "-total"), "none", !known);
+    });
+  }
+
+  Shoe.hands = function (round, moving) {
+    var cards = cardsBySlot(round);
+    var due = duePlace(round);
+    SLOTS.forEach(function (slot) {
+      var place = document.querySelector("[data-slot=" + slot + "]");
+      put(place, cards[slot], moving);
+      Shoe.flag(place, "due", slot === due);
+    });
+    put(byId("extra"), unplaced(round), moving);
+    Shoe.flag(byId("centre"), "beside", unplaced(round) !== undefined);
+    totals(round);
+  };
+}());
