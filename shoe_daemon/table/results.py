@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from shoe_daemon.table.state import ShoeState
 
 MOST_PLAYED: Final = 200
-"""Rounds of a shoe that are remembered; twelve decks give fewer."""
+"""
+Rounds of a shoe that are remembered; twelve decks give fewer. Where cards are shuffled
+after every hand there are more: then so many are forgotten at once that the bead plate,
+which has six rows, moves seldom and by whole columns.
+"""
+_FORGOTTEN: Final = 60
 
 _ON_HOLD: Final = "the table is on hold"
 _IRREGULAR: Final = "an irregularity waits for a person"
@@ -94,7 +99,8 @@ def _keep_dealt(fold: Fold, held: Held) -> None:
 def _enter(shoe: ShoeState, played: Played) -> None:
     # A result that was held may come after that of a later round.
     insort(shoe.played, played, key=lambda each: each.number)
-    del shoe.played[:-MOST_PLAYED]
+    if len(shoe.played) > MOST_PLAYED:
+        del shoe.played[:_FORGOTTEN]
 
 
 def _find_again(fold: Fold, played: Played, data: RoundFinished) -> None:

@@ -4,11 +4,13 @@ Roads and history follow the table: every result, and whatever a person changes 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 import pytest
 
+from shoe_daemon.game.roads import roads
 from shoe_daemon.game.round import Kind
 from shoe_daemon.game.sequences import to_sequence
 from shoe_daemon.table import observations as seen
@@ -262,6 +264,19 @@ def test_only_the_latest_shoes_are_remembered() -> None:
     assert SHOES == 12
     assert [each.shoe for each in shoes] == list(range(5, 17))
     assert {each.sequence for each in shoes} == {"P"}
+
+
+def test_where_a_shoe_never_ends_the_oldest_rounds_are_forgotten_by_whole_columns() -> None:
+    pit = Pit(house(reshuffle="per_hand"))
+    places = []
+    for number in range(1, 301):
+        play(pit, [NATURAL, BOTH_STAND, TIE][number % 3])
+        bead = roads(pit.table.results()).bead[-1]
+        places.append((bead.col, bead.row))
+        assert bead.row == (number - 1) % 6
+    moves = [n for n, (one, other) in enumerate(pairwise(places)) if other[0] < one[0]]
+    assert moves == [199, 259]
+    assert pit.counts()["rounds"] == 300
 
 
 def test_roads_and_past_shoes_survive_a_restart(pit: Pit) -> None:
