@@ -5,8 +5,9 @@ Moments of a simulated table without a line, a thread or a clock: for pictures a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
@@ -17,14 +18,29 @@ from shoe_daemon.demo.dealer import awaits_decision
 from shoe_daemon.demo.mind import Mind
 from shoe_daemon.demo.stage import NAME, SITE, TABLE
 from shoe_daemon.demo.supervisor import Said
+from shoe_daemon.display.freshness import Fresh, Link
+from shoe_daemon.display.terminal.seen import Seen
 from shoe_daemon.game.house import load_house
+from shoe_daemon.game.roads import LeadingTies, Tail
 from shoe_daemon.game.round import Slot
-from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.mqtt.messages import (
+    History,
+    RoadOptions,
+    RoadsNow,
+    State,
+    Status,
+    encode_message,
+    history,
+    road_map,
+)
+from shoe_daemon.mqtt.messages import state as encode_state
+from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS, Topics
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.observations import Observation, Session
 from shoe_daemon.table.options import Options, ResultOn
+from shoe_daemon.table.past import public_history, results_of
 from shoe_daemon.table.snapshot import PublicTable
 from shoe_daemon.table.state import TableState
 
@@ -99,6 +115,10 @@ class Sample:
                 yield from self._read(b"".join(data for _, data in step.writes(1)))
         yield from self._decide()
 
+    @property
+    def _at(self) -> str:
+        return from_microseconds(_BEGAN + round(self._now * 1_000_000))
+
     def _read(self, data: bytes) -> Iterator[Board]:
         for frame in self._decoder.feed(data, self._now):
             self._frames += 1
@@ -106,8 +126,7 @@ class Sample:
                 yield from self._apply(observation)
 
     def _apply(self, observation: Observation) -> Iterator[Board]:
-        at = from_microseconds(_BEGAN + round(self._now * 1_000_000))
-        events = self._table.apply(replace(observation, at=at))
+        events = self._table.apply(replace(observation, at=self._at))
         self.events += events
         for event in events:
             self._keeper.note(event)
@@ -137,6 +156,38 @@ class Sample:
             seen=seq,
         )
         return self._keeper.board(self._table.public(), self._house, health, _PLACES)
+
+    def documents(self, session: str = "5a4d1c7e") -> dict[str, bytes]:
+        """
+        Give what a daemon of this table would publish now, retained, by topic.
+        """
+        state = self._table.state
+        options = RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
+        shoe = state.shoe.number if state.shoe else None
+        said: dict[str, Any] = {"seq": state.seq, "session": session}
+        return {
+            STATE: encode_state(
+                self._table.public(), session=session, alarm=None, heartbeat=10, published=self._at
+            ),
+            ROADS: road_map(results_of(state.shoe), options, shoe=shoe, **said),
+            HISTORY: history(public_history(state), **said),
+            STATUS: encode_message(Status(state="online", **said)),
+        }
+
+    def seen(self, name: str, broker: str) -> Seen:
+        """
+        Give the table as one sees it who watches it over MQTT.
+        """
+        told = self.documents()
+        return Seen(
+            name=name,
+            broker=broker,
+            link=Link(connected=True),
+            fresh=Fresh("live"),
+            state=msgspec.json.decode(told[STATE], type=State),
+            roads=msgspec.json.decode(told[ROADS], type=RoadsNow),
+            history=msgspec.json.decode(told[HISTORY], type=History),
+        )
 
 
 def showpiece() -> Board:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -85,17 +86,24 @@ def run(folder: Path, *arguments: str) -> Done:
 
 class Terminal:
     """
-    A demo on a terminal of its own, and all that it has written there.
+    A demo, or another command, on a terminal of its own, and all that it has written there.
     """
 
-    def __init__(self, folder: Path, *arguments: str, rows: int = 24, columns: int = 80) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        rows: int = 24,
+        columns: int = 80,
+        command: Sequence[str] = (),
+    ) -> None:
         self._master, self._slave = pty.openpty()
         termios.tcsetwinsize(self._slave, (rows, columns))
         self.before = termios.tcgetattr(self._slave)
         self._bytes = bytearray()
-        port = ("--port", str(free_port()))
+        command = command or (*COMMAND, "--port", str(free_port()))
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _SHELL, *COMMAND, *port, *arguments],
+            [sys.executable, "-c", _SHELL, *command, *arguments],
             stdin=self._slave,
             stdout=self._slave,
             stderr=self._slave,
@@ -136,6 +144,12 @@ class Terminal:
         What the terminal does with what is typed.
         """
         return termios.tcgetattr(self._slave)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """
+        Make it larger or smaller; who has it is told.
+        """
+        termios.tcsetwinsize(self._slave, (rows, columns))
 
     def type(self, text: str) -> None:
         """

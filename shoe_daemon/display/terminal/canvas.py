@@ -15,7 +15,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from shoe_daemon.display.terminal.styles import Style
+from shoe_daemon.display.terminal.styles import Style, grey
 
 __all__ = ["Box", "Canvas", "clean", "fit", "width_of"]
 
@@ -103,6 +103,13 @@ class Canvas:
         Every character and its style, row by row; beside a wide one is an empty one.
         """
         return self._cells
+
+    def mute(self) -> None:
+        """
+        Take all colour out of what is drawn so far.
+        """
+        for row in self._cells:
+            row[:] = [(character, grey(style)) for character, style in row]
 
     @property
     def text(self) -> str:

@@ -117,10 +117,11 @@ def draw_place(canvas: Canvas, box: Box, *, due: bool) -> None:
 
 def draw_total(canvas: Canvas, box: Box, total: int | None, style: Style) -> None:
     """
-    Draw a total, five rows high where there is room, else three; None is not known.
+    Draw a total, five rows high where there is room, else three; one that is not
+    known, or none of a hand, is a dot.
     """
     x, y, width, height = box
-    if total is None:
+    if total is None or not 0 <= total < len(_DIGITS[0]):
         canvas.centre(x, y + height // 2, width, "·", palette.FELT_LINE)
         return
     for row, text in enumerate(_digit(total, height), y):

@@ -12,13 +12,10 @@ from shoe_daemon.display.terminal.signs import Look, Signs
 from shoe_daemon.game.roads import Ask, Asks, MarkPlace
 from shoe_daemon.game.round import Outcome
 
-__all__ = ["ASKS", "COUNTS", "Counted", "counts_line", "draw_asks", "draw_counts"]
+__all__ = ["COUNTS", "Counted", "asks_width", "counts_line", "draw_asks", "draw_counts"]
 
 COUNTS: Final = 26
 """Columns of the counts."""
-
-ASKS: Final = 36
-"""Columns of what is next."""
 
 _BAR: Final = 9
 _ROADS: Final = ("big_eye", "small", "cockroach")
@@ -92,9 +89,9 @@ def draw_counts(canvas: Canvas, box: Box, counts: Counted, look: Look) -> None:
     canvas.put(box.x, box.y, f"Rounds {counts.rounds:>3}", look.tones.title)
     for row, (outcome, count) in enumerate(outcomes, box.y + 1):
         canvas.put(box.x, row, f"{outcome.value.title():<7}{count:>3}", look.tones.text)
-        length = round(_BAR * min(count / most, 1))
+        length = (_BAR * min(count, most) + most // 2) // most
         canvas.put(box.x + 11, row, look.signs.bar * length, palette.BARS[outcome])
-        canvas.right(box.x + COUNTS, row, f"{round(100 * count / most)} %", look.tones.dim)
+        canvas.right(box.x + COUNTS, row, f"{(100 * count + most // 2) // most} %", look.tones.dim)
     canvas.put(box.x, box.y + 4, f"Naturals {counts.natural}", look.tones.text)
     pairs = f"Pairs: Banker {counts.banker_pair}, Player {counts.player_pair}"
     canvas.put(box.x, box.y + 5, pairs, look.tones.text)
@@ -105,9 +102,16 @@ def counts_line(counts: Counted) -> str:
     Write the counts on one line.
     """
     return (
-        f"Banker {counts.banker} · Player {counts.player} · Tie {counts.tie} · "
-        f"pairs B {counts.banker_pair} P {counts.player_pair} · naturals {counts.natural}"
+        f"B {counts.banker} · P {counts.player} · T {counts.tie} · "
+        f"pairs B {counts.banker_pair}, P {counts.player_pair} · naturals {counts.natural}"
     )
+
+
+def asks_width(signs: Signs) -> int:
+    """
+    Count the columns of what is next.
+    """
+    return 33 + signs.wide
 
 
 def draw_asks(canvas: Canvas, at: tuple[int, int], ask: Asks, look: Look) -> None:

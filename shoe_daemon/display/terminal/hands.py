@@ -15,7 +15,7 @@ from shoe_daemon.narration import WINNERS, card_text, extras
 from shoe_daemon.table.events import HandResult, RoundFinished
 from shoe_daemon.table.snapshot import CardView, PublicTable, RoundView
 
-__all__ = ["Words", "draw_hands", "is_held", "result_of"]
+__all__ = ["Words", "draw_hands", "is_held", "result_of", "verdict"]
 
 _SLOTS: Final = {
     Hand.PLAYER: (Slot.P1, Slot.P2, Slot.P3),
@@ -47,11 +47,13 @@ class Words(NamedTuple):
         headline: While no round is on the table.
         sentence: Below that.
         wins: Below a result, in place of what the rules said last; empty for nothing.
+        bar: The colours of the headline, where it goes across the felt.
     """
 
     headline: str
     sentence: str = ""
     wins: str = ""
+    bar: Style | None = None
 
 
 def draw_hands(canvas: Canvas, felt: Box, size: Size, table: PublicTable, words: Words) -> None:
@@ -199,7 +201,7 @@ def _draw_headline(canvas: Canvas, box: Box, table: PublicTable, words: Words) -
     due = round_.draw_due if round_ is not None else None
     sentence = due.text if due else ""
     if result is not None:
-        _draw_bar(canvas, box, _verdict(result), palette.OUTCOMES[result.outcome])
+        _draw_bar(canvas, box, verdict(result), palette.OUTCOMES[result.outcome])
         sentence = words.wins or sentence
     elif is_held(table):
         _draw_bar(canvas, box, "RESULT HELD", palette.HELD)
@@ -207,7 +209,9 @@ def _draw_headline(canvas: Canvas, box: Box, table: PublicTable, words: Words) -
     elif round_ is not None:
         canvas.centre(box.x, box.y, box.width, _DUE[due.code] if due else "", palette.DUE)
     else:
-        canvas.centre(box.x, box.y, box.width, words.headline, palette.DUE)
+        if words.bar is not None:
+            canvas.fill(box.x, box.y, box.width, 1, words.bar)
+        canvas.centre(box.x, box.y, box.width, words.headline, words.bar or palette.DUE)
         sentence = words.sentence
     canvas.centre(box.x, box.y + 1, box.width, sentence, palette.FELT_TEXT)
 
@@ -217,7 +221,10 @@ def _draw_bar(canvas: Canvas, box: Box, text: str, style: Style) -> None:
     canvas.centre(box.x, box.y, box.width, text, style)
 
 
-def _verdict(result: RoundFinished) -> str:
+def verdict(result: RoundFinished) -> str:
+    """
+    Say who wins, by how much, and with what: ``BANKER WINS  7 to 3  ·  Player pair``.
+    """
     score = ""
     if result.player.total is not None and result.banker.total is not None:
         totals = sorted((result.player.total, result.banker.total), reverse=True)

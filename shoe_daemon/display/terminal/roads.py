@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from shoe_daemon.display.terminal import palette
-from shoe_daemon.display.terminal.canvas import Box, Canvas, width_of
+from shoe_daemon.display.terminal.canvas import Box, Canvas, fit, width_of
 from shoe_daemon.display.terminal.signs import Look, Signs
 from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.game.roads import ROWS, BeadCell, BigCell, LeadingTies, MarkCell, Roads
@@ -165,14 +165,17 @@ def derived_road(
     return Road(*DERIVED[road], pitch, drawn, left_out)
 
 
-def draw_road(canvas: Canvas, box: Box, road: Road, look: Look) -> None:
+def draw_road(canvas: Canvas, box: Box, road: Road, look: Look, *, reserve: int = 0) -> None:
     """
     Draw a road below its caption, its last columns where there is no room for all.
+
+    Of the caption's row so many columns are left to others, as `reserve` says.
     """
     columns = max(box.width // road.pitch, 1)
     first = max(road.columns - columns, 0)
     hidden = first + road.left_out
-    canvas.put(box.x, box.y, _caption(road, hidden, box.width, look.signs), look.tones.title)
+    caption = _caption(road, hidden, box.width - reserve, look.signs)
+    canvas.put(box.x, box.y, fit(caption, box.width), look.tones.title)
     for column in range(columns):
         x = box.x + column * road.pitch
         paper = palette.PAPER if (first + column) % 2 else palette.PAPER_SHADE

@@ -1,0 +1,146 @@
+"""
+``shoe-daemon watch``: the board of a table in the terminal.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import click
+
+from shoe_daemon.errors import UserError
+
+if TYPE_CHECKING:
+    from shoe_daemon.display.terminal.watcher import Watcher
+    from shoe_daemon.mqtt.settings import MqttSettings
+
+__all__ = ["command"]
+
+_PORTS: Final = 65_535
+
+
+@click.command("watch", short_help="Show the board of a table in this terminal.")
+@click.argument("table", required=False)
+@click.option("--broker", metavar="HOST:PORT", help="The MQTT broker, in place of the file's.")
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(path_type=Path),
+    help="The configuration of a display, or of the table itself.",
+)
+@click.option("--protocol", type=click.Choice(["5", "3.1.1"]), help="Likewise, of MQTT.")
+@click.option("--once", is_flag=True, help="Print one picture, and end.")
+@click.option(
+    "--wait",
+    type=click.FloatRange(0.1, 600),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --once: for so long the table may keep silent.",
+)
+@click.option("--letters/--chinese", default=True, help="P B T, or 閒 莊 和.  [default: letters]")
+def command(table: str | None, *, once: bool, letters: bool, **given: Any) -> None:  # noqa: ANN401 - click's
+    """
+    Show the board of TABLE, live, until Ctrl-C: its cards as they come, what is due,
+    the results, all five roads.
+
+    TABLE is the table's id, or site.id. Without it, the only table is shown; where
+    there are several, they are listed. The broker is 127.0.0.1:1883 unless told.
+    """
+    try:
+        importlib.import_module("rich")
+    except ImportError as error:
+        raise UserError(
+            "watch needs rich, an extra: pip install 'shoe-daemon[display]'"
+        ) from error
+    from shoe_daemon.display.terminal.screen import Screen
+    from shoe_daemon.display.terminal.shell import colours_of
+    from shoe_daemon.display.terminal.signs import CHINESE, LETTERS, plain
+    from shoe_daemon.display.terminal.watching import watch, watch_once
+
+    _quiet()
+    watcher, own = _watcher(given["file"], given["broker"], given["protocol"])
+    signs = LETTERS if letters else CHINESE
+    if colours_of(sys.stdout) == "none":
+        signs = plain(signs)
+    name = table or own
+    if once:
+        _check_encoding()
+        found = watch_once(watcher, name, signs, given["wait"])
+    elif not Screen.able():
+        raise UserError("watch: this is no terminal with UTF-8; expected one, or --once")
+    else:
+        found = watch(watcher, name, signs)
+    for line in found:
+        click.echo(line)
+
+
+def _check_encoding() -> None:
+    if not (sys.stdout.encoding or "").lower().startswith("utf"):
+        raise UserError(
+            f"watch: the encoding here is {sys.stdout.encoding}; expected UTF-8, LANG=C.UTF-8"
+        )
+
+
+def _quiet() -> None:
+    """
+    Keep the log of the feed out of the picture.
+    """
+    import structlog
+
+    structlog.configure(processors=[_dropped], logger_factory=structlog.ReturnLoggerFactory())
+
+
+def _dropped(_logger: object, _name: str, _event: object) -> str:
+    import structlog
+
+    raise structlog.DropEvent
+
+
+def _watcher(
+    file: Path | None, broker: str | None, protocol: Literal["5", "3.1.1"] | None
+) -> tuple[Watcher, str | None]:
+    from msgspec.structs import replace
+
+    from shoe_daemon.display.config import DisplayConfig
+    from shoe_daemon.display.terminal.watcher import Watcher
+    from shoe_daemon.mqtt.topics import Topics
+
+    config, table = (DisplayConfig(), None) if file is None else _read(file)
+    mqtt: MqttSettings = config.mqtt
+    if broker is not None:
+        host, port = _address(broker)
+        mqtt = replace(mqtt, host=host, port=port)
+    if protocol is not None:
+        mqtt = replace(mqtt, protocol=protocol)
+    mqtt.check()
+    Topics("site", "table", mqtt.prefix)
+    site, stale_after = config.display.site, config.display.stale_after
+    return Watcher(mqtt, site, stale_after=stale_after), table
+
+
+def _read(file: Path) -> tuple[Any, str | None]:
+    """
+    Read a display's configuration, or a table's, which names the table too.
+    """
+    from shoe_daemon.config import Config
+    from shoe_daemon.display.config import DisplayConfig
+    from shoe_daemon.game.reading import read_as, read_toml
+
+    mapping = read_toml(file, "a display's or a table's configuration")
+    if "table" not in mapping:
+        return read_as(DisplayConfig, mapping, str(file)), None
+    table = read_as(Config, mapping, str(file))
+    if table.mqtt is None:
+        raise UserError(f"{file}: mqtt is missing; expected a broker")
+    return DisplayConfig(mqtt=table.mqtt), f"{table.site}.{table.table.id}"
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) <= _PORTS:
+        raise UserError(f"--broker: {text!r}; expected HOST:PORT, such as 127.0.0.1:1883")
+    return host.strip("[]"), int(port)

@@ -1,0 +1,198 @@
+"""
+The board in a terminal shows what is so, at any size, whatever somebody publishes.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from drivers.simulators.angel_eye_ii import Mode, Settings
+from drivers.simulators.shoe import Fault
+from shoe_daemon.demo.sample import Sample
+from shoe_daemon.display.documents import Fault as Refused
+from shoe_daemon.display.documents import Place, decode
+from shoe_daemon.display.freshness import Fresh, Link
+from shoe_daemon.display.terminal.board import draw_board
+from shoe_daemon.display.terminal.canvas import width_of
+from shoe_daemon.display.terminal.seen import Seen
+from shoe_daemon.display.terminal.signs import CHINESE, LETTERS, plain
+from shoe_daemon.game.roads import LeadingTies
+from shoe_daemon.mqtt.messages import History, RoadsNow
+from tests.demo.reading import faces, folded_down, public_cards
+from tests.display.reading import NAMES, expected, read_road
+
+SIZES = [(80, 24), (80, 33), (100, 30), (132, 43), (200, 50)]
+SIGNS = plain(LETTERS)
+
+
+@cache
+def moments(
+    mode: Mode = Mode.OPEN, rounds: int = 40, house: str = "seven-feathers"
+) -> tuple[Seen, ...]:
+    settings = Settings(mode=mode, rounds=rounds, seed=7, faults=tuple(Fault), fault_rate=0.2)
+    sample = Sample(house, "us_nj_pa")
+    return tuple(sample.seen("table-1", "broker:1883") for _ in sample.boards(settings))
+
+
+def changed(seen: Seen, **state: Any) -> Seen:  # noqa: ANN401 - any field of the state
+    assert seen.state is not None
+    return replace(seen, state=replace(seen.state, **state))
+
+
+def text_of(seen: Seen, size: tuple[int, int] = (80, 24)) -> str:
+    return draw_board(seen, *size).text
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_road_is_drawn_cell_by_cell(size: tuple[int, int]) -> None:
+    for seen in moments()[::60]:
+        canvas = draw_board(seen, *size, SIGNS)
+        assert seen.roads is not None
+        for name in NAMES:
+            read = read_road(canvas, name, SIGNS)
+            cells = expected(seen.roads, LeadingTies.MERGE, SIGNS, name, read.pitch)
+            assert read.cells == {at: sign for at, sign in cells.items() if at[0] >= read.hidden}
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_every_public_card_is_shown_and_no_other(mode: Mode) -> None:
+    hidden = 0
+    for seen in moments(mode, 15):
+        assert seen.state is not None
+        text = text_of(seen)
+        assert faces(text) == public_cards(seen.state)
+        cards = seen.state.round.cards if seen.state.round else ()
+        down = sum(card.card is None and card.slot is not None for card in cards)
+        assert folded_down(text) == down
+        hidden += down
+    assert bool(hidden) == (mode is Mode.HIDDEN)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_what_is_due_the_counts_and_the_next_round_are_there(size: tuple[int, int]) -> None:
+    for seen in moments()[::20]:
+        text = text_of(seen, size)
+        state = seen.state
+        assert state is not None
+        if state.round and state.round.draw_due and not state.round.finished:
+            assert state.round.draw_due.text in text
+        counts = state.counts
+        pairs = (f"pairs B {counts.banker_pair}, P", f"Pairs: Banker {counts.banker_pair}, P")
+        assert any(each in text for each in pairs)
+        assert "Next round" in text
+        assert "● live · broker:1883 · Ctrl-C ends" in text
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("state", ["stale", "stopping", "offline", "no_broker"])
+def test_what_is_not_fresh_is_grey_and_says_since_when(size: tuple[int, int], state: Any) -> None:  # noqa: ANN401
+    seen = replace(
+        moments()[-1],
+        fresh=Fresh(state, "2026-11-21T09:30:00Z"),
+        since="10:30:00, 45 s",
+        link=Link(connected=state != "no_broker", detail="refused"),
+    )
+    canvas = draw_board(seen, *size)
+    assert "since 10:30:00, 45 s" in canvas.text
+    assert "live" not in canvas.text
+    assert "Next round" not in canvas.text
+    banner = next(y for y, row in enumerate(canvas.text.split("\n")) if "since" in row)
+    for y, row in enumerate(canvas.rows[: size[1] - 1]):
+        for sign, style in row:
+            colours = {style.color, style.bgcolor} - {None}
+            if y not in {banner, banner + 1}:
+                assert all(c[1:3] == c[3:5] == c[5:7] for c in colours if c), (y, sign, style)
+
+
+def test_states_of_the_table_are_told() -> None:
+    seen = moments()[-1]
+    assert "on hold" in text_of(changed(seen, on_hold=True))
+    assert "seat 3 draws" in text_of(changed(seen, curator=3))
+    assert "bets open" in text_of(changed(seen, betting="open"))
+    assert "No shoe" in text_of(changed(seen, shoe=None, round=None))
+    assert "Waiting for the shoe" in text_of(changed(seen, shoe=None, round=None))
+    assert "No more bets" in text_of(changed(seen, round=None, betting="closed"))
+    held = next(each for each in moments() if each.state and each.state.held)
+    assert "RESULT HELD" in text_of(held)
+    assert "No roads yet" in text_of(replace(seen, roads=None))
+    assert "ALARM" in text_of(changed(seen, alarm="The disk is full."))
+    assert "Banker 25-5000 · Tie 5-500" in text_of(
+        changed(seen, limits={"banker": "25-5000", "tie": "5-500"}, name="T"), (100, 30)
+    )
+
+
+def test_side_wagers_that_won_are_told_with_their_odds() -> None:
+    told = 0
+    for seen in moments(house="chickasaw"):
+        last = seen.state.last_result if seen.state else None
+        won = [
+            each.pays
+            for each in (last.data.wagers if last else ())
+            if each.result == "win" and each.wager not in {"player", "banker", "tie"}
+        ]
+        text = text_of(seen, (100, 30))
+        if won and "WINS" in text and "W I N S" in text:
+            assert all(pays and pays in text for pays in won)
+            told += 1
+    assert told
+
+
+def test_a_terminal_of_any_size_gets_what_it_has_room_for() -> None:
+    seen = moments()[-1]
+    for width, height in [(1, 1), (20, 3), (79, 24), (80, 23), (80, 24), (99, 31), (300, 90)]:
+        for signs in (LETTERS, CHINESE):
+            canvas = draw_board(seen, width, height, signs)
+            assert (canvas.width, canvas.height) == (width, height)
+            assert all(width_of(row) == width for row in canvas.text.split("\n"))
+    text = draw_board(replace(seen, fresh=Fresh("offline")), 60, 20).text
+    assert text.startswith("THE TABLE IS OFFLINE")
+
+
+def test_an_unknown_table_waits() -> None:
+    text = text_of(Seen(name="table-9", broker="broker:1883", link=Link(connected=True)))
+    assert "♠ table-9" in text
+    assert "NOTHING WAS HEARD OF THIS TABLE" in text
+
+
+def test_whatever_passes_as_a_document_can_be_drawn() -> None:
+    sample = Sample("seven-feathers", "us_nj_pa")
+    list(sample.boards(Settings(mode=Mode.OPEN, rounds=9, seed=3)))
+    documents = {kind: json.loads(text) for kind, text in sample.documents().items()}
+    chance, drawn = random.Random(1), 0
+    for _ in range(1500):
+        kind = chance.choice(["state", "roads", "history"])
+        hostile = _spoilt(documents[kind], chance)
+        try:
+            document = decode(Place("demo", "table-1", kind), json.dumps(hostile).encode())
+        except Refused:
+            continue
+        seen = sample.seen("table-1", "broker:1883")
+        forms = {"roads": RoadsNow, "history": History}
+        body = msgspec.json.decode(document.json, type=forms[kind]) if kind in forms else None
+        seen = replace(seen, **{kind: body or document.body})
+        for size in ((80, 24), (200, 50), (40, 10)):
+            draw_board(seen, *size)
+        drawn += 1
+    assert drawn > 200
+
+
+def _spoilt(value: Any, chance: random.Random) -> Any:  # noqa: ANN401 - any JSON
+    """
+    Return a copy in which one leaf, or a few, is something else.
+    """
+    if isinstance(value, dict) and value:
+        key = chance.choice(sorted(value))
+        return {**value, key: _spoilt(value[key], chance)}
+    if isinstance(value, list) and value:
+        place = chance.randrange(len(value))
+        return [*value[:place], _spoilt(value[place], chance), *value[place + 1 :]]
+    return chance.choice(
+        [None, -1, 0, 9, 10, 10**6, 2**63 - 1, 10**400, "", "x" * 300, "\x1b[2J", "莊" * 90, True]
+    )

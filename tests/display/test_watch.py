@@ -1,0 +1,432 @@
+"""
+``watch`` on a real terminal, fed by a real broker: what stands there is what the table
+said last, and never looks fresh when it is not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from drivers.simulators.angel_eye_ii import Mode, Settings
+from shoe_daemon.demo.sample import Sample
+from shoe_daemon.display.freshness import Fresh, Link
+from shoe_daemon.display.terminal.board import draw_board
+from shoe_daemon.display.terminal.seen import Seen
+from shoe_daemon.display.terminal.signs import LETTERS, Signs, plain
+from shoe_daemon.mqtt.messages import History, RoadsNow, State
+from tests.brokers import Listener, Mosquitto, free_port, wait_for
+from tests.demo.reading import faces, public_cards
+from tests.demo.running import environment
+from tests.display.screens import PATIENCE, WATCH, Screen
+
+pytestmark = pytest.mark.mosquitto
+
+ROOT = "shoe/v1/demo/table-1"
+SIZES = [(80, 24), (100, 30), (200, 50)]
+
+Documents = dict[str, bytes]
+
+
+@cache
+def dealt(rounds: int = 30) -> tuple[Documents, ...]:
+    """
+    Return what a table publishes over some rounds, after each report of its shoe.
+    """
+    sample = Sample("seven-feathers", "us_nj_pa")
+    boards = sample.boards(Settings(mode=Mode.OPEN, rounds=rounds, seed=11))
+    return tuple(sample.documents() for _ in boards)
+
+
+def table(documents: Documents) -> State:
+    return msgspec.json.decode(documents["state"], type=State)
+
+
+def last_round() -> list[Documents]:
+    """
+    Return the moments of the last round, from its first card to its result.
+    """
+    number = max(state.round.number for each in dealt() if (state := table(each)).round)
+    return [each for each in dealt() if (found := table(each).round) and found.number == number]
+
+
+def picture(
+    documents: Documents,
+    port: int,
+    size: tuple[int, int],
+    signs: Signs = LETTERS,
+    **more: Any,  # noqa: ANN401 - any field of what is seen
+) -> str:
+    """
+    Return what a live board of this moment looks like.
+    """
+    seen = Seen(
+        name="demo.table-1",
+        broker=f"127.0.0.1:{port}",
+        link=Link(connected=True),
+        fresh=Fresh("live"),
+        state=table(documents),
+        roads=msgspec.json.decode(documents["roads"], type=RoadsNow),
+        history=msgspec.json.decode(documents["history"], type=History),
+    )
+    return draw_board(replace(seen, **more), *size, signs).text
+
+
+def other(documents: Documents, suffix: str, **more: Any) -> Documents:  # noqa: ANN401
+    """
+    Return the same moment, with something else in one of its documents.
+    """
+    changed = json.loads(documents[suffix]) | more
+    return {**documents, suffix: json.dumps(changed).encode()}
+
+
+@pytest.fixture
+def publisher(mosquitto: Mosquitto) -> Iterator[Listener]:
+    with Listener(mosquitto.port, "nothing") as listener:
+        yield listener
+
+
+def say(publisher: Listener, documents: Documents, root: str = ROOT) -> None:
+    for suffix, payload in documents.items():
+        publisher.publish(f"{root}/{suffix}", payload, retain=True)
+
+
+def watching(folder: Path, broker: Mosquitto, *arguments: str, **size: int) -> Screen:
+    return Screen(folder, *arguments, "--broker", f"127.0.0.1:{broker.port}", **size)
+
+
+def once(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*WATCH, "--once", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(folder, **more),
+        cwd=folder,
+    )
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_moment_of_a_round_is_shown(
+    tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, size: tuple[int, int]
+) -> None:
+    moments = last_round()
+    assert len(moments) > 5
+    say(publisher, moments[0])
+    with watching(tmp_path, mosquitto, "table-1", columns=size[0], rows=size[1]) as screen:
+        for moment in moments:
+            say(publisher, moment)
+            screen.wait_until_it_is(picture(moment, mosquitto.port, size))
+            if size == SIZES[0]:
+                assert faces(screen.text) == public_cards(table(moment))
+        assert "WINS" in screen.text or "TIE" in screen.text
+
+
+def test_a_terminal_that_changes_its_size_is_drawn_anew(
+    tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
+) -> None:
+    moment = last_round()[2]
+    say(publisher, moment)
+    with watching(tmp_path, mosquitto, "table-1") as screen:
+        for size in (*SIZES, (60, 12), (80, 24)):
+            screen.resize(*size)
+            screen.wait_until_it_is(picture(moment, mosquitto.port, size))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_leaves_a_clean_terminal(
+    tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, number: signal.Signals
+) -> None:
+    say(publisher, last_round()[0])
+    with watching(tmp_path, mosquitto, "table-1") as screen:
+        screen.wait_until("● live")
+        assert (screen.other, screen.cursor) == (True, False)
+        assert screen.manners != screen.before
+        if number is signal.SIGINT:
+            screen.type("zzz\x03")
+        else:
+            os.kill(child_of(screen.process.pid), number)
+        assert screen.end() == 0
+        assert "zzz" not in screen.text
+        assert (screen.other, screen.cursor) == (False, True)
+        assert screen.manners == screen.before
+
+
+def child_of(pid: int) -> int:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return int(children.split()[0])
+
+
+class TestFreshness:
+    def test_a_table_that_falls_silent_is_told_until_it_speaks(
+        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
+    ) -> None:
+        moment = other(last_round()[3], "state", heartbeat=1)
+        say(publisher, moment)
+        with watching(tmp_path, mosquitto, "table-1") as screen:
+            screen.wait_until("● live")
+            screen.wait_until("NOT CURRENT  since ")
+            assert "✗ stale" in screen.text
+            assert faces(screen.text) == public_cards(table(moment)), "what it knew stays"
+            say(publisher, other(moment, "state", heartbeat=10))
+            screen.wait_until("● live")
+            assert "NOT CURRENT" not in screen.text
+
+    @pytest.mark.parametrize(
+        ("state", "told"),
+        [("offline", "THE TABLE IS OFFLINE"), ("stopping", "THE TABLE IS BEING SWITCHED OFF")],
+    )
+    def test_a_table_that_is_off(
+        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, state: str, told: str
+    ) -> None:
+        moment = last_round()[3]
+        say(publisher, moment)
+        with watching(tmp_path, mosquitto, "table-1") as screen:
+            screen.wait_until("● live")
+            say(publisher, other(moment, "status", state=state))
+            screen.wait_until(f"{told}  since ")
+            say(publisher, moment)
+            screen.wait_until("● live")
+
+    def test_the_broker_goes_and_comes_back(
+        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
+    ) -> None:
+        say(publisher, last_round()[3])
+        with watching(tmp_path, mosquitto, "table-1") as screen:
+            screen.wait_until("● live")
+            mosquitto.kill()
+            screen.wait_until("NO CONNECTION TO THE BROKER  since ")
+            assert f"127.0.0.1:{mosquitto.port}: " in screen.text
+            mosquitto.start()
+            screen.wait_until("✗ stale")
+            with Listener(mosquitto.port, "nothing", name="again") as again:
+                say(again, last_round()[4])
+                screen.wait_until_it_is(picture(last_round()[4], mosquitto.port, (80, 24)))
+
+    def test_no_broker_and_no_table_at_the_start(
+        self, tmp_path: Path, mosquitto: Mosquitto
+    ) -> None:
+        mosquitto.kill()
+        with watching(tmp_path, mosquitto, "table-1") as screen:
+            screen.wait_until("NO CONNECTION TO THE BROKER")
+            screen.wait_until("Connection refused")
+            mosquitto.start()
+            screen.wait_until("NOTHING WAS HEARD OF THIS TABLE")
+            with Listener(mosquitto.port, "nothing") as publisher:
+                say(publisher, last_round()[0])
+                screen.wait_until("● live")
+
+    def test_an_alarm_of_the_daemon_is_told(
+        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
+    ) -> None:
+        say(publisher, other(last_round()[3], "state", alarm="The disk is full."))
+        with watching(tmp_path, mosquitto, "table-1") as screen:
+            screen.wait_until("The disk is full.")
+            assert "ALARM" in screen.text
+
+
+def test_a_result_stays_for_some_seconds_when_its_cards_are_gone(
+    tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
+) -> None:
+    before, after = last_round()[0], last_round()[-1]
+    say(publisher, before)
+    with watching(tmp_path, mosquitto, "table-1") as screen:
+        screen.wait_until("● live")
+        gone = other(after, "state", round=None)
+        say(publisher, gone)
+        screen.wait_until_it_is(picture(gone, mosquitto.port, (80, 24), lately=True))
+        assert "W I N S" not in screen.text
+        screen.wait_until_it_is(picture(gone, mosquitto.port, (80, 24)))
+        assert "Place your bets" in screen.text
+
+
+def test_a_name_cannot_speak_to_the_terminal(
+    tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
+) -> None:
+    name = "莊 \x1b]0;pwned\x07\x1b[2J\x9b5m evil"
+    say(publisher, other(last_round()[0], "state", name=name, limits={"\x1b[31m": "\r\n\x07"}))
+    with watching(tmp_path, mosquitto, "table-1") as screen:
+        screen.wait_until("莊 �]0;pwned��[2J�5m evil")
+        assert "\x1b]" not in screen.written
+        assert "\x07" not in screen.written
+        assert "\x1b[2J" not in screen.written
+        assert "\x9b" not in screen.written
+
+
+class TestWithoutATable:
+    def test_the_only_one_is_shown(
+        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
+    ) -> None:
+        say(publisher, last_round()[0])
+        with watching(tmp_path, mosquitto) as screen:
+            screen.wait_until_it_is(picture(last_round()[0], mosquitto.port, (80, 24)))
+
+    @pytest.mark.parametrize("how", ["--once", "terminal"])
+    def test_several_are_listed(
+        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, how: str
+    ) -> None:
+        say(publisher, last_round()[0])
+        second = other(last_round()[0], "state", table="table-2", name="Second\x1b[2J", shoe=None)
+        say(publisher, second, "shoe/v1/demo/table-2")
+        address = f"127.0.0.1:{mosquitto.port}"
+        told = [
+            "demo.table-1  live      Demo table · Shoe 1 · round 30",
+            "demo.table-2  live      Second�[2J · No shoe · round 30",
+        ]
+        if how == "--once":
+            done = once(tmp_path, "--broker", address)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert done.stdout.split("\n")[:-1] == told
+            return
+        with watching(tmp_path, mosquitto) as screen:
+            assert screen.end() == 0
+            assert "\r\n".join(told) in screen.written
+
+
+class TestOnce:
+    def test_one_picture_and_no_more(
+        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
+    ) -> None:
+        say(publisher, last_round()[3])
+        address = f"127.0.0.1:{mosquitto.port}"
+        done = once(tmp_path, "table-1", "--broker", address, COLUMNS="100", LINES="31")
+        assert (done.returncode, done.stderr) == (0, "")
+        *rows, foot, end = done.stdout.split("\n")
+        expected = picture(last_round()[3], mosquitto.port, (100, 30), plain(LETTERS))
+        assert "\n".join(rows) == expected.rpartition("\n")[0]
+        assert foot.startswith(f" ● live · {address} · seen at ")
+        assert end == ""
+        assert "\x1b" not in done.stdout
+
+    def test_what_nobody_has_heard_of_is_told_in_a_line(
+        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
+    ) -> None:
+        say(publisher, last_round()[3])
+        address = f"127.0.0.1:{mosquitto.port}"
+        done = once(tmp_path, "table-9", "--broker", address, "--wait", "1")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == (
+            "shoe-daemon: watch: nothing was heard of the table 'table-9' within 1 s at "
+            f"{address}; there are demo.table-1\n"
+        )
+
+    def test_no_broker_is_told_in_a_line(self, tmp_path: Path) -> None:
+        address = f"127.0.0.1:{free_port()}"
+        done = once(tmp_path, "--broker", address, "--wait", "1")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == f"shoe-daemon: watch: no broker at {address}: Connection refused\n"
+
+    def test_two_sites_with_a_table_of_one_name(
+        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
+    ) -> None:
+        for site in ("here", "there"):
+            say(publisher, other(last_round()[0], "state", site=site), f"shoe/v1/{site}/table-1")
+        address = f"127.0.0.1:{mosquitto.port}"
+        done = once(tmp_path, "table-1", "--broker", address)
+        assert done.returncode == 2
+        assert "expected one of here.table-1, there.table-1" in done.stderr
+        done = once(tmp_path, "there.table-1", "--broker", address)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+class TestConfiguration:
+    @pytest.mark.parametrize(
+        ("text", "name"),
+        [
+            ("[mqtt]\nport = {port}\n[display]\nsite = 'demo'\n", ["table-1"]),
+            ("[mqtt]\nport = {port}\n", ["demo.table-1"]),
+            ("site = 'demo'\n[table]\nid = 'table-1'\n[mqtt]\nport = {port}\n", []),
+        ],
+    )
+    def test_a_display_s_or_a_table_s(
+        self, tmp_path: Path, mosquitto: Mosquitto, publisher: Listener, text: str, name: list[str]
+    ) -> None:
+        say(publisher, last_round()[3])
+        file = tmp_path / "some.toml"
+        file.write_text(text.format(port=mosquitto.port), encoding="utf-8")
+        done = once(tmp_path, *name, "--config", str(file))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "Demo table" in done.stdout
+
+    @pytest.mark.parametrize(
+        ("arguments", "told"),
+        [
+            (["--broker", "nowhere"], "--broker: 'nowhere'; expected HOST:PORT"),
+            (["--broker", "nowhere:99999"], "--broker: 'nowhere:99999'; expected HOST:PORT"),
+            (["--config", "missing.toml"], "missing.toml: cannot be read"),
+            (["--config", "wrong.toml"], "wrong.toml: mqtt.port: "),
+            (["--config", "none.toml"], "none.toml: mqtt is missing; expected a broker"),
+        ],
+    )
+    def test_what_is_wrong_is_one_line(
+        self, tmp_path: Path, arguments: list[str], told: str
+    ) -> None:
+        (tmp_path / "wrong.toml").write_text("[mqtt]\nport = 'x'\n", encoding="utf-8")
+        (tmp_path / "none.toml").write_text("site = 'a'\n[table]\nid = 'b'\n", encoding="utf-8")
+        done = once(tmp_path, *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert told in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_what_is_no_terminal_is_told_how(tmp_path: Path) -> None:
+    done = subprocess.run(
+        WATCH, capture_output=True, text=True, check=False, env=environment(tmp_path)
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "shoe-daemon: watch: this is no terminal with UTF-8; expected one, or --once\n"
+    )
+
+
+def test_a_missing_extra_is_one_line_and_help_needs_none(tmp_path: Path) -> None:
+    for arguments, status, told in (
+        (["watch"], 2, "watch needs rich, an extra: pip install 'shoe-daemon[display]'"),
+        (["watch", "--help"], 0, ""),
+    ):
+        script = (
+            "import sys; sys.modules['rich'] = None; from shoe_daemon.cli import main; "
+            f"main({arguments!r})"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment(tmp_path),
+        )
+        assert done.returncode == status
+        assert done.stderr == (f"shoe-daemon: {told}\n" if told else "")
+
+
+def test_it_needs_no_web_server(tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "import shoe_daemon.display.terminal.watching\n"
+        "assert not {'starlette', 'uvicorn', 'anyio', 'click'} & sys.modules.keys()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=False, env=environment(tmp_path))
+    assert done.returncode == 0
+
+
+def test_it_speaks_to_nobody(tmp_path: Path, mosquitto: Mosquitto, publisher: Listener) -> None:
+    say(publisher, last_round()[3])
+    with Listener(mosquitto.port, name="everything") as everything:
+        wait_for(lambda: len(everything.messages) >= 4)
+        heard = len(everything.messages)
+        done = once(tmp_path, "--broker", f"127.0.0.1:{mosquitto.port}")
+        assert done.returncode == 0
+        everything.publish("mark", b"")
+        wait_for(lambda: everything.messages[-1].topic == "mark", timeout=PATIENCE)
+        assert len(everything.messages) == heard + 1
