@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "rules": "shoe_daemon.cli.rules:command",
     "schema": "shoe_daemon.cli.schema:command",
     "simulate": "shoe_daemon.cli.simulate:command",
+    "watch": "shoe_daemon.cli.watch:command",
 }
 
 # What a shell reports of a program that SIGPIPE ended.
