@@ -71,7 +71,7 @@ window.Shoe = Shoe;
       if (!on) {
         return "off";
       }
-      return context && context.state === "suspended" ? "blocked" : "on";
+      return context && context.state === "running" ? "on" : "blocked";
     }
 
     function show() {
@@ -84,6 +84,7 @@ window.Shoe = Shoe;
       Shoe.flag(button, "hidden", now === "none");
     }
 
+    // Not before somebody touches the page, or there is something to say: browsers complain.
     function prepare() {
       if (on && !context) {
         context = new Context();
@@ -97,7 +98,8 @@ window.Shoe = Shoe;
 
     function play(severity) {
       var loud = severity >= 3 ? 0.28 : 0.12;
-      if (state() !== "on" || !context) {
+      prepare();
+      if (state() !== "on") {
         return;
       }
       (severity >= 3 ? URGENT : GENTLE).forEach(function (note) { tone(context, note, loud); });
@@ -134,7 +136,7 @@ window.Shoe = Shoe;
         prepare();
       }, true);
     });
-    prepare();
+    show();
     return self;
   };
 }());

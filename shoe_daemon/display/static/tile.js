@@ -65,8 +65,10 @@ window.Shoe = Shoe;
   function tags(node, row) {
     var state = row.state;
     var shoe = state && state.shoe;
+    var bad = row.devices.filter(function (device) { return device.state !== "connected"; });
     var key = [shoe && shoe.cut_card, shoe && shoe.last_round, state && state.on_hold,
-      state && state.held.length, state && state.alarm, row.faults].join();
+      state && state.held.length, state && state.alarm, row.faults]
+      .concat(bad.map(function (device) { return device.id; })).join();
     Shoe.swap(node, key, function () {
       return [
         state && state.alarm ? tag("bad", Shoe.word("tag_alarm")) : null,
@@ -74,7 +76,8 @@ window.Shoe = Shoe;
         state && state.held.length ? tag("wait", Shoe.word("tag_held")) : null,
         shoe && shoe.last_round ? tag("last", Shoe.word("tag_last_round"))
           : shoe && shoe.cut_card ? tag("last", Shoe.word("cut_card")) : null,
-        row.faults ? tag("bad", Shoe.word("tag_faults", { count: row.faults })) : null
+        row.faults ? tag("bad", Shoe.word("tag_faults", { count: row.faults })) : null,
+        bad.map(function (device) { return tag("bad", device.id); })
       ];
     });
   }

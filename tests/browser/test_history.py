@@ -1,0 +1,114 @@
+"""
+The history of a shoe is the journal's, card by card, and nothing of an alert is in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.chrome import Watched
+from tests.browser.ledger import Ledger
+from tests.browser.stage import Stage, Table
+from tests.browser.test_changes import order, play
+
+pytestmark = pytest.mark.mosquitto
+
+_ROWS = """
+() => [...document.querySelectorAll("#rounds > tr")].map((row) => {
+  const side = (name) => row.querySelector(`[data-side=${name}]`);
+  const cards = (name) =>
+    [...side(name).querySelectorAll(".small-card")].map((each) => each.dataset.card);
+  const total = (name) => side(name).querySelector(".total").textContent.trim();
+  return {
+    round: Number(row.dataset.round),
+    outcome: row.dataset.outcome,
+    void: row.dataset.void === "true",
+    player: [cards("player"), total("player")],
+    banker: [cards("banker"), total("banker")],
+  };
+})
+"""
+
+
+def wait_rounds(watched: Watched, count: int) -> list[dict[str, Any]]:
+    """
+    Wait until so many rounds are shown, and return what stands there.
+    """
+    watched.until("(count) => document.body.dataset.rounds === String(count)", count)
+    watched.until("(count) => document.querySelectorAll('#rounds > tr').length === count", count)
+    rows: list[dict[str, Any]] = watched.page.evaluate(_ROWS)
+    return rows
+
+
+def wanted(ledger: Ledger) -> list[dict[str, Any]]:
+    """
+    Return what has to stand there, the newest first.
+    """
+    return [
+        {
+            "round": number,
+            "outcome": data["outcome"],
+            "void": False,
+            **{
+                side: [data[side]["cards"], str(data[side]["total"])]
+                for side in ("player", "banker")
+            },
+        }
+        for number, data in sorted(ledger.rounds.items(), reverse=True)
+    ]
+
+
+@pytest.fixture
+def past(stage: Stage, table: Table, kiosk: Watched) -> Watched:
+    """
+    The history of a table after some rounds.
+    """
+    play(table, "TPPB")
+    kiosk.page.goto(f"{stage.display.url}/table/{table.name}/history?lang=en")
+    wait_rounds(kiosk, 4)
+    return kiosk
+
+
+def test_every_round_stands_there_as_the_journal_has_it(table: Table, past: Watched) -> None:
+    assert wait_rounds(past, 4) == wanted(table.ledger())
+    play(table, "BT")
+    assert wait_rounds(past, 6) == wanted(table.ledger())
+    past.assert_clean()
+
+
+def test_a_void_round_stays_and_says_so(table: Table, past: Watched) -> None:
+    order(table, "void-round", round=2)
+    past.page.wait_for_selector('#rounds > [data-round="2"][data-void="true"]')
+    rows = wait_rounds(past, 4)
+    assert [each for each in rows if not each["void"]] == wanted(table.ledger())
+    past.assert_clean()
+
+
+def test_a_correction_is_in_it_at_once(table: Table, past: Watched) -> None:
+    order(table, "correct-card", round=4, slot="B1", card="8D")
+    past.page.wait_for_selector('#rounds > [data-round="4"] [data-side="banker"] [data-card="8D"]')
+    assert wait_rounds(past, 4) == wanted(table.ledger())
+    past.assert_clean()
+
+
+def test_a_shoe_that_is_over_stands_among_the_last_ones(table: Table, past: Watched) -> None:
+    sequence = table.ledger().sequence
+    order(table, "new-shoe")
+    shoe = past.page.locator("#shoes > li").first
+    past.until("() => document.querySelector('#shoes > li')")
+    assert shoe.get_attribute("data-sequence") == sequence
+    assert wait_rounds(past, 0) == []
+    play(table, "B")
+    assert wait_rounds(past, 1) == wanted(table.ledger())
+    past.assert_clean()
+
+
+def test_players_read_nothing_of_alerts(stage: Stage, table: Table, past: Watched) -> None:
+    order(table, "hold", kind="card_off_table", slot="B1")
+    past.page.goto(f"{stage.display.url}/table/{table.name}/history?lang=en")
+    text = past.page.content()
+    assert "as seen" not in text
+    assert '"kind":"card_off_table"' not in text
+    past.assert_clean()
