@@ -13,6 +13,8 @@ import pytest
 
 SYSTEMD = Path(__file__).resolve().parents[1] / "systemd"
 UNIT = SYSTEMD / "shoe-daemon@.service"
+DISPLAY = SYSTEMD / "shoe-display.service"
+KIOSK = SYSTEMD / "shoe-kiosk.service"
 RULES = SYSTEMD / "99-shoe-daemon.rules"
 
 # Debian has it in the package systemd, which only containers lack.
@@ -21,32 +23,38 @@ needs_analyze = pytest.mark.skipif(
     reason="systemd-analyze is missing: apt-get install systemd",
 )
 
+USED = ("bash", "cage", "chromium", "timeout")
+"""Programs of the system that the units name."""
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """
     A file system in which everything lies where the unit looks for it.
     """
-    program = tmp_path / "opt/shoe-daemon/bin/shoe-daemon"
-    program.parent.mkdir(parents=True)
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    for name in ("opt/shoe-daemon/bin/shoe-daemon", *(f"usr/bin/{each}" for each in USED)):
+        program = tmp_path / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
     units = tmp_path / "etc/systemd/system"
     units.mkdir(parents=True)
-    shutil.copy(UNIT, units)
+    for unit in (UNIT, DISPLAY, KIOSK):
+        shutil.copy(unit, units)
     for target in ("sysinit", "basic", "shutdown"):  # what every service leans on
         (units / f"{target}.target").write_text("[Unit]\nDescription=of the system itself\n")
     return tmp_path
 
 
-def verify(root: Path) -> subprocess.CompletedProcess[str]:
-    command = ["systemd-analyze", "verify", f"--root={root}", "--man=no", UNIT.name]
+def verify(root: Path, unit: Path = UNIT) -> subprocess.CompletedProcess[str]:
+    command = ["systemd-analyze", "verify", f"--root={root}", "--man=no", unit.name]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @needs_analyze
-def test_the_unit_is_clean(root: Path) -> None:
-    answer = verify(root)
+@pytest.mark.parametrize("unit", [UNIT, DISPLAY, KIOSK], ids=lambda unit: unit.stem)
+def test_the_unit_is_clean(root: Path, unit: Path) -> None:
+    answer = verify(root, unit)
     assert answer.stderr == ""
     assert answer.returncode == 0
 
@@ -66,6 +74,13 @@ def test_the_check_sees_a_mistake(root: Path, line: str, wrong: str) -> None:
     assert line in text
     unit.write_text(text.replace(line, wrong))
     assert "shoe-daemon" in verify(root).stderr
+
+
+@needs_analyze
+def test_the_display_may_do_little(root: Path) -> None:
+    command = ["systemd-analyze", "security", "--offline=yes", f"--root={root}", DISPLAY.name]
+    answer = subprocess.run([*command, "--threshold=20"], capture_output=True, check=False)
+    assert answer.returncode == 0, answer.stdout.decode()[-500:]
 
 
 def rules() -> list[str]:

@@ -39,7 +39,9 @@ def listening(address: tuple[str, int]) -> Iterator[socket.socket]:
         number = error.errno or 0
         reason = (os.strerror(number) if number > 0 else error.strerror or str(error)).lower()
         reason = reason.partition(" (while ")[0]
-        raise UserError(f"display.listen: {host}:{port}: {reason}") from error
+        # The address may be there, or free, a moment later: a service is to try again.
+        where = f"display.listen: {host}:{port}"
+        raise UserError(f"{where}: {reason}", exit_status=1) from error
     with door:
         # What is accepted here inherits these: a computer that is gone frees its place.
         door.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
