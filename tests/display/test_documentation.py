@@ -1,0 +1,49 @@
+"""
+What the documents show of the display is what it does.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.display.config import load_display
+from shoe_daemon.display.documents import filters
+from shoe_daemon.display.guard import CSP
+from shoe_daemon.operators import hash_pin
+
+DOCS = Path(__file__).parents[2] / "docs"
+DISPLAY, SECURITY = (
+    (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in ("display", "security")
+)
+
+
+@pytest.mark.parametrize("text", [DISPLAY, SECURITY], ids=["display", "security"])
+def test_every_configuration_is_accepted(text: str, tmp_path: Path) -> None:
+    (tmp_path / "pit-password").write_text(hash_pin("12345678"), encoding="utf-8")
+    (tmp_path / "mqtt-password").write_text("x\n", encoding="utf-8")
+    blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        # Certificates and the broker's password are the service's; only here they are not.
+        shown = re.sub(r"\[mqtt\.tls\]\nca_file.*\n", "", block)
+        shown = shown.replace('"mqtt-password"', f'"{tmp_path}/mqtt-password"')
+        path = tmp_path / "display.toml"
+        path.write_text(shown, encoding="utf-8")
+        assert not load_display(path).config.display.open_pit
+
+
+def test_the_policy_and_the_topics_are_those_of_the_code() -> None:
+    assert f"Content-Security-Policy: {CSP}\n" in SECURITY
+    found = re.search(r"<prefix>/<site or \+>/\+/  (.*)", SECURITY)
+    assert found is not None
+    asked = sorted(each.removeprefix("p/+/+/") for each in filters("p", None))
+    assert found[1].split("  ") == asked
+
+
+@pytest.mark.parametrize("text", [DISPLAY, SECURITY], ids=["display", "security"])
+def test_every_file_that_is_named_is_there(text: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", text):
+        assert (DOCS / target).exists(), target
