@@ -1,0 +1,162 @@
+"""
+The pages are light, can be read, reached by keyboard, and are still where people want them still;
+in all languages, and in browsers of ten years ago.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from calmjs.parse import es5
+from playwright.sync_api import Browser
+
+from shoe_daemon.display import languages as room
+from shoe_daemon.display.languages import languages
+from tests.browser.chrome import SIZES, Watched, watch
+from tests.browser.contrast import poorly_readable
+from tests.browser.stage import Stage, Table
+from tests.browser.test_changes import play
+
+pytestmark = pytest.mark.mosquitto
+
+SCRIPTS = sorted((Path(room.__file__).parent / "static").glob("*.js"))
+SHEETS = sorted((Path(room.__file__).parent / "static").glob("*.css"))
+LIMIT = 150_000
+PAGES = ("/table/{0}", "/table/{0}/history", "/pit", "/pit/table/{0}", "/")
+# What browsers of 2016 do not know, in scripts and in style sheets.
+YOUNG_SCRIPT = re.compile(
+    r"\bfetch\(|\.append\(|\.replaceWith\(|\.closest\(|\.includes\(|\.padStart\(|"
+    r"Object\.(?:values|entries|fromEntries)\(|\.flatMap\(|\.flat\(|\bIntersectionObserver\b|"
+    r"\bResizeObserver\b|\.toggleAttribute\(|\.replaceChildren\(|\.matchAll\(|\.finally\("
+)
+YOUNG_STYLE = re.compile(
+    r"display:\s*(?:inline-)?grid|[\s;{]aspect-ratio\s*:|\bclamp\(|:is\(|:where\(|:has\(|\binset\s*:|"
+    r"\b(?:min|max)\(|:focus-visible|\bdisplay:\s*contents|@layer|@container"
+)
+
+
+@pytest.fixture(scope="module")
+def busy(stage: Stage) -> Iterator[Table]:
+    """
+    A table with some rounds, an alert and a name, on which nothing happens any more.
+    """
+    text = 'name = "Table 7"\nlimits = { player = "25-5000", tie = "10-500" }'
+    with stage.table(text) as table:
+        play(table, "TPPPBBPTB")
+        table.order("hold", kind="card_off_table", slot="B1", reason="it fell")
+        table.wait("alert/active", 2)
+        yield table
+
+
+def open_page(stage: Stage, watched: Watched, path: str, table: Table, query: str = "") -> None:
+    watched.page.goto(stage.display.url + path.format(table.name) + query)
+    watched.page.wait_for_load_state("load")
+    watched.until("() => document.fonts.status === 'loaded'")
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_is_of_the_language_of_old_browsers(script: Path) -> None:
+    text = script.read_text(encoding="utf-8")
+    es5(text)
+    assert not YOUNG_SCRIPT.search(text)
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda path: path.name)
+def test_a_style_sheet_asks_for_nothing_young(sheet: Path) -> None:
+    """
+    A rule that takes an outline away again may be lost on an old browser: it keeps the outline.
+    """
+    text = re.sub(r"/\*.*?\*/", "", sheet.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert not YOUNG_STYLE.search(text.replace(":focus:not(:focus-visible)", ""))
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("code", list(languages()))
+def test_a_page_is_light_speaks_its_language_and_fits_every_screen(
+    stage: Stage, busy: Table, kiosk: Watched, path: str, code: str
+) -> None:
+    open_page(stage, kiosk, path, busy, f"?lang={code}")
+    loaded = kiosk.loaded()
+    assert any(".woff2" in url for url in loaded)
+    assert all(url.startswith((stage.display.url, "data:")) for url in loaded)
+    assert sum(loaded.values()) < LIMIT, loaded
+    assert kiosk.page.evaluate("document.documentElement.lang") == languages()[code].lang
+    shown = kiosk.page.inner_text("body")
+    assert not re.search(r"\{\w+\}", shown), "a placeholder was not filled in"
+    assert not re.search(r"\b[a-z]+_[a-z_]+\b|undefined|NaN", shown), "a word has no translation"
+    for width, height in SIZES.values():
+        kiosk.page.set_viewport_size({"width": width, "height": height})
+        assert kiosk.page.evaluate("document.documentElement.scrollWidth") <= width
+    kiosk.assert_clean()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_text_has_the_contrast_of_aa_and_nothing_moves_for_who_wants_it_still(
+    stage: Stage, busy: Table, browser: Browser, path: str
+) -> None:
+    with watch(browser, reduced_motion="reduce") as watched:
+        open_page(stage, watched, path, busy)
+        for size in ("kiosk", "phone"):
+            width, height = SIZES[size]
+            watched.page.set_viewport_size({"width": width, "height": height})
+            assert poorly_readable(watched) == [], size
+            assert watched.page.evaluate(_MOVING) == []
+
+
+# Fading is allowed: it moves nothing.
+_MOVING = """
+() => document.getAnimations().filter((each) => each.playState === "running"
+    && each.effect.getComputedTiming().duration > 10
+    && each.effect.getKeyframes().some((frame) => "transform" in frame || "left" in frame
+      || "top" in frame)).map((each) => each.animationName || each.transitionProperty)
+"""
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_everything_that_can_be_clicked_is_reached_by_keyboard_and_seen_there(
+    stage: Stage, busy: Table, kiosk: Watched, path: str
+) -> None:
+    open_page(stage, kiosk, path, busy)
+    wanted = kiosk.page.evaluate(_CLICKABLE)
+    reached = set()
+    for _ in range(wanted + 5):
+        kiosk.page.keyboard.press("Tab")
+        number, outlined = kiosk.page.evaluate(_FOCUS)
+        if number >= 0:
+            assert outlined, kiosk.page.evaluate("document.activeElement.outerHTML")
+            reached.add(number)
+    assert reached == set(range(wanted))
+
+
+_CLICKABLE = """
+() => {
+  window.clickable = [...document.querySelectorAll("a, button, input, select, summary")]
+    .filter((each) => each.getClientRects().length && !each.disabled
+      && getComputedStyle(each).visibility === "visible");
+  return window.clickable.length;
+}
+"""
+_FOCUS = """
+() => {
+  const node = document.activeElement;
+  const style = getComputedStyle(node);
+  return [window.clickable.indexOf(node),
+    style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2];
+}
+"""
+
+
+def test_a_board_takes_up_where_it_was_without_a_flash(
+    stage: Stage, busy: Table, kiosk: Watched
+) -> None:
+    """
+    What is painted first is complete: the page brings its data along.
+    """
+    kiosk.page.route(re.compile(r"/live(\?.*)?$"), lambda route: route.abort())
+    open_page(stage, kiosk, "/table/{0}", busy)
+    assert kiosk.page.inner_text("[data-count=rounds]") == "9"
+    assert kiosk.page.locator("svg.road[data-road=bead] g.cell").count() == 9
+    assert kiosk.page.evaluate("document.body.dataset.fresh") == "live"
