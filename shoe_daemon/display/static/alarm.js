@@ -3,7 +3,8 @@
  *
  * Shoe.alarm(key)       <li class="alarm"> with data-key and data-severity (the worst); in it one
  *                       <div class="alert"> for each alert, with data-alert-id, data-severity,
- *                       data-kind, data-round, the worst first
+ *                       data-kind, data-round, the worst first, three at most: the table's page
+ *                       has them all
  *     .node
  *     .update(row)      shows a row with alerts
  *     .close(row)       shows that nothing is open any more, until it is taken away
@@ -15,6 +16,8 @@ window.Shoe = Shoe;
 
 (function () {
   "use strict";
+
+  var MOST = 3;
 
   Shoe.byWeight = function (alerts) {
     return alerts.slice().sort(function (one, other) {
@@ -115,7 +118,10 @@ window.Shoe = Shoe;
         Shoe.flag(node, "grey", row.fresh.is !== "live");
         Shoe.flag(node, "closed", false);
         Shoe.swap(list, alerts.map(function (alert) { return alert.data.id; }).join(), function () {
-          return alerts.map(one);
+          return alerts.slice(0, MOST).map(one).concat(alerts.length > MOST
+            ? Shoe.el("div", { "class": "alert others", text: Shoe.word("alerts_omitted", {
+              count: alerts.length - MOST
+            }) }) : []);
         });
       },
       close: function () {

@@ -5,7 +5,8 @@
  *                               many came meanwhile and goes to them. Each event is a
  *                               <li class="event"> with data-seq, data-type, data-round and, for
  *                               an irregularity, data-severity
- *     .whole(events)            all that is known, oldest first: what is there already stays
+ *     .whole(events, since)     all that is known since then, oldest first: what is there already
+ *                               stays, unless something between may have been missed
  *     .add(event)               one more
  *     .count                    how many are shown
  */
@@ -127,7 +128,20 @@ window.Shoe = Shoe;
     });
     box.addEventListener("scroll", up);
     window.addEventListener("scroll", up);
-    self.whole = function (events) { insert(events, newest === 0); };
+    function forget() {
+      Shoe.fill(list, null);
+      seen = {};
+      newest = 0;
+      unread = 0;
+    }
+
+    self.whole = function (events, since) {
+      var last = list.querySelector("time");
+      if (last && since && new Date(since) > new Date(last.getAttribute("datetime"))) {
+        forget();
+      }
+      insert(events, newest === 0);
+    };
     self.add = function (event) { insert([event], false); };
     return self;
   };

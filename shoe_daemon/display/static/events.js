@@ -227,7 +227,7 @@
   }
 
   function takeEvents(found) {
-    diary.whole(found.events);
+    diary.whole(found.events, found.since);
     Shoe.text(byId("events-since"), found.since
       ? Shoe.word("events_since", { time: Shoe.clock(found.since, true) }) : "");
   }

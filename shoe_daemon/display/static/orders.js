@@ -54,6 +54,16 @@ window.Shoe = Shoe;
     }).join("");
   };
 
+  // Each word holds together: a line broken within `--action` would be misread.
+  function write(code) {
+    var text = code.shoeLine + ending();
+    Shoe.swap(code, text, function () {
+      return text.split(" ").map(function (word, place) {
+        return [place ? " " : null, Shoe.el("span", { text: word })];
+      });
+    });
+  }
+
   function selected(node) {
     var range = document.createRange();
     var selection = window.getSelection();
@@ -71,11 +81,12 @@ window.Shoe = Shoe;
   }
 
   orders.shown = function (line) {
-    var code = Shoe.el("code", { "data-command": line, text: line + ending() });
+    var code = Shoe.el("code", { "data-command": line });
     var button = Shoe.el("button", {
       type: "button", "class": "copy", text: Shoe.word("order_copy")
     });
     code.shoeLine = line;
+    write(code);
     shown = shown.filter(function (each) { return document.body.contains(each); });
     window.setTimeout(function () { shown.push(code); }, 0);
     button.addEventListener("click", function () {
@@ -87,7 +98,7 @@ window.Shoe = Shoe;
   };
 
   function again() {
-    shown.forEach(function (code) { Shoe.text(code, code.shoeLine + ending()); });
+    shown.forEach(write);
   }
 
   orders.table = function (row, host) {

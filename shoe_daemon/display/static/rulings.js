@@ -68,15 +68,21 @@ window.Shoe = Shoe;
     ]);
   }
 
+  function card(alert) {
+    var fields = { slot: alert.data.slot || "PLACE", card: "CARD" };
+    if (alert.round) {
+      fields.round = alert.round;
+    }
+    return fields;
+  }
+
   function others(alert) {
     var kind = alert.data.kind;
-    var slot = alert.data.slot || "PLACE";
     var id = alert.data.id;
     return [
       other("order_acknowledge", "acknowledge", { irregularity: id }),
-      BY_HAND[kind] ? other("order_enter_card", "enter-card", { slot: slot, card: "CARD" }) : null,
-      MISREAD[kind]
-        ? other("order_correct_card", "correct-card", { slot: slot, card: "CARD" }) : null,
+      BY_HAND[kind] ? other("order_enter_card", "enter-card", card(alert)) : null,
+      MISREAD[kind] ? other("order_correct_card", "correct-card", card(alert)) : null,
       alert.round ? other("order_void_round", "void-round", { round: alert.round },
         { round: alert.round }) : null,
       other("order_rule", "rule", { irregularity: id, action: "ACTION" })

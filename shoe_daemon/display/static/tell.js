@@ -21,6 +21,7 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
+  var SILENT = 5000;
   var SUITS = { S: "♠", H: "♥", D: "♦", C: "♣" };
   var WINNERS = { player: "player_wins", banker: "banker_wins", tie: "tie_result" };
   var tell = {};
@@ -114,7 +115,7 @@ window.Shoe = Shoe;
     var age = device.frame_age;
     return {
       good: good,
-      text: named("device_", device.state) + (good || age === null || age === undefined ? ""
+      text: named("device_", device.state) + (good || !age || age < SILENT ? ""
         : ", " + Shoe.word("device_last_heard", { time: Shoe.span(age) }))
     };
   };
