@@ -188,19 +188,20 @@ class Feed:
         return others
 
     def _connected(self) -> None:
-        host, port = self._settings.address
-        _log.info("broker_connected", broker=f"{host}:{port}")
-        self._rarely.forget("broker_lost")
+        if self._rarely("broker_connected", time.monotonic()):
+            host, port = self._settings.address
+            _log.info("broker_connected", broker=f"{host}:{port}")
         self._told = None
         self._mailbox.put_link(Link(connected=True, since=self._now()))
 
     def _gone(self, reason: str, accepted: float | None) -> float:
         if self._stopping.is_set():
             return 0.0
-        if accepted is None:
+        lived = 0.0 if accepted is None else time.monotonic() - accepted
+        if lived < self._pace.settled:  # no sign of a twin: nobody else has our name
             delay = self._backoff.failed()
         else:
-            delay = self._backoff.lost(time.monotonic() - accepted)
+            delay = self._backoff.lost(lived)
         self._complain("broker_lost", reason=reason, retry_in=round(delay, 1))
         if self._told != reason:
             was_connected = self._told is None

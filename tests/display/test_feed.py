@@ -1,0 +1,147 @@
+"""
+The display's line to the broker: it comes about as the configuration says, it says
+why it does not, and nothing that comes over it ends the display.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.brokers import Listener, Mosquitto, Relay, mosquitto, wait_for
+from tests.display.running import PATIENCE, Browser, Display
+from tests.display.saying import payload, topic
+from tests.display.test_server import Table
+from tests.mqtt.test_tls import Papers
+
+__all__ = ["mosquitto"]
+
+pytestmark = pytest.mark.mosquitto
+
+SAMPLE = Path(__file__).parents[2] / "systemd" / "mosquitto-shoe.acl"
+
+
+def folder_of(path: Path, name: str) -> Path:
+    folder = path / name
+    folder.mkdir()
+    return folder
+
+
+def rights(folder: Path) -> str:
+    """
+    Return the lines of a broker with the sample's rights; everybody's password is the name.
+    """
+    passwords = folder / "passwords"
+    for user in ("table-1", "board"):
+        create = [] if passwords.exists() else ["-c"]
+        subprocess.run(["mosquitto_passwd", *create, "-b", passwords, user, user], check=True)
+    return f"allow_anonymous false\npassword_file {passwords}\nacl_file {SAMPLE}"
+
+
+def test_it_reads_with_the_rights_of_the_sample_and_a_wrong_password_is_told(
+    tmp_path: Path,
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("wrong\n", encoding="utf-8")
+    text = f'username = "board"\npassword_file = "{secret}"\n[display]\n'
+    folder = folder_of(tmp_path, "mosquitto")
+    with (
+        Mosquitto(folder, rights(folder)) as broker,
+        Listener(broker.port, "nothing", username="table-1", password="table-1") as listener,  # noqa: S106 - the test's own
+        Display(tmp_path / "display", broker.port, text) as display,
+    ):
+        wait_for(lambda: display.health()["broker"]["detail"], timeout=PATIENCE)
+        assert display.health()["broker"]["detail"] == "the broker refuses us: Not authorized"
+        Table(listener).begin()
+        # Files are read again for every connection.
+        secret.write_text("board\n", encoding="utf-8")
+        wait_for(lambda: display.health()["live"] == 1, timeout=PATIENCE)
+
+
+def test_tls_with_a_certificate_of_its_own(tmp_path: Path) -> None:
+    papers = Papers(tmp_path / "papers")
+    certificate, key = papers.sign("broker")
+    mine, my_key = papers.sign("board")
+    lines = (
+        f"cafile {papers.ca}\ncertfile {certificate}\nkeyfile {key}\n"
+        "require_certificate true\nallow_anonymous true"
+    )
+    tls = f'[mqtt.tls]\nca_file = "{papers.ca}"\ncert_file = "{mine}"\nkey_file = "{my_key}"\n'
+    other = f'[mqtt.tls]\nca_file = "{Papers(tmp_path / "others").ca}"\n'
+    with Mosquitto(folder_of(tmp_path, "mosquitto"), lines) as broker:
+        with Display(tmp_path / "display", broker.port, f"{tls}[display]\n") as display:
+            wait_for(lambda: display.health()["broker"]["connected"], timeout=PATIENCE)
+        with Display(tmp_path / "mistrusts", broker.port, f"{other}[display]\n") as display:
+            wait_for(lambda: display.health()["broker"]["detail"], timeout=PATIENCE)
+            assert "certificate" in display.health()["broker"]["detail"].lower()
+
+
+def test_a_line_that_is_cut_again_and_again(mosquitto: Mosquitto, tmp_path: Path) -> None:
+    with (
+        Relay(mosquitto.port) as relay,
+        Listener(mosquitto.port, "nothing") as listener,
+        Display(tmp_path / "display", relay.port) as display,
+        Browser(display, "/table/table-1/live") as browser,
+    ):
+        table = Table(listener)
+        table.begin()
+        for seq in range(2, 5):
+            browser.wait("board", "fresh", "is", value="live")
+            relay.cut()
+            browser.wait("board", "fresh", "is", value="no_broker")
+            table.say("state", seq=seq)
+            browser.wait("board", "state", "seq", value=seq)
+        assert display.health()["faults"] == 0
+        assert display.said().count("broker_lost") <= 2  # no more than one a minute
+
+
+def test_only_the_site_of_the_configuration_is_heard(mosquitto: Mosquitto, tmp_path: Path) -> None:
+    text = '[display]\nsite = "house"\n'
+    with (
+        Listener(mosquitto.port, "nothing") as listener,
+        Display(tmp_path / "display", mosquitto.port, text) as display,
+    ):
+        listener.publish(topic("state", site="other"), payload("state"), retain=True)
+        Table(listener).begin()
+        wait_for(lambda: display.health()["live"] == 1, timeout=PATIENCE)
+        assert display.health()["tables"] == 1
+        assert display.ask("/table/table-1").block["key"] == "house.table-1"
+
+
+def test_a_publisher_that_sends_anything_at_all_ends_nothing(
+    mosquitto: Mosquitto, tmp_path: Path
+) -> None:
+    chance = random.Random(1)
+    kinds = ["state", "status", "roads", "history", "alert/active", "result/last", "device/x"]
+    kinds += ["event/card_dealt", "event/x"]
+    good = payload("state")
+    with (
+        Listener(mosquitto.port, "nothing") as listener,
+        Display(tmp_path / "display", mosquitto.port) as display,
+        Browser(display, "/pit/live") as pit,
+    ):
+        table = Table(listener)
+        table.begin()
+        for number in range(1500):
+            table_id = f"table-{chance.randrange(400)}"
+            start = chance.randrange(len(good))
+            content = chance.choice(
+                [os.urandom(50), good[:start], good[:start] + b"9" + good[start + 1 :], b"", b"[]"]
+            )
+            kind = chance.choice(kinds)
+            listener._client.publish(topic(kind, table_id), content, 0, number % 3 == 0)  # noqa: SLF001 - without waiting
+        listener._client.publish(topic("state"), b"x" * 200_000, 1)  # noqa: SLF001
+        table.say("state", seq=7, table="table-1000")
+        wait_for(
+            lambda: any(each["key"] == "house.table-1000" for each in pit.of("row")),
+            timeout=PATIENCE,
+        )
+        health = display.health()
+        assert health["broker"]["connected"]
+        assert health["faults"] > 100
+        assert "Traceback" not in display.said()
+        assert display.said().count('"event": "fault"') <= 3
