@@ -198,10 +198,9 @@ class Feed:
         if self._stopping.is_set():
             return 0.0
         lived = 0.0 if accepted is None else time.monotonic() - accepted
-        if lived < self._pace.settled:  # no sign of a twin: nobody else has our name
-            delay = self._backoff.failed()
-        else:
-            delay = self._backoff.lost(lived)
+        # One that ends young is no sign of a twin: nobody else has our name.
+        young = lived < self._pace.settled
+        delay = self._backoff.failed() if young else self._backoff.lost(lived)
         self._complain("broker_lost", reason=reason, retry_in=round(delay, 1))
         if self._told != reason:
             was_connected = self._told is None
