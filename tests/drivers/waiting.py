@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds after which something that must happen counts as not happening."""
 
 
