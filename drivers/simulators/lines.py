@@ -9,7 +9,9 @@ import fcntl
 import os
 import select
 import socket
+import struct
 import termios
+import time
 import tty
 from pathlib import Path
 from threading import Event
@@ -21,8 +23,13 @@ __all__ = ["Line", "PtyLine", "TcpLine"]
 
 _PATIENCE: Final = 0.1
 _CHUNK: Final = 4096
-_DRAIN_EVERY: Final = 0.05
-_DRAIN_LOOKS: Final = 100
+_DRAIN_EVERY: Final = 0.03
+_DRAIN_LOOKS: Final = 4
+"""So often in a row nothing may be unread: what the other side had no room for is, for a
+moment, neither where it was nor where it is going."""
+
+_PATIENCE_WITH_OPENERS: Final = 2.0
+"""Seconds after which one who threw nothing away when he opened a terminal never will."""
 
 
 class Line(Protocol):
@@ -43,6 +50,13 @@ class Line(Protocol):
         """
         ...
 
+    def settled(self) -> bool:
+        """
+        Tell whether somebody has it open and has come to rest, so that nothing that is
+        sent from now on is thrown away.
+        """
+        ...
+
     def send(self, data: bytes, stopping: Event) -> None:
         """
         Write to whoever listens, and to nobody else; waits for slow ones.
@@ -51,7 +65,7 @@ class Line(Protocol):
 
     def drain(self, stopping: Event) -> None:
         """
-        Wait until the other side has read what was sent, a few seconds at most.
+        Wait until the other side has read what was sent, or has gone.
         """
         ...
 
@@ -83,6 +97,8 @@ class PtyLine:
         self._link = link
         self._master: int | None = None
         self._path = ""
+        self._heard_since: float | None = None
+        self._flushed = False
         self.plug()
 
     @property
@@ -96,7 +112,33 @@ class PtyLine:
         """
         Tell whether a program has the terminal open.
         """
-        return self._master is not None and not _poll(self._master, 0) & select.POLLHUP
+        if self._master is None:
+            return False
+        self._listen(self._master)
+        if _poll(self._master, 0) & select.POLLHUP:
+            self._heard_since, self._flushed = None, False
+        elif self._heard_since is None:
+            self._heard_since = time.monotonic()
+        return self._heard_since is not None
+
+    def settled(self) -> bool:
+        """
+        Tell whether a program has it open and has thrown away what came before, as those
+        do who open a serial port; one that has not done so for long never will.
+        """
+        if not self.heard():
+            return False
+        since = self._heard_since or 0.0
+        return self._flushed or time.monotonic() - since > _PATIENCE_WITH_OPENERS
+
+    def _listen(self, master: int) -> None:
+        """
+        Take what has come from the other side: commands that nobody obeys, and word
+        that what was unread there was thrown away.
+        """
+        with contextlib.suppress(OSError):  # nothing more, or nobody there
+            while came := os.read(master, _CHUNK):
+                self._flushed |= bool(came[0] & termios.TIOCPKT_FLUSHREAD)
 
     def send(self, data: bytes, stopping: Event) -> None:
         """
@@ -107,25 +149,21 @@ class PtyLine:
             if happened & select.POLLHUP:
                 return
             if happened & select.POLLIN:
-                os.read(self._master, _CHUNK)  # a command that nobody obeys
+                self._listen(self._master)
             if happened & select.POLLOUT:
                 with contextlib.suppress(BlockingIOError):
                     data = data[os.write(self._master, data) :]
 
     def drain(self, stopping: Event) -> None:
         """
-        Wait until the other side has read all: what is unread when it closes is lost.
+        Wait until the other side has read all, however slowly: what is unread when the
+        terminal closes is lost.
         """
-        if not self.heard():
-            return
-        slave = os.open(self._path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
-        try:
-            for _ in range(_DRAIN_LOOKS):
-                # What was just written may still be on its way to where it is counted.
-                if stopping.wait(_DRAIN_EVERY) or not _unread(slave):
-                    return
-        finally:
-            os.close(slave)
+        looks = 0
+        while looks < _DRAIN_LOOKS and self.heard():
+            looks = 0 if _unread(self._path) else looks + 1
+            if stopping.wait(_DRAIN_EVERY):
+                return
 
     def unplug(self) -> None:
         """
@@ -146,6 +184,9 @@ class PtyLine:
         # Closed once, it tells from now on whether anybody else has it open.
         os.close(slave)
         os.set_blocking(self._master, False)
+        # What is read here begins with a byte that tells what was done at the other end.
+        fcntl.ioctl(self._master, termios.TIOCPKT, struct.pack("i", 1))
+        self._heard_since, self._flushed = None, False
         if self._link:
             _lead(self._link, self._path)
 
@@ -187,6 +228,12 @@ class TcpLine:
             if select.select([client], [], [], 0)[0]:
                 self._listen_to(client)
         return bool(self._clients)
+
+    def settled(self) -> bool:
+        """
+        Tell the same: whoever has connected gets all that is sent from then on.
+        """
+        return self.heard()
 
     def send(self, data: bytes, stopping: Event) -> None:
         """
@@ -267,14 +314,21 @@ class TcpLine:
         self._clients.remove(client)
 
 
-def _poll(terminal: int, timeout: float) -> int:
+def _poll(terminal: int, timeout: float, what: int = select.POLLIN | select.POLLOUT) -> int:
     poll = select.poll()
-    poll.register(terminal, select.POLLIN | select.POLLOUT)
+    poll.register(terminal, what)
     return sum(happened for _, happened in poll.poll(timeout * 1000))
 
 
-def _unread(terminal: int) -> bool:
-    return any(fcntl.ioctl(terminal, termios.FIONREAD, bytes(4)))
+def _unread(path: str) -> bool:
+    """
+    Tell whether something waits to be read at a terminal that another one has open.
+    """
+    terminal = os.open(path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    try:
+        return bool(_poll(terminal, 0, select.POLLIN))
+    finally:
+        os.close(terminal)
 
 
 def _lead(link: Path, path: str) -> None:

@@ -18,7 +18,6 @@ from drivers.simulators.wire import COPIES, Step
 __all__ = ["Pace", "play"]
 
 _LOOK_EVERY: Final = 0.02
-_SETTLE: Final = 0.15
 _SHORTEST_UNPLUG: Final = 0.05
 
 
@@ -74,13 +73,10 @@ class _Player:
 
     def wait_for_listener(self) -> None:
         """
-        Wait until somebody listens, and a little longer.
+        Wait until somebody listens, and throws nothing away any more.
         """
-        while not self._line.heard():
-            if self._stopping.wait(_LOOK_EVERY):
-                return
-        # Who opens a serial port throws away what came before, in several steps.
-        self._stopping.wait(_SETTLE)
+        while not self._line.settled() and not self._stopping.wait(_LOOK_EVERY):
+            pass
 
     def _unplug(self, step: Step) -> None:
         self._wait_until(step.at)

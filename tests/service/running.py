@@ -23,7 +23,7 @@ from drivers.angel_eye_ii.meaning import face_code, place_code, result_code
 from drivers.simulators.lines import PtyLine
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Outcome, Slot
-from tests.brokers import wait_for
+from tests.brokers import PATIENCE, wait_for
 
 SHOE_DAEMON = (sys.executable, "-m", "shoe_daemon")
 QUICK = (
@@ -31,6 +31,8 @@ QUICK = (
     "watch._EVERY, watch._HUNG, daemon._RETRY = 0.1, 0.6, 0.2\n"
 )
 """A patch that makes no test wait for seconds: meals, hangs and retries are sooner."""
+
+_FORGET = b"forget what was told so far"
 
 SITE, TABLE = "hall", "table-7"
 ROOT = f"shoe/v1/{SITE}/{TABLE}/"
@@ -55,6 +57,7 @@ class ServiceManager:
         except OSError:
             self._door.close()
             raise
+        self._forgotten = threading.Event()
         self._ear = threading.Thread(target=self._listen, daemon=True)
         self._ear.start()
 
@@ -64,12 +67,16 @@ class ServiceManager:
     def __exit__(self, *_: object) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as last:
             last.sendto(b"", self._door.getsockname())
-        self._ear.join(10)
+        self._ear.join(PATIENCE)
         self._door.close()
 
     def _listen(self) -> None:
         while message := self._door.recv(4096):
-            self.lines += message.decode().splitlines()
+            if message == _FORGET:
+                self.lines = []
+                self._forgotten.set()
+            else:
+                self.lines += message.decode().splitlines()
 
     def heard(self, line: str) -> int:
         """
@@ -79,9 +86,13 @@ class ServiceManager:
 
     def forget(self) -> None:
         """
-        Begin to count anew.
+        Begin to count anew: what was told until now is forgotten, though it may not
+        have been heard yet.
         """
-        self.lines = []
+        self._forgotten.clear()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
+            own.sendto(_FORGET, self._door.getsockname())
+        assert self._forgotten.wait(PATIENCE)
 
     @property
     def status(self) -> str:
@@ -165,7 +176,7 @@ class DaemonProcess:
             self._process.kill()
             self._process.wait()
 
-    def stop(self, timeout: float = 20.0) -> int:
+    def stop(self, timeout: float = PATIENCE) -> int:
         """
         Ask it to end, and return its exit status; one that does not end says where it hangs.
         """
@@ -221,11 +232,9 @@ class Shoe:
 
     def wait_heard(self) -> Self:
         """
-        Wait until somebody reads.
+        Wait until somebody reads, and throws nothing away any more.
         """
-        wait_for(self._line.heard, "a reader of the shoe")
-        # Who opens a line throws away what came before, in several steps.
-        self._stopping.wait(0.15)
+        wait_for(self._line.settled, "a reader of the shoe")
         return self
 
     def say(self, code: str, *data: int) -> None:

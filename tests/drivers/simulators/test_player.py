@@ -5,21 +5,25 @@ TCP, through unplugging and slow listeners; a real reader hears what was dealt.
 
 from __future__ import annotations
 
+import os
 import queue
 import socket
+import termios
 import threading
 import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
+import serial
 from structlog.testing import capture_logs
 
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.contract import Frame
 from drivers.reader import Reader
+from drivers.simulators import lines
 from drivers.simulators.angel_eye_ii import Scenario, Settings, scenario, scenes
 from drivers.simulators.lines import Line, PtyLine, TcpLine
 from drivers.simulators.player import Pace, play
@@ -27,6 +31,7 @@ from drivers.simulators.shoe import Fault
 from drivers.transport import LineError, open_transport
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
+from tests.brokers import free_port
 from tests.drivers.waiting import PATIENCE, until
 
 AT_ONCE = Pace(speed=0)
@@ -40,7 +45,9 @@ def _quiet() -> Iterator[None]:
 
 @pytest.fixture(params=["pty", "tcp"])
 def line(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Line]:
-    made = PtyLine(tmp_path / "shoe") if request.param == "pty" else TcpLine("127.0.0.1", 0)
+    made = (
+        PtyLine(tmp_path / "shoe") if request.param == "pty" else TcpLine("127.0.0.1", free_port())
+    )
     yield made
     made.close()
 
@@ -117,8 +124,9 @@ def test_a_reader_hears_all_that_is_played(line: Line) -> None:
     with Listener(line) as listener, Show(line, settings) as show:
         assert listener.hear(len(said)) == said
         show.join()
-        assert listener.reader.counts.noise == 0
-        assert listener.reader.counts.repeats == 2 * listener.reader.counts.frames
+        counts = listener.reader.counts
+        until(lambda: counts.repeats == 2 * counts.frames, "the repeats of the last report")
+        assert counts.noise == 0
 
 
 def test_a_slow_listener_holds_the_player_up_and_misses_nothing(line: Line) -> None:
@@ -149,6 +157,24 @@ def test_nothing_is_played_before_somebody_listens(line: Line) -> None:
         show.stopping.wait(0.1)  # it may try
         with Listener(line) as listener:
             assert listener.hear(len(said)) == said
+
+
+def test_who_takes_long_to_open_a_terminal_misses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    throw_away = vars(serial.Serial)["_reset_input_buffer"]  # the last step of an opening
+
+    def late(port: serial.Serial) -> None:
+        time.sleep(0.5)  # a slow machine
+        throw_away(port)
+
+    monkeypatch.setattr(serial.Serial, "_reset_input_buffer", late)
+    settings = Settings(rounds=2, seed=6)
+    said = said_by(scenario(settings))
+    line = PtyLine(tmp_path / "shoe")
+    with Listener(line) as listener, Show(line, settings):
+        assert listener.hear(len(said)) == said
+    line.close()
 
 
 def test_a_listener_that_comes_back_hears_how_it_goes_on(line: Line) -> None:
@@ -236,6 +262,58 @@ class TestPty:
             assert slave.read(256) == every_byte
         line.close()
 
+    def test_who_opens_it_has_settled_when_he_has_thrown_away_what_came_before(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        line = PtyLine()
+        for _ in range(2):
+            assert not line.settled()
+            slave = os.open(line.address, os.O_RDWR | os.O_NOCTTY)
+            assert (line.heard(), line.settled()) == (True, False)
+            termios.tcflush(slave, termios.TCIFLUSH)
+            assert line.settled()
+            os.close(slave)
+            assert (line.heard(), line.settled()) == (False, False)
+        monkeypatch.setattr(lines, "_PATIENCE_WITH_OPENERS", 0.0)
+        with Path(line.address).open("rb"):
+            until(line.settled, "one that throws nothing away")
+        line.close()
+
+    def test_it_is_drained_when_all_is_read_however_long_that_takes(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        looks, unread = 0, lines._unread  # noqa: SLF001 - to know how often it was looked
+
+        def look(*what: Any) -> bool:  # noqa: ANN401 - whatever is handed to it
+            nonlocal looks
+            looks += 1
+            return unread(*what)
+
+        monkeypatch.setattr(lines, "_DRAIN_EVERY", 0.001)
+        monkeypatch.setattr(lines, "_unread", look)
+        line = PtyLine()
+        with Path(line.address).open("rb", buffering=0) as slave:
+            line.send(bytes(3000), threading.Event())
+            draining = threading.Thread(target=line.drain, args=(threading.Event(),), daemon=True)
+            draining.start()
+            until(lambda: looks > 300, "many looks")
+            assert draining.is_alive()
+            assert sum(len(slave.read(1000)) for _ in range(3)) == 3000
+            draining.join(PATIENCE)
+            assert not draining.is_alive()
+        line.close()
+
+    def test_one_look_that_finds_nothing_is_not_believed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answers = [True, False, True, *[False] * 50]
+        monkeypatch.setattr(lines, "_unread", lambda *_: answers.pop(0))
+        line = PtyLine()
+        with Path(line.address).open("rb"):
+            line.drain(threading.Event())
+        assert True not in answers
+        line.close()
+
 
 class TestTcp:
     def test_every_client_hears_it(self) -> None:
@@ -256,7 +334,7 @@ class TestTcp:
                 TcpLine("127.0.0.1", port)
 
     def test_an_unplugged_port_refuses_and_comes_back_at_the_same_address(self) -> None:
-        line = TcpLine("127.0.0.1", 0)
+        line = TcpLine("127.0.0.1", free_port())
         address = line.address
         client = open_transport(address, AngelEyeII.line)
         until(line.heard)
