@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from drivers.simulators.angel_eye_ii import Mode, Settings, scenario
-from tests.brokers import Listener, Mosquitto, wait_for
+from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
 from tests.chaos import proof
 from tests.service.conftest import Run
 from tests.service.running import QUICK, DaemonProcess, configure, simulated_shoe
@@ -64,6 +64,14 @@ def dealt(daemon: DaemonProcess) -> int:
     return daemon.config.parent.with_name("shoe.sim").read_text().count(" round ")
 
 
+def stop(daemon: DaemonProcess, listener: Listener) -> None:
+    """
+    Stop the daemon, and wait until all that it said has come.
+    """
+    assert daemon.stop() == 0
+    wait_for(lambda: listener.of("/status")[-1].json["state"] == "offline", "offline")
+
+
 def fill(disk: Path, *, leave: int = 0) -> Path:
     """
     Fill the disk up to the last page, or nearly.
@@ -90,9 +98,9 @@ def test_rounds_stop_with_an_alarm_and_go_on_when_there_is_room(
         assert rounds <= dealt(daemon) < ROUNDS, "the shoe was not held back"
         ballast.unlink()
         wait_for(lambda: alarm(listener) == "", "the end of the alarm")
-        shoe.wait(30)
-        wait_for(lambda: listener.of("device/shoe")[-1].json["state"] == "no-signal")
-        assert daemon.stop() == 0
+        shoe.wait(PATIENCE)
+        listener.wait("event/round_finished", ROUNDS)
+        stop(daemon, listener)
     prove_all_is_there(daemon, listener)
 
 
@@ -138,8 +146,8 @@ def test_it_stops_and_starts_on_a_full_disk(
         ballast.unlink()
         finished = len(listener.of("event/round_finished"))
         daemon.start().wait_ready()
-        wait_for(lambda: len(listener.of("event/round_finished")) > finished + 3, "rounds")
-        assert daemon.stop() == 0
+        listener.wait("event/round_finished", finished + 4)
+        stop(daemon, listener)
     proof.check_chain(daemon.journal)
     proof.check_nothing_is_missing(
         listener.messages, json.loads(listener.of("/state")[-1].payload)["seq"]
@@ -157,8 +165,7 @@ def test_a_limit_on_the_size_of_files_is_a_full_disk_too(
         config = configure(tmp_path / "table", port=mosquitto.port, line=tmp_path / "shoe")
         daemon = run(config, patch=QUICK + limit).wait_ready()
         wait_for(lambda: alarm(listener).startswith(ALARM), "the alarm")
-        assert daemon.stop() == 0
+        stop(daemon, listener)
     proof.check_chain(daemon.journal)
     head = len(proof.stored_events(daemon.journal))
-    wait_for(lambda: listener.of("/status")[-1].json["state"] == "offline", "offline")
     proof.check_nothing_is_missing(listener.messages, head)

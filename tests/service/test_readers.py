@@ -11,7 +11,7 @@ import pytest
 
 from drivers.simulators.angel_eye_ii import Mode, Settings, scenario
 from shoe_daemon.game.round import Outcome
-from tests.brokers import Listener, Mosquitto, wait_for
+from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
 from tests.chaos import proof
 from tests.service.conftest import Run
 from tests.service.hall_drivers import installed
@@ -153,8 +153,8 @@ def test_a_reader_too_fast_for_the_disk_is_held_back_and_nothing_is_dropped(
         wait_for(lambda: "readers_held_back" in daemon.log.read_text(), "the alarm in the log")
         wait_for(lambda: any(alarms(listener)), "the alarm")
         assert "faster than they can be recorded" in next(filter(None, alarms(listener)))
-        shoe.wait(60)
-        wait_for(lambda: device(listener) == "no-signal", "the end of the shoe")
+        shoe.wait(PATIENCE)
+        listener.wait("event/round_finished", rounds)
         wait_for(lambda: not alarms(listener)[-1], "the end of the alarm")
         prove(daemon, listener)
     truth = scenario(Settings(mode=Mode.OPEN, seed=3, rounds=rounds))
