@@ -7,13 +7,14 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
+# How long an example takes says how busy the machine is, and nothing about the code.
+settings.register_profile("home", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # Where a change is judged, the same change is judged alike every time; at home
 # the examples are other ones with every run.
-settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+settings.register_profile("ci", settings.get_profile("home"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
