@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from shoe_daemon.mqtt.broker import DemoBroker
-from tests.brokers import Listener, free_port
+from tests.brokers import PATIENCE, Listener, free_port
 from tests.mqtt.helpers import Journal, publishing
 
 
@@ -22,7 +22,7 @@ def test_it_takes_another_port_where_one_is_busy() -> None:
         busy = other.getsockname()[1]
         with DemoBroker(busy) as broker:
             assert broker.port != busy
-            socket.create_connection((broker.host, broker.port), 5).close()
+            socket.create_connection((broker.host, broker.port), PATIENCE).close()
 
 
 def test_it_takes_the_port_that_is_wanted_and_frees_it() -> None:
@@ -31,19 +31,19 @@ def test_it_takes_the_port_that_is_wanted_and_frees_it() -> None:
         with DemoBroker(port) as broker:
             assert (broker.host, broker.port) == ("127.0.0.1", port)
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), 5)
+        socket.create_connection(("127.0.0.1", port), PATIENCE)
 
 
 def test_it_listens_on_loopback_only() -> None:
     with DemoBroker(free_port()) as broker, pytest.raises(ConnectionRefusedError):
         # All of 127/8 reaches this machine, but only one address is listened on.
-        socket.create_connection(("127.0.0.2", broker.port), 5)
+        socket.create_connection(("127.0.0.2", broker.port), PATIENCE)
 
 
 def test_it_leaves_no_thread_and_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     before = threading.active_count()
     with DemoBroker(free_port()) as broker:
-        socket.create_connection((broker.host, broker.port), 5).close()
+        socket.create_connection((broker.host, broker.port), PATIENCE).close()
     assert threading.active_count() == before
     assert capfd.readouterr() == ("", "")
 

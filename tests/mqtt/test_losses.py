@@ -10,14 +10,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from shoe_daemon.mqtt import Publisher
-from tests.brokers import Listener, Mosquitto, Relay, wait_for
+from tests.brokers import Listener, Message, Mosquitto, Relay, wait_for
 from tests.mqtt.helpers import PATIENT, QUICK, ROOT, Journal, publishing
 
 pytestmark = pytest.mark.mosquitto
@@ -57,7 +58,7 @@ def test_a_killed_broker_that_kept_nothing_gets_everything_again(
         mosquitto.start()
         wait_for(lambda: journal.cursor == 110, "the cursor")
         with Listener(mosquitto.port, name="late") as late:
-            late.wait("/status")
+            wait_for(lambda: len(late.messages) == 3, "what is retained")
             retained = {m.topic.removeprefix(f"{ROOT}/"): m.json for m in late.messages}
             assert retained["state"] == {"seq": 110}
             assert retained["alert/active"] == {"seq": 0}
@@ -116,7 +117,7 @@ def test_a_halted_broker_is_noticed_and_then_gets_everything(
         mosquitto.halt()
         for _ in range(100):
             publisher.notify(journal.add())
-        wait_for(lambda: not publisher.health.connected, "a loss that is noticed", timeout=10)
+        wait_for(lambda: not publisher.health.connected, "a loss that is noticed")
         assert publisher.health.alive
         mosquitto.resume()
         wait_for(lambda: journal.cursor == 100, "the cursor")
@@ -124,25 +125,60 @@ def test_a_halted_broker_is_noticed_and_then_gets_everything(
         assert first_arrivals(listener) == list(range(1, 101))
 
 
-def test_a_short_drop_speaks_no_will(mosquitto: Mosquitto, listener: Listener) -> None:
-    with Relay(mosquitto.port) as relay, publishing(relay.port, Journal()) as publisher:
-        listener.wait("/status")
-        relay.cut()
-        cut = time.monotonic()
-        listener.wait("/status", 2)
-        wait_for(lambda: publisher.health.connected, "a connection")
-        # Only the time of the will itself can show that it was not spoken.
-        wait_for(lambda: time.monotonic() - cut > QUICK.will_delay + 1.5)
-        assert [message.json["state"] for message in listener.of("/status")] == ["online"] * 2
+WILL_DELAYS = (1, 4, 16)
+"""Seconds; on a machine too slow to be back within some, longer ones are tried."""
+
+
+def test_a_short_drop_speaks_no_will(mosquitto: Mosquitto) -> None:
+    def is_short(will_delay: int) -> bool:
+        pace = replace(QUICK, will_delay=will_delay)
+        with (
+            watching(mosquitto.port) as statuses,
+            Relay(mosquitto.port) as relay,
+            publishing(relay.port, Journal(), pace=pace),
+        ):
+            wait_for(lambda: len(statuses()) == 1, "online")
+            lost = time.monotonic()
+            relay.cut()
+            return is_back_without_a_will(statuses, lost, will_delay)
+
+    assert any(map(is_short, WILL_DELAYS))
+
+
+@contextmanager
+def watching(port: int) -> Iterator[Callable[[], list[Message]]]:
+    """
+    Listen, and give what is said of the status from now on.
+    """
+    with Listener(port, name=f"watcher-{time.monotonic()}") as listener:
+        yield lambda: [each for each in listener.of("/status") if not each.retain]
+
+
+def is_back_without_a_will(
+    statuses: Callable[[], list[Message]], lost: float, will_delay: int
+) -> bool:
+    """
+    Tell whether somebody came back in time, and see that then no will is spoken.
+    """
+    wait_for(lambda: [each.json["state"] for each in statuses()].count("online") == 2, "online")
+    if statuses()[-1].at - lost >= will_delay:
+        return False
+    # Only the time of the will itself can show that it was not spoken.
+    wait_for(lambda: time.monotonic() - lost > will_delay + 1.5)
+    assert [each.json["state"] for each in statuses()] == ["online"] * 2
+    return True
 
 
 DAEMON = """
 import sys, threading
 from shoe_daemon.mqtt import Identity, MqttSettings, Publisher
 from tests.mqtt.helpers import QUICK, Journal
+from msgspec.structs import replace
+port, session, protocol, will_delay = sys.argv[1:]
 publisher = Publisher(
-    MqttSettings(port=int(sys.argv[1]), protocol=sys.argv[3], keepalive=1),
-    Identity("house", "table-7", sys.argv[2]), Journal(), 0, print, pace=QUICK,
+    MqttSettings(port=int(port), protocol=protocol, keepalive=1),
+    Identity("house", "table-7", session), Journal(), 0, print,
+    pace=replace(QUICK, will_delay=int(will_delay)),
 )
 publisher.start()
 threading.Event().wait()
@@ -150,13 +186,15 @@ threading.Event().wait()
 
 
 @contextmanager
-def daemon(port: int, session: str, protocol: str = "5") -> Iterator[subprocess.Popen[bytes]]:
+def daemon(
+    port: int, session: str, protocol: str = "5", will_delay: int = QUICK.will_delay
+) -> Iterator[subprocess.Popen[bytes]]:
     """
     A process with a publisher in it, killed at the end at the latest.
     """
     root = Path(__file__).parents[2]
     process = subprocess.Popen(
-        [sys.executable, "-c", DAEMON, str(port), session, protocol],
+        [sys.executable, "-c", DAEMON, str(port), session, protocol, str(will_delay)],
         cwd=root,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": str(root)},
@@ -174,8 +212,8 @@ def test_a_killed_daemon_leaves_its_will(
 ) -> None:
     with daemon(mosquitto.port, "start-1", protocol) as process:
         listener.wait("/status")
-        process.send_signal(signal.SIGKILL)
         killed = time.monotonic()
+        process.send_signal(signal.SIGKILL)
         will = listener.wait("/status", 2)[-1]
     assert will.json == {
         "head": None,
@@ -201,19 +239,19 @@ def test_a_daemon_that_hangs_is_declared_offline_and_comes_back(
         assert listener.wait("/status", 3)[-1].json["state"] == "online"
 
 
-def test_a_daemon_that_restarts_at_once_is_never_offline(
-    mosquitto: Mosquitto, listener: Listener
-) -> None:
-    with daemon(mosquitto.port, "start-1"):
-        listener.wait("/status")
-    killed = time.monotonic()
-    with daemon(mosquitto.port, "start-2"):
-        listener.wait("/status", 2)
-        wait_for(lambda: time.monotonic() - killed > QUICK.will_delay + 1.5)
-    assert [(m.json["session"], m.json["state"]) for m in listener.of("/status")] == [
-        ("start-1", "online"),
-        ("start-2", "online"),
-    ]
+def test_a_daemon_that_restarts_at_once_is_never_offline(mosquitto: Mosquitto) -> None:
+    def is_at_once(will_delay: int) -> bool:
+        with watching(mosquitto.port) as statuses:
+            with daemon(mosquitto.port, "start-1", will_delay=will_delay):
+                wait_for(lambda: len(statuses()) == 1, "online")
+                lost = time.monotonic()
+            with daemon(mosquitto.port, "start-2", will_delay=will_delay):
+                back = is_back_without_a_will(statuses, lost, will_delay)
+                sessions = [each.json["session"] for each in statuses()]
+                assert not back or sessions == ["start-1", "start-2"]
+                return back
+
+    assert any(map(is_at_once, WILL_DELAYS))
 
 
 def test_a_start_resends_what_the_last_one_had_no_answer_for(

@@ -47,7 +47,7 @@ def test_documents_are_retained_and_events_are_not(
     with publishing(mosquitto.port, Journal(3), prepare=lay_out):
         listener.wait("/status")
         with Listener(mosquitto.port, name="late") as late:
-            late.wait("/status")
+            wait_for(lambda: len(late.messages) >= 4, "what is retained")
             assert sorted(message.topic.removeprefix(f"{ROOT}/") for message in late.messages) == [
                 "alert/active",
                 "device/shoe",
@@ -108,8 +108,8 @@ def test_events_go_out_when_they_are_told_not_at_the_next_look(
             told = time.monotonic()
             publisher.notify(journal.add())
             spans.append(listener.wait("/card_dealt", count)[-1].at - told)
-    # A look once a second would take 500 ms; what is left is for a busy machine.
-    assert sorted(spans)[10] < 0.1
+    # Told right after a look, it would wait a second for the next one each time.
+    assert sorted(spans)[10] < 0.5
 
 
 def test_a_document_follows_the_events_that_it_knows_of(

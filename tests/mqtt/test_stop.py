@@ -13,8 +13,11 @@ from shoe_daemon.mqtt import Identity, MqttSettings, Publisher
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.mqtt.helpers import QUICK, Journal, Stored, publishing
 
+SLACK = 15.0
+"""Seconds that a busy machine may need besides; whatever hangs, hangs for longer."""
 
-def span_of_stop(publisher: Publisher, timeout: float = 1.0) -> float:
+
+def span_of_stop(publisher: Publisher, timeout: float) -> float:
     """
     Stop, and return how long it took.
     """
@@ -32,7 +35,7 @@ def test_with_unacknowledged_messages(mosquitto: Mosquitto) -> None:
         for _ in range(100):
             publisher.notify(journal.add())
         wait_for(lambda: publisher.health.in_flight == 20, "a full window")
-        assert span_of_stop(publisher) < 2
+        assert span_of_stop(publisher, 1) < 1 + SLACK
         assert not publisher.health.alive
 
 
@@ -78,7 +81,7 @@ def test_with_more_left_than_there_is_time_for(mosquitto: Mosquitto, listener: L
         for _ in range(1000):
             journal.add()
         publisher.notify(1000)
-        assert span_of_stop(publisher, 2.5) < 3.5
+        assert span_of_stop(publisher, 2.5) < 2.5 + SLACK
         assert listener.wait("/status", 3)[-1].json["state"] == "offline"
         assert 0 < len(listener.of("/card_dealt")) < 1000
 
@@ -87,7 +90,7 @@ def test_without_a_broker() -> None:
     with publishing(free_port(), Journal(10)) as publisher:
         wait_for(lambda: publisher.health.last_error, "a failure")
         assert publisher.health.alive
-        assert span_of_stop(publisher) < 1
+        assert span_of_stop(publisher, 60) < SLACK
 
 
 def test_with_a_broker_that_never_answers() -> None:
@@ -97,13 +100,13 @@ def test_with_a_broker_that_never_answers() -> None:
     ):
         mute.accept()[0].close()
         with mute.accept()[0]:
-            assert span_of_stop(publisher) < 2
+            assert span_of_stop(publisher, 1) < 1 + SLACK
 
 
 def test_before_a_start() -> None:
     identity = Identity("house", "table-7", "start-1")
     publisher = Publisher(MqttSettings(), identity, Journal(), 0, lambda _: None)
-    assert span_of_stop(publisher) < 0.1
+    assert span_of_stop(publisher, 60) < SLACK
 
 
 @pytest.mark.mosquitto
@@ -111,6 +114,6 @@ def test_twice(mosquitto: Mosquitto) -> None:
     with publishing(mosquitto.port, Journal()) as publisher:
         wait_for(lambda: publisher.health.connected, "a connection")
         publisher.stop()
-        assert span_of_stop(publisher) < 0.1
+        assert span_of_stop(publisher, 60) < SLACK
         publisher.notify(1)
         publisher.retain("state", b"{}", 0)
