@@ -21,7 +21,8 @@ from pathlib import Path
 import pytest
 
 from drivers.simulators.angel_eye_ii import Mode, Scenario, Settings, scenario
-from tests.brokers import Listener, Mosquitto, wait_for
+from shoe_daemon.journal import JournalReader
+from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
 from tests.chaos import proof
 from tests.service.running import (
     PATIENT_BROKER,
@@ -80,7 +81,7 @@ class Hall:
             yield
             self.wait(0.5)
             shoe.send_signal(signal.SIGTERM)
-            shoe.wait(10)
+            shoe.wait(PATIENCE)
             self._settle()
 
     def wait(self, most: float) -> None:
@@ -106,7 +107,7 @@ class Hall:
         before = self.broker.log.stat().st_size
         self.wait(0.2)
         self.broker.start()
-        wait_for(lambda: self._are_back(before), "daemon and subscriber", timeout=40)
+        wait_for(lambda: self._are_back(before), "daemon and subscriber")
 
     def _are_back(self, before: int) -> bool:
         said = self.broker.log.read_bytes()[before:]
@@ -116,9 +117,16 @@ class Hall:
         """
         Wait until the last words are told, and end the daemon properly.
         """
-        wait_for(lambda: time.monotonic() - self.listener.messages[-1].at > 0.7, "silence")
+        self.daemon.wait_ready()
+        wait_for(self._has_told_the_end, "the end of the line")
         assert self.daemon.stop() == 0
         wait_for(self._is_offline, "offline")
+
+    def _has_told_the_end(self) -> bool:
+        state = self.listener.of("/state")[-1].json
+        with JournalReader(self.journal) as reader:
+            head = reader.head().seq
+        return state["seq"] == head and [each["link"] for each in state["readers"]] == ["down"]
 
     def _is_offline(self) -> bool:
         return bool(self.listener.of("/status")[-1].json["state"] == "offline")

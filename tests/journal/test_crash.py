@@ -68,7 +68,7 @@ def check_whole(path: Path) -> Head:
 @pytest.mark.timeout(60 + 2 * KILLS)
 def test_killed_at_any_moment_it_has_what_it_acknowledged(path: Path) -> None:
     chance = random.Random(7)
-    head = None
+    head, told = None, 0
     for _ in range(KILLS):
         with writing(path) as writer:
             assert writer.stdout is not None
@@ -80,6 +80,7 @@ def test_killed_at_any_moment_it_has_what_it_acknowledged(path: Path) -> None:
         if not path.exists():
             continue
         observation, seq = acknowledged(said)
+        told += bool(observation)
         with open_journal(path) as journal:
             head = journal.head
             assert observation <= head.observation
@@ -88,7 +89,7 @@ def test_killed_at_any_moment_it_has_what_it_acknowledged(path: Path) -> None:
             assert seq <= head.seq
         assert check_whole(path) == head
     assert head is not None
-    assert head.observation > KILLS
+    assert head.observation >= told >= KILLS / 2
 
 
 def test_a_copy_of_both_files_at_any_moment_is_a_whole_journal(path: Path, tmp_path: Path) -> None:
@@ -100,6 +101,7 @@ def test_a_copy_of_both_files_at_any_moment_is_a_whole_journal(path: Path, tmp_p
             time.sleep(chance.uniform(0, 0.05))
             said = writer.stdout.readline()
             writer.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, writer.pid, os.WSTOPPED)
             copy = copied(path, tmp_path / f"copy-{number}")
             writer.send_signal(signal.SIGCONT)
             observation, _ = acknowledged(said)
