@@ -15,7 +15,7 @@ from drivers.simulators.lines import PtyLine
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, set_up
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.events import Event
-from tests.brokers import wait_for
+from tests.brokers import PATIENCE, wait_for
 
 DEALT = scenario(Settings(rounds=3, seed=1))
 
@@ -26,7 +26,7 @@ def test_a_reader_is_busy_until_its_sink_has_taken_what_was_read() -> None:
 
     def sink(frame: Frame) -> None:
         if frame.raw:
-            assert free.wait(10)
+            assert free.wait(PATIENCE)
         taken.append(frame)
 
     line = PtyLine()
@@ -43,7 +43,7 @@ def test_a_reader_is_busy_until_its_sink_has_taken_what_was_read() -> None:
     finally:
         free.set()
         reader.stop()
-        reader.join(5)
+        reader.join(PATIENCE)
         line.close()
 
 
@@ -53,7 +53,7 @@ def test_a_daemon_is_settled_when_what_was_read_is_on_disk_and_told(tmp_path: Pa
 
     def on_events(events: list[Event], _core: object) -> None:
         told.extend(events)
-        assert free.wait(10)
+        assert free.wait(PATIENCE)
 
     line = PtyLine()
     config = Config(
@@ -77,5 +77,5 @@ def test_a_daemon_is_settled_when_what_was_read_is_on_disk_and_told(tmp_path: Pa
     finally:
         free.set()
         daemon.stop()
-        thread.join(10)
+        thread.join(PATIENCE)
         line.close()

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.game.round import Outcome
-from tests.brokers import Listener, Mosquitto, free_port, wait_for
+from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, wait_for
 from tests.chaos import proof
 from tests.service.conftest import Run
 from tests.service.running import DaemonProcess, Shoe, configure
 
-SECONDS = 8.0
-"""systemd waits for fifteen."""
+SECONDS = 15.0
+"""So long systemd waits."""
 
 
 def states(listener: Listener) -> list[str]:
@@ -31,7 +31,7 @@ def stop(daemon: DaemonProcess, number: signal.Signals = signal.SIGTERM) -> None
     """
     began = time.monotonic()
     daemon.process.send_signal(number)
-    assert daemon.process.wait(20) == 0
+    assert daemon.process.wait(PATIENCE) == 0
     assert time.monotonic() - began < SECONDS
     assert '"stopped"' in daemon.log.read_text()
 
