@@ -22,7 +22,7 @@ from shoe_daemon.config import load_config
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.observations import Command
-from tests.brokers import wait_for
+from tests.brokers import PATIENCE, wait_for
 from tests.service.running import Shoe
 
 SITE = "hall"
@@ -73,7 +73,7 @@ class Supervisor:
 
     def __enter__(self) -> Self:
         self._client.loop_start()
-        assert self._listens.wait(20)
+        assert self._listens.wait(PATIENCE)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -128,7 +128,7 @@ class Supervisor:
                 properties.CorrelationData = correlation
         topic = f"{self.root}/cmd/{verb}"
         info = self._client.publish(topic, payload, 1, retain, properties)
-        info.wait_for_publish(20)
+        info.wait_for_publish(PATIENCE)
         return info.rc
 
     def ask(self, verb: str, payload: bytes, *, retain: bool = False) -> Any:  # noqa: ANN401 - JSON
@@ -228,7 +228,7 @@ def open_pit(folder: Path, port: int, text: str = "", protocol: str = "5") -> It
         pit = stack.enter_context(Pit(port, table, daemon, setup.journal, shoe))
         thread = threading.Thread(target=daemon.run, daemon=True)
         thread.start()
-        stack.callback(thread.join, 20)
+        stack.callback(thread.join, PATIENCE)
         stack.callback(daemon.stop)
         wait_for(lambda: any(s.json["state"] == "online" for s in pit.of("status")), "online")
         shoe.wait_heard()

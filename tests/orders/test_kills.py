@@ -18,7 +18,7 @@ import pytest
 
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.table.observations import Command
-from tests.brokers import Mosquitto, wait_for
+from tests.brokers import PATIENCE, Mosquitto, wait_for
 from tests.chaos import proof
 from tests.orders.pit import Heard, Supervisor
 from tests.service.running import ROOT, DaemonProcess, configure
@@ -80,7 +80,7 @@ def night(tmp_path: Path, mosquitto: Mosquitto) -> Iterator[Night]:
 def test_killed_before_the_journal(night: Night) -> None:
     daemon = night.start(BEFORE_THE_JOURNAL)
     night.pit.send("new-shoe", payload("one"))
-    daemon.process.wait(20)
+    daemon.process.wait(PATIENCE)
     daemon.kill()
     assert journaled(daemon.journal) == []
     daemon = night.start()
@@ -94,7 +94,7 @@ def test_killed_before_the_journal(night: Night) -> None:
 def test_killed_before_the_answer(night: Night) -> None:
     daemon = night.start(BEFORE_THE_ANSWER)
     night.pit.send("new-shoe", payload("one"))
-    daemon.process.wait(20)
+    daemon.process.wait(PATIENCE)
     (order,) = journaled(daemon.journal)
     assert order.refused is None
     assert not night.pit.of("reply/one")

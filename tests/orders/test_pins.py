@@ -15,6 +15,7 @@ from argon2 import PasswordHasher
 from shoe_daemon.errors import UserError
 from shoe_daemon.operators import Operators, hash_pin, load_operators
 from shoe_daemon.table.orders import ORDERS
+from tests.brokers import wait_for
 from tests.orders.conftest import OpenPit
 from tests.orders.pit import Pit
 
@@ -90,8 +91,10 @@ def test_the_pin_is_written_down_nowhere(guarded: Pit, capfd: pytest.CaptureFixt
     said = [m.payload for m in guarded.heard if "/cmd/" not in m.topic]
     assert not any(PIN.encode() in payload for payload in said)
     guarded.daemon.stop()
-    for file in guarded.journal.parent.glob(f"{guarded.journal.name}*"):
-        assert PIN.encode() not in file.read_bytes(), file
+    # Closed, it is one file again.
+    beside = f"{guarded.journal.name}?*"
+    wait_for(lambda: not list(guarded.journal.parent.glob(beside)), "the end of the daemon")
+    assert PIN.encode() not in guarded.journal.read_bytes()
     told = capfd.readouterr()
     assert "void_round" in told.out + told.err
     assert PIN not in told.out + told.err
