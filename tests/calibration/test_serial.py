@@ -34,9 +34,13 @@ DATA = scenario(Settings(rounds=2, seed=9)).stream(3)
 class Shoe:
     """
     A real line of one speed: garbage at every other.
+
+    Attributes:
+        said_all: Set when it has nothing more to say.
     """
 
     def __init__(self, speed: int, portion: int = 13) -> None:
+        self.said_all = Event()
         self.speed = speed
         self.portion = portion
         self.tried: list[int] = []
@@ -52,6 +56,8 @@ class Shoe:
     def read(self) -> bytes:
         data = DATA[self.sent : self.sent + self.portion]
         self.sent += self.portion
+        if not data:
+            self.said_all.set()
         if self.tried[-1] == self.speed:
             return data
         return random.Random(self.sent).randbytes(len(data) // 2)
@@ -70,10 +76,15 @@ Listen = Callable[..., tuple[Finding, list[str]]]
 
 @pytest.fixture
 def heard(monkeypatch: pytest.MonkeyPatch) -> Listen:
-    def hear(shoe: Shoe, port: str = "/dev/ttyUSB0", seconds: float = 30) -> object:
+    def hear(
+        shoe: Shoe,
+        port: str = "/dev/ttyUSB0",
+        seconds: float = 30,
+        stopping: Event | None = None,
+    ) -> object:
         monkeypatch.setattr(calibration, "open_transport", shoe)
         told: list[str] = []
-        return listen(port, AngelEyeII(), seconds, told.append, Event()), told
+        return listen(port, AngelEyeII(), seconds, told.append, stopping or Event()), told
 
     return hear  # type: ignore[return-value]  # the pair, typed above
 
@@ -100,7 +111,7 @@ def test_all_that_comes_is_shown(heard: Listen) -> None:
 
 def test_a_line_without_speed_is_only_listened_to(heard: Listen) -> None:
     shoe = Shoe(0)
-    finding, told = heard(shoe, "socket://shoe:4001", 0.05)
+    finding, told = heard(shoe, "socket://shoe:4001", stopping=shoe.said_all)
     assert shoe.tried == [4800]
     assert (finding.speed, finding.frames) == (None, 0)
     assert finding.strange > 0

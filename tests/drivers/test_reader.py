@@ -26,7 +26,7 @@ from drivers.simulators.angel_eye_ii import Settings, scenario
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 from tests.drivers.scripted import DATA, TURN, WHOLE, Event, Heard, Script, down, played
-from tests.drivers.waiting import until
+from tests.drivers.waiting import PATIENCE, until
 
 RECONNECT = Gap(detail=GapDetail.RECONNECT)
 
@@ -264,7 +264,7 @@ class TestThread:
         until(lambda: heard)
         assert reader.alive
         reader.stop()
-        assert reader.join(5)
+        assert reader.join(PATIENCE)
         assert heard.observations == [Link(up=True)]
 
     def test_it_stops_while_the_sink_is_full(self) -> None:
@@ -273,7 +273,7 @@ class TestThread:
         reader.start()
         until(lambda: reader.blocked_since)
         reader.stop()
-        assert reader.join(5)
+        assert reader.join(PATIENCE)
         assert inbox.full()
 
     def test_a_full_sink_holds_it_back_and_loses_nothing(self) -> None:
@@ -286,10 +286,10 @@ class TestThread:
         until(lambda: reader.blocked_since)
         said: list[Observation] = []
         while len(said) < len(WHOLE) + 1:
-            said += inbox.get(timeout=5).observations
+            said += inbox.get(timeout=PATIENCE).observations
         assert said == [Link(up=True), *WHOLE]
         reader.stop()
-        assert reader.join(5)
+        assert reader.join(PATIENCE)
 
     def test_it_stops_while_it_waits_to_open_again(self) -> None:
         def fail(*_: object) -> Any:  # noqa: ANN401 - it never returns
@@ -301,7 +301,7 @@ class TestThread:
         reader.start()
         until(lambda: heard)
         reader.stop()
-        assert reader.join(5)
+        assert reader.join(PATIENCE)
         assert threading.active_count() < 50
 
     def test_a_captures_end_is_the_readers_end(self) -> None:

@@ -29,7 +29,7 @@ from drivers.transport import (
     open_transport,
 )
 from shoe_daemon.errors import UserError
-from tests.drivers.waiting import until
+from tests.drivers.waiting import PATIENCE, until
 
 LINE = LineSettings(baudrate=4800)
 
@@ -220,7 +220,8 @@ def test_rfc_2217_carries_bytes_and_notices_the_end(server: socket.socket) -> No
     with pytest.raises(LineError):
         read_all(line, 1)
     line.close()
-    thread.join(5)
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
 
 
 class TestCapture:

@@ -259,6 +259,6 @@ def test_a_shoe_has_one_to_twelve_decks(decks: int) -> None:
 def test_all_known_wagers_of_eight_decks_are_counted_in_less_than_a_second() -> None:
     wagers = [Wager.priced(known, known.usual, "1/20") for known in CATALOGUE.values()]
     count_shapes.cache_clear()
-    begun = time.perf_counter()
+    begun = time.process_time()  # of this process: others may be busy too
     count_odds(wagers, 8)
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
