@@ -53,7 +53,12 @@ _TERMINAL = (
     f"{CLI}.watch",
 )
 EXTRAS: dict[str, tuple[str, ...]] = {
-    "cv2": ("drivers.camera*", "calibration*"),
+    "cv2": (
+        "drivers.camera*",
+        "drivers.simulators.cards*",
+        "drivers.simulators.table*",
+        "calibration*",
+    ),
     "rich": _TERMINAL,
     "amqtt": _TERMINAL,
     "starlette": ("shoe_daemon.display*", f"{CLI}.display"),
