@@ -9,7 +9,8 @@ clock, and raises nothing whatever the bytes.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal, Protocol
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from msgspec import Meta, Struct
 
@@ -106,8 +107,12 @@ class Driver(Protocol):
     line: ClassVar[LineSettings]
     """The settings such a reader leaves the factory with."""
 
-    signals: ClassVar[tuple[Signal, ...]]
-    """What it can tell beside the cards, so that a table knows what it cannot see."""
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """
+        What it can tell beside the cards, so that a table knows what it cannot see.
+        """
+        ...
 
     options_type: ClassVar[type[Struct]]
     """The driver's own options, all with defaults; unknown keys forbidden."""
@@ -121,5 +126,94 @@ class Driver(Protocol):
     def decoder(self) -> Decoder:
         """
         Return a fresh decoder.
+        """
+        ...
+
+
+class Transport(Protocol):
+    """
+    An open line. Whatever goes wrong with it is a `drivers.transport.LineError`.
+    """
+
+    def read(self) -> bytes:
+        """
+        Return what has come, at once; nothing after a fifth of a second of silence.
+
+        Raises:
+            LineError: The line is gone.
+        """
+        ...
+
+    def check(self) -> None:
+        """
+        Ask whether the line still stands: an unplugged one may just be silent.
+
+        Raises:
+            LineError: It does not.
+        """
+        ...
+
+    def write(self, data: bytes) -> None:
+        """
+        Send bytes to the reader.
+
+        Raises:
+            LineError: They cannot be sent.
+        """
+        ...
+
+    def close(self) -> None:
+        """
+        Give the line back; nothing is raised.
+        """
+        ...
+
+
+@runtime_checkable
+class OpensLine(Protocol):
+    """
+    A driver whose reader hangs on no serial line: it opens its own kind of line.
+    """
+
+    @property
+    def look(self) -> str:
+        """
+        How a person looks at what comes over such a line: a part of a sentence.
+        """
+        ...
+
+    def check_url(self, url: str) -> None:
+        """
+        Look whether this can name a line, without opening anything.
+
+        Raises:
+            UserError: What is wrong with it, or with what the options name.
+        """
+        ...
+
+    def open_line(self, url: str) -> Transport:
+        """
+        Open it.
+
+        Raises:
+            UserError: The name or the options cannot be right.
+            LineError: It cannot be opened now.
+        """
+        ...
+
+
+@runtime_checkable
+class NamesFiles(Protocol):
+    """
+    A driver whose options name files.
+    """
+
+    def beside(self, folder: Path, journal: Path) -> Self:
+        """
+        Return the driver that looks for its files where the configuration lies.
+
+        Args:
+            folder: Paths without a leading slash start here.
+            journal: What is kept for the journal lies beside this file.
         """
         ...

@@ -21,8 +21,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from drivers.backoff import SHORTEST, Backoff, Complaint
-from drivers.contract import Driver, Frame, FrameKind, LineSettings
-from drivers.transport import EndOfCaptureError, LineError, Transport, open_transport
+from drivers.contract import Driver, Frame, FrameKind, LineSettings, OpensLine, Transport
+from drivers.transport import EndOfCaptureError, LineError, open_transport
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 
@@ -67,7 +67,7 @@ class Surroundings(Struct, frozen=True):
     What a reader takes of the world; tests put their own here.
 
     Attributes:
-        open_line: Opens the line that a url names.
+        open_line: Opens the line that a url names, where the driver does not do so itself.
         clock: Monotonic seconds.
         wait: Waits so many seconds, less when the reader is stopped; None for that.
         jitter: A number from 0 to 1.
@@ -192,7 +192,7 @@ class Reader:
 
     def _read_until_it_fails(self) -> None:
         self._turn()
-        transport = self._around.open_line(self.url, self._line)
+        transport = self._open_line()
         try:
             self._transport = transport
             self._opened()
@@ -201,6 +201,11 @@ class Reader:
             self._transport = None
             self.ages = replace(self.ages, link=None)
             transport.close()
+
+    def _open_line(self) -> Transport:
+        if isinstance(self._driver, OpensLine):
+            return self._driver.open_line(self.url)
+        return self._around.open_line(self.url, self._line)
 
     def _opened(self) -> None:
         now = self._turn()

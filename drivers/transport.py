@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import serial
 
 from drivers.capture import read_capture
-from drivers.contract import LineSettings
+from drivers.contract import LineSettings, Transport
 from shoe_daemon.errors import UserError
 
 __all__ = ["EndOfCaptureError", "LineError", "Transport", "check_url", "open_transport"]
@@ -54,45 +54,6 @@ class EndOfCaptureError(LineError):
     """
     A capture is over; opening it again would only repeat it.
     """
-
-
-class Transport(Protocol):
-    """
-    An open line.
-    """
-
-    def read(self) -> bytes:
-        """
-        Return what has come, at once; nothing after `READ_TIMEOUT` of silence.
-
-        Raises:
-            LineError: The line is gone.
-        """
-        ...
-
-    def check(self) -> None:
-        """
-        Ask whether the line still stands: an unplugged one may just be silent.
-
-        Raises:
-            LineError: It does not.
-        """
-        ...
-
-    def write(self, data: bytes) -> None:
-        """
-        Send bytes to the reader.
-
-        Raises:
-            LineError: They cannot be sent.
-        """
-        ...
-
-    def close(self) -> None:
-        """
-        Give the line back; nothing is raised.
-        """
-        ...
 
 
 def check_url(url: str) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from drivers.contract import Driver, LineSettings
+from drivers.contract import Driver, LineSettings, NamesFiles, OpensLine
 from drivers.registry import find_driver
 from drivers.transport import check_url
 from shoe_daemon.errors import UserError
@@ -90,7 +90,8 @@ class ReaderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     Attributes:
         id: In topics and in `source`.
         driver: The profile, such as ``angel-eye-ii``.
-        port: A device, ``socket://host:port``, ``rfc2217://`` or ``file:``.
+        port: A device, ``socket://host:port``, ``rfc2217://`` or ``file:``; for a
+            camera ``camera:…``.
         line: What differs from the driver's usual serial settings.
         options: The driver's own.
     """
@@ -207,12 +208,13 @@ def set_up(config: Config, beside: Path) -> Setup:
         _check_prefix(config, config.mqtt.prefix)
     _check_table(config.table)
     _check_readers(config.reader)
+    journal = _journal(config.journal, beside)
     return Setup(
         config,
         _house(config.table, beside),
         _policy(config.table, beside),
-        _journal(config.journal, beside),
-        tuple(_reading(each) for each in config.reader),
+        journal,
+        tuple(_reading(each, beside, journal) for each in config.reader),
         _operators(config.orders, beside),
     )
 
@@ -291,16 +293,18 @@ def _journal(journal: JournalSettings, beside: Path) -> Path:
     return (Path(state) if state else beside) / _JOURNAL
 
 
-def _reading(reader: ReaderSettings) -> Reading:
+def _reading(reader: ReaderSettings, beside: Path, journal: Path) -> Reading:
     place = f"reader {reader.id!r}"
     try:
         kind = find_driver(reader.driver)
     except UserError as error:
         raise UserError(f"{place}: driver: {error}") from error
+    driver = kind(read_as(kind.options_type, reader.options, f"{place}: options"))
+    if isinstance(driver, NamesFiles):
+        driver = driver.beside(beside, journal)
     try:
-        check_url(reader.port)
+        (driver.check_url if isinstance(driver, OpensLine) else check_url)(reader.port)
     except UserError as error:
         raise UserError(f"{place}: {error}") from error
-    driver = kind(read_as(kind.options_type, reader.options, f"{place}: options"))
     line = read_as(LineSettings, asdict(driver.line) | reader.line, f"{place}: line")
     return Reading(reader.id, reader.port, driver, line)

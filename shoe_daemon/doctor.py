@@ -17,6 +17,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from drivers.contract import OpensLine
 from drivers.transport import LineError, open_transport
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.errors import UserError
@@ -92,14 +93,19 @@ def _time_writes(folder: Path) -> tuple[float, float]:
 
 def _reader(reader: Reading) -> Finding:
     about = f"reader {reader.id}"
+    own = reader.driver if isinstance(reader.driver, OpensLine) else None
     try:
-        open_transport(reader.port, reader.line).close()
+        if own is not None:
+            own.open_line(reader.port).close()
+        else:
+            open_transport(reader.port, reader.line).close()
     except (LineError, UserError) as error:
         return Finding(about, "bad", str(error))
     if reader.port.startswith(_UNSTABLE):
         text = "may be another device after the next start: name it by /dev/serial/by-id"
         return Finding(about, "note", f"{reader.port} opens, but {text}")
-    return Finding(about, "good", f"{reader.port} opens; listen to it with `calibrate serial`")
+    look = "listen to it with `calibrate serial`" if own is None else own.look
+    return Finding(about, "good", f"{reader.port} opens; {look}")
 
 
 def _broker(setup: Setup) -> Iterator[Finding]:

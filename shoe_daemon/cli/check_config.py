@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from drivers.contract import OpensLine
 from shoe_daemon.config import Reading, Setup, load_config
 from shoe_daemon.display.config import DisplaySettings, DisplaySetup, is_display, load_display
 from shoe_daemon.display.languages import languages
@@ -103,5 +104,7 @@ def _held(severity: int) -> str:
 
 def _reader(reader: Reading) -> str:
     line = reader.line
-    settings = f"{line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
-    return f"reader    {reader.id}: {reader.driver.name} on {reader.port}, {settings}"
+    settings = f", {line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
+    if isinstance(reader.driver, OpensLine):
+        settings = ""
+    return f"reader    {reader.id}: {reader.driver.name} on {reader.port}{settings}"

@@ -1,0 +1,187 @@
+"""
+The thread that takes pictures, so that a source that hangs holds up nobody.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from drivers.camera.frames import Image, Judge, Picture
+from drivers.camera.sources import Source
+from drivers.transport import LineError
+from shoe_daemon.errors import UserError
+
+__all__ = ["Capture", "Pace"]
+
+_SILENT: Final = 3.0
+"""Seconds without a picture after which a source is given up."""
+
+_OPENING: Final = 12.0
+_FEW: Final = 2
+"""Pictures that wait where none may be lost and all of them are in a file."""
+
+
+class Pace:
+    """
+    How pictures are handed on.
+
+    Attributes:
+        live: Those that nobody takes in time are past; else the source waits.
+        own: A file's pictures come as they were taken, not as fast as they are read.
+        waiting: How many may wait for the station; where one is enough, it is the newest.
+        crop: What part of a picture the station needs; cut before it waits.
+    """
+
+    def __init__(
+        self,
+        *,
+        live: bool,
+        own: bool = True,
+        waiting: int = 1,
+        crop: Callable[[Image], Image] | None = None,
+    ) -> None:
+        self.live = live
+        self.own = own
+        self.waiting = waiting if live else _FEW
+        self.crop = crop
+
+
+class Capture:
+    """
+    Opens a source in a thread of its own and keeps what it gives.
+
+    Attributes:
+        count: Pictures that came.
+        lost: Pictures that nobody took in time.
+        newest: When the newest came, in seconds of the monotonic clock.
+    """
+
+    def __init__(self, name: str, opening: Callable[[], Source], judge: Judge, pace: Pace) -> None:
+        self.count = 0
+        self.lost = 0
+        self.newest = time.monotonic()
+        self._name = name
+        self._opening = opening
+        self._judge = judge
+        self._pace = pace
+        self._source: Source | None = None
+        self._pictures: deque[Picture] = deque()
+        self._fault: Exception | None = None
+        self._stopping = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name=f"camera-{name}", daemon=True)
+
+    def start(self) -> Picture:
+        """
+        Start, and wait for the first picture, which is also the first to be taken.
+
+        Raises:
+            LineError: None came, or none that can be used.
+            UserError: None ever will.
+        """
+        self._thread.start()
+        until = time.monotonic() + _OPENING
+        with self._changed:
+            while not self._pictures and self._fault is None:
+                if not self._changed.wait(max(0.0, until - time.monotonic())):
+                    break
+            if self._pictures:
+                return self._pictures[0]
+        self.stop()
+        raise self._fault or LineError(f"{self._name}: no picture within {_OPENING:g} s")
+
+    def take(self, timeout: float) -> Picture | None:
+        """
+        Return the next picture; None where none came in time.
+
+        Raises:
+            LineError: There will be none any more.
+        """
+        with self._changed:
+            if not self._pictures and self._fault is None:
+                self._changed.wait(timeout)
+            if self._pictures:
+                picture = self._pictures.popleft()
+                self._changed.notify_all()
+                return picture
+            if self._fault is not None:
+                raise self._fault
+        self.check()
+        return None
+
+    def check(self) -> None:
+        """
+        Look whether pictures still come.
+
+        Raises:
+            LineError: They do not.
+        """
+        silent = time.monotonic() - self.newest
+        if silent > _SILENT and self._pace.live:
+            raise LineError(f"{self._name}: no picture for {silent:.1f} s")
+        if self._source is not None:
+            self._source.check()
+
+    def stop(self) -> None:
+        """
+        End the thread. One that hangs in its source is left behind: it gives the
+        source back when that lets it go.
+        """
+        with self._changed:
+            self._stopping = True
+            self._pictures.clear()
+            self._changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(0.5)
+
+    def _run(self) -> None:
+        try:
+            source = self._opening()
+            try:
+                self._source = source
+                self._pump(source)
+            finally:
+                self._source = None
+                source.close()
+        except (LineError, UserError) as error:
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001 - whatever OpenCV raises ends this line only
+            self._fail(LineError(f"{self._name}: {type(error).__name__}: {error}"))
+
+    def _fail(self, error: Exception) -> None:
+        with self._changed:
+            self._fault = error
+            self._changed.notify_all()
+
+    def _pump(self, source: Source) -> None:
+        began: float | None = None
+        while not self._stopping:
+            image, moment = source.read()
+            self.newest = now = time.monotonic()
+            at = now if moment is None or self._pace.live else moment
+            self._judge.look(image, at)
+            began = now - at if began is None else began
+            if not self._pace.live and self._pace.own:
+                self._wait(began + at - now)
+            self.count += 1
+            crop = self._pace.crop
+            self._give(Picture(image if crop is None else crop(image), at, self.count))
+
+    def _wait(self, seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping, max(0.0, seconds))
+
+    def _give(self, picture: Picture) -> None:
+        with self._changed:
+            while len(self._pictures) >= self._pace.waiting and not self._stopping:
+                if self._pace.live:
+                    self._pictures.popleft()
+                    self.lost += 1
+                else:
+                    self._changed.wait()
+            self._pictures.append(picture)
+            self._changed.notify_all()

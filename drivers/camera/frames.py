@@ -1,0 +1,122 @@
+"""
+Pictures, and what can be wrong with one whatever it shows.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.transport import LineError
+
+__all__ = ["Image", "Judge", "Picture"]
+
+Image = NDArray[np.uint8]
+"""Rows, columns, blue-green-red."""
+
+_DARK: Final = 12
+_FLAT: Final = 1.5
+_COLOURS: Final = 3
+_DIMENSIONS: Final = 3
+
+
+class Picture(NamedTuple):
+    """
+    One picture.
+
+    Attributes:
+        image: The pixels.
+        at: Seconds of the source's own time; only spans between pictures mean anything.
+        number: Counts all pictures that came, also those that nobody took.
+    """
+
+    image: Image
+    at: float
+    number: int
+
+
+class Judge:
+    """
+    Looks at every picture that comes, cheaply, and refuses what no camera may give.
+
+    Attributes:
+        blind_after: Seconds of black pictures, or of pictures of one colour, that are borne.
+        frozen_after: Seconds of pictures that are the same to the last pixel; a sensor's
+            noise makes that impossible. None where that may be: in files.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        size: tuple[int, int],
+        *,
+        blind_after: float = 1.0,
+        frozen_after: float | None = 3.0,
+    ) -> None:
+        self.blind_after = blind_after
+        self.frozen_after = frozen_after
+        self._name = name
+        self._size = size
+        self._sum: int | None = None
+        self._same_since: float | None = None
+        self._blind_since: float | None = None
+        self._seen = False
+
+    def look(self, image: Any, at: float) -> None:  # noqa: ANN401 - whatever OpenCV gives
+        """
+        Look at the next picture.
+
+        Raises:
+            LineError: What is wrong, by name.
+        """
+        self._check_form(image)
+        self._check_light(image, at)
+        if self.frozen_after is not None:
+            self._check_change(image, at, self.frozen_after)
+        self._seen = True
+
+    def _check_form(self, image: Any) -> None:  # noqa: ANN401 - as above
+        if not isinstance(image, np.ndarray) or image.dtype != np.uint8:
+            kind = getattr(image, "dtype", type(image).__name__)
+            raise LineError(f"{self._name}: wrong pixel format: {kind} instead of eight bits")
+        if image.ndim != _DIMENSIONS or image.shape[2] != _COLOURS:
+            channels = 1 if image.ndim < _DIMENSIONS else image.shape[2]
+            raise LineError(
+                f"{self._name}: wrong pixel format: {channels} channel(s) instead of blue, "
+                "green and red"
+            )
+        height, width = image.shape[:2]
+        if (width, height) != self._size:
+            raise LineError(
+                f"{self._name}: pictures of {width}x{height}; its profile was made with "
+                f"{self._size[0]}x{self._size[1]}: set the camera back, or calibrate it again"
+            )
+
+    def _check_light(self, image: Image, at: float) -> None:
+        few = image[::16, ::16]
+        wrong = ""
+        if float(np.percentile(few, 99)) < _DARK:
+            wrong = "the picture is black: is the lamp on, and the lens free?"
+        elif float(few.std(axis=(0, 1)).max()) < _FLAT:
+            wrong = "the picture is all of one colour: no signal?"
+        if not wrong:
+            self._blind_since = None
+            return
+        if self._blind_since is None:
+            self._blind_since = at
+        # A camera that opens black need not be waited for.
+        if not self._seen or at - self._blind_since >= self.blind_after:
+            raise LineError(f"{self._name}: {wrong}")
+
+    def _check_change(self, image: Image, at: float, limit: float) -> None:
+        now = zlib.crc32(image[8::16].tobytes())
+        if now != self._sum or self._same_since is None:
+            self._sum, self._same_since = now, at
+        elif at - self._same_since >= limit:
+            raise LineError(
+                f"{self._name}: the picture is frozen: the same to the last pixel for "
+                f"{at - self._same_since:.0f} s"
+            )

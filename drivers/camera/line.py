@@ -1,0 +1,156 @@
+"""
+A camera as a line: pictures in, one JSON line for each card out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import cv2
+
+from drivers.camera.address import Address, Kind
+from drivers.camera.capture import Capture, Pace
+from drivers.camera.frames import Judge, Picture
+from drivers.camera.messages import Say, Statement, encode_statement
+from drivers.camera.sources import open_source
+from drivers.transport import READ_TIMEOUT, EndOfCaptureError, LineError
+
+if TYPE_CHECKING:
+    from drivers.camera.driver import CameraOptions
+    from drivers.camera.profile import Profile
+
+__all__ = ["CameraLine", "Station", "open_camera"]
+
+_BEAT: Final = 1.0
+_FROZEN_AFTER: Final[dict[Kind, float | None]] = {
+    Kind.DEVICE: 3.0,
+    # What a network camera's encoder does not see change, it may not send.
+    Kind.STREAM: 15.0,
+    Kind.RAW: 3.0,
+    Kind.FILE: None,
+    Kind.FOLDER: None,
+}
+
+
+class Station(Protocol):
+    """
+    Watches pictures, and says what there is to say.
+    """
+
+    def look(self, picture: Picture) -> list[Statement]:
+        """
+        Take the next picture.
+
+        Raises:
+            LineError: It shows that the camera cannot be trusted any more.
+        """
+        ...
+
+    def finish(self) -> list[Statement]:
+        """
+        There will be no more pictures.
+        """
+        ...
+
+    def close(self) -> None:
+        """
+        Give back what it holds.
+        """
+        ...
+
+
+class CameraLine:
+    """
+    An open camera.
+    """
+
+    def __init__(self, name: str, capture: Capture, station: Station) -> None:
+        self._name = name
+        self._capture = capture
+        self._station = station
+        self._beat = time.monotonic()
+        self._looked = 0
+        self._ended = False
+
+    def read(self) -> bytes:
+        """
+        Return what is to be said, at once; nothing after `READ_TIMEOUT` without a picture.
+        """
+        try:
+            picture = None if self._ended else self._capture.take(READ_TIMEOUT)
+        except EndOfCaptureError:
+            self._ended = True
+            return b"".join(map(encode_statement, self._station.finish()))
+        if self._ended:
+            raise EndOfCaptureError(f"{self._name}: the pictures are over")
+        if picture is None:
+            return b""
+        self._looked += 1
+        said = self._station.look(picture)
+        return b"".join(map(encode_statement, [*said, *self._watching()]))
+
+    def _watching(self) -> list[Statement]:
+        now = time.monotonic()
+        span = now - self._beat
+        if span < _BEAT:
+            return []
+        fps, self._looked, self._beat = self._looked / span, 0, now
+        return [Statement(say=Say.WATCHING, fps=round(fps, 1))]
+
+    def check(self) -> None:
+        """
+        Look whether pictures still come.
+        """
+        if not self._ended:
+            self._capture.check()
+
+    def write(self, data: bytes) -> None:
+        """
+        Refuse.
+        """
+        raise LineError(f"{self._name}: a camera takes no {len(data)} bytes")
+
+    def close(self) -> None:
+        """
+        Give the camera back.
+        """
+        with contextlib.suppress(Exception):
+            self._capture.stop()
+        with contextlib.suppress(Exception):
+            self._station.close()
+
+
+def open_camera(
+    address: Address, profile: Profile, options: CameraOptions, evidence: Path | None
+) -> CameraLine:
+    """
+    Open a camera and look through it for the first time.
+
+    Raises:
+        LineError: There is no picture, or none of what the profile describes.
+        UserError: The profile or the options cannot be right.
+    """
+    cv2.setNumThreads(1)  # the daemon has other things to do
+    from drivers.camera.stations import make_station  # noqa: PLC0415 - one needs the other
+
+    station = make_station(profile, options, evidence)
+    camera = profile.camera
+    capture = Capture(
+        str(address),
+        lambda: open_source(address, camera, options.fps),
+        Judge(
+            str(address),
+            (camera.width, camera.height),
+            frozen_after=_FROZEN_AFTER[address.kind],
+        ),
+        Pace(live=address.is_live, own=options.pace == "own"),
+    )
+    try:
+        capture.start()
+    except Exception:
+        station.close()
+        raise
+    return CameraLine(str(address), capture, station)
