@@ -90,6 +90,12 @@ _FAULTS: Final = (
     show_default=True,
     help="The broker's port; another one where it is busy.",
 )
+@click.option(
+    "--board/--no-board",
+    default=True,
+    show_default=True,
+    help="The board and the pit for browsers, where the extra `display` is installed.",
+)
 @click.option("--plain", is_flag=True, help="Lines instead of a picture.")
 @click.option(
     "--keep",

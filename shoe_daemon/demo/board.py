@@ -14,7 +14,8 @@ from shoe_daemon.demo.mind import OPERATOR
 from shoe_daemon.demo.supervisor import Said
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.roads import Result
+from shoe_daemon.game.round import Kind
 from shoe_daemon.narration import narrate
 from shoe_daemon.table.events import (
     CardBurned,
@@ -32,7 +33,7 @@ from shoe_daemon.table.moments import to_microseconds
 from shoe_daemon.table.snapshot import PublicTable
 
 __all__ = [
-    "Bead",
+    "NO_BOARD",
     "Board",
     "Burning",
     "Health",
@@ -49,16 +50,7 @@ _STAYS: Final = 8.0
 
 _LINES: Final = 30
 
-
-class Bead(Struct, frozen=True):
-    """
-    One finished round, as the bead road shows it.
-    """
-
-    outcome: Outcome | None
-    natural: bool
-    player_pair: bool
-    banker_pair: bool
+NO_BOARD: Final = "no board for a browser: pip install 'shoe-daemon[display]' adds one"
 
 
 class Burning(Struct, frozen=True):
@@ -97,6 +89,10 @@ class Settled(Struct, frozen=True):
 class Places(Struct, frozen=True):
     """
     Where everything is, for who wants to look for himself.
+
+    Attributes:
+        board: Where the display is, without a path; empty where there is none.
+        no_board: Why there is none.
     """
 
     shoe: str
@@ -104,6 +100,22 @@ class Places(Struct, frozen=True):
     host: str
     port: int
     topics: str
+    board: str = ""
+    no_board: str = NO_BOARD
+
+    @property
+    def table_page(self) -> str:
+        """
+        The board of the table.
+        """
+        return f"{self.board}/table/{self.topics.split('/')[-2]}"
+
+    @property
+    def pit_page(self) -> str:
+        """
+        All tables, for staff.
+        """
+        return f"{self.board}/pit"
 
     @property
     def subscribe(self) -> str:
@@ -126,6 +138,7 @@ class Health(Struct, frozen=True):
         published: Events that it acknowledged.
         queued: Events that it has yet to acknowledge.
         seen: Events that reached a subscriber.
+        board_up: Whether the display for browsers is there.
         alarm: Why the daemon cannot do its work; None where it can.
     """
 
@@ -137,6 +150,7 @@ class Health(Struct, frozen=True):
     published: int = 0
     queued: int = 0
     seen: int = 0
+    board_up: bool = False
     alarm: str | None = None
 
 
@@ -149,7 +163,7 @@ class Board(Struct, frozen=True):
         house: What people call the house.
         health: How the parts are.
         places: Where they are.
-        beads: The finished rounds of this shoe.
+        beads: The finished rounds of this shoe that are on the roads.
         burned: What was burned, while the shoe's first round is to come.
         aborted: The last round came to nothing, and none has begun since.
         settled: What was dealt with a moment ago, the newest last.
@@ -162,7 +176,7 @@ class Board(Struct, frozen=True):
     house: str
     health: Health
     places: Places
-    beads: tuple[Bead, ...] = ()
+    beads: tuple[Result, ...] = ()
     burned: Burning | None = None
     aborted: bool = False
     settled: tuple[Settled, ...] = ()
@@ -178,7 +192,7 @@ class Keeper:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._beads: dict[int, Bead] = {}
+        self._beads: dict[int, Result] = {}
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._open: dict[int, tuple[str, Irregularity]] = {}
         self._orders: dict[int, str] = {}
@@ -231,8 +245,9 @@ class Keeper:
             case _:
                 return
         self._beads.pop(event.round or 0, None)
-        if after is not None:
-            self._beads = dict(sorted({**self._beads, event.round or 0: _bead(after)}.items()))
+        bead = None if after is None else _bead(after)
+        if bead is not None:
+            self._beads = dict(sorted({**self._beads, event.round or 0: bead}.items()))
 
     def _close(self, at: str, closed: IrregularityClosed) -> None:
         since, found = self._open.pop(closed.id, (at, None))
@@ -269,12 +284,14 @@ class Keeper:
         )
 
 
-def _bead(finished: RoundFinished) -> Bead:
-    return Bead(
+def _bead(finished: RoundFinished) -> Result | None:
+    if finished.outcome is None or finished.kind is not Kind.NORMAL:
+        return None
+    return Result(
         finished.outcome,
-        natural=bool(finished.player.natural or finished.banker.natural),
         player_pair=bool(finished.player.pair),
         banker_pair=bool(finished.banker.pair),
+        natural=bool(finished.player.natural or finished.banker.natural),
     )
 
 

@@ -6,67 +6,38 @@ from __future__ import annotations
 
 from typing import Final
 
-from shoe_daemon.demo.board import Bead, Board
+from shoe_daemon.demo.board import Board
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas, fit
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.display.terminal.figures import COUNTS, draw_counts
+from shoe_daemon.display.terminal.roads import HEIGHT, bead_plate, big_road, draw_cells
+from shoe_daemon.display.terminal.roads import draw_road as draw_captioned
+from shoe_daemon.display.terminal.signs import LETTERS, Look
+from shoe_daemon.game.roads import ROWS, LeadingTies, roads
 
 __all__ = ["draw_foot", "draw_log", "draw_road"]
 
-_DEEP: Final = 6
-"""Rows of a bead road, as on every table."""
-
 NO_BROKER_FOR_A_TABLE: Final = "demo broker: no keepalive wills, no access control"
-_LEAST_FOOT: Final = 3
-_BEAD: Final = 4
-_COUNTS: Final = 26
-_BAR: Final = 10
-_LETTERS: Final = {Outcome.PLAYER: "P", Outcome.BANKER: "B", Outcome.TIE: "T", None: "?"}
+_LOOK: Final = Look(LETTERS, palette.ON_RAIL)
 
 
 def draw_road(canvas: Canvas, box: Box, board: Board) -> None:
     """
     Draw the last results, column by column, and what they come to.
     """
-    y = box.y + (box.height - _DEEP) // 2
-    columns = (box.width - _COUNTS - 4) // _BEAD
-    beads = board.beads
-    # Whole columns fall off at the left, so that a bead never changes its row.
-    first = max(-(-len(beads) // _DEEP) - columns, 0) * _DEEP
-    for number in range(columns * _DEEP):
-        x, row = 2 + number // _DEEP * _BEAD, y + number % _DEEP
-        if first + number < len(beads):
-            _draw_bead(canvas, x, row, beads[first + number])
-        else:
-            canvas.put(x, row, " · ", palette.CALM_EDGE)
-    _draw_counts(canvas, Box(box.width - _COUNTS - 1, y, _COUNTS, _DEEP), board)
-
-
-def _draw_bead(canvas: Canvas, x: int, y: int, bead: Bead) -> None:
-    style = palette.OUTCOMES[bead.outcome]
-    left = "•" if bead.player_pair else " "
-    right = "•" if bead.banker_pair else " "
-    canvas.put(x, y, f"{left}{_LETTERS[bead.outcome]}{right}", style)
-
-
-def _draw_counts(canvas: Canvas, box: Box, board: Board) -> None:
-    counts = board.table.counts
-    outcomes = (
-        (Outcome.PLAYER, counts.player),
-        (Outcome.BANKER, counts.banker),
-        (Outcome.TIE, counts.tie),
-    )
-    most = max(counts.rounds, 1)
-    canvas.put(box.x, box.y, f"Rounds {counts.rounds:>3}", palette.RAIL_BRIGHT)
-    for row, (outcome, count) in enumerate(outcomes, box.y + 1):
-        canvas.put(box.x, row, f"{outcome.value.title():<7}{count:>3}", palette.RAIL)
-        length = round(_BAR * count / most)
-        canvas.put(box.x + 11, row, " " * length, palette.OUTCOMES[outcome])
-        canvas.right(box.x + box.width, row, f"{round(100 * count / most)} %", palette.RAIL_DIM)
-    more = f"Naturals {counts.natural}"
-    pairs = f"Pairs: Player {counts.player_pair}, Banker {counts.banker_pair}"
-    canvas.put(box.x, box.y + 4, more, palette.RAIL)
-    canvas.put(box.x, box.y + 5, pairs, palette.RAIL)
+    drawn = roads(board.beads)
+    beads = bead_plate(drawn.bead, LETTERS)
+    y = box.y + (box.height - ROWS + 1) // 2
+    width = box.width - COUNTS - 5
+    if box.height > HEIGHT:
+        half = width // 2 // beads.pitch * beads.pitch
+        draw_captioned(canvas, Box(2, y - 1, half, HEIGHT), beads, _LOOK)
+        big = big_road(drawn, LeadingTies.MERGE, LETTERS, pairs=False)
+        draw_captioned(canvas, Box(half + 4, y - 1, width - half - 2, HEIGHT), big, _LOOK)
+    else:
+        draw_cells(canvas, Box(2, y, width // beads.pitch * beads.pitch, ROWS), beads)
+    counts = Box(box.width - COUNTS - 1, y, COUNTS, ROWS)
+    draw_counts(canvas, counts, board.table.counts, _LOOK)
 
 
 def draw_log(canvas: Canvas, box: Box, board: Board) -> None:
@@ -83,21 +54,32 @@ def draw_log(canvas: Canvas, box: Box, board: Board) -> None:
 
 def draw_foot(canvas: Canvas, box: Box, board: Board) -> None:
     """
-    Tell how shoe and broker are, and where to look for oneself.
+    Tell how shoe, broker and board are, and where to look for oneself.
     """
     health, places = board.health, board.places
     parts = (
         (health.reader_up, _shoe_line(board), f"journal {places.journal}"),
         (health.broker_up, _broker_line(board), "Ctrl-C ends"),
+        (health.board_up or not places.board, _board_line(board, box.width - 4), ""),
     )
     for row, (up, text, aside) in enumerate(parts, box.y):
         canvas.put(1, row, "●" if up else "✗", palette.GOOD if up else palette.BAD)
         canvas.put(3, row, fit(text, box.width - 4), palette.RAIL if up else palette.BAD)
         if len(text) + len(aside) + 5 <= box.width:
             canvas.right(box.width - 1, row, aside, palette.RAIL_DIM)
-    canvas.put(1, box.y + 2, fit(places.subscribe, box.width - 2), palette.RAIL)
-    if box.height > _LEAST_FOOT:
-        canvas.put(1, box.y + 3, NO_BROKER_FOR_A_TABLE, palette.RAIL_DIM)
+    more = ((places.subscribe, palette.RAIL), (NO_BROKER_FOR_A_TABLE, palette.RAIL_DIM))
+    for row, (text, style) in enumerate(more[: box.height - len(parts)], box.y + len(parts)):
+        canvas.put(1, row, fit(text, box.width - 2), style)
+
+
+def _board_line(board: Board, room: int) -> str:
+    places = board.places
+    if not places.board:
+        return places.no_board
+    if not board.health.board_up:
+        return f"board {places.board} lost; display.log beside the journal says why"
+    whole = f"Board: {places.table_page}   Pit: {places.pit_page}"
+    return whole if len(whole) <= room else f"Board: {places.table_page}   Pit: …/pit"
 
 
 def _shoe_line(board: Board) -> str:

@@ -65,6 +65,10 @@ def _introduce(stage: Stage, settings: DemoSettings) -> None:
     click.echo(f"broker:   {places.host}:{places.port}; {NO_BROKER_FOR_A_TABLE}")
     click.echo(f"topics:   {root}/state, …/alert/active, …/result/last, …/status, …/event/#")
     click.echo(f"to watch: {places.subscribe}")
+    if places.board:
+        click.echo(f"Board:    {places.table_page}   Pit: {places.pit_page}")
+    else:
+        click.echo(places.no_board)
     click.echo("Ctrl-C ends it")
 
 

@@ -52,6 +52,7 @@ _PLACES: Final = Places(
     host="127.0.0.1",
     port=1883,
     topics=Topics(SITE, TABLE).root + "/#",
+    board="http://127.0.0.1:8080",
 )
 _SHOWPIECE: Final = Settings(
     mode=Mode.OPEN,
@@ -154,6 +155,7 @@ class Sample:
             broker_up=True,
             published=seq,
             seen=seq,
+            board_up=True,
         )
         return self._keeper.board(self._table.public(), self._house, health, _PLACES)
 

@@ -51,6 +51,7 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
         faults: What may go wrong.
         fault_rate: The chance of each round that something does, 0 to 1.
         port: Where the broker is to listen.
+        board: Whether a display for browsers is started, where it is installed.
         plain: Lines instead of a picture, on a terminal too.
         keep: The folder for the journal; None for one that is removed.
     """
@@ -64,6 +65,7 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
     faults: tuple[Fault, ...] = OFTEN
     fault_rate: float = 0.25
     port: int = 1883
+    board: bool = True
     plain: bool = False
     keep: Path | None = None
 

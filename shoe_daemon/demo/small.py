@@ -40,6 +40,8 @@ def _lines(board: Board) -> list[tuple[str, Style]]:
     last = board.table.last_result
     if last is not None:
         lines.append((f"Round {last.round}: {WINNERS[last.data.outcome]}", palette.RAIL_TITLE))
+    if board.places.board:
+        lines.append((f"Board: {board.places.table_page}", palette.RAIL))
     lines.append((board.places.subscribe, palette.RAIL_DIM))
     lines.append(("The whole view needs 80 columns and 24 rows.", palette.RAIL_DIM))
     return lines

@@ -15,8 +15,9 @@ from typing import Final, Self
 from msgspec import Struct
 
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
-from shoe_daemon.demo.board import Health, Places
+from shoe_daemon.demo.board import NO_BOARD, Health, Places
 from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer
+from shoe_daemon.demo.display import BoardServer, has_display
 from shoe_daemon.demo.mind import Mind
 from shoe_daemon.demo.referee import Referee
 from shoe_daemon.demo.settings import DemoSettings, shoe_of
@@ -78,6 +79,7 @@ class Stage:
         self._news: queue.Queue[News] = queue.Queue(_ROOM)
         self._leaving = threading.Event()
         self._failure: BaseException | None = None
+        self._board: BoardServer | None = None
         self._parts = ExitStack()
         with ExitStack() as parts:
             self._build(settings, folder, parts)
@@ -95,7 +97,8 @@ class Stage:
         topics = Topics(SITE, TABLE)
         everything = topics.root + "/#"
         address = (broker.host, broker.port)
-        self.places = Places(line.address, str(setup.journal), *address, everything)
+        board = self._start_board(settings, address, folder, parts)
+        self.places = Places(line.address, str(setup.journal), *address, everything, *board)
         self.subscriber = parts.enter_context(Subscriber(*address, everything))
         cues = Cues(lambda: self.health.reader_up, lambda: self._decided)
         self.dealer = Dealer(shoe, line, settings.speed, self.referee, cues)
@@ -111,7 +114,22 @@ class Stage:
         self._daemon = Daemon(setup, on_events=self._tell)
         self.table = self._daemon.core.table.public()
         parts.enter_context(self._running())
+        if self._board is not None:
+            self._board.wait()
         parts.enter_context(self.dealer)
+
+    def _start_board(
+        self, settings: DemoSettings, broker: tuple[str, int], folder: Path, parts: ExitStack
+    ) -> tuple[str, str]:
+        """
+        Start the display, if it is wished for and installed; say where it is, or why not.
+        """
+        if not settings.board:
+            return "", "no board for a browser, as told"
+        if not has_display():
+            return "", NO_BOARD
+        self._board = parts.enter_context(BoardServer(broker, folder))
+        return self._board.url, ""
 
     def __enter__(self) -> Self:
         """
@@ -212,6 +230,7 @@ class Stage:
             published=health.cursor if health else 0,
             queued=health.queued if health else 0,
             seen=self.subscriber.events,
+            board_up=self._board is not None and self._board.up,
             alarm=self._daemon.core.alarm,
         )
 

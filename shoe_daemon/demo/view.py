@@ -61,7 +61,8 @@ def draw(board: Board, width: int, height: int) -> Canvas:
 
 def _plan(width: int, height: int) -> Plan:
     roomy = height >= _TALL and width >= _WIDE
-    size, felt, road, panel, foot = (LARGE, 15, 8, 6, 4) if roomy else (SMALL, 9, 6, 5, 3)
+    size, felt, road, panel, foot = (LARGE, 15, 8, 6, 5) if roomy else (SMALL, 9, 6, 5, 3)
+    foot += not roomy and height > LEAST[1]
     log = max(height - 1 - felt - road - panel - foot, 0)
     boxes = []
     y = 1

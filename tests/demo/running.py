@@ -20,6 +20,9 @@ __all__ = ["Done", "Terminal", "environment", "run", "start"]
 
 COMMAND = (sys.executable, "-m", "shoe_daemon", "demo")
 
+# Two processes take longer to start than one: tests that are about the board ask for it.
+WITHOUT_BOARD = ("--no-board",)
+
 # Like a shell: has the terminal, starts the demo on it, and says how it ended. It stays, for
 # when the one who has a terminal goes, what nobody has read of it goes too.
 _SHELL = """
@@ -62,9 +65,11 @@ def start(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[str]: 
     """
     Start a demo without a terminal, on a port that is free unless one is named.
     """
-    port = () if "--port" in arguments else ("--port", str(free_port()))
+    more_options: tuple[str, ...] = () if "--board" in arguments else WITHOUT_BOARD
+    if "--port" not in arguments:
+        more_options += ("--port", str(free_port()))
     return subprocess.Popen(
-        [*COMMAND, *port, *arguments],
+        [*COMMAND, *more_options, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -101,7 +106,7 @@ class Terminal:
         termios.tcsetwinsize(self._slave, (rows, columns))
         self.before = termios.tcgetattr(self._slave)
         self._bytes = bytearray()
-        command = command or (*COMMAND, "--port", str(free_port()))
+        command = command or (*COMMAND, *WITHOUT_BOARD, "--port", str(free_port()))
         self.process = subprocess.Popen(
             [sys.executable, "-c", _SHELL, *command, *arguments],
             stdin=self._slave,

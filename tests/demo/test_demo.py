@@ -291,7 +291,7 @@ def test_a_daemon_that_dies_takes_the_demo_with_it(
     monkeypatch.setattr("tempfile.tempdir", None)
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     with pytest.raises(RuntimeError, match="the daemon died"):
-        perform(DemoSettings(port=free_port(), speed=0, rounds=1, plain=True))
+        perform(DemoSettings(port=free_port(), speed=0, rounds=1, plain=True, board=False))
     assert list(tmp_path.iterdir()) == []
     assert handlers == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 

@@ -130,7 +130,7 @@ def test_states_of_the_table_are_told() -> None:
 
 def test_side_wagers_that_won_are_told_with_their_odds() -> None:
     told = 0
-    for seen in moments(house="chickasaw"):
+    for seen in moments(house="curator"):
         last = seen.state.last_result if seen.state else None
         won = [
             each.pays

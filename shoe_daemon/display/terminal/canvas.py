@@ -111,6 +111,13 @@ class Canvas:
         for row in self._cells:
             row[:] = [(character, grey(style)) for character, style in row]
 
+    def underlay(self, below: Style) -> None:
+        """
+        Give a ground to what is drawn so far.
+        """
+        for row in self._cells:
+            row[:] = [(character, below + style) for character, style in row]
+
     @property
     def text(self) -> str:
         """

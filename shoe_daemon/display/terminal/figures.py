@@ -89,7 +89,7 @@ def draw_counts(canvas: Canvas, box: Box, counts: Counted, look: Look) -> None:
     canvas.put(box.x, box.y, f"Rounds {counts.rounds:>3}", look.tones.title)
     for row, (outcome, count) in enumerate(outcomes, box.y + 1):
         canvas.put(box.x, row, f"{outcome.value.title():<7}{count:>3}", look.tones.text)
-        length = (_BAR * min(count, most) + most // 2) // most
+        length = max((_BAR * min(count, most) + most // 2) // most, min(count, 1))
         canvas.put(box.x + 11, row, look.signs.bar * length, palette.BARS[outcome])
         canvas.right(box.x + COUNTS, row, f"{(100 * count + most // 2) // most} %", look.tones.dim)
     canvas.put(box.x, box.y + 4, f"Naturals {counts.natural}", look.tones.text)

@@ -16,7 +16,16 @@ from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.game.roads import ROWS, BeadCell, BigCell, LeadingTies, MarkCell, Roads
 from shoe_daemon.game.round import Outcome
 
-__all__ = ["DERIVED", "HEIGHT", "Road", "bead_plate", "big_road", "derived_road", "draw_road"]
+__all__ = [
+    "DERIVED",
+    "HEIGHT",
+    "Road",
+    "bead_plate",
+    "big_road",
+    "derived_road",
+    "draw_cells",
+    "draw_road",
+]
 
 HEIGHT: Final = ROWS + 1
 """Rows of a road and its caption."""
@@ -176,14 +185,23 @@ def draw_road(canvas: Canvas, box: Box, road: Road, look: Look, *, reserve: int 
     hidden = first + road.left_out
     caption = _caption(road, hidden, box.width - reserve, look.signs)
     canvas.put(box.x, box.y, fit(caption, box.width), look.tones.title)
+    draw_cells(canvas, Box(box.x, box.y + 1, box.width, ROWS), road)
+
+
+def draw_cells(canvas: Canvas, box: Box, road: Road) -> None:
+    """
+    Draw a road alone, where it has no row for a caption.
+    """
+    columns = max(box.width // road.pitch, 1)
+    first = max(road.columns - columns, 0)
     for column in range(columns):
         x = box.x + column * road.pitch
         paper = palette.PAPER if (first + column) % 2 else palette.PAPER_SHADE
-        canvas.fill(x, box.y + 1, road.pitch, ROWS, paper)
+        canvas.fill(x, box.y, road.pitch, ROWS, paper)
     for cell in road.cells:
         if cell.col >= first and 0 <= cell.row < ROWS:
             x = box.x + (cell.col - first) * road.pitch
-            _put(canvas, x, box.y + 1 + cell.row, cell.ink)
+            _put(canvas, x, box.y + cell.row, cell.ink)
 
 
 def _put(canvas: Canvas, x: int, y: int, ink: Sequence[Ink]) -> None:

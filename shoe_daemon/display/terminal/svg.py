@@ -46,6 +46,7 @@ _LINES: Final = {
     "╰": "M5 0V5Q5 10 10 10",
     "╯": "M5 0V5Q5 10 0 10",
 }
+_STROKES: Final = "/\\"
 _SIGNS: Final = {
     "♥": "M5 16.5C1 12.5 .2 10.6 .2 8.8 .2 5.6 3.9 5.2 5 8 6.1 5.2 9.8 5.6 9.8 8.8"
     " 9.8 10.6 9 12.5 5 16.5Z",
@@ -86,7 +87,7 @@ def _shapes(canvas: Canvas) -> Iterator[str]:
     for number, row in enumerate(canvas.rows):
         y = number * _H
         column = 0
-        for (style, kind), found in groupby(row, key=lambda cell: (cell[1], _kind(cell[0]))):
+        for (style, kind), found in groupby(row, key=lambda cell: (cell[1], _kind(*cell))):
             cells = [character for character, _ in found]
             yield from _run("".join(cells), kind, style, (column * _W, y))
             column += len(cells)
@@ -102,7 +103,9 @@ def _backgrounds(row: list[tuple[str, Style]], y: int) -> Iterator[str]:
         column += count
 
 
-def _kind(character: str) -> str:
+def _kind(character: str, style: Style) -> str:
+    if character in _STROKES and not style.bold:
+        return "text"  # it is no mark but stands in an address
     for kind, known in (("block", _BLOCKS), ("line", _LINES), ("sign", _SIGNS)):
         if character in known:
             return kind

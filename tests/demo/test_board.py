@@ -1,0 +1,162 @@
+"""
+The demo opens the board and the pit for browsers, says where, and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.brokers import free_port, wait_for
+from tests.demo.running import COMMAND, Terminal, environment, start
+
+SLOW = ("--board", "--speed", "30", "--fault", "overdraw", "--fault-rate", "1", "--seed", "3")
+PATIENCE = 30.0
+ADDRESSES = re.compile(r"Board: +(http://127\.0\.0\.1:\d+)/table/table-1   Pit: (\S+)/pit\s")
+
+
+def ask(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310 - our own
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def first_of(url: str) -> Any:  # noqa: ANN401 - JSON
+    """
+    Return the documents that a page begins with.
+    """
+    status, text = ask(url)
+    assert status == 200
+    found = re.search(r'<script type="application/json" id="page">(.*?)</script>', text, re.DOTALL)
+    assert found
+    return json.loads(found[1])["first"]
+
+
+@contextmanager
+def demo(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """
+    Run a demo; give it, and where its board is.
+    """
+    process = start(folder, *SLOW, *arguments)
+    try:
+        assert process.stdout is not None
+        while not (found := ADDRESSES.search(line := process.stdout.readline())):
+            assert line, process.communicate()
+        assert found[1] == found[2]
+        yield process, found[1]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+
+
+def test_the_board_shows_what_is_dealt_and_the_pit_its_misdeals(tmp_path: Path) -> None:
+    with demo(tmp_path) as (process, url):
+        wait_for(lambda: _board(url)["known"], timeout=PATIENCE)
+        wait_for(lambda: _board(url)["fresh"]["is"] == "live", timeout=PATIENCE)
+        assert _board(url)["state"]["name"] == "Demo table"
+        wait_for(lambda: _alerts(url), "a misdeal in the pit", timeout=PATIENCE)
+        assert _alerts(url)[0]["data"]["kind"] == "excess_card"
+        assert _alerts(url)[0]["data"]["proposals"]
+        wait_for(lambda: first_of(f"{url}/table/table-1")["roads"]["bead"], timeout=PATIENCE)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, err) == (0, "")
+        assert "shown as really dealt: yes" in out
+    assert not _listens(url)
+    assert list(tmp_path.iterdir()) == [], "the temporary folder is gone"
+
+
+def _board(url: str) -> Any:  # noqa: ANN401 - JSON
+    return first_of(f"{url}/table/table-1")["board"]
+
+
+def _alerts(url: str) -> Any:  # noqa: ANN401 - JSON
+    return [alert for row in first_of(f"{url}/pit")["rows"] for alert in row["alerts"]]
+
+
+def _listens(url: str) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", int(url.rpartition(":")[2]))) == 0
+
+
+def test_where_somebody_has_the_usual_port_it_takes_another(tmp_path: Path) -> None:
+    try:
+        other = socket.create_server(("127.0.0.1", 8080))
+    except OSError:  # somebody has it indeed
+        other = socket.socket()
+    with other, demo(tmp_path) as (_, url):
+        assert not url.endswith(":8080")
+        assert ask(f"{url}/health")[0] == 200
+
+
+def test_a_terminal_shows_it_from_the_first_moment_and_ctrl_c_ends_it(tmp_path: Path) -> None:
+    command = (*COMMAND, "--port", str(free_port()), *SLOW)
+    with Terminal(tmp_path, columns=120, rows=40, command=command) as terminal:
+        terminal.wait_for("/pit")
+        found = ADDRESSES.search(terminal.written)
+        assert found
+        terminal.wait_for("Lately")
+        assert terminal.written.count("● ") >= 3 or "●" in terminal.written
+        assert ask(f"{found[1]}/table/table-1")[0] == 200
+        terminal.type("\x03")
+        assert terminal.end() == 0
+        terminal.wait_for("shown as really dealt: yes")
+        assert "Traceback" not in terminal.written
+    assert not _listens(found[1])
+
+
+def test_a_board_that_dies_is_told_and_the_demo_goes_on(tmp_path: Path) -> None:
+    command = (*COMMAND, "--port", str(free_port()), *SLOW)
+    with Terminal(tmp_path, columns=120, rows=40, command=command) as terminal:
+        terminal.wait_for("Lately")
+        _kill_display(terminal.process.pid)
+        terminal.wait_for(" lost; display.log beside the journal says why")
+        terminal.type("\x03")
+        assert terminal.end() == 0
+
+
+def _kill_display(shell: int) -> None:
+    """
+    Kill the demo's own display: the child of the shell's child.
+    """
+    (demo_pid,) = _children(shell)
+    wait_for(lambda: _children(demo_pid), timeout=PATIENCE)
+    for child in _children(demo_pid):
+        subprocess.run(["kill", "-9", str(child)], check=True)
+
+
+def _children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for each in tasks for child in each.read_text(encoding="ascii").split()]
+
+
+@pytest.mark.parametrize("extra", ["starlette", "uvicorn"])
+def test_without_the_extra_one_line_says_how_to_get_it(tmp_path: Path, extra: str) -> None:
+    script = f"import sys; sys.modules[{extra!r}] = None; from shoe_daemon.cli import main; main()"
+    options = ("demo", "--speed", "0", "--rounds", "1", "--fault-rate", "0")
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", script, *options, "--port", str(free_port())],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(tmp_path),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "no board for a browser: pip install 'shoe-daemon[display]' adds one\n" in done.stdout
+    assert time.monotonic() - began < PATIENCE
