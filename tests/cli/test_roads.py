@@ -26,9 +26,9 @@ SHOE = "TBnBpPPnPnTTBnBBbBpbBBnBbPBnPBTPnPBBpPnTBPPnPPPPnBBpBnPTBPBPnPBBBnPTPBPn
 DRAWN = """\
 Bead plate
  B  P                                                 Rounds   8
- B▗ P▝                                                Banker   5 ▇▇▇▇▇▇     62 %
+ B▗ P▝                                                Banker   5 ▇▇▇▇▇▇     63 %
 ▘B                                                    Player   2 ▇▇         25 %
- T                                                    Tie      1 ▇          12 %
+ T                                                    Tie      1 ▇          13 %
  B                                                    Naturals 1
  B                                                    Pairs: Banker 1, Player 1
 
