@@ -25,9 +25,11 @@ from paho.mqtt.enums import CallbackAPIVersion
 __all__ = [
     "Ear",
     "Terminal",
+    "answers",
     "broker",
     "children",
     "configuration",
+    "free_port",
     "percentile",
     "spread",
     "wait_for",
@@ -73,26 +75,39 @@ def children() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
 
 
 @contextmanager
-def broker(folder: Path) -> Iterator[int]:
+def broker(folder: Path, more: str = "") -> Iterator[int]:
     """
     Run mosquitto on a free port of loopback, without Nagle's delay; give the port.
+
+    Its configuration ends with `more`.
     """
     if _MOSQUITTO is None:
         sys.exit("mosquitto is missing: apt-get install mosquitto")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    port = free_port()
     (folder / "mosquitto.conf").write_text(
-        f"listener {port} 127.0.0.1\nset_tcp_nodelay true\nallow_anonymous true\n",
+        f"listener {port} 127.0.0.1\nset_tcp_nodelay true\nallow_anonymous true\n{more}\n",
         encoding="utf-8",
     )
     with children() as start, (folder / "mosquitto.log").open("wb") as log:
         start(_MOSQUITTO, "-c", str(folder / "mosquitto.conf"), stdout=log, stderr=log)
-        wait_for(lambda: _answers(port), "mosquitto")
+        wait_for(lambda: answers(port), "mosquitto")
         yield port
 
 
-def _answers(port: int) -> bool:
+def free_port() -> int:
+    """
+    Return a port of loopback that nobody uses at this moment.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def answers(port: int) -> bool:
+    """
+    Tell whether somebody listens on a port of loopback.
+    """
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 

@@ -1,0 +1,222 @@
+"""
+Many tables at one display: what it takes of processor and memory, beside a process that
+subscribes to the same and does nothing.
+
+`python -m bench.crowd BROKER_PORT TABLES` is the tables: a card every three seconds, a
+heartbeat every ten, a shoe of which each is at another moment.
+`python -m bench.crowd URL BOARDS` are browsers that only read: one pit, so many boards.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from bench.painting import Speaker
+from bench.played import SESSION, SITE, TABLE, Message, Step, played, status
+from bench.rig import broker, children, wait_for
+from bench.screen import Cost, cost, is_there, show
+from shoe_daemon.mqtt import messages
+
+__all__ = ["measure_crowds"]
+
+_CARD, _HEARTBEAT = 3.0, 10.0
+_SHOE: Final = 400
+"""Steps, most of a shoe."""
+
+_APART: Final = 37
+_LATE: Final = 10.0
+_QUEUE: Final = "max_queued_messages 100000"
+"""As in the sample for real brokers: by itself mosquitto lets what is retained drop."""
+
+_LISTEN: Final = f"""
+import sys
+from paho.mqtt import client as paho
+from paho.mqtt.enums import CallbackAPIVersion
+client = paho.Client(CallbackAPIVersion.VERSION2)
+client.on_message = lambda *_: None
+client.connect("127.0.0.1", int(sys.argv[1]))
+client.subscribe("shoe/v1/{SITE}/#", qos=1)
+client.loop_forever()
+"""
+
+
+class Load(NamedTuple):
+    """
+    A share of a processor, in per cent, over a while.
+    """
+
+    display: float
+    subscriber: float
+    broker: float
+
+
+def measure_crowds(counts: list[int], seconds: float, folder: Path) -> None:
+    """
+    Measure and print.
+    """
+    print(f"{seconds:.0f} s each; % of one processor, MB; browsers: one pit, and 19 boards more")
+    print(
+        f"  {'tables':>6}  {'one browser':<14}{'20 browsers':<14}{'bare':<8}{'broker':<8}"
+        f"{'ratio':<8}{'RSS':<8}{'PSS':<8}a table"
+    )
+    empty: float | None = None
+    for count in counts:
+        place = folder / str(count)
+        place.mkdir()
+        one, twenty, memory = _measure(count, seconds, place)
+        empty = memory.proportional if empty is None else empty
+        each = 1024 * (memory.proportional - empty) / max(count - counts[0], 1)
+        print(
+            f"  {count:>6}  {one.display:<14.1f}{twenty.display:<14.1f}{one.subscriber:<8.1f}"
+            f"{one.broker:<8.1f}{one.display / max(one.subscriber, 0.1):<8.1f}"
+            f"{memory.resident:<8.1f}{memory.proportional:<8.1f}"
+            + (f"{each:.0f} kB" if count > counts[0] else "")
+        )
+
+
+def _measure(count: int, seconds: float, folder: Path) -> tuple[Load, Load, Cost]:
+    with (
+        broker(folder, _QUEUE) as port,
+        children() as start,
+        show(folder, port) as there,
+    ):
+        bare = start(sys.executable, "-c", _LISTEN, str(port))
+        start(sys.executable, "-m", "bench.crowd", str(port), str(count))
+        wait_for(lambda: is_there(f"{there.url}/health", f'"live":{count},'), "all tables")
+        mosquitto = _mosquitto(folder)
+        processes = (there.process, bare.pid, mosquitto)
+        with _browsers(there.url, 0):
+            one = _load(processes, seconds)
+        with _browsers(there.url, 19):
+            twenty = _load(processes, seconds)
+        return one, twenty, cost(there.process)
+
+
+def _mosquitto(folder: Path) -> int:
+    """
+    Find the broker among our children by its configuration.
+    """
+    wanted = str(folder / "mosquitto.conf").encode()
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            if wanted in (each / "cmdline").read_bytes():
+                return int(each.name)
+        except OSError:
+            continue
+    sys.exit("the broker has gone")
+
+
+def _load(processes: tuple[int, ...], seconds: float) -> Load:
+    time.sleep(2)
+    before, began = [cost(each).seconds for each in processes], time.monotonic()
+    time.sleep(seconds)
+    after, took = [cost(each).seconds for each in processes], time.monotonic() - began
+    return Load(*(100 * (late - early) / took for early, late in zip(before, after, strict=True)))
+
+
+@contextmanager
+def _browsers(url: str, boards: int) -> Iterator[None]:
+    with children() as start:
+        start(sys.executable, "-m", "bench.crowd", url, str(boards))
+        wait_for(lambda: is_there(f"{url}/health", f'"streams":{boards + 1},'), "all browsers")
+        yield
+
+
+# ---- the tables ----
+
+
+def deal(port: int, count: int) -> None:
+    """
+    Be so many tables until the end.
+    """
+    steps = list(islice(played(3), _SHOE))
+    speaker = Speaker(port)
+    due: list[tuple[float, int, float]] = []
+    at = [(table * _APART) % (_SHOE - 60) for table in range(count)]
+    for table in range(count):
+        for message in chain([status(), _device()], _latest(steps, at[table])):
+            _tell(speaker, table, message)
+        for every in (_CARD, _HEARTBEAT):
+            heapq.heappush(due, (time.monotonic() + every * table / count, table, every))
+    while True:
+        moment, table, every = heapq.heappop(due)
+        heapq.heappush(due, (moment + every, table, every))
+        early = moment - time.monotonic()
+        if early < -_LATE:
+            sys.exit("the tables cannot deal so fast on this machine: the figures are wrong")
+        time.sleep(max(early, 0))
+        if every == _CARD:
+            at[table] = min(at[table] + 1, _SHOE - 1)
+        step = steps[at[table]]
+        said = step.messages if every == _CARD else [*_states(step), _device()]
+        for message in said:
+            _tell(speaker, table, message)
+
+
+def _latest(steps: list[Step], until: int) -> list[Message]:
+    """
+    Return what is retained after so many steps.
+    """
+    said = chain.from_iterable(step.messages for step in steps[: until + 1])
+    return list({each.suffix: each for each in said if each.retained}.values())
+
+
+def _states(step: Step) -> list[Message]:
+    return [each for each in step.messages if each.suffix == "state"]
+
+
+def _device() -> Message:
+    device = messages.Device(
+        byte_age=12,
+        bytes=4096,
+        event_age=40,
+        frame_age=12,
+        frames=100,
+        noise=0,
+        repeats=60,
+        seq=1,
+        session=SESSION,
+        state="connected",
+    )
+    return Message("device/shoe", messages.encode_message(device))
+
+
+def _tell(speaker: Speaker, table: int, message: Message) -> None:
+    name = f"table-{table:04}"
+    payload = message.payload.replace(f'"{TABLE}"'.encode(), f'"{name}"'.encode())
+    speaker.tell(message._replace(payload=payload), f"shoe/v1/{SITE}/{name}")
+
+
+# ---- the browsers ----
+
+
+def read(url: str, boards: int) -> None:
+    """
+    Read the stream of the pit and of so many boards until the end.
+    """
+    paths = ["/pit/live", *(f"/table/table-{number:04}/live" for number in range(boards))]
+    threads = [threading.Thread(target=_read, args=(url + path,)) for path in paths]
+    for thread in threads:
+        thread.start()
+
+
+def _read(url: str) -> None:
+    with urllib.request.urlopen(url) as answer:  # noqa: S310 - our own display
+        while answer.read1(65_536):
+            pass
+
+
+if __name__ == "__main__":
+    if sys.argv[1].startswith("http"):
+        read(sys.argv[1], int(sys.argv[2]))
+    else:
+        deal(int(sys.argv[1]), int(sys.argv[2]))

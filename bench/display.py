@@ -1,0 +1,53 @@
+"""
+What the display costs: `python -m bench.display`.
+
+Three things are measured. How long a message of a table takes to be painted in the
+machine's own Chromium, beside a bare page that shows the number of the same message. What
+one display takes of processor and memory for 1, 60 and 500 tables, beside a process that
+subscribes to the same and does nothing. And whether anything grows while a board is left
+running for a shift of twelve hours, which is dealt in some minutes.
+
+`--quick` does a little of each, to see that it works.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from bench.crowd import measure_crowds
+from bench.painting import measure_painting
+from bench.shift import measure_shift
+
+PARTS = ("painting", "crowds", "shift")
+
+
+def main() -> None:
+    """
+    Measure and print.
+    """
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--cards", type=int, default=100, help="cards in a repeat")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--tables", type=int, nargs="+", default=[1, 60, 500])
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each number of tables")
+    parser.add_argument("--hours", type=float, default=12.0, help="of the shift")
+    parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS)
+    parser.add_argument("--quick", action="store_true", help="a little of each")
+    chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.cards, chosen.repeats, chosen.seconds, chosen.hours = 15, 2, 3.0, 1.0
+        chosen.tables = [1, 20]
+    parts = {
+        "painting": lambda folder: measure_painting(chosen.cards, chosen.repeats, folder),
+        "crowds": lambda folder: measure_crowds(chosen.tables, chosen.seconds, folder),
+        "shift": lambda folder: measure_shift(chosen.hours, folder),
+    }
+    for name in chosen.only:
+        with tempfile.TemporaryDirectory(prefix="bench-display-") as folder:
+            parts[name](Path(folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""
+From a message at the broker to the change on the screen, in the machine's own Chromium,
+beside a bare page that shows the number of the same message and nothing else.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Final, NamedTuple
+
+from paho.mqtt import client as paho
+from paho.mqtt.enums import CallbackAPIVersion
+from playwright.sync_api import Page
+
+from bench.played import SITE, TABLE, Message, Step, played, status
+from bench.rig import answers, broker, children, free_port, percentile, spread, wait_for
+from bench.screen import chromium, open_page, show
+
+__all__ = ["Speaker", "measure_painting"]
+
+AIM: Final = 0.1
+"""Seconds: a blink of the eye takes 0.1 to 0.15."""
+
+_ROOT: Final = f"shoe/v1/{SITE}/{TABLE}"
+_BARE: Final = "bare/state"
+_REST: Final = (0.12, 0.2)
+_WARM_UP: Final = 60
+
+
+class Speaker:
+    """
+    A client that publishes, with a thread of its own for the line.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._client = paho.Client(CallbackAPIVersion.VERSION2)
+        self._client.max_inflight_messages_set(1000)
+        self._client.connect("127.0.0.1", port)
+        self._client.loop_start()
+
+    def say(self, topic: str, payload: bytes, *, retained: bool = False) -> float:
+        """
+        Publish; return the moment right before, in seconds since 1970.
+        """
+        at = time.time()
+        self._client.publish(topic, payload, 1, retained)
+        return at
+
+    def tell(self, message: Message, root: str = _ROOT) -> float:
+        """
+        Publish what a table says.
+        """
+        topic = f"{root}/{message.suffix}"
+        return self.say(topic, message.payload, retained=message.retained)
+
+    def close(self) -> None:
+        """
+        Leave.
+        """
+        self._client.disconnect()
+        self._client.loop_stop()
+
+
+@contextmanager
+def speaking(port: int) -> Iterator[Speaker]:
+    """
+    Have a client that publishes, to the end of the block.
+    """
+    speaker = Speaker(port)
+    try:
+        yield speaker
+    finally:
+        speaker.close()
+
+
+class Times(NamedTuple):
+    """
+    Seconds from the publisher to the change of a page, and to the end of the frame with
+    it: of the board, of its roads, and of the bare page.
+    """
+
+    changed: list[float]
+    painted: list[float]
+    roads: list[float]
+    bare_changed: list[float]
+    bare_painted: list[float]
+    skipped: int
+
+
+def measure_painting(cards: int, repeats: int, folder: Path) -> None:
+    """
+    Measure and print.
+    """
+    with broker(folder) as port, show(folder, port) as there, speaking(port) as speaker:
+        steps = played(1)
+        _begin(speaker, islice(steps, _WARM_UP))
+        with chromium() as browser, _bridge(port) as bare_url:
+            board = open_page(browser, f"{there.url}/table/{TABLE}")
+            bare = open_page(browser, bare_url)
+            _warm(speaker, next(steps), board, bare)
+            runs = [
+                _run((board, bare), speaker, islice(steps, cards), seed) for seed in range(repeats)
+            ]
+    print(f"{repeats} repeats of {cards} cards; ms, median of the repeats [least to most]")
+    _report(runs)
+
+
+@contextmanager
+def _bridge(broker_port: int) -> Iterator[str]:
+    """
+    Run the bare bridge; give the address of its page.
+    """
+    port = free_port()
+    with children() as start:
+        start(sys.executable, "-m", "bench.bridge", str(broker_port), _BARE, str(port))
+        wait_for(lambda: answers(port), "the bare bridge")
+        yield f"http://127.0.0.1:{port}/"
+
+
+def _begin(speaker: Speaker, steps: Iterator[Step]) -> None:
+    speaker.tell(status())
+    for step in steps:
+        for message in step.messages:
+            speaker.tell(message)
+
+
+def _warm(speaker: Speaker, step: Step, board: Page, bare: Page) -> None:
+    """
+    See to it that both pages hear.
+    """
+    for message in step.messages:
+        speaker.tell(message)
+    speaker.say(_BARE, _state(step))
+    board.wait_for_selector("body[data-fresh=live]")
+    for page in (board, bare):
+        page.evaluate("window.until", step.seq)
+        page.evaluate("window.drawn.kept = true")
+
+
+def _state(step: Step) -> bytes:
+    return next(each.payload for each in step.messages if each.suffix == "state")
+
+
+def _run(pages: tuple[Page, Page], speaker: Speaker, steps: Iterator[Step], seed: int) -> Times:
+    """
+    Publish cards, each after the same document for the bare page, and see when both
+    were drawn.
+    """
+    chance = random.Random(seed)
+    said: dict[str, dict[int, float]] = {"state": {}, "roads": {}, "bare": {}}
+    for step in steps:
+        time.sleep(chance.uniform(*_REST))
+        said["bare"][step.seq] = speaker.say(_BARE, _state(step))
+        time.sleep(chance.uniform(*_REST))
+        for message in step.messages:
+            at = speaker.tell(message)
+            if message.suffix in said:
+                said[message.suffix][step.seq] = at
+    last = max(said["state"])
+    for page in pages:
+        page.evaluate("window.until", last)
+        page.wait_for_timeout(500)
+    return _times(pages, said)
+
+
+def _times(pages: tuple[Page, Page], said: dict[str, dict[int, float]]) -> Times:
+    board, bare = pages
+    states = _spans(board, "board", said["state"])
+    roads = _spans(board, "roads", said["roads"])
+    others = _spans(bare, "board", said["bare"])
+    return Times(
+        changed=[changed for changed, _ in states],
+        painted=[painted for _, painted in states],
+        roads=[painted for _, painted in roads],
+        bare_changed=[changed for changed, _ in others],
+        bare_painted=[painted for _, painted in others],
+        skipped=sum(map(len, said.values())) - len(states) - len(roads) - len(others),
+    )
+
+
+def _spans(page: Page, kind: str, said: dict[int, float]) -> list[tuple[float, float]]:
+    """
+    Put what was said beside what the page noted, on one clock.
+    """
+    origin = page.evaluate("performance.timeOrigin") / 1000
+    drawn = page.evaluate("(kind) => window.drawn[kind]", kind)
+    return [
+        (origin + changed / 1000 - at, origin + painted / 1000 - at)
+        for seq, at in said.items()
+        for changed, painted in ([drawn[str(seq)]] if str(seq) in drawn else [])
+    ]
+
+
+def _report(runs: list[Times]) -> None:
+    names = {
+        "bare_changed": "bare page, its number changed",
+        "bare_painted": "bare page, painted",
+        "changed": "board, changed",
+        "painted": "board, painted",
+        "roads": "board, painted with a result's roads",
+    }
+    print(f"  {'':<38}{'p50':<24}p99")
+    for field, name in names.items():
+        p50, p99 = (
+            spread([1000 * percentile(getattr(run, field), share) for run in runs], ".1f")
+            for share in (0.5, 0.99)
+        )
+        print(f"  {name:<38}{p50:<24}{p99}")
+    for field in ("changed", "painted"):
+        p50, p99 = (spread([_ratio(run, field, share) for run in runs]) for share in (0.5, 0.99))
+        print(f"  {f'board / bare page, {field}':<38}{p50:<24}{p99}")
+    slow = median([percentile(run.painted, 0.99) for run in runs])
+    judged = "met" if slow <= AIM else "missed"
+    print(f"  aim: the board painted within {1000 * AIM:.0f} ms at p99: {judged}")
+    if skipped := sum(run.skipped for run in runs):
+        print(f"  {skipped} documents were overtaken by the next before they were drawn")
+
+
+def _ratio(run: Times, field: str, share: float) -> float:
+    ours, bare = getattr(run, field), getattr(run, f"bare_{field}")
+    return percentile(ours, share) / percentile(bare, share)

@@ -1,0 +1,177 @@
+"""
+A simulated table as its MQTT messages, shoe after shoe, without daemon and journal:
+what a display is fed with where the display alone is to be measured.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from shoe_daemon.game.cards import DECK, Card
+from shoe_daemon.game.round import DEALING_ORDER, FIRST_CARDS, Coup, Slot
+from shoe_daemon.mqtt import messages, topics
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.events import Event, encode_event, is_staff
+from shoe_daemon.table.machine import Table
+from shoe_daemon.table.moments import from_microseconds, to_microseconds
+from shoe_daemon.table.options import Options, RoundEnd
+
+__all__ = ["SESSION", "SITE", "TABLE", "Message", "Step", "played", "status"]
+
+SITE: Final = "bench"
+TABLE: Final = "table-0000"
+
+SESSION: Final = "0123abcd"
+_HEARTBEAT: Final = 10
+_DECKS: Final = 8
+_CUT: Final = 14
+_ODD: Final = 20
+"""One round in so many has a card too many, about which a person is asked."""
+_BEGIN: Final = to_microseconds("2026-11-21T20:00:00Z")
+_CARD: Final = 3_000_000
+
+
+class Message(NamedTuple):
+    """
+    What is published below the table's topic.
+    """
+
+    suffix: str
+    payload: bytes
+    retained: bool = True
+
+
+class Step(NamedTuple):
+    """
+    What a table says of one card, or of the end of a round.
+
+    Attributes:
+        seq: Of the state after it.
+        shoe: Its number.
+        messages: In the order of the daemon.
+        begins: A shoe begins with it.
+    """
+
+    seq: int
+    shoe: int
+    messages: list[Message]
+    begins: bool
+
+
+def status() -> Message:
+    """
+    Return what a table says when it is there.
+    """
+    online = messages.Status(seq=0, session=SESSION, state="online")
+    return Message(topics.STATUS, messages.encode_message(online))
+
+
+def played(seed: int) -> Iterator[Step]:
+    """
+    Give what a table says, three seconds of its own time a step, for ever.
+    """
+    told = _Told()
+    options = Options(
+        name="Baccarat",
+        limits={"player": "100-50,000", "banker": "100-50,000", "tie": "25-5,000"},
+        round_end=RoundEnd.DEVICE,
+    )
+    told.hear(seen.Session(site=SITE, table=TABLE, options=options))
+    chance = random.Random(seed)
+    while True:
+        yield told.hear(seen.Command(name="new_shoe", operator="ann", reason="a new shoe"))
+        shoe = chance.sample(list(DECK) * _DECKS, len(DECK) * _DECKS)
+        while len(shoe) > _CUT:
+            yield from map(told.hear, _round(shoe, odd=chance.randrange(_ODD) == 0))
+            if told.alert is not None:
+                yield told.hear(_acknowledged(told.alert))
+
+
+def _round(shoe: list[Card], *, odd: bool) -> Iterator[seen.Observation]:
+    coup = Coup.dealt(shoe)
+    player, banker = coup.player.cards, coup.banker.cards
+    first = [card for pair in zip(player, banker, strict=False) for card in pair][:4]
+    thirds = [
+        (slot, card)
+        for slot, card in ((Slot.P3, player[FIRST_CARDS:]), (Slot.B3, banker[FIRST_CARDS:]))
+        if card
+    ]
+    for slot, card in zip(DEALING_ORDER, first, strict=False):
+        yield seen.CardDrawn(slot=slot, card=card)
+    for slot, (card,) in thirds:
+        yield seen.CardDrawn(slot=slot, card=card)
+    del shoe[: len(player) + len(banker)]
+    if odd and not thirds:
+        yield seen.CardDrawn(slot=Slot.P3, card=shoe.pop(0))
+    yield seen.Result(outcome=coup.outcome)
+
+
+def _acknowledged(irregularity: int) -> seen.Observation:
+    return seen.Command(
+        name="acknowledge", operator="ann", reason="seen", irregularity=irregularity
+    )
+
+
+class _Told:
+    """
+    The table, and what was said of it last.
+    """
+
+    def __init__(self) -> None:
+        self._table = Table()
+        self._now = _BEGIN
+        self._last: dict[str, Any] = {}
+
+    @property
+    def alert(self) -> int | None:
+        """
+        The open irregularity that is to be acknowledged; None where there is none.
+        """
+        found = self._table.public().alerts
+        return found[0].data.id if found else None
+
+    def hear(self, observation: seen.Observation) -> Step:
+        """
+        Let the table observe something, and say what it then publishes.
+        """
+        self._now += _CARD
+        at = from_microseconds(self._now)
+        events = self._table.apply(msgspec.structs.replace(observation, at=at))
+        seq = self._table.state.seq
+        said = [_event(each) for each in events if not is_staff(each.type)]
+        said += [message for message in self._retained(seq, at) if message is not None]
+        shoe = self._table.state.shoe
+        begins = any(each.type == "shoe_started" for each in events)
+        return Step(seq, 0 if shoe is None else shoe.number, said, begins)
+
+    def _retained(self, seq: int, at: str) -> Iterator[Message | None]:
+        public, who = self._table.public(), {"seq": seq, "session": SESSION}
+        yield Message(
+            topics.STATE,
+            messages.state(
+                public, session=SESSION, alarm=None, heartbeat=_HEARTBEAT, published=at
+            ),
+        )
+        yield self._changed(topics.ALERTS, public.alerts, messages.active_alerts, **who)
+        history = self._table.history()
+        yield self._changed(topics.HISTORY, history, messages.history, **who)
+        options = messages.RoadOptions(
+            leading_ties=self._table.state.session.options.leading_ties,
+            tail=self._table.state.session.options.tail,
+        )
+        drawn = {"options": options, "shoe": history.shoe, **who}
+        yield self._changed(topics.ROADS, self._table.results(), messages.road_map, **drawn)
+
+    def _changed(self, suffix: str, what: Any, encode: Any, **who: Any) -> Message | None:  # noqa: ANN401 - any document
+        if self._last.get(suffix, ...) == what:
+            return None
+        self._last[suffix] = what
+        return Message(suffix, encode(what, **who))
+
+
+def _event(event: Event) -> Message:
+    return Message(f"event/{event.type}", encode_event(event), retained=False)

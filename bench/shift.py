@@ -1,0 +1,154 @@
+"""
+A board that is left running for a shift of twelve hours, in some minutes, and whether
+anything grows: every card and every heartbeat comes as fast as the page draws them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from playwright.sync_api import CDPSession, Page
+
+from bench.painting import Speaker
+from bench.played import SITE, TABLE, Step, played, status
+from bench.rig import broker
+from bench.screen import chromium, cost, open_page, show
+
+__all__ = ["measure_shift"]
+
+AIM: Final = 1.1
+"""What is there at the end, by what was there in the middle."""
+
+_STEPS_AN_HOUR: Final = 1200
+_HEARTBEAT: Final = 3
+"""Steps after which a state is said again."""
+
+_ENOUGH: Final = 26
+"""Shoes, so that in the middle as many past ones are remembered as ever will be."""
+
+_WARM_UP: Final = 300
+"""Steps before anything is measured: a table with a shoe behind it."""
+
+_SIZE: Final = {"width": 1280, "height": 720}
+
+_PAGES: Final = {
+    "board": f"table/{TABLE}",
+    "history": f"table/{TABLE}/history",
+    "pit": "pit",
+    "events": f"pit/table/{TABLE}",
+}
+
+
+class Size(NamedTuple):
+    """
+    How large a page is: kilobytes of JavaScript, nodes, listeners.
+    """
+
+    heap: float
+    nodes: int
+    listeners: int
+
+
+class Sample(NamedTuple):
+    """
+    What there is at the beginning of a shoe.
+    """
+
+    steps: int
+    pages: dict[str, Size]
+    display: float
+
+
+def measure_shift(hours: float, folder: Path) -> None:
+    """
+    Measure and print.
+    """
+    began = time.monotonic()
+    with broker(folder) as port, show(folder, port) as there, chromium() as browser:
+        speaker, steps = Speaker(port), played(5)
+        speaker.tell(status())
+        for step in islice(steps, _WARM_UP):
+            _tell(speaker, step, heartbeat=False)
+        pages = {
+            name: open_page(browser, f"{there.url}/{path}", _SIZE) for name, path in _PAGES.items()
+        }
+        _tell(speaker, next(steps), heartbeat=True)
+        pages["board"].wait_for_selector("body[data-fresh=live]")
+        shift = islice(steps, int(hours * _STEPS_AN_HOUR))
+        samples = list(_run(speaker, pages, shift, there.process))
+        speaker.close()
+    took = time.monotonic() - began
+    print(
+        f"{hours:g} hours of a table, {samples[-1].steps} cards and results, {len(samples)} "
+        f"shoes, in {took:.0f} s; at the beginning of a shoe, after garbage collection"
+    )
+    _report(samples)
+
+
+def _run(
+    speaker: Speaker, pages: dict[str, Page], steps: Iterator[Step], process: int
+) -> Iterator[Sample]:
+    """
+    Say every step, each when the one before has been drawn; look at every new shoe.
+    """
+    board = pages["board"]
+    looks = {name: page.context.new_cdp_session(page) for name, page in pages.items()}
+    for look in looks.values():
+        look.send("Performance.enable")
+    for number, step in enumerate(steps, 1):
+        _tell(speaker, step, heartbeat=number % _HEARTBEAT == 0)
+        board.evaluate("window.until", step.seq)
+        if step.begins:
+            board.wait_for_timeout(1500)  # what moves has moved, and all pages have caught up
+            sizes = {name: _size(look) for name, look in looks.items()}
+            yield Sample(number, sizes, cost(process).proportional)
+
+
+def _tell(speaker: Speaker, step: Step, *, heartbeat: bool) -> None:
+    for message in step.messages:
+        speaker.tell(message, f"shoe/v1/{SITE}/{TABLE}")
+    if heartbeat:
+        for message in step.messages:
+            if message.suffix == "state":
+                speaker.tell(message, f"shoe/v1/{SITE}/{TABLE}")
+
+
+def _size(look: CDPSession) -> Size:
+    for _ in range(2):  # what the first one freed may hold other things
+        look.send("HeapProfiler.collectGarbage")
+    found = {
+        each["name"]: each["value"] for each in look.send("Performance.getMetrics")["metrics"]
+    }
+    return Size(
+        found["JSHeapUsedSize"] / 1024, int(found["Nodes"]), int(found["JSEventListeners"])
+    )
+
+
+def _report(samples: list[Sample]) -> None:
+    chosen = [samples[0], samples[len(samples) // 2], samples[-1]]
+    print(f"  {'':<24}{'start':>10}{'middle':>10}{'end':>10}   end / middle")
+    worst = 0.0
+    for name in _PAGES:
+        for field, unit in (
+            ("heap", "JS heap, kB"),
+            ("nodes", "nodes"),
+            ("listeners", "listeners"),
+        ):
+            values = [float(getattr(each.pages[name], field)) for each in chosen]
+            worst = max(worst, _line(f"{name}, {unit}", values))
+    worst = max(worst, _line("display, PSS, MB", [each.display for each in chosen]))
+    if len(samples) < _ENOUGH:
+        print("  too short to judge: twelve past shoes are remembered, and then no more")
+    else:
+        print(f"  aim: nothing grows by more than {AIM:g}: {'met' if worst <= AIM else 'missed'}")
+
+
+def _line(name: str, values: list[float]) -> float:
+    growth = values[2] / max(values[1], 1)
+    shown = "".join(f"{value:>10.0f}" for value in values)
+    print(f"  {name:<24}{shown}   {growth:.2f}")
+    return growth
