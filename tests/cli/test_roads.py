@@ -176,3 +176,19 @@ def test_a_terminal_without_signs_gets_ascii(how: dict[str, str], tmp_path: Path
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii()
     assert b"b Banker pair  p Player pair" in done.stdout
+
+
+def test_the_documents_show_what_is_printed(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/roads.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```console\n\$ (.*)\n([^`]*)```", page)
+    assert len(shown) == 2
+    for command, told in shown:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            capture_output=True,
+            check=False,
+            env={"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "LANG": "C.UTF-8"},
+            cwd=tmp_path,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.decode() == told
