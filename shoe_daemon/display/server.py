@@ -11,7 +11,7 @@ import signal
 import time
 from collections.abc import Iterator
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 import structlog
 import uvicorn
@@ -23,7 +23,7 @@ from shoe_daemon.display.config import DisplaySetup
 from shoe_daemon.display.doors import listening, many_doors
 from shoe_daemon.display.feed import Feed
 from shoe_daemon.display.hub import Hub
-from shoe_daemon.display.known import Change, Moment
+from shoe_daemon.display.known import Message, Moment
 from shoe_daemon.display.mailbox import Mailbox
 from shoe_daemon.display.tables import Tables
 from shoe_daemon.display.views import Views
@@ -89,6 +89,7 @@ class Display:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(_note)
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self.stop)
         with listening(self._settings.address) as door:
@@ -132,23 +133,33 @@ class Display:
         Take what has come from the broker, and tell the browsers.
         """
         mail = self._mailbox.empty()
-        moment = Moment(time.monotonic(), _now())
-        before = self.tables.faults.total
-        changes: list[Change] = []
-        if mail.link is not None:
-            changes += self.tables.set_link(mail.link, moment.monotonic)
-        for message in mail.messages:
-            changes += self.tables.receive(message, moment)
-        if mail.dropped:
-            what = f"{mail.dropped} messages dropped: they came faster than they could be read"
-            changes += self.tables.note_fault("", what, moment)
-        self.hub.tell(changes)
         if mail.more and self._loop is not None:
             self._loop.call_soon(self._collect)
-        if self.tables.faults.total != before and self._rarely("fault", moment.monotonic):
-            last = self.tables.faults.last[-1]
-            total = self.tables.faults.total
-            _log.warning("fault", topic=last.topic, what=last.what, total=total)
+        moment = Moment(time.monotonic(), _now())
+        before = self.tables.faults.total
+        if mail.link is not None:
+            self.hub.tell(self.tables.set_link(mail.link, moment.monotonic))
+        for message in mail.messages:
+            self._take(message, moment)
+        if mail.dropped:
+            what = f"{mail.dropped} messages dropped: they came faster than they could be read"
+            self.hub.tell(self.tables.note_fault("", what, moment))
+        if self.tables.faults.total != before:
+            self._complain(moment.monotonic)
+
+    def _take(self, message: Message, moment: Moment) -> None:
+        try:
+            self.hub.tell(self.tables.receive(message, moment))
+        except Exception as error:  # noqa: BLE001 - one message must not keep the others away
+            _log.error("message_failed", topic=message.topic[:200], exc_info=error)
+            what = "a mistake of the display: its log says more"
+            self.hub.tell(self.tables.note_fault(message.topic, what, moment))
+
+    def _complain(self, now: float) -> None:
+        if self._rarely("fault", now):
+            faults = self.tables.faults
+            last = faults.last[-1]
+            _log.warning("fault", topic=last.topic, what=last.what, total=faults.total)
 
     async def _look_around(self, server: _Server) -> None:
         """
@@ -208,6 +219,13 @@ class _Server(uvicorn.Server):
         Leave signals to the display.
         """
         yield
+
+
+def _note(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """
+    Log what went wrong where nobody was there to see it.
+    """
+    _log.error("unexpected", what=context.get("message"), exc_info=context.get("exception"))
 
 
 def _now() -> str:

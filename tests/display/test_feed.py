@@ -145,3 +145,26 @@ def test_a_publisher_that_sends_anything_at_all_ends_nothing(
         assert health["faults"] > 100
         assert "Traceback" not in display.said()
         assert display.said().count('"event": "fault"') <= 3
+
+
+def test_a_mistake_of_our_own_over_one_message_keeps_no_other_away(
+    mosquitto: Mosquitto, tmp_path: Path
+) -> None:
+    patch = """
+from shoe_daemon.display.tables import Tables
+take = Tables._take
+def broken(self, place, message, moment):
+    assert place.table != "bomb"
+    return take(self, place, message, moment)
+Tables._take = broken
+"""
+    with (
+        Listener(mosquitto.port, "nothing") as listener,
+        Display(tmp_path / "display", mosquitto.port, patch=patch) as display,
+    ):
+        table = Table(listener)
+        table.begin("bomb")
+        table.begin()
+        wait_for(lambda: display.health()["live"] == 1, timeout=PATIENCE)
+        assert display.health()["faults"] == 3
+        assert "message_failed" in display.said()
