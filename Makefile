@@ -82,6 +82,11 @@ bench: venv # docs/measure.md says what the figures mean
 pictures: venv # the README's pictures of the demo and of boards in a terminal, drawn anew
 	$(BIN)/python -m shoe_daemon.demo.picture docs/pictures
 
+.PHONY: screenshots
+screenshots: venv # docs/pictures: the pages at four sizes in all languages, and the pit
+	@$(BIN)/python tools/prepare.py mosquitto chromium
+	$(BIN)/python -m tools.make_screenshots
+
 .PHONY: fonts
 fonts: venv # what the pages say in Chinese, anew: after any change of a language's file
 	$(BIN)/python -m tools.make_fonts

@@ -1,0 +1,193 @@
+"""
+Makes the pictures of the pages in docs/pictures: a real simulated shoe in a real browser.
+
+    python -m tools.make_screenshots     all of them anew
+
+The same seed deals the same cards, so that a picture changes where the page does; only the
+times in it are those of the day. The browser is the one of the tests.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Final
+
+from PIL import Image
+from playwright.sync_api import Browser, Page
+
+from drivers.simulators.angel_eye_ii import Scene
+from shoe_daemon.display.languages import languages
+from tests.brokers import wait_for
+from tests.browser.chrome import SIZES, browse, watch
+from tests.browser.stage import Stage, Table, set_stage, simulated
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PICTURES: Final = ROOT / "docs" / "pictures"
+
+# In its 62nd round the Banker wins with a natural and a pair, after ties and a dragon's tail.
+SEED: Final = 135
+ROUND: Final = 62
+_LIMITS: Final = '{ player = "500-50,000", tie = "100-10,000", player_pair = "100-5,000" }'
+_MORE_WAGERS: Final = """
+[wagers.player_pair]
+pair = "11:1"
+[wagers.banker_pair]
+pair = "11:1"
+[wagers.dragon_7]
+win = "40:1"
+[wagers.panda_8]
+win = "25:1"
+"""
+# Tables of the pit, and how many rounds lie behind each.
+TABLES: Final = {
+    "Baccarat 1": 41, "Baccarat 2": 27, "Baccarat 3": 53, "Baccarat 4": 8,
+    "Baccarat 5": 70, "Baccarat 6": 33, "VIP 8": 62, "VIP 9": 19,
+}  # fmt: skip
+_COLOURS: Final = 255
+_SETTLED: Final = 400
+"""Milliseconds in which what moves comes to rest."""
+
+
+def main() -> None:
+    """
+    Make all pictures.
+    """
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, browse() as browser:
+        house = _house(Path(folder))
+        for name, take in (("boards", _boards), ("pit", _pit)):
+            place = Path(folder) / name
+            place.mkdir()
+            with set_stage(place) as stage:
+                take(stage, browser, house)
+
+
+def _house(folder: Path) -> Path:
+    """
+    Write a house that offers more wagers than any of those that come with the project.
+    """
+    own = ROOT / "shoe_daemon" / "game" / "houses" / "seven-feathers.toml"
+    path = folder / "house.toml"
+    path.write_text(own.read_text(encoding="utf-8") + _MORE_WAGERS, encoding="utf-8")
+    return path
+
+
+def _boards(stage: Stage, browser: Browser, house: Path) -> None:
+    """
+    Deal up to the best moment before pages of all languages, and take each at every size.
+    """
+    text = f'name = "VIP 8"\nhouse_file = "{house}"\nlimits = {_LIMITS}'
+    with ExitStack() as stack:
+        table = stack.enter_context(stage.table(text))
+        rounds = simulated(table.shoe, seed=SEED, rounds=ROUND)
+        _deal(table, rounds, ROUND - 1)
+        pages = {
+            code: stack.enter_context(_board(stage, browser, table, code)) for code in languages()
+        }
+        _deal(table, rounds, ROUND)
+        for code, page in pages.items():
+            _wait_for_rounds(page, ROUND)
+            for name, (width, height) in SIZES.items():
+                page.set_viewport_size({"width": width, "height": height})
+                _take(page, f"board-{name}-{code}")
+        page = pages["en"]
+        page.goto(f"{stage.display.url}/table/{table.name}/history?lang=en")
+        _take(page, "history", SIZES["small"])
+
+
+@contextmanager
+def _board(stage: Stage, browser: Browser, table: Table, code: str) -> Iterator[Page]:
+    """
+    Open a board whose clock stands still, so that a result stays as it is when it comes.
+    """
+    with watch(browser, device_scale_factor=1) as watched:
+        watched.page.goto(f"{stage.display.url}/table/{table.name}?lang={code}")
+        _wait_for_rounds(watched.page, ROUND - 1)
+        watched.page.clock.set_fixed_time(watched.page.evaluate("Date.now()"))
+        yield watched.page
+
+
+def _pit(stage: Stage, browser: Browser, house: Path) -> None:
+    """
+    Deal on several tables; at one a card too many is drawn, at one a card falls, one goes away.
+    """
+    with ExitStack() as stack:
+        tables = [
+            stack.enter_context(
+                stage.table(f'name = "{name}"\nhouse_file = "{house}"\npolicy = "fr_2007"')
+            )
+            for name in TABLES
+        ]
+        for number, (table, rounds) in enumerate(zip(tables, TABLES.values(), strict=True)):
+            _deal(table, simulated(table.shoe, seed=SEED + number, rounds=rounds), rounds)
+        _trouble(tables)
+        page = stack.enter_context(watch(browser, reduced_motion="reduce")).page
+        page.goto(f"{stage.display.url}/pit?lang=en")
+        page.wait_for_function(_PIT_IS_READY)
+        _take(page, "pit", SIZES["kiosk"])
+        page.goto(f"{stage.display.url}/pit/table/{tables[2].name}?lang=en")
+        page.wait_for_function("() => document.querySelectorAll('#diary > li').length > 20")
+        _take(page, "pit-table", (1440, 1080))
+
+
+def _trouble(tables: list[Table]) -> None:
+    """
+    Let things go wrong that need a person; the fifth table's last card is one more of its kind
+    than eight decks hold.
+    """
+    tables[5].daemon.kill()
+    tables[1].order("hold", kind="card_off_table", slot="B2", reason="It fell to the floor.")
+    tables[2].deal("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+    tables[2].deal("P3:4C")
+    tables[4].deal("P1:3S", "B1:2H", "P2:2D", "B2:3C")
+
+
+_PIT_IS_READY: Final = """
+() => document.querySelectorAll("#alarms > li").length === 3
+  && document.querySelectorAll("#tiles > a").length === 8
+  && document.querySelectorAll("#tiles > [data-fresh=offline]").length > 0
+"""
+
+
+def _deal(table: Table, rounds: Iterator[Scene], until: int) -> None:
+    """
+    Let the shoe deal until the table has told so many rounds.
+    """
+    for scene in rounds:
+        if scene.round is not None and scene.round.number == until:
+            break
+
+    def told() -> bool:
+        states = table.of("state")
+        return bool(states) and states[-1].json["counts"]["rounds"] >= until
+
+    wait_for(told, f"{until} rounds", timeout=120)
+
+
+def _wait_for_rounds(page: Page, count: int) -> None:
+    page.wait_for_function(
+        "(n) => document.querySelectorAll('[data-road=bead] g.cell').length === n", arg=count
+    )
+
+
+def _take(page: Page, name: str, size: tuple[int, int] | None = None) -> None:
+    """
+    Write one picture, with a palette instead of three bytes for every point.
+    """
+    if size is not None:
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.wait_for_function("() => document.fonts.status === 'loaded'")
+    page.wait_for_timeout(_SETTLED)
+    picture = Image.open(BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
+    small = picture.quantize(_COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    path = PICTURES / f"{name}.png"
+    small.save(path, optimize=True)
+    print(f"{path.stat().st_size:9,}  {path.relative_to(ROOT)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
