@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shoe_daemon.game.sequences import to_sequence
 from shoe_daemon.mqtt.messages import DOCUMENTS, State
@@ -20,7 +21,16 @@ from shoe_daemon.mqtt.topics import ALERTS, HISTORY, RESULT, ROADS, STATE, STATU
 from shoe_daemon.table.events import EVENT_TYPES, is_staff
 from shoe_daemon.table.moments import to_microseconds
 
-__all__ = ["SIZE_LIMIT", "Document", "Fault", "Place", "decode", "filters", "place_of"]
+__all__ = [
+    "SIZE_LIMIT",
+    "Document",
+    "Fault",
+    "Place",
+    "decode",
+    "filters",
+    "place_of",
+    "same_but_time",
+]
 
 SIZE_LIMIT: Final = 65_536
 """No payload of ours comes near so many bytes; a longer one is not looked at."""
@@ -166,6 +176,13 @@ def decode(place: Place, payload: bytes) -> Document:
         raise Fault("nested too deeply") from None
     except Exception as error:  # noqa: BLE001 - whatever is sent, it must not end the display
         raise Fault(_first_line(error)) from None
+
+
+def same_but_time(one: State, other: State) -> bool:
+    """
+    Tell whether two `state` say the same, whenever they were sent.
+    """
+    return replace(one, published="") == replace(other, published="")
 
 
 def _decoded(place: Place, payload: bytes) -> Document:

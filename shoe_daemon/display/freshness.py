@@ -12,7 +12,9 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-__all__ = ["Deadlines", "Fresh", "Heard", "Link", "fresh", "stale_at"]
+from shoe_daemon.table.moments import to_microseconds
+
+__all__ = ["Deadlines", "Fresh", "Heard", "Link", "age", "fresh", "stale_at"]
 
 _HEARTBEAT: Final = 10
 _MISSED: Final = 3
@@ -110,6 +112,13 @@ class Deadlines:
             if self._due.get(key) == at:
                 del self._due[key]
                 yield key
+
+
+def age(published: str, now: str) -> float:
+    """
+    Return the seconds since something was sent, by the clocks of two machines.
+    """
+    return max(0, to_microseconds(now) - to_microseconds(published)) / 1e6
 
 
 def stale_at(heard: Heard, stale_after: float | None = None) -> float:

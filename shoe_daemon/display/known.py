@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct, field
 
 from shoe_daemon.display.documents import Document
+from shoe_daemon.display.events import Events
 from shoe_daemon.display.freshness import Fresh, Heard
 
 __all__ = ["Change", "Faults", "Limits", "Message", "Moment", "Table", "Told"]
@@ -104,22 +105,20 @@ class Table:
         key: Both, with a dot between.
         heard: What its freshness follows from.
         documents: By kind: `state`, `roads` …; devices as ``device/<id>``.
-        events: The latest, oldest first, by number.
+        events: The latest.
         events_since: From when on none is missing, unless it fell out at the other end.
         faults: How many of its messages were wrong.
         fresh: As it was last told.
-        event_bytes: How much they are.
         past: Sessions that another one has replaced.
         views: What pages are given, by name, while nothing has changed.
     """
 
-    def __init__(self, site: str, table: str, since: str) -> None:
+    def __init__(self, site: str, table: str, since: str, events: Events) -> None:
         self.site, self.table, self.key = site, table, f"{site}.{table}"
         self.heard = Heard()
         self.documents: dict[str, Document] = {}
-        self.events: dict[int, bytes] = {}
+        self.events = events
         self.events_since = since
-        self.event_bytes = 0
         self.faults = 0
         self.fresh = Fresh("unknown")
         self.past: deque[str] = deque(maxlen=_SESSIONS)

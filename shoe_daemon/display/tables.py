@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from msgspec.structs import replace
-
-from shoe_daemon.display.documents import Document, Fault, Place, decode, place_of
-from shoe_daemon.display.freshness import Deadlines, Fresh, Link, fresh, stale_at
+from shoe_daemon.display.documents import Document, Fault, Place, decode, place_of, same_but_time
+from shoe_daemon.display.events import Events, Scale
+from shoe_daemon.display.freshness import Deadlines, Fresh, Link, age, fresh, stale_at
 from shoe_daemon.display.known import Change, Faults, Limits, Message, Moment, Table, Told
 from shoe_daemon.mqtt.topics import ALERTS, DEFAULT_PREFIX, HISTORY, RESULT, ROADS, STATE, STATUS
-from shoe_daemon.table.moments import to_microseconds
 
 __all__ = ["Tables"]
 
@@ -60,7 +58,7 @@ class Tables:
         self._by_key: dict[str, Table] = {}
         self._by_id: dict[str, list[str]] = {}
         self.generation = 0
-        self._bytes = 0
+        self._scale = Scale(self._limits.bytes)
         self._deadlines = Deadlines()
 
     def __iter__(self) -> Iterator[Table]:
@@ -135,7 +133,9 @@ class Tables:
             return self._take_retained(table, place, document, message, moment)
         if len(self._by_key) >= self._limits.tables:
             raise Fault(f"more than {self._limits.tables} tables")
-        table = Table(place.site, place.table, moment.wall)
+        limits = self._limits
+        events = Events(limits.events, limits.event_bytes, self._scale)
+        table = Table(place.site, place.table, moment.wall, events)
         changes = self._take_retained(table, place, document, message, moment)
         self._add(table)
         return [Change(table.key, "new"), *changes]
@@ -227,22 +227,22 @@ class Tables:
         if not message.retained:
             heard.at = moment.monotonic
         elif (heard.session, heard.published) != (state.session, state.published):
-            heard.at = moment.monotonic - _age(state, moment)
+            heard.at = moment.monotonic - age(state.published, moment.wall)
         heard.session, heard.published = state.session, state.published
         heard.heartbeat = state.heartbeat
         self._look_again(table)
         changes = self._freshened(table, moment.monotonic)
-        same = before is not None and _without_time(before.body) == _without_time(state)
+        same = before is not None and same_but_time(before.body, state)
         if changes or same:
             return begun + changes
         return begun + self._changed(table, "board", "row")
 
     def _begin_session(self, table: Table, before: str, state: Any) -> list[Change]:  # noqa: ANN401
         table.past.append(before)
-        if not table.events or state.seq >= max(table.events):
+        if state.seq >= table.events.last:
             return []
         # A journal that began anew begins to count anew.
-        self._forget_events(table)
+        table.events.clear()
         return [Change(table.key, "events")]
 
     def _told(
@@ -261,36 +261,16 @@ class Tables:
         seq, state = document.body.seq, table.body(STATE)
         if state is not None and seq > state.seq + _AHEAD:
             raise Fault(f"seq {seq} is far beyond that of the table, {state.seq}")
-        if seq in table.events or (table.events and seq < min(table.events)):
+        if not table.events.add(seq, document.json):
             return []
-        self._weigh_event(table, len(document.json))
-        table.events[seq] = document.json
-        if seq != max(table.events):
-            table.events = dict(sorted(table.events.items()))
-        while table.events and self._too_many_events(table):
-            oldest = next(iter(table.events))
-            self._weigh_event(table, -len(table.events.pop(oldest)))
         return [Change(table.key, "event", document.json)]
-
-    def _too_many_events(self, table: Table) -> bool:
-        limits = self._limits
-        too_long = table.event_bytes > limits.event_bytes or len(table.events) > limits.events
-        return too_long or self._bytes > limits.bytes
-
-    def _weigh_event(self, table: Table, size: int) -> None:
-        table.event_bytes += size
-        self._bytes += size
-
-    def _forget_events(self, table: Table) -> None:
-        self._weigh_event(table, -table.event_bytes)
-        table.events.clear()
 
     def _put(self, table: Table, name: str, document: Document) -> None:
         before = table.documents.get(name)
         size = len(document.json) - (0 if before is None else len(before.json))
-        if size > 0 and self._bytes + size > self._limits.bytes:
-            raise Fault(f"more than {self._limits.bytes} bytes for all tables together")
-        self._bytes += size
+        if size > 0 and not self._scale.bears(size):
+            raise Fault(f"more than {self._scale.most} bytes for all tables together")
+        self._scale.add(size)
         table.documents[name] = document
 
     def _clear(self, place: Place, moment: Moment) -> list[Change]:
@@ -306,15 +286,15 @@ class Tables:
         gone = table.documents.pop(name, None)
         if gone is None:
             return []
-        self._bytes -= len(gone.json)
+        self._scale.add(-len(gone.json))
         if place.kind == STATUS:
             table.heard.status = table.heard.status_session = None
             return self._freshened(table, moment.monotonic)
         return self._changed(table, *_AUDIENCE.get(place.kind, ("row",)))
 
     def _remove(self, table: Table) -> list[Change]:
-        self._forget_events(table)
-        self._bytes -= sum(len(each.json) for each in table.documents.values())
+        table.events.clear()
+        self._scale.add(-sum(len(each.json) for each in table.documents.values()))
         self._deadlines.forget(table.key)
         del self._by_key[table.key]
         self._by_id[table.table].remove(table.key)
@@ -366,14 +346,3 @@ class Tables:
                 table.events_since = link.since
                 changes.append(Change(table.key, "events"))
         return changes
-
-
-def _age(state: Any, moment: Moment) -> float:  # noqa: ANN401 - a State
-    """
-    Return how old a copy is that the broker had kept, by the two machines' clocks.
-    """
-    return max(0, to_microseconds(moment.wall) - to_microseconds(state.published)) / 1e6
-
-
-def _without_time(state: Any) -> Any:  # noqa: ANN401 - a State
-    return replace(state, published="")

@@ -193,7 +193,7 @@ class Views:
         return _encode({"alerts": alerts.alerts, "omitted": alerts.omitted})
 
     def _events(self, table: Table) -> bytes:
-        events = [Raw(each) for each in table.events.values()]
+        events = [Raw(each) for each in table.events.json]
         return _encode({"events": events, "since": table.events_since})
 
 
