@@ -74,6 +74,7 @@ OWN: Final[dict[str, str]] = {
 _SIGNS: Final = "–—‘’“”•…−→←▲▼●○✓⚠"  # noqa: RUF001 - they are the signs that are meant
 LATIN: Final = "".join(map(chr, (*range(0x20, 0x7F), *range(0xA0, 0x100)))) + _SIGNS
 SUITS: Final = "♠♥♦♣"
+_SUIT: Final = 0.82
 _LATIN_RANGE: Final = "U+20-2E7F"
 _CHINESE_RANGE: Final = "U+2E80-9FFF, U+FF00-FFEF"
 _FIRST_CHINESE: Final = 0x2E80
@@ -203,6 +204,8 @@ def _cut(original: Original, signs: Iterable[str], name: str, family: str) -> No
     options.drop_tables += ["vhea", "vmtx", "VORG", "BASE"]
     font = TTFont(_original(original), recalcTimestamp=False)
     _widen_digits(font)
+    if ord(SUITS[0]) in font.getBestCmap():
+        _lessen_suits(font)
     cutter = subset.Subsetter(options)
     cutter.populate(unicodes=[ord(sign) for sign in signs])
     cutter.subset(font)
@@ -220,6 +223,20 @@ def _widen_digits(font: TTFont) -> None:
         for code, glyph in _DIGITS.items():
             if glyph in glyphs and code in table.cmap:
                 table.cmap[code] = glyph
+
+
+def _lessen_suits(font: TTFont) -> None:
+    """
+    Draw the suits as high as the letters beside them: in a Chinese font they fill the square.
+    """
+    glyf, widths, names = font["glyf"], font["hmtx"], font.getBestCmap()
+    for name in (names[ord(suit)] for suit in SUITS):
+        glyph = glyf[name]
+        glyph.coordinates.scale((_SUIT, _SUIT))
+        glyph.coordinates.toInt()
+        glyph.recalcBounds(glyf)
+        width, _ = widths[name]
+        widths[name] = (round(width * _SUIT), glyph.xMin)
 
 
 def _rename(font: TTFont, family: str, name: str) -> None:
