@@ -24,6 +24,13 @@ CHINESE = ("zh-hant", "zh-hans")
 # forgotten.
 TYPED = re.compile(r"\{\w+\}|--[a-z-]+|docs/\w+\.md|Ctrl\+C")
 KEPT_LATIN = {"JavaScript", "MQTT", "PIN", "A", "J", "Q", "K", "P", "B", "T"}
+# How keys begin or end that scripts put together from what a table says.
+PUT_TOGETHER = (
+    *("action_", "ask_", "cause_", "count_", "device_", "draw_", "effect_", "event_", "fresh_"),
+    *("glyph_", "glyphs_", "irregularity_", "link_", "order_", "rank_", "reader_", "severity_"),
+    *("slot_", "suit_", "wager_"),
+)
+ENDINGS = ("_hand", "_one", "_many")
 
 
 @pytest.fixture
@@ -34,6 +41,15 @@ def folder(tmp_path: Path) -> Path:
 def write(folder: Path, code: str, words: str) -> None:
     text = f'name = "Tongue"\nlang = "{code}"\nglyphs = "letters"\n[words]\n{words}\n'
     (folder / f"{code}.toml").write_text(text, encoding="utf-8")
+
+
+def sources() -> str:
+    """
+    Return all that the pages are made of.
+    """
+    here = FOLDER.parent
+    files = [*here.glob("static/*.js"), *here.glob("pages/*.html")]
+    return "".join(path.read_text(encoding="utf-8") for path in files)
 
 
 def test_all_languages_say_everything_with_the_same_placeholders() -> None:
@@ -72,6 +88,26 @@ def test_the_two_chinese_are_not_one_written_twice() -> None:
     hant, hans = ("".join(languages()[code].words.values()) for code in CHINESE)
     assert not set("莊閒對龍點數當現發補開關與賭碼單雙銷讀") & set(hans) - {"莊", "閒"}
     assert not set("庄闲对龙点数现发补开关与赌单双销读") & set(hant)
+
+
+def test_every_word_is_said_somewhere() -> None:
+    """
+    What no page says any more has no place in any language's file.
+    """
+    said = set(re.findall(r"\w+", sources()))
+    unsaid = {
+        key
+        for key in languages()["en"].words
+        if key not in said and not key.startswith(PUT_TOGETHER) and not key.endswith(ENDINGS)
+    }
+    assert unsaid == set()
+
+
+def test_what_the_pages_say_has_a_word() -> None:
+    asked = re.findall(r'(?:word|has|many)\("(\w+)"|data-(?:word|label)="(\w+)"', sources())
+    keys = {key for found in asked for key in found if key and not key.endswith("_")}
+    words = languages()["en"].words.keys()
+    assert {key for key in keys if key not in words and f"{key}_one" not in words} == set()
 
 
 def test_a_file_dropped_in_is_a_language(folder: Path) -> None:
