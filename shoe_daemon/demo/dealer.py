@@ -23,7 +23,7 @@ from shoe_daemon.demo.settings import without_waiting
 __all__ = ["CountingLine", "Cues", "Dealer", "awaits_decision"]
 
 _LOOK_EVERY: Final = 0.02
-_THROWN_AWAY: Final = 1.0
+_GONE: Final = 5.0
 _PATIENCE: Final = 15.0
 """Seconds for which a dealer waits; then the game goes on."""
 
@@ -38,7 +38,8 @@ class CountingLine(PtyLine):
     A pseudo terminal that counts.
 
     Attributes:
-        sent: Bytes that somebody was there to read, unless the line was pulled out.
+        sent: Bytes that somebody will read who was there and threw nothing away any
+            more, unless the line was pulled out.
     """
 
     def __init__(self, link: Path | None = None) -> None:
@@ -51,20 +52,22 @@ class CountingLine(PtyLine):
         """
         Write as fast as the other side reads.
         """
+        settled = self.settled()
         super().send(data, stopping)
-        self.sent += len(data) * self.heard()
+        if settled and self.heard():
+            self.sent += len(data)
 
     def all_read(self, count: int) -> bool:
         """
         Tell whether all that was sent has been read, `count` bytes being so far.
 
-        Who opens a line throws away what came before: what is not read within a
-        second never will be.
+        A reader may close its line with bytes unread: what is not read for seconds
+        never will be.
         """
         now, seen = time.monotonic(), (count, self.sent)
         if seen != self._seen:
             self._seen, self._since = seen, now
-        elif now - self._since > _THROWN_AWAY:
+        elif now - self._since > _GONE:
             self.sent = min(self.sent, count)
         return count >= self.sent
 

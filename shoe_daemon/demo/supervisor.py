@@ -79,7 +79,7 @@ class Supervisor:
         """
         self.heard = 0
         self._topics, self._mind, self._thinks, self._tell = topics, mind, thinks, tell
-        self._mail: queue.Queue[Event | Reply] = queue.Queue()
+        self._mail: queue.Queue[Event | Reply | None] = queue.Queue()
         self._due: dict[int, float] = {}
         self._asked: dict[str, tuple[Case, Order, float]] = {}
         self._numbers = count(1)
@@ -109,6 +109,7 @@ class Supervisor:
         Leave.
         """
         self._leaving.set()
+        self._mail.put(None)  # so that nobody waits for more
         self._client.disconnect()
         self._client.loop_stop()
         self._thread.join()
@@ -149,10 +150,12 @@ class Supervisor:
             return _LOOK
         return max(min(min(self._due.values()) - time.monotonic(), _LOOK), 0.0001)
 
-    def _read(self, mail: Event | Reply) -> None:
+    def _read(self, mail: Event | Reply | None) -> None:
         if isinstance(mail, Reply):
             self._answered(mail)
-        elif mail.seq > self.heard:  # what comes again has a number that was there before
+        elif (
+            mail is not None and mail.seq > self.heard
+        ):  # what comes again has a number that was there before
             for case in self._mind.hear(mail):
                 if not case.rests and not self._asks_about(case):
                     self._due.setdefault(case.found.id, time.monotonic() + self._thinks)
