@@ -14,9 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from tests.brokers import free_port, wait_for
+from tests.brokers import PATIENCE, free_port, wait_for
 
-__all__ = ["Done", "Terminal", "environment", "run", "start"]
+__all__ = ["LONGEST", "Done", "Terminal", "environment", "run", "start"]
+
+LONGEST = 200.0
+"""Seconds after which a demo that should have ended counts as hanging."""
 
 COMMAND = (sys.executable, "-m", "shoe_daemon", "demo")
 
@@ -85,7 +88,7 @@ def run(folder: Path, *arguments: str) -> Done:
     Run a demo without a terminal to its end.
     """
     process = start(folder, *arguments)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LONGEST)
     return Done(process.returncode, out, err)
 
 
@@ -126,7 +129,7 @@ class Terminal:
         self.process.kill()
         self.process.wait()
         os.close(self._slave)
-        self._reader.join(5)
+        self._reader.join(PATIENCE)
         os.close(self._master)
 
     def _read(self) -> None:

@@ -20,13 +20,15 @@ from shoe_daemon.demo.program import perform
 from shoe_daemon.demo.settings import DemoSettings
 from shoe_daemon.journal import Journal
 from shoe_daemon.table.observations import Command
-from tests.brokers import Listener, free_port, wait_for
-from tests.demo.running import Terminal, environment, run, start
+from tests.brokers import PATIENCE, Listener, free_port, wait_for
+from tests.demo.running import LONGEST, Terminal, environment, run, start
 
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 OTHER_SCREEN, OWN_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 FAST = ("--speed", "0")
 CLEAN = ("--fault-rate", "0")
+SOON = 15.0
+"""Seconds: at once on a busy machine; what waits for something that never comes takes longer."""
 
 
 def summed_up(text: str) -> bool:
@@ -45,7 +47,7 @@ class TestWithoutATerminal:
         port = str(free_port())
         options = (*FAST, *CLEAN, "--rounds", "5", "--seed", "3", "--port", port)
         process = start(tmp_path, *options, start_new_session=True)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=LONGEST)
         assert (process.returncode, err) == (0, "")
         assert f"broker:   127.0.0.1:{port}; demo broker: no keepalive wills" in out
         assert f"mosquitto_sub -h 127.0.0.1 -p {port} -v -t 'shoe/v1/demo/table-1/#'" in out
@@ -137,8 +139,8 @@ class TestWithoutATerminal:
             assert process.poll() is None
         began = time.monotonic()
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
-        assert time.monotonic() - began < 5
+        out, err = process.communicate(timeout=PATIENCE)
+        assert time.monotonic() - began < SOON
         assert (process.returncode, err) == (0, "")
         assert summed_up(out)
         assert list(tmp_path.iterdir()) == []
@@ -149,7 +151,7 @@ class TestWithoutATerminal:
         assert process.stderr is not None
         process.stdout.readline()
         process.stdout.close()
-        process.wait(20)
+        process.wait(PATIENCE)
         assert process.stderr.read() == ""
         process.stderr.close()
         assert list(tmp_path.iterdir()) == []
@@ -182,7 +184,7 @@ class TestWithoutATerminal:
                 wait_for(lambda: listener.of("/status")[-1].json["state"] == "offline")
         finally:
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=20)
+            process.communicate(timeout=PATIENCE)
 
     @pytest.mark.parametrize(
         ("options", "told"),
@@ -214,7 +216,7 @@ class TestOnATerminal:
             began = time.monotonic()
             terminal.type("\x03")
             assert terminal.end() == 0
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < SOON
             assert terminal.manners == terminal.before
             terminal.wait_for("shown as really dealt: yes")
             written = terminal.written
