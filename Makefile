@@ -70,13 +70,14 @@ fuzz: venv # other bytes and observations every time; FUZZ_SEED=… repeats what
 	  tests/chaos/test_fuzz.py tests/drivers tests/table $(ARGS)
 
 bench: venv # docs/measure.md says what the figures mean
-	@$(BIN)/python tools/prepare.py mosquitto
+	@$(BIN)/python tools/prepare.py mosquitto chromium
 	$(BIN)/python -m bench.latency
 	$(BIN)/python -m bench.alarm
 	$(BIN)/python -m bench.footprint
 	$(BIN)/python -m bench.journal
 	$(BIN)/python -m bench.replay
 	$(BIN)/python -m bench.detection
+	$(BIN)/python -m bench.display
 
 .PHONY: pictures
 pictures: venv # the README's pictures of the demo and of boards in a terminal, drawn anew
