@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from hypothesis import HealthCheck, settings
+
 from shoe_daemon.display.known import Change, Message, Moment
 from shoe_daemon.display.tables import Tables
 from shoe_daemon.game.roads import LeadingTies, Tail
@@ -24,7 +26,22 @@ from shoe_daemon.mqtt.messages import (
 from shoe_daemon.table.moments import from_microseconds
 from tests.mqtt.examples import least, most
 
-__all__ = ["BEGIN", "Told", "alert", "at", "event", "heard", "payload", "roads", "said", "topic"]
+__all__ = [
+    "BEGIN",
+    "PATIENT",
+    "Told",
+    "alert",
+    "at",
+    "event",
+    "heard",
+    "payload",
+    "roads",
+    "said",
+    "topic",
+]
+
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""How long an example takes is the machine's affair."""
 
 BEGIN = 1_795_253_400_000_000
 """2026-11-21T09:30:00Z; monotonic 1000.0 in these tests."""

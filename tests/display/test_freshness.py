@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shoe_daemon.display.freshness import Deadlines, Fresh, Heard, Link, fresh
 from shoe_daemon.display.tables import Tables
-from tests.display.saying import Told, at, heard
+from tests.display.saying import PATIENT, Told, at, heard
 
 HERE = Link(connected=True, since="x")
 LIVE: dict[str, Any] = {
@@ -127,6 +127,7 @@ def test_a_table_whose_state_has_expired_is_known_by_its_status() -> None:
     assert table.fresh == Fresh("offline", None)
 
 
+@PATIENT
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 50)), max_size=60))
 def test_every_deadline_is_met_and_none_before_its_time(notes: list[tuple[str, int]]) -> None:
     deadlines = Deadlines()

@@ -14,6 +14,7 @@ from shoe_daemon.display.documents import SIZE_LIMIT
 from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.known import Message
 from shoe_daemon.display.mailbox import Mail, Mailbox
+from tests.display.saying import PATIENT
 
 
 class Box:
@@ -103,6 +104,7 @@ def test_a_lost_line_keeps_the_moment_when_it_was_lost() -> None:
     assert box.all()[0].link is None
 
 
+@PATIENT
 @given(st.lists(st.sampled_from(["state", "roads", "event/a", "take"]), max_size=40))
 def test_nothing_is_left_without_a_bell(steps: list[str]) -> None:
     box = Box()

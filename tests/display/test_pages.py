@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_daemon.display.pages import PAGES, STATIC, Shelf, data_block, render
+from tests.display.saying import PATIENT
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"
 
@@ -48,6 +49,7 @@ def read(page: bytes) -> Reader:
     return reader
 
 
+@PATIENT
 @given(st.dictionaries(st.text(max_size=30), st.text(max_size=60)))
 def test_no_text_ends_the_data_block(facts: dict[str, str]) -> None:
     block = data_block({"nasty": NASTY, **facts})

@@ -9,14 +9,25 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_daemon.display.documents import SIZE_LIMIT, filters
 from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.known import Limits, Message, Table
 from shoe_daemon.display.tables import Tables
-from tests.display.saying import Told, alert, at, event, heard, payload, roads, said, topic
+from tests.display.saying import (
+    PATIENT,
+    Told,
+    alert,
+    at,
+    event,
+    heard,
+    payload,
+    roads,
+    said,
+    topic,
+)
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u2028&amp;'
 
@@ -158,7 +169,7 @@ def test_an_event_of_a_later_version_is_kept() -> None:
     assert what(told.hear("event/moon_phase", event(2, "moon_phase", full=True))) == ["event"]
 
 
-@settings(deadline=None)
+@PATIENT
 @given(st.binary(max_size=300))
 def test_no_bytes_do_any_harm(content: bytes) -> None:
     told = heard()
@@ -174,7 +185,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
+@PATIENT
 @given(st.data())
 def test_no_single_wrong_value_does_any_harm(data: st.DataObject) -> None:
     told = heard()
@@ -187,7 +198,7 @@ def test_no_single_wrong_value_does_any_harm(data: st.DataObject) -> None:
         json.loads(document.json)
 
 
-@settings(deadline=None)
+@PATIENT
 @given(st.text(max_size=60), st.binary(max_size=20))
 def test_no_topic_does_any_harm(name: str, content: bytes) -> None:
     told = heard()
