@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 
 from fontTools import subset
 from fontTools.ttLib import TTFont
+from fontTools.ttLib.scaleUpem import scale_upem
 
 from shoe_daemon.display.languages import Language, for_players, languages
 
@@ -75,6 +76,8 @@ _SIGNS: Final = "–—‘’“”•…−→←▲▼●○✓⚠"  # noqa: R
 LATIN: Final = "".join(map(chr, (*range(0x20, 0x7F), *range(0xA0, 0x100)))) + _SIGNS
 SUITS: Final = "♠♥♦♣"
 _SUIT: Final = 0.82
+_COARSE: Final = 500
+"""Steps in which Chinese is drawn, from the foot to the head of a character."""
 _LATIN_RANGE: Final = "U+20-2E7F"
 _CHINESE_RANGE: Final = "U+2E80-9FFF, U+FF00-FFEF"
 _FIRST_CHINESE: Final = 0x2E80
@@ -136,6 +139,8 @@ def _language(language: Language) -> str:
         return rule
     original, family = SCRIPTS[language.code], f"Board {language.code}"
     players = _beyond_latin("".join(for_players(language.words).values()))
+    # The names of the languages are on every page.
+    players |= _beyond_latin("".join(each.name for each in languages().values()))
     staff = _beyond_latin("".join(language.words.values())) - players
     _cut(original, players, language.code, family)
     _cut(original, staff, f"{language.code}-staff", family)
@@ -196,12 +201,12 @@ def _cut(original: Original, signs: Iterable[str], name: str, family: str) -> No
     options = subset.Options(
         flavor="woff2",
         hinting=False,
-        layout_features=["kern"],
+        layout_features=[] if original in SCRIPTS.values() else ["kern"],
         name_IDs=[0, 1, 2, 3, 4, 5, 6, 13, 14],
         notdef_outline=True,
         recalc_timestamp=False,
     )
-    options.drop_tables += ["vhea", "vmtx", "VORG", "BASE"]
+    options.drop_tables += ["vhea", "vmtx", "VORG", "BASE", "STAT"]
     font = TTFont(_original(original), recalcTimestamp=False)
     _widen_digits(font)
     if ord(SUITS[0]) in font.getBestCmap():
@@ -209,6 +214,8 @@ def _cut(original: Original, signs: Iterable[str], name: str, family: str) -> No
     cutter = subset.Subsetter(options)
     cutter.populate(unicodes=[ord(sign) for sign in signs])
     cutter.subset(font)
+    if original in SCRIPTS.values():
+        scale_upem(font, _COARSE)
     _rename(font, family, name)
     font.flavor = "woff2"
     font.save(FONTS / f"{name}.woff2")
