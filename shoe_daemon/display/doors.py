@@ -33,7 +33,11 @@ def listening(address: tuple[str, int]) -> Iterator[socket.socket]:
     host, port = address
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        door = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        # Whoever writes [::] means everybody, by IPv4 too.
+        both = host == "::" and socket.has_dualstack_ipv6()
+        door = socket.create_server(
+            (host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=both
+        )
     except OSError as error:
         # What create_server says is longer; a name that nobody knows has no errno of its own.
         number = error.errno or 0
