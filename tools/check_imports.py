@@ -59,6 +59,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "drivers.simulators.table*",
         "calibration*",
     ),
+    "torch": ("calibration.training*",),
+    "PIL": ("calibration.training*",),
     "rich": _TERMINAL,
     "amqtt": _TERMINAL,
     "starlette": ("shoe_daemon.display*", f"{CLI}.display"),

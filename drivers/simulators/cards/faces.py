@@ -17,7 +17,10 @@ from drivers.simulators.cards.pips import pip_mask
 from drivers.simulators.cards.style import ASPECT, Layout, Style
 from shoe_daemon.game.cards import SUITS, Card
 
-__all__ = ["face", "outline"]
+__all__ = ["IndexMasks", "face", "outline"]
+
+IndexMasks = tuple[Mask, Mask]
+"""The figure and the pip of an index."""
 
 _TOP, _UPPER, _BETWEEN, _MIDDLE = 0.2, 0.305, 0.41, 0.5
 # The pips of the upper half and of the middle line: x in columns left of the middle, y.
@@ -36,19 +39,22 @@ _PIPS: Final[dict[str, tuple[tuple[int, float], ...]]] = {
 _COURTS: Final = frozenset("JQK")
 
 
-def face(card: Card, style: Style, width: int = 320) -> Image:
+def face(card: Card, style: Style, width: int = 320, index: IndexMasks | None = None) -> Image:
     """
     Draw a card's face, as wide as told; its corners are square (see `outline`).
+
+    An index of somebody else's figure and pip is printed instead of the style's own.
     """
+    index = index or (rank_mask(card.rank, style.figures), pip_mask(card.suit, style.seed))
     canvas: Image = blank(round(width * ASPECT), width, style.paper)
     _frame(canvas, style)
     if card.rank in _COURTS:
         _court(canvas, card, style)
     else:
         _pips(canvas, card, style)
-    _index(canvas, card, style)
+    _index(canvas, card, style, index)
     turned = np.ascontiguousarray(canvas[::-1, ::-1])
-    _index(turned, card, style)
+    _index(turned, card, style, index)
     return np.ascontiguousarray(turned[::-1, ::-1])
 
 
@@ -71,12 +77,12 @@ def _ink(card: Card, style: Style) -> Colour:
     return style.ink[SUITS.index(card.suit)]
 
 
-def _index(canvas: Image, card: Card, style: Style) -> None:
+def _index(canvas: Image, card: Card, style: Style, index: IndexMasks) -> None:
     """
     Print the index of the upper left corner, and of the right one where there are four.
     """
     height, width = canvas.shape[:2]
-    figure, pip = rank_mask(card.rank, style.figures), pip_mask(card.suit, style.seed)
+    figure, pip = index
     tall = style.rank_height * height
     wide = min(tall * figure.shape[1] / figure.shape[0], _widest(card, style) * width)
     small = tall * style.pip_height if style.layout is not Layout.CASINO else wide * 0.95

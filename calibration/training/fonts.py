@@ -1,0 +1,81 @@
+"""
+Figures and pips from the free fonts of the machine, as a second source beside our own strokes.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from PIL import Image as Picture
+from PIL import ImageDraw, ImageFont
+
+from drivers.simulators.cards.paint import Mask, cropped
+from shoe_daemon.errors import UserError
+
+__all__ = ["FAMILIES", "HELD_OUT", "found", "glyph", "suit_fonts"]
+
+FAMILIES: Final = (
+    "urw-base35", "freefont", "dejavu", "liberation2", "roboto", "lato", "linux-libertine",
+    "cantarell",
+)  # fmt: skip
+"""Debian's packages of these names have them."""
+HELD_OUT: Final = ("C059", "Cantarell", "NimbusSansNarrow")
+"""Typefaces that only the test sees."""
+_ROOT: Final = Path("/usr/share/fonts")
+_NO_INDEX: Final = (
+    "Initials", "Keyboard", "Thin", "Hairline", "D050000L", "StandardSymbols", "Oblique",
+    "Ita", "Mono", "BI.", "_I.", "_RI", "_RZI", "Math", "-It", "_K.",
+)  # fmt: skip
+"""Parts of the names of fonts that no card maker would take."""
+_SIZE: Final = 120
+_SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
+
+
+@lru_cache(maxsize=2)
+def found(*, held_out: bool) -> tuple[Path, ...]:
+    """
+    List the fonts of training, or the typefaces that only the test sees.
+    """
+    fonts = [
+        path
+        for family in FAMILIES
+        for kind in ("ttf", "otf")
+        for path in sorted(_ROOT.glob(f"*/{family}/**/*.{kind}"))
+        if not any(part in path.name for part in _NO_INDEX)
+    ]
+    chosen = tuple(path for path in fonts if _kept_back(path) == held_out)
+    if not chosen:
+        raise UserError(f"{_ROOT}: no font of {', '.join(FAMILIES)}; install one")
+    return chosen
+
+
+def _kept_back(path: Path) -> bool:
+    return path.name.startswith(HELD_OUT)
+
+
+def suit_fonts() -> tuple[Path, ...]:
+    """
+    List the fonts that have the four suits.
+    """
+    return tuple(
+        path
+        for held_out in (False, True)
+        for path in found(held_out=held_out)
+        if path.stem in {"DejaVuSans", "FreeSerif", "FreeSans", "DejaVuSans-Bold"}
+    )
+
+
+@lru_cache(maxsize=2048)
+def glyph(path: Path, text: str) -> Mask:
+    """
+    Draw a text in a font, cut to its ink; a suit's letter gives its sign.
+    """
+    font = ImageFont.truetype(str(path), _SIZE)
+    text = _SUITS.get(text, text)
+    left, top, right, bottom = font.getbbox(text)
+    picture = Picture.new("L", (int(right - left) + 16, int(bottom - top) + 16), 0)
+    ImageDraw.Draw(picture).text((8 - left, 8 - top), text, 255, font=font)
+    return cropped(np.asarray(picture))

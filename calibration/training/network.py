@@ -1,0 +1,61 @@
+"""
+The network, and its way into an ONNX file that `cv2.dnn` runs.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from torch import nn
+
+from calibration.training.patches import NO_INDEX
+from drivers.camera.windows import PATCH
+from shoe_daemon.game.cards import SUITS
+
+__all__ = ["RANK_OUTPUTS", "export", "network"]
+
+RANK_OUTPUTS: Final = NO_INDEX + 1
+_CHANNELS: Final = (24, 32, 56, 56, 96, 64)
+_EMBEDDING: Final = 96
+
+
+def network() -> Any:  # noqa: ANN401 - torch is an extra, without types here
+    """
+    Build the network: six convolutions, one hidden layer, 14 ranks and 4 suits in one row.
+    """
+    a, b, c, d, e, f = _CHANNELS
+    pooled = PATCH[0] * PATCH[1] // 64
+    return nn.Sequential(
+        *_layer(3, a, stride=2), *_layer(a, b), nn.MaxPool2d(2),
+        *_layer(b, c), *_layer(c, d), nn.MaxPool2d(2),
+        *_layer(d, e), *_layer(e, f),
+        nn.Flatten(), nn.Dropout(0.2), nn.Linear(f * pooled, _EMBEDDING), nn.ReLU(),
+        nn.Linear(_EMBEDDING, RANK_OUTPUTS + len(SUITS)),
+    )  # fmt: skip
+
+
+def _layer(inputs: int, outputs: int, stride: int = 1) -> tuple[Any, ...]:
+    convolution = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+    return convolution, nn.BatchNorm2d(outputs), nn.ReLU()
+
+
+def export(net: Any, path: Path) -> None:  # noqa: ANN401 - as above
+    """
+    Write a trained network as ONNX, for any number of patches at once.
+    """
+    net = net.to(memory_format=torch.contiguous_format).eval()
+    example = torch.zeros(1, 3, PATCH[1], PATCH[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            net,
+            (example,),
+            str(path),
+            dynamo=False,  # the older exporter needs no further packages
+            input_names=["patches"],
+            output_names=["answers"],
+            dynamic_axes={"patches": {0: "n"}, "answers": {0: "n"}},
+        )

@@ -1,0 +1,233 @@
+"""
+What a cheap camera makes of a card on a table: lens, lamp, felt, shadow, motion, noise, JPEG.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import cv2
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from calibration.training.faces import Chance, Face
+from drivers.simulators.cards import ASPECT
+from drivers.simulators.cards.paint import Image
+
+__all__ = ["Conditions", "Photo", "chosen", "photograph", "sharpness_limit"]
+
+_Floats = NDArray[np.float32]
+_NOISE: Final[_Floats] = np.random.default_rng(7).standard_normal((700, 700, 3)).astype(np.float32)
+_GRAIN: Final[_Floats] = np.asarray(cv2.GaussianBlur(_NOISE, (0, 0), 1.2) * 4, np.float32)
+_UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+
+
+class Conditions(Struct, frozen=True, kw_only=True):
+    """
+    How one picture is taken; lengths in parts of the card's width.
+
+    Attributes:
+        width: Of the card in pixels.
+        turn: Of the card, in degrees.
+        tilt: How much the view shortens the card along the picture's height.
+        lean: Perspective: the far side's shortening.
+        blur: The lens's sigma.
+        motion: Length of the trail.
+        light: 1: well lit.
+        noise: Of the sensor, in grey levels.
+    """
+
+    width: float
+    turn: float
+    tilt: float
+    lean: float
+    blur: float
+    motion: float
+    light: float
+    noise: float
+
+
+class Photo(Struct, frozen=True, kw_only=True):
+    """
+    A picture, where the card lies in it, and how soft it is in pixels (sigma).
+    """
+
+    image: Image
+    quad: NDArray[np.float32]
+    softness: float
+
+
+def chosen(chance: Chance, least: float = 28, most: float = 220) -> Conditions:
+    """
+    Choose conditions as tables have them, bad ones included.
+    """
+    kind = chance.random()
+    upright = chance.random() < 0.4  # noqa: PLR2004 - a share of the pictures
+    return Conditions(
+        width=float(np.exp(chance.uniform(np.log(least), np.log(most)))),
+        turn=float(chance.normal(0, 6) if upright else chance.uniform(0, 360)),
+        tilt=float(chance.uniform(0.55, 1.0) if chance.random() < 0.5 else 1.0),  # noqa: PLR2004 - as above
+        lean=float(chance.uniform(0, 0.12)),
+        blur=float(abs(chance.normal(0, 0.012)) if kind < 0.4 else 0.0),  # noqa: PLR2004 - as above
+        motion=float(chance.uniform(0.01, 0.09) if 0.4 <= kind < 0.58 else 0.0),  # noqa: PLR2004 - as above
+        light=float(chance.uniform(*((0.1, 0.4) if chance.integers(4) == 0 else (0.35, 1.1)))),
+        noise=float(chance.uniform(0, 9)),
+    )
+
+
+def sharpness_limit(photo: Photo, face: Face, width: float) -> float:
+    """
+    Say how soft a picture is against its figures: sigma in parts of a figure's height.
+    """
+    return photo.softness / max(face.figure * width, 1.0)
+
+
+def photograph(chance: Chance, face: Face, how: Conditions, over: Face | None = None) -> Photo:
+    """
+    Take a picture of a card, with another one over it where there is one (as in a fan).
+    """
+    quad, size = _placed(chance, how)
+    scene = _table(chance, size)
+    _lay(chance, scene, face, quad)
+    if over is not None:
+        _lay(chance, scene, over, _shifted(chance, quad, face))
+    scene = _lit(chance, scene, how)
+    scene, softness = _through_lens(chance, scene, how)
+    return Photo(image=_sensed(chance, scene, how), quad=quad, softness=softness)
+
+
+def _placed(chance: Chance, how: Conditions) -> tuple[NDArray[np.float32], tuple[int, int]]:
+    """
+    Put the card's corners into a picture that is a little larger than the card.
+    """
+    corners = (_UNIT - 0.5) * np.array([1.0, ASPECT], np.float32) * how.width
+    turn = np.radians(how.turn)
+    spin = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    seen = corners @ spin.T * [1.0, how.tilt]
+    depth = 1 + how.lean * seen[:, 1:] / (how.width * ASPECT)
+    seen = seen * depth
+    margin = 0.06 * how.width + 3 + chance.uniform(0, 0.05) * how.width
+    low = seen.min(0) - margin
+    size = np.ceil(np.ptp(seen, axis=0) + 2 * margin).astype(int)
+    return np.asarray(seen - low, np.float32), (int(size[0]), int(size[1]))
+
+
+def _table(chance: Chance, size: tuple[int, int]) -> _Floats:
+    """
+    Draw felt, wood or clutter.
+    """
+    width, height = size
+    felt = chance.random() < 0.6  # noqa: PLR2004 - most tables have felt
+    base = chance.uniform((20, 40, 10), (110, 160, 90)) if felt else chance.uniform(0, 255, 3)
+    coarse = chance.normal(0, chance.uniform(2, 20), (height // 6 + 2, width // 6 + 2, 3))
+    table = np.asarray(cv2.resize(coarse.astype(np.float32), size), np.float32)
+    table += base.astype(np.float32)
+    if chance.random() < 0.3:  # noqa: PLR2004 - a share of the pictures
+        for _ in range(int(chance.integers(1, 5))):
+            ends = chance.integers(-50, max(size) + 50, 4)
+            colour = tuple(float(v) for v in chance.integers(0, 256, 3))
+            thick = int(chance.integers(2, 30))
+            cv2.line(
+                table, (int(ends[0]), int(ends[1])), (int(ends[2]), int(ends[3])), colour, thick
+            )
+    return table
+
+
+def _shifted(chance: Chance, quad: NDArray[np.float32], face: Face) -> NDArray[np.float32]:
+    """
+    Lay the covering card so that the first one's index just stays to be seen.
+    """
+    right = quad[1] - quad[0]
+    strip = face.index[0] + chance.uniform(0.01, 0.14)
+    turn = np.radians(chance.normal(6, 8))
+    spin = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    shift = right * strip + (quad[3] - quad[0]) * chance.normal(-0.02, 0.05)
+    return np.asarray((quad - quad[3]) @ spin.T + quad[3] + shift, np.float32)
+
+
+def _lay(chance: Chance, scene: _Floats, face: Face, quad: NDArray[np.float32]) -> None:
+    height, width = face.image.shape[:2]
+    corners = _UNIT * np.array([width, height], np.float32)
+    plane = cv2.getPerspectiveTransform(corners, np.ascontiguousarray(quad))
+    size = (scene.shape[1], scene.shape[0])
+    picture = cv2.warpPerspective(face.image, plane, size, flags=cv2.INTER_LINEAR)
+    mask = cv2.warpPerspective(face.mask, plane, size, flags=cv2.INTER_LINEAR)
+    cover = mask.astype(np.float32)[..., None] / 255
+    if chance.random() < 0.5:  # noqa: PLR2004 - every second card throws a shadow
+        reach = chance.uniform(-0.03, 0.03, 2) * width
+        shade = np.roll(cover[..., 0], (int(reach[0]), int(reach[1])), (0, 1))
+        soft = np.asarray(cv2.GaussianBlur(shade, (0, 0), chance.uniform(1, 4)), np.float32)
+        scene *= 1 - soft[..., None] * np.float32(chance.uniform(0.2, 0.7))
+    scene += (picture.astype(np.float32) - scene) * cover
+
+
+def _lit(chance: Chance, scene: _Floats, how: Conditions) -> _Floats:
+    """
+    Lamps: uneven, with the edge of a shadow, with glare, coloured.
+    """
+    height, width = scene.shape[:2]
+    x = np.linspace(0, 1, width, dtype=np.float32)[None]
+    y = np.linspace(0, 1, height, dtype=np.float32)[:, None]
+    turn = chance.uniform(0, 2 * np.pi)
+    across = (np.cos(turn) * (x - 0.5) + np.sin(turn) * (y - 0.5)).astype(np.float32)
+    light = 1 + across * chance.uniform(-0.5, 0.5)
+    if chance.random() < 0.25:  # noqa: PLR2004 - a share of the pictures
+        edge = 1 / (1 + np.exp(-(across - chance.uniform(-0.35, 0.35)) * chance.uniform(10, 80)))
+        light = light * (1 - edge * chance.uniform(0.2, 0.65))
+    colour = np.array(
+        [chance.uniform(0.7, 1.2), chance.uniform(0.85, 1.12), chance.uniform(0.75, 1.2)]
+    )
+    lit = scene * (light[..., None] * (colour * how.light)).astype(np.float32)
+    if chance.random() < 0.15:  # noqa: PLR2004 - as above
+        at, size = chance.uniform(0, 1, 2), chance.uniform(0.04, 0.3)
+        spot = np.exp(-((x - at[0]) ** 2 + (y - at[1]) ** 2) / (2 * size * size))
+        lit += (spot * chance.uniform(30, 190)).astype(np.float32)[..., None]
+    return np.asarray(lit, np.float32)
+
+
+def _through_lens(chance: Chance, scene: _Floats, how: Conditions) -> tuple[_Floats, float]:
+    """
+    Blur by the lens and by motion; give how soft that made the picture.
+    """
+    sigma = max(0.35, how.blur * how.width)
+    scene = np.asarray(cv2.GaussianBlur(scene, (0, 0), sigma), np.float32)
+    trail = how.motion * how.width
+    if trail > 1:
+        scene = np.asarray(cv2.filter2D(scene, -1, _trail(chance, trail)), np.float32)
+    if chance.random() < 0.25:  # noqa: PLR2004 - cheap cameras sharpen
+        softer = cv2.GaussianBlur(scene, (0, 0), 1.0)
+        scene = np.asarray(scene + (scene - softer) * chance.uniform(0.3, 1.5), np.float32)
+    return scene, float(np.sqrt(0.5**2 + sigma**2 + trail**2 / 12))
+
+
+def _trail(chance: Chance, length: float) -> Any:  # noqa: ANN401 - what OpenCV's stubs take
+    side = int(length) + 2
+    kernel = np.zeros((side, side), np.float32)
+    turn, middle = chance.uniform(0, np.pi), side / 2 - 0.5
+    step = np.array([np.cos(turn), np.sin(turn)]) * length / 2
+    ends = [tuple(round(v * 16) for v in middle + sign * step) for sign in (-1, 1)]
+    cv2.line(kernel, ends[0], ends[1], (1.0,), 1, cv2.LINE_8, 4)
+    return kernel / kernel.sum()
+
+
+def _sensed(chance: Chance, scene: _Floats, how: Conditions) -> Image:
+    scene = scene + _bank(chance, _NOISE, scene) * np.float32(how.noise)
+    if chance.random() < 0.3:  # noqa: PLR2004 - a share of the cameras
+        scene = scene + _bank(chance, _GRAIN, scene) * np.float32(chance.uniform(1, 6))
+    curve = (np.arange(256) / 255) ** chance.uniform(0.75, 1.35) * 255
+    picture = cv2.LUT(np.clip(scene, 0, 255).astype(np.uint8), curve.astype(np.uint8))
+    if chance.random() < 0.6:  # noqa: PLR2004 - most streams are compressed
+        quality = int(chance.integers(25, 95))
+        packed = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
+        return np.asarray(cv2.imdecode(packed, cv2.IMREAD_COLOR), np.uint8)
+    return np.asarray(picture, np.uint8)
+
+
+def _bank(chance: Chance, bank: _Floats, like: _Floats) -> _Floats:
+    height, width = like.shape[:2]
+    y, x = (int(v) for v in chance.integers(0, 60, 2))
+    part = bank[y : y + height, x : x + width]
+    if part.shape[:2] != (height, width):
+        part = np.resize(bank, like.shape)
+    return part

@@ -1,0 +1,86 @@
+"""
+Lessons on disk: shards of some thousand patches each, made by several processes.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import cv2
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from calibration.training.faces import Source
+from calibration.training.patches import Patch, patches
+from drivers.camera.windows import PATCH, normalised
+
+__all__ = ["SHARD", "Lessons", "generate", "load", "restored"]
+
+SHARD: Final = 5_000
+_STEPS: Final = 63.75
+
+
+class Lessons(Struct, frozen=True):
+    """
+    Patches, normalised and packed into bytes, with rank, suit and legibility a row.
+    """
+
+    images: NDArray[np.uint8]
+    answers: NDArray[np.float32]
+
+
+def generate(
+    folder: Path, source: Source, shards: int, *, seed: int = 0, workers: int = 2
+) -> None:
+    """
+    Make the shards that a folder lacks; the same seed makes the same ones.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = [n for n in range(shards) if not (folder / f"{n:03}.npz").exists()]
+    make = partial(_make, folder, source, seed)
+    if workers == 1:
+        list(map(make, numbers))
+        return
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        pool.map(make, numbers, chunksize=1)
+
+
+def _make(folder: Path, source: Source, seed: int, number: int) -> None:
+    cv2.setNumThreads(1)
+    chance = np.random.default_rng([seed, number, int(source.held_out)])
+    images = np.empty((SHARD, 3, PATCH[1], PATCH[0]), np.uint8)
+    answers = np.empty((SHARD, 3), np.float32)
+    for place, patch in enumerate(islice(patches(chance, source), SHARD)):
+        images[place] = packed(patch)
+        answers[place] = patch.rank, patch.suit, patch.legible
+    unfinished = folder / f"{number:03}.part"
+    with unfinished.open("wb") as file:
+        np.savez(file, images=images, answers=answers)
+    unfinished.rename(folder / f"{number:03}.npz")
+
+
+def packed(patch: Patch) -> NDArray[np.uint8]:
+    """
+    Normalise a patch as the recogniser does and keep it in bytes.
+    """
+    return np.round((normalised(patch.image) + 2.0) * _STEPS).astype(np.uint8)
+
+
+def restored(images: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """
+    Give the numbers that the network takes.
+    """
+    return np.asarray(images / np.float32(_STEPS) - np.float32(2.0), np.float32)
+
+
+def load(path: Path) -> Lessons:
+    """
+    Read one shard.
+    """
+    with np.load(path) as shard:
+        return Lessons(shard["images"], shard["answers"])

@@ -1,0 +1,117 @@
+"""
+Trains the network on rendered lessons, on the CPU.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from calibration.training.network import RANK_OUTPUTS, export, network
+from calibration.training.patches import NO_INDEX
+from calibration.training.shards import Lessons, load, restored
+
+__all__ = ["train"]
+
+_BATCH: Final = 128
+_RATE: Final = 2.5e-3
+_SMOOTHING: Final = 0.02
+_LOOK: Final = 100
+"""Batches between two looks for new shards."""
+_REPORT: Final = 400
+Say = Callable[[str], None]
+
+
+def train(folder: Path, samples: int, weights: Path, *, seed: int = 0, say: Say = print) -> None:
+    """
+    Train on the shards of a folder for so many samples, and write the weights.
+
+    Shards that come while it runs are taken in: rendering and training may
+    run side by side. After every report the weights so far are written.
+    """
+    torch.manual_seed(seed)
+    net = network().to(memory_format=torch.channels_last)
+    steps = samples // _BATCH
+    optimiser = torch.optim.AdamW(net.parameters(), lr=_RATE, weight_decay=1e-3)
+    pace = torch.optim.lr_scheduler.OneCycleLR(optimiser, _RATE, total_steps=steps, pct_start=0.1)
+    began = time.monotonic()
+    for step, (images, answers) in enumerate(_batches(folder / "lessons", steps, seed)):
+        loss = _loss(net.train(), images, answers)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        pace.step()
+        if step % _REPORT == _REPORT - 1 or step == steps - 1:
+            right = _watched(net, load(folder / "watched" / "000.npz"))
+            seconds = time.monotonic() - began
+            say(f"{step + 1}/{steps} loss {loss.item():.3f} {right} {seconds:.0f} s")
+            export(net, weights)
+
+
+def _batches(folder: Path, steps: int, seed: int) -> Iterator[tuple[Any, Any]]:
+    chance = np.random.default_rng(seed)
+    shards: list[Lessons] = []
+    known: set[Path] = set()
+    for step in range(steps):
+        if step % _LOOK == 0:
+            new = sorted(set(folder.glob("*.npz")) - known)
+            shards.extend(load(path) for path in new)
+            known.update(new)
+        yield _batch(chance, shards)
+
+
+def _batch(chance: np.random.Generator, shards: list[Lessons]) -> tuple[Any, Any]:
+    """
+    Draw a batch by chance, with a little more chance in light, colour and place.
+    """
+    size = len(shards[0].images)
+    which = np.sort(chance.integers(len(shards) * size, size=_BATCH))
+    images = np.stack([shards[n // size].images[n % size] for n in which])
+    answers = np.stack([shards[n // size].answers[n % size] for n in which])
+    seen = restored(images) * chance.uniform(0.9, 1.1, (_BATCH, 3, 1, 1)).astype(np.float32)
+    seen += chance.normal(0, 0.06, (_BATCH, 1, 1, 1)).astype(np.float32)
+    shift = (int(chance.integers(-2, 3)), int(chance.integers(-2, 3)))
+    seen = np.roll(seen, shift, (2, 3))
+    patches = torch.from_numpy(np.ascontiguousarray(seen))
+    return patches.contiguous(memory_format=torch.channels_last), torch.from_numpy(answers)
+
+
+def _loss(net: Any, images: Any, answers: Any) -> Any:  # noqa: ANN401 - tensors; torch is an extra
+    """
+    Teach the rank as far as it is legible, "no index" for the rest, the suit where legible.
+    """
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        said = net(images)
+    said = said.float()
+    legible = answers[:, 2:]
+    rank = functional.one_hot(answers[:, 0].long(), RANK_OUTPUTS).float()
+    nothing = functional.one_hot(torch.full((len(answers),), NO_INDEX), RANK_OUTPUTS).float()
+    wanted = rank * legible + nothing * (1 - legible)
+    wanted = wanted * (1 - _SMOOTHING) + _SMOOTHING / RANK_OUTPUTS
+    ranks = functional.cross_entropy(said[:, :RANK_OUTPUTS], wanted)
+    suits = functional.cross_entropy(
+        said[:, RANK_OUTPUTS:], answers[:, 1].long(), reduction="none", label_smoothing=_SMOOTHING
+    )
+    return ranks + (suits * legible[:, 0]).sum() / legible.sum().clamp(min=1)
+
+
+def _watched(net: Any, lessons: Lessons) -> str:  # noqa: ANN401 - as above
+    net.eval()
+    with torch.no_grad():
+        parts = torch.from_numpy(restored(lessons.images)).split(500)
+        said = torch.cat([net(part) for part in parts]).numpy()
+    readable = lessons.answers[:, 2] >= 1
+    ranks = said[:, :RANK_OUTPUTS].argmax(1)[readable] == lessons.answers[readable, 0]
+    suits = said[:, RANK_OUTPUTS:].argmax(1)[readable] == lessons.answers[readable, 1]
+    nothing = (lessons.answers[:, 2] == 0) & (lessons.answers[:, 0] == NO_INDEX)
+    refused = said[nothing, :RANK_OUTPUTS].argmax(1) == NO_INDEX
+    return (
+        f"unseen: rank {ranks.mean():.4f} suit {suits.mean():.4f} "
+        f"card {(ranks & suits).mean():.4f} nothing {refused.mean():.4f}"
+    )
