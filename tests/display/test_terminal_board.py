@@ -166,7 +166,7 @@ def test_whatever_passes_as_a_document_can_be_drawn() -> None:
     list(sample.boards(Settings(mode=Mode.OPEN, rounds=9, seed=3)))
     documents = {kind: json.loads(text) for kind, text in sample.documents().items()}
     chance, drawn = random.Random(1), 0
-    for _ in range(1500):
+    for _ in range(600):
         kind = chance.choice(["state", "roads", "history"])
         hostile = _spoilt(documents[kind], chance)
         try:
@@ -180,7 +180,7 @@ def test_whatever_passes_as_a_document_can_be_drawn() -> None:
         for size in ((80, 24), (200, 50), (40, 10)):
             draw_board(seen, *size)
         drawn += 1
-    assert drawn > 200
+    assert drawn > 100
 
 
 def _spoilt(value: Any, chance: random.Random) -> Any:  # noqa: ANN401 - any JSON

@@ -75,12 +75,6 @@ class Watcher:
         """
         self._feed.stop()
 
-    def wake(self) -> None:
-        """
-        Bring `turn` to its end; from a signal handler too.
-        """
-        self._rung.set()
-
     def turn(self, patience: float) -> None:
         """
         Take what has come, waiting so long for it.

@@ -7,9 +7,8 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
-from threading import Event
 from typing import Final
 
 from msgspec.structs import replace
@@ -41,8 +40,8 @@ def watch(watcher: Watcher, name: str | None, signs: Signs) -> list[str]:
     Raises:
         UserError: Several sites have a table of this name.
     """
-    with watcher, Screen() as screen, _signals(watcher) as stopping:
-        while not stopping.is_set():
+    with _signals() as ended, watcher, Screen() as screen:
+        while not ended:
             watcher.turn(_TURN)
             if name is None and watcher.settled and len(watcher.tables):
                 name = _only(watcher)
@@ -50,7 +49,7 @@ def watch(watcher: Watcher, name: str | None, signs: Signs) -> list[str]:
                     break
             _check(watcher, name)
             screen.show(draw_board(watcher.seen(name or "any table"), *screen.size, signs))
-    return _list(watcher) if name is None and not stopping.is_set() else []
+    return _list(watcher) if name is None and not ended else []
 
 
 def watch_once(watcher: Watcher, name: str | None, signs: Signs, patience: float) -> list[str]:
@@ -128,24 +127,17 @@ def _told(watcher: Watcher, table: Table) -> str:
 
 
 @contextlib.contextmanager
-def _signals(watcher: Watcher) -> Iterator[Event]:
+def _signals() -> Iterator[list[int]]:
     """
-    Give an event that Ctrl-C sets, as does a terminal that goes away; one that is
-    made larger or smaller is drawn anew at once.
+    Give a list that gets what asks for an end: Ctrl-C, or a terminal that goes away.
+
+    No lock is touched: who is interrupted may hold it.
     """
-    stopping = Event()
-
-    def stop(*_: object) -> None:
-        stopping.set()
-        watcher.wake()
-
-    handlers: dict[int, Callable[..., None]] = dict.fromkeys(
-        (signal.SIGINT, signal.SIGTERM, signal.SIGHUP), stop
-    )
-    handlers[signal.SIGWINCH] = lambda *_: watcher.wake()
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    came: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, lambda number, _: came.append(number)) for number in numbers]
     try:
-        yield stopping
+        yield came
     finally:
-        for number, handler in before.items():
+        for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
