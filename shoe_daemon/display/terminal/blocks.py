@@ -40,8 +40,7 @@ def draw_roads(canvas: Canvas, at: Sequence[int], seen: Seen, look: Look) -> Non
     if seen.roads is None or seen.state is None:
         canvas.centre(0, at[0] + 3, canvas.width, "No roads yet", palette.RAIL_DIM)
         return
-    left = seen.roads.left_out
-    beads = bead_plate(seen.roads.bead, look.signs, left)
+    beads = bead_plate(seen.roads.bead, look.signs)
     width = canvas.width - 2
     if len(at) < _THREE:
         _draw_big(canvas, at[0], seen, look, counts=counts_line(seen.roads.counts))
@@ -82,11 +81,11 @@ def _draw_upper(canvas: Canvas, y: int, beads: Road, seen: Seen, look: Look) -> 
 def _draw_big(canvas: Canvas, y: int, seen: Seen, look: Look, *, counts: str) -> None:
     if seen.roads is None:
         return
-    ties, left = seen.roads.options.leading_ties, seen.roads.left_out
+    ties = seen.roads.options.leading_ties
     width = canvas.width - 2
-    big = big_road(seen.roads, ties, look.signs, pairs=True, left_out=left)
+    big = big_road(seen.roads, ties, look.signs, pairs=True)
     if big.width > width:
-        big = big_road(seen.roads, ties, look.signs, pairs=False, left_out=left)
+        big = big_road(seen.roads, ties, look.signs, pairs=False)
     reserve = width_of(counts) + _GAP
     draw_road(canvas, Box(1, y, width, HEIGHT), big, look, reserve=reserve)
     canvas.right(canvas.width - 1, y, counts, palette.RAIL)
@@ -94,16 +93,13 @@ def _draw_big(canvas: Canvas, y: int, seen: Seen, look: Look, *, counts: str) ->
 
 def _draw_derived(canvas: Canvas, box: Box, roads: RoadsNow, look: Look) -> None:
     each = (box.width + _GAP) // len(DERIVED) - _GAP
-    made = _derived(roads, look.signs, 2, roads.left_out)
+    made = _derived(roads, look.signs, 2)
     if any(road.width > each for road in made):
-        made = _derived(roads, look.signs, 1, roads.left_out)
+        made = _derived(roads, look.signs, 1)
     for number, road in enumerate(made):
         place = Box(box.x + number * (each + _GAP), box.y, each, HEIGHT)
         draw_road(canvas, place, road, look)
 
 
-def _derived(roads: Roads, signs: Signs, pitch: int, left: int) -> list[Road]:
-    return [
-        derived_road(name, getattr(roads, name), signs, pitch=pitch, left_out=left)
-        for name in DERIVED
-    ]
+def _derived(roads: Roads, signs: Signs, pitch: int) -> list[Road]:
+    return [derived_road(name, getattr(roads, name), signs, pitch=pitch) for name in DERIVED]

@@ -83,14 +83,12 @@ class Road(NamedTuple):
         short: The same where there is little room.
         pitch: Columns of characters that a column takes.
         cells: What is on it.
-        left_out: Leading columns of it that nobody has told us.
     """
 
     name: str
     short: str
     pitch: int
     cells: tuple[Drawn, ...]
-    left_out: int = 0
 
     @property
     def columns(self) -> int:
@@ -107,13 +105,13 @@ class Road(NamedTuple):
         return self.columns * self.pitch
 
 
-def bead_plate(cells: Iterable[BeadCell], signs: Signs, left_out: int = 0) -> Road:
+def bead_plate(cells: Iterable[BeadCell], signs: Signs) -> Road:
     """
     Make the bead plate ready.
     """
     pitch = signs.wide + 2
     drawn = tuple(Drawn(each.col, each.row, _bead(each, signs)) for each in cells)
-    return Road("Bead plate", "Beads", pitch, drawn, left_out)
+    return Road("Bead plate", "Beads", pitch, drawn)
 
 
 def _bead(cell: BeadCell, signs: Signs) -> tuple[Ink, ...]:
@@ -128,9 +126,7 @@ def _bead(cell: BeadCell, signs: Signs) -> tuple[Ink, ...]:
     return (left, (signs.outcomes[cell.outcome], letter), right)
 
 
-def big_road(
-    roads: Roads, ties: LeadingTies, signs: Signs, *, pairs: bool, left_out: int = 0
-) -> Road:
+def big_road(roads: Roads, ties: LeadingTies, signs: Signs, *, pairs: bool) -> Road:
     """
     Make the big road ready, with or without room for pairs.
     """
@@ -139,7 +135,7 @@ def big_road(
         Drawn(each.col, each.row, tuple(_big(each, ties, signs, pairs=pairs)))
         for each in roads.big
     )
-    return Road("Big road", "Big", pitch, drawn, left_out)
+    return Road("Big road", "Big", pitch, drawn)
 
 
 def _big(cell: BigCell, ties: LeadingTies, signs: Signs, *, pairs: bool) -> Iterator[Ink]:
@@ -161,9 +157,7 @@ def _ties(count: int) -> str:
     return str(count) if count <= _MANY_TIES else "+"
 
 
-def derived_road(
-    road: str, cells: Iterable[MarkCell], signs: Signs, *, pitch: int = 1, left_out: int = 0
-) -> Road:
+def derived_road(road: str, cells: Iterable[MarkCell], signs: Signs, *, pitch: int = 1) -> Road:
     """
     Make a derived road ready: ``big_eye``, ``small`` or ``cockroach``.
     """
@@ -171,7 +165,7 @@ def derived_road(
         Drawn(each.col, each.row, ((signs.marks[road][each.mark], palette.MARKS[each.mark]),))
         for each in cells
     )
-    return Road(*DERIVED[road], pitch, drawn, left_out)
+    return Road(*DERIVED[road], pitch, drawn)
 
 
 def draw_road(canvas: Canvas, box: Box, road: Road, look: Look, *, reserve: int = 0) -> None:
@@ -182,7 +176,8 @@ def draw_road(canvas: Canvas, box: Box, road: Road, look: Look, *, reserve: int 
     """
     columns = max(box.width // road.pitch, 1)
     first = max(road.columns - columns, 0)
-    hidden = first + road.left_out
+    # A shoe that is too long for its message has lost its first columns before.
+    hidden = max(first, min((cell.col for cell in road.cells), default=0))
     caption = _caption(road, hidden, box.width - reserve, look.signs)
     canvas.put(box.x, box.y, fit(caption, box.width), look.tones.title)
     draw_cells(canvas, Box(box.x, box.y + 1, box.width, ROWS), road)
