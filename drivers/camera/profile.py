@@ -155,6 +155,8 @@ class Window(_Strict, frozen=True):
     Section ``[window]``: where the indexes stand on these cards, as shares of a card.
     """
 
+    x: Annotated[float, Meta(ge=-0.2, le=0.3)] = 0.0
+    y: Annotated[float, Meta(ge=-0.2, le=0.3)] = 0.0
     width: Annotated[float, Meta(gt=0.05, lt=0.6)] = 0.30
     height: Annotated[float, Meta(gt=0.05, lt=0.6)] = 0.42
 
@@ -165,10 +167,12 @@ class Reading(_Strict, frozen=True):
 
     Attributes:
         threshold: The least confidence; None for that of the recogniser.
+        sharpness: The least sharpness of an index; None likewise.
         blur: The most blur, as a share of the card's width.
     """
 
     threshold: Share | None = None
+    sharpness: Annotated[float, Meta(ge=0)] | None = None
     blur: Share = 0.024
 
 

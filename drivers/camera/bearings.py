@@ -1,0 +1,215 @@
+"""
+Whether the camera still looks at what its profile describes: the light, the likeness
+of the picture to that of the empty table, and by how much it was moved.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.camera.frames import Image
+from drivers.camera.geometry import Floats, Ground, Raster
+from drivers.camera.profile import Profile
+from drivers.transport import LineError
+
+__all__ = ["MOST_MOVED", "Ambience", "Bearings", "Light"]
+
+MOST_MOVED: Final = 15.0
+"""Millimetres from which a moved camera is not trusted: places would be mistaken."""
+
+_CLEAR_OF: Final = 75.0
+"""Millimetres from a place's middle within which cards come and go."""
+
+_GRID: Final = (36, 64)
+_LEAST_POINTS: Final = 60
+_EVERY: Final = 1.0
+_IN_A_ROW: Final = 3
+_SMALL: Final = 4
+"""By how much pictures are made smaller to be compared."""
+
+_TILE: Final = 28
+_REACH: Final = 26
+"""Pixels of the small picture: of a tile's side, and by how far it is looked for."""
+
+_TILES: Final = 14
+_LEAST_TILES: Final = 4
+_LEAST_TEXTURE: Final = 5.0
+_FOUND: Final = 0.55
+_AGREE: Final = 2.0
+_LEAST_AGREEING: Final = 0.3
+
+
+class Light(NamedTuple):
+    """
+    How the picture is lit.
+
+    Attributes:
+        gain: Against the picture of the empty table.
+        noise: The usual difference of a point between two pictures.
+    """
+
+    gain: float
+    noise: float
+
+
+class Ambience:
+    """
+    Watches the table between the places.
+    """
+
+    def __init__(self, profile: Profile, ground: Ground, reference: Image) -> None:
+        pixels = _grid(profile)
+        kept = pixels[_away_from_places(profile, ground.to_table(pixels))]
+        if len(kept) < _LEAST_POINTS:
+            kept = pixels
+        self._raster = Raster(kept, (1, len(kept)))
+        self._reference = self._raster.sample(reference).astype(np.float32)
+        self._before: NDArray[np.float32] | None = None
+        self._noise = 2.0
+
+    def measure(self, image: Image) -> Light:
+        """
+        Say how a picture is lit.
+        """
+        now = self._raster.sample(image).astype(np.float32)
+        if self._before is not None:
+            apart = float(np.median(np.abs(now - self._before)))
+            # Slowly: one picture in which much moves is no noise.
+            self._noise += 0.1 * (min(apart * 1.48, 12.0) - self._noise)
+        self._before = now
+        lit = self._reference.max(axis=2) > 16  # noqa: PLR2004 - grey values that tell something
+        if not lit.any():
+            return Light(1.0, self._noise)
+        ratio = now.max(axis=2)[lit] / self._reference.max(axis=2)[lit]
+        return Light(float(np.clip(np.median(ratio), 0.15, 4.0)), self._noise)
+
+
+class Bearings:
+    """
+    Looks for pieces of the empty table, every second or so, and whether they are where
+    they were. Cards and hands hide some; those that are seen have to agree.
+
+    Attributes:
+        moved: By how many millimetres the camera has moved; None where that is not known.
+    """
+
+    def __init__(self, profile: Profile, ground: Ground, reference: Image, name: str = "") -> None:
+        self.moved: float | None = None
+        self._name = name or profile.camera.source or "camera"
+        middle = np.mean([place.centre for place in _places(profile)], axis=0)
+        self._scale = ground.scale((float(middle[0]), float(middle[1])))
+        small = _small(reference)
+        self._tiles = [
+            (x, y, small[y : y + _TILE, x : x + _TILE]) for x, y in _choose(small, profile, ground)
+        ]
+        self._next: float | None = None
+        self._unlike = 0
+        self._shifts: list[float] = []
+
+    def check(self, image: Image, at: float) -> bool:
+        """
+        Look, if it is time to; tell whether places are where they are thought to be.
+
+        Raises:
+            LineError: The picture is of something else, or of this from elsewhere, and has
+                been so for some seconds.
+        """
+        if len(self._tiles) < _LEAST_TILES or (self._next is not None and at < self._next):
+            return self._is_steady
+        self._next = at + _EVERY
+        self.moved = self._shift(_small(image))
+        self._unlike = self._unlike + 1 if self.moved is None else 0
+        if self._unlike >= _IN_A_ROW:
+            raise LineError(
+                f"{self._name}: the picture is of something else than the profile's table: is "
+                "it this camera's profile?"
+            )
+        if self.moved is not None:
+            self._shifts = [*self._shifts, self.moved][-_IN_A_ROW:]
+        if len(self._shifts) == _IN_A_ROW and min(self._shifts) > MOST_MOVED:
+            raise LineError(
+                f"{self._name}: the camera has moved by {np.median(self._shifts):.0f} mm on the "
+                "table: set it back, or calibrate it again"
+            )
+        return self._is_steady
+
+    @property
+    def _is_steady(self) -> bool:
+        return not self._shifts or self._shifts[-1] <= MOST_MOVED
+
+    def _shift(self, now: Image) -> float | None:
+        found = [self._find(now, *tile) for tile in self._tiles]
+        shifts = np.array([shift for score, shift in found if score >= _FOUND]).reshape(-1, 2)
+        if len(shifts) < _LEAST_TILES - 1:
+            return None
+        middle = np.median(shifts, axis=0)
+        agree = np.hypot(*(shifts - middle).T) <= _AGREE
+        if np.count_nonzero(agree) < _LEAST_AGREEING * len(self._tiles):
+            return None
+        return float(np.hypot(*shifts[agree].mean(axis=0))) * _SMALL / self._scale
+
+    def _find(self, now: Image, x: int, y: int, tile: Image) -> tuple[float, tuple[int, int]]:
+        left, top = max(0, x - _REACH), max(0, y - _REACH)
+        around = now[top : y + _TILE + _REACH, left : x + _TILE + _REACH]
+        likeness = cv2.matchTemplate(around, tile, cv2.TM_CCOEFF_NORMED)
+        _, score, _, best = cv2.minMaxLoc(likeness)
+        return score, (best[0] - (x - left), best[1] - (y - top))
+
+
+def _small(image: Image) -> Image:
+    height, width = image.shape[:2]
+    size = (width // _SMALL, height // _SMALL)
+    small = cv2.cvtColor(cv2.resize(image, size, interpolation=cv2.INTER_AREA), cv2.COLOR_BGR2GRAY)
+    return np.asarray(cv2.GaussianBlur(small, (3, 3), 0), np.uint8)
+
+
+def _choose(small: Image, profile: Profile, ground: Ground) -> list[tuple[int, int]]:
+    """
+    Choose tiles with the most to be seen on them, away from where cards come to lie.
+    """
+    slope = np.hypot(cv2.Sobel(small, cv2.CV_32F, 1, 0), cv2.Sobel(small, cv2.CV_32F, 0, 1))
+    rows, columns = small.shape[0] - _TILE, small.shape[1] - _TILE
+    corners = [(x, y) for y in range(4, rows, _TILE // 2) for x in range(4, columns, _TILE // 2)]
+    middles = (np.array(corners, np.float64) + _TILE / 2) * _SMALL
+    away = _away_from_places(profile, ground.to_table(middles))
+    told = [
+        (float(slope[y : y + _TILE, x : x + _TILE].mean()), (x, y))
+        for (x, y), free in zip(corners, away, strict=True)
+        if free
+    ]
+    chosen: list[tuple[int, int]] = []
+    for texture, (x, y) in sorted(told, reverse=True):
+        apart = all(max(abs(x - left), abs(y - top)) >= _TILE for left, top in chosen)
+        if texture >= _LEAST_TEXTURE and apart and len(chosen) < _TILES:
+            chosen.append((x, y))
+    return chosen
+
+
+def _places(profile: Profile) -> list[_Centred]:
+    if profile.place:
+        return [_Centred(place.centre) for place in profile.place]
+    window = profile.throat.window if profile.throat else ((0.0, 0.0),)
+    x, y = (sum(values) / len(window) for values in zip(*window, strict=True))
+    return [_Centred((x, y))]
+
+
+class _Centred(NamedTuple):
+    centre: tuple[float, float]
+
+
+def _grid(profile: Profile) -> Floats:
+    rows, columns = _GRID
+    x = (np.arange(columns) + 0.5) * profile.camera.width / columns
+    y = (np.arange(rows) + 0.5) * profile.camera.height / rows
+    return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+
+
+def _away_from_places(profile: Profile, points: Floats) -> NDArray[np.bool_]:
+    away = np.ones(len(points), np.bool_)
+    for place in _places(profile):
+        away &= np.hypot(*(points - np.array(place.centre)).T) > _CLEAR_OF
+    return away

@@ -1,0 +1,390 @@
+"""
+Finds the card on a place: a rectangle of known size, near a known pose.
+
+Proposals come from what differs from the empty table, and from straight lines where
+cards overlap or a hand touches one; each is then drawn to the edges around it. Two
+edges and the corner between them are enough. Felt lettering, chips and the print of
+the card itself give edges too, but none at the right distances from one another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.camera.frames import Image
+from drivers.camera.geometry import STRAY, Floats
+
+__all__ = ["Found", "Pose", "find_card"]
+
+TURN: Final = math.radians(27.0)
+"""By how much a card may be turned from where its place says that it lies."""
+
+_DIFFERENT: Final = 26
+_ALONG: Final = np.linspace(0.08, 0.92, 30)
+"""Where along a side its edge is looked for: not at the rounded corners."""
+
+_ACROSS: Final = np.arange(-4.0, 4.01, 0.5)
+"""Millimetres inside and outside of a side among which its edge is looked for."""
+
+_STEEP: Final = 7.0
+_NEAR: Final = 0.9
+"""Millimetres by which a point of an edge may miss its side."""
+
+_ENOUGH: Final = 0.55
+_PROPOSALS: Final = 10
+_LINES: Final = 9
+_LEAST_LINE: Final = 12.0
+"""Millimetres of the shortest straight line that may be a side."""
+
+_INSIDE: Final = 0.93
+"""Share of a card's surface that has to differ from the empty table."""
+
+
+class Pose(NamedTuple):
+    """
+    Where a card lies on its patch: millimetres from the middle, radians, relative size.
+    """
+
+    x: float
+    y: float
+    turn: float
+    size: float = 1.0
+
+
+class Found(NamedTuple):
+    """
+    A card that was found.
+
+    Attributes:
+        pose: Where it lies.
+        quad: Its corners in the patch, in reading order.
+        sides: The share of each side that shows: top, right, bottom, left.
+        inside: The share of its surface that differs from the empty table.
+    """
+
+    pose: Pose
+    quad: Floats
+    sides: tuple[float, float, float, float]
+    inside: float
+
+    @property
+    def score(self) -> float:
+        """
+        How well it is founded; 4 at best.
+        """
+        return sum(self.sides)
+
+    @property
+    def is_whole(self) -> bool:
+        """
+        Whether at least three sides show.
+        """
+        return sum(side >= _ENOUGH for side in self.sides) >= 3  # noqa: PLR2004 - of four
+
+
+class _Scene(NamedTuple):
+    """
+    What is looked at.
+    """
+
+    grey: NDArray[np.float32]
+    mask: NDArray[np.uint8]
+    scale: float
+    card: tuple[float, float]
+
+
+def find_card(
+    patch: Image,
+    empty: Image,
+    *,
+    scale: float,
+    card: tuple[float, float],
+    gain: float = 1.0,
+) -> Found | None:
+    """
+    Find the card on a patch of the table; None where none lies there for certain.
+
+    Args:
+        patch: The piece of the picture, upright for the place.
+        empty: The same of the empty table.
+        scale: Pixels a millimetre.
+        card: Width and height in millimetres.
+        gain: How much brighter it is now than in the picture of the empty table.
+    """
+    mask = _different(patch, empty, gain)
+    if np.count_nonzero(mask) < 0.2 * card[0] * card[1] * scale * scale:
+        return None
+    grey = cv2.GaussianBlur(patch.max(axis=2), (3, 3), 0).astype(np.float32)
+    scene = _Scene(grey, mask, scale, card)
+    best = _best(scene, _of_shapes(scene))
+    if best is None or not best.is_whole:
+        best = _better(best, _best(scene, _of_lines(scene, patch)))
+    return best if best is not None and _is_founded(best) else None
+
+
+def _different(patch: Image, empty: Image, gain: float) -> NDArray[np.uint8]:
+    # The camera may have moved by a hair: what the table has nearby is no difference.
+    box = np.ones((3, 3), np.uint8)
+    low = cv2.convertScaleAbs(cv2.erode(empty, box), alpha=gain)
+    high = cv2.convertScaleAbs(cv2.dilate(empty, box), alpha=gain)
+    apart = cv2.max(cv2.subtract(patch, high), cv2.subtract(low, patch)).max(axis=2)
+    limit = _DIFFERENT * min(1.0, max(0.45, gain))
+    mask = (apart > limit).astype(np.uint8)
+    mask = cv2.morphologyEx(mask, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
+    return np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, box), np.uint8)
+
+
+def _better(one: Found | None, other: Found | None) -> Found | None:
+    if one is None or other is None:
+        return one or other
+    return max(one, other, key=lambda found: found.score)
+
+
+def _best(scene: _Scene, proposals: Iterable[Pose]) -> Found | None:
+    best: Found | None = None
+    for pose in proposals:
+        found = _draw_to_edges(scene, pose)
+        if found is not None:
+            best = _better(best, found)
+    return best
+
+
+def _is_founded(found: Found) -> bool:
+    if found.inside < _INSIDE:
+        return False
+    if found.is_whole:
+        return True
+    # Two sides that meet.
+    shows = [side >= 0.7 for side in found.sides]  # noqa: PLR2004 - nearly all of a side
+    return any(shows[i] and shows[(i + 1) % 4] for i in range(4))
+
+
+def _in_reach(pose: Pose) -> bool:
+    return (
+        abs(pose.x) <= STRAY
+        and abs(pose.y) <= STRAY
+        and abs(pose.turn) <= TURN
+        and abs(pose.size - 1) < 0.06  # noqa: PLR2004 - a card's height over the felt
+    )
+
+
+def _of_shapes(scene: _Scene) -> Iterator[Pose]:
+    """
+    Propose what stands alone and has the size of a card.
+    """
+    shapes, _ = cv2.findContours(scene.mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+    wanted = np.array(scene.card) * scene.scale
+    for shape in shapes:
+        if cv2.contourArea(shape) < 0.5 * wanted[0] * wanted[1]:
+            continue
+        (x, y), (width, height), degrees = cv2.minAreaRect(shape)
+        turn, sides = _upright(math.radians(degrees), width, height)
+        if np.all(np.abs(np.array(sides) / wanted - 1) < 0.16):  # noqa: PLR2004 - a finger's worth
+            half = scene.mask.shape[0] / 2
+            pose = Pose((x - half) / scene.scale, (y - half) / scene.scale, turn)
+            if _in_reach(pose):
+                yield pose
+
+
+def _upright(turn: float, width: float, height: float) -> tuple[float, tuple[float, float]]:
+    # A rectangle can be said in two ways; we want the one that is nearly upright.
+    turn = (turn + math.pi / 2) % math.pi - math.pi / 2
+    if abs(turn) > math.pi / 4:
+        turn -= math.copysign(math.pi / 2, turn)
+        width, height = height, width
+    return turn, (width, height)
+
+
+def _of_lines(scene: _Scene, patch: Image) -> list[Pose]:
+    """
+    Propose the cards of which two sides and the corner between them may show.
+    """
+    upright, level = _lines(scene, patch)
+    poses = [
+        pose
+        for one in upright
+        for other in level
+        for pose in _at_corner(scene, one, other)
+        if _in_reach(pose) and _covers(scene, pose) > _INSIDE - 0.05
+    ]
+    return _unlike(poses)
+
+
+class _Line(NamedTuple):
+    middle: Floats
+    along: Floats
+    length: float
+
+
+def _lines(scene: _Scene, patch: Image) -> tuple[list[_Line], list[_Line]]:
+    detector = cv2.createLineSegmentDetector(cv2.LSD_REFINE_STD)
+    found: Any = detector.detect(patch.max(axis=2))[0]
+    ends = np.zeros((0, 4)) if found is None else np.asarray(found, np.float64).reshape(-1, 4)
+    ends = (ends - scene.mask.shape[0] / 2) / scene.scale
+    upright: list[_Line] = []
+    level: list[_Line] = []
+    for x1, y1, x2, y2 in ends:
+        span = np.array([x2 - x1, y2 - y1])
+        length = float(np.hypot(*span))
+        line = _Line(np.array([x1 + x2, y1 + y2]) / 2, span / max(length, 1e-9), length)
+        if length < _LEAST_LINE:
+            continue
+        if abs(line.along[0]) <= math.sin(TURN):
+            upright.append(line)
+        elif abs(line.along[1]) <= math.sin(TURN):
+            level.append(line)
+    return tuple(  # type: ignore[return-value] # two of them
+        sorted(lines, key=lambda line: -line.length)[:_LINES] for lines in (upright, level)
+    )
+
+
+def _at_corner(scene: _Scene, upright: _Line, level: _Line) -> Iterator[Pose]:
+    down = upright.along * np.sign(upright.along[1])
+    right = level.along * np.sign(level.along[0])
+    if abs(float(down @ right)) > 0.09:  # noqa: PLR2004 - five degrees
+        return
+    turn = (math.atan2(right[1], right[0]) + math.atan2(-down[0], down[1])) / 2
+    corner = _crossing(upright, level)
+    x, y = np.array([math.cos(turn), math.sin(turn)]), np.array([-math.sin(turn), math.cos(turn)])
+    for sign_x in _sides(float((level.middle - corner) @ x), level.length):
+        for sign_y in _sides(float((upright.middle - corner) @ y), upright.length):
+            centre = corner + (x * scene.card[0] * sign_x + y * scene.card[1] * sign_y) / 2
+            yield Pose(float(centre[0]), float(centre[1]), turn)
+
+
+def _sides(offset: float, length: float) -> tuple[int, ...]:
+    # A line that begins at the corner says on which side of it the card lies.
+    if abs(offset) < length * 0.3:
+        return (1, -1)
+    return (1,) if offset > 0 else (-1,)
+
+
+def _crossing(one: _Line, other: _Line) -> Floats:
+    matrix = np.column_stack([one.along, -other.along])
+    far = np.linalg.solve(matrix, other.middle - one.middle)
+    found: Floats = one.middle + one.along * far[0]
+    return found
+
+
+def _unlike(poses: list[Pose]) -> list[Pose]:
+    kept: list[Pose] = []
+    for pose in sorted(poses, key=lambda each: math.hypot(each.x, each.y)):
+        if all(
+            math.hypot(pose.x - each.x, pose.y - each.y) > 2.5  # noqa: PLR2004 - within reach
+            or abs(pose.turn - each.turn) > 0.05  # noqa: PLR2004 - three degrees
+            for each in kept
+        ):
+            kept.append(pose)
+    return kept[:_PROPOSALS]
+
+
+def _corners(scene: _Scene, pose: Pose) -> Floats:
+    """
+    Return the corners of a pose in millimetres from the middle, in reading order.
+    """
+    width, height = np.array(scene.card) / 2 * pose.size
+    flat = np.array([(-width, -height), (width, -height), (width, height), (-width, height)])
+    cos, sin = math.cos(pose.turn), math.sin(pose.turn)
+    turned: Floats = flat @ np.array([[cos, sin], [-sin, cos]]) + (pose.x, pose.y)
+    return turned
+
+
+def _covers(scene: _Scene, pose: Pose) -> float:
+    corners = _corners(scene, pose)
+    u, v = np.meshgrid(np.linspace(0.06, 0.94, 9), np.linspace(0.06, 0.94, 11))
+    points = (
+        corners[0]
+        + u.reshape(-1, 1) * (corners[1] - corners[0])
+        + v.reshape(-1, 1) * (corners[3] - corners[0])
+    )
+    return float(np.mean(_look_up(scene, scene.mask, points)))
+
+
+def _look_up(scene: _Scene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
+    half = scene.mask.shape[0] / 2
+    pixels = (points * scene.scale + half).astype(np.float32)
+    found = cv2.remap(
+        image,
+        pixels[:, 0].reshape(-1, 1),
+        pixels[:, 1].reshape(-1, 1),
+        cv2.INTER_LINEAR,
+        borderMode=cv2.BORDER_CONSTANT,
+        borderValue=0,
+    )
+    return np.asarray(found).ravel()
+
+
+def _draw_to_edges(scene: _Scene, pose: Pose) -> Found | None:
+    """
+    Move a pose until the edges around it lie on its sides; None where it runs away.
+    """
+    sides: tuple[float, ...] = ()
+    for reach in (4.0, 3.0, 2.0, 1.5):
+        points, normals, wanted, good = _edges(scene, pose, reach)
+        if np.count_nonzero(good) < len(_ALONG):
+            return None
+        pose = _moved(pose, points[good], normals[good], wanted[good])
+        if not _in_reach(pose):
+            return None
+        near = np.abs(wanted) <= _NEAR
+        sides = tuple(float(np.mean(part)) for part in np.split(good & near, 4))
+    corners = _corners(scene, pose)
+    quad = corners * scene.scale + scene.mask.shape[0] / 2
+    return Found(pose, quad, sides, _covers(scene, pose))  # type: ignore[arg-type] # four of them
+
+
+def _edges(
+    scene: _Scene, pose: Pose, reach: float
+) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
+    """
+    Look across each side for its edge.
+
+    Returns:
+        Points of the sides, the directions out of the card there, how far out the
+        edge is in millimetres, and whether there is one.
+    """
+    corners = _corners(scene, pose)
+    points = np.concatenate(
+        [corners[i] + _ALONG[:, None] * (corners[(i + 1) % 4] - corners[i]) for i in range(4)]
+    )
+    cos, sin = math.cos(pose.turn), math.sin(pose.turn)
+    outwards = np.array([(sin, -cos), (cos, sin), (-sin, cos), (-cos, -sin)])
+    normals = np.repeat(outwards, len(_ALONG), axis=0)
+    across = _ACROSS[np.abs(_ACROSS) <= reach + 0.5]
+    grid = points[:, None, :] + across[None, :, None] * normals[:, None, :]
+    values = _look_up(scene, scene.grey, grid.reshape(-1, 2)).reshape(len(points), len(across))
+    steps = np.abs(values[:, 2:] - values[:, :-2])
+    best = steps.argmax(axis=1)
+    good = steps[np.arange(len(steps)), best] > _STEEP
+    return points, normals, across[1:-1][best], good
+
+
+def _moved(pose: Pose, points: Floats, normals: Floats, wanted: Floats) -> Pose:
+    """
+    Return the pose whose sides go through these points, most of them.
+    """
+    arms = points - (pose.x, pose.y)
+    columns = np.column_stack(
+        [
+            normals,
+            normals[:, 1] * arms[:, 0] - normals[:, 0] * arms[:, 1],
+            (normals * arms).sum(axis=1),
+        ]
+    )
+    # A little resistance keeps what no edge tells where it was.
+    brake = np.diag([0.05, 0.05, 40.0, 4000.0])
+    weights = np.ones(len(wanted))
+    step = np.zeros(4)
+    for _ in range(4):
+        weighted = columns * weights[:, None]
+        step = np.linalg.solve(weighted.T @ columns + brake, weighted.T @ wanted)
+        off = np.abs(wanted - columns @ step)
+        weights = 1.0 / (1.0 + (off / 0.6) ** 2) ** 2
+    dx, dy, turn, size = (float(each) for each in step)
+    return Pose(pose.x + dx, pose.y + dy, pose.turn + turn, pose.size * (1 + size))

@@ -1,0 +1,124 @@
+"""
+Looks at one place for a card, and says what can be said of it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+import numpy as np
+
+from drivers.camera.corners import find_card
+from drivers.camera.frames import Image
+from drivers.camera.geometry import Patch
+from drivers.camera.places import Kind, Seen
+from drivers.camera.profile import Profile
+from drivers.camera.sharpness import blur_of, upright
+from shoe_daemon.game.cards import Card
+
+__all__ = ["Eye", "Reader", "Reads", "Spot"]
+
+_PAPER: Final = 0.45
+"""Share of paper beside the indexes below which a card shows its back."""
+
+
+class Reads(Protocol):
+    """
+    What of a reading is used.
+    """
+
+    @property
+    def card(self) -> Card | None:
+        """
+        None where it is not certain enough.
+        """
+        ...
+
+    @property
+    def best(self) -> Card:
+        """
+        What it looks most like.
+        """
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """
+        From 0 to 1, of `best`.
+        """
+        ...
+
+
+class Reader(Protocol):
+    """
+    What reads a card whose corners are known.
+    """
+
+    def read(self, image: Image, quad: Floats32) -> Reads:
+        """
+        Read it; corners in reading order.
+        """
+        ...
+
+
+Floats32 = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+
+class Spot:
+    """
+    A piece of the table in which a card is looked for, and how it looks empty.
+    """
+
+    def __init__(self, patch: Patch, reference: Image) -> None:
+        self.patch = patch
+        self.empty = patch.cut(reference)
+
+
+class Eye:
+    """
+    Finds and reads.
+    """
+
+    def __init__(self, profile: Profile, reader: Reader) -> None:
+        self._card = profile.card.width, profile.card.height
+        self._reader = reader
+        self._blur = profile.reading.blur
+
+    def look(self, spot: Spot, image: Image, gain: float) -> Seen:
+        """
+        Look for the card of a spot.
+        """
+        patch = spot.patch.cut(image)
+        found = find_card(patch, spot.empty, scale=spot.patch.scale, card=self._card, gain=gain)
+        if found is None:
+            return Seen(Kind.NOTHING, patch=patch)
+        quad = spot.patch.to_picture(found.quad)
+        flat = upright(image, quad, self._card[1] / self._card[0])
+        reading = self._reader.read(image, quad.astype(np.float32))
+        blur = blur_of(flat)
+        seen = Seen(
+            Kind.UNSURE, None, reading.best, round(reading.confidence, 4), round(blur, 4), patch
+        )
+        if reading.card is not None and blur <= self._blur:
+            return seen._replace(kind=Kind.FACE, card=reading.card)
+        if reading.card is None and found.is_whole and paper_of(flat) < _PAPER:
+            return seen._replace(kind=Kind.BACK)
+        return seen
+
+
+def paper_of(card: Image) -> float:
+    """
+    Return how much of the strips beside the pips is bare paper: most of a face's, little
+    of a back's, which is printed up to a narrow edge.
+    """
+    height, width = card.shape[:2]
+    rows = slice(round(height * 0.3), round(height * 0.7))
+    strips = [
+        card[rows, round(width * left) : round(width * right)].reshape(-1, 3)
+        for left, right in ((0.085, 0.16), (0.84, 0.915))
+    ]
+    points = np.concatenate(strips).astype(np.float32)
+    brightest = np.percentile(card.reshape(-1, 3).min(axis=1), 97)
+    high, low = points.max(axis=1), points.min(axis=1)
+    bare = (low > 0.68 * brightest) & (high - low < 0.35 * high)
+    return float(bare.mean())

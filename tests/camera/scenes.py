@@ -1,0 +1,223 @@
+"""
+A small table to look at: felt with lettering, places, cards anywhere, a hand, chips,
+light and a sensor's noise; and the profile of the camera above it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.camera.frames import Image
+from drivers.camera.profile import Camera, Place, Profile, Table, Throat, load_profile, write_profile
+from drivers.simulators.cards import Style, back, face, outline, styles
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+
+WIDTH, HEIGHT = 1280, 720
+CENTRES: dict[str, tuple[float, float, int]] = {
+    "P2": (120, 150, 0),
+    "P1": (200, 150, 0),
+    "B1": (480, 150, 0),
+    "B2": (560, 150, 0),
+    "P3": (160, 290, 90),
+    "B3": (520, 290, 90),
+}
+"""Middle in millimetres, and turn."""
+
+_CORNERS = [(-40, -20), (720, -20), (720, 407), (-40, 407)]
+_SEEN_AT = [(60, 30), (1230, 10), (1270, 715), (10, 700)]
+
+
+def homography() -> NDArray[np.float64]:
+    source, target = np.float32(_CORNERS), np.float32(_SEEN_AT)
+    return np.asarray(cv2.getPerspectiveTransform(source, target), np.float64)
+
+
+def box(centre: tuple[float, float], turn: int) -> tuple[tuple[float, float], ...]:
+    x, y = centre
+    w, h = (35.0, 47.0) if turn == 0 else (47.0, 35.0)
+    return ((x - w, y - h), (x + w, y - h), (x + w, y + h), (x - w, y + h))
+
+
+@lru_cache(maxsize=4)
+def deck(number: int = 0) -> Style:
+    return next(islice(styles(), number, None))
+
+
+@lru_cache(maxsize=256)
+def card_face(name: str | None, number: int) -> tuple[Image, Image]:
+    style = deck(number)
+    drawn = back(style, 240) if name is None else face(Card(name), style, 240)
+    height, width = drawn.shape[:2]
+    return drawn, cv2.resize(outline(style, 240), (width, height))
+
+
+@dataclass(frozen=True)
+class Lying:
+    """
+    A card on the table; no name for one that lies face down.
+    """
+
+    name: str | None
+    x: float
+    y: float
+    turn: float = 0.0
+
+
+def on(slot: str, name: str | None, dx: float = 0, dy: float = 0, turn: float = 0) -> Lying:
+    x, y, base = CENTRES[slot]
+    return Lying(name, x + dx, y + dy, base + turn)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """
+    One moment of the table; `drawn` draws it with the noise of its number.
+    """
+
+    cards: tuple[Lying, ...] = ()
+    hands: tuple[tuple[float, float], ...] = ()
+    chips: tuple[tuple[float, float], ...] = ()
+    light: float = 1.0
+    blur: float = 0.0
+    shift: tuple[float, float] = (0.0, 0.0)
+    style: int = 0
+    noise: float = 2.0
+    extra: tuple[str, ...] = field(default=())
+
+    def but(self, **changes: object) -> Scene:
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+    def drawn(self, number: int = 0) -> Image:
+        image = _felt(self.shift).copy()
+        for lying in self.cards:
+            _lay(image, lying, self.style, self.shift)
+        for x, y in self.chips:
+            _disc(image, x, y, 20, (40, 40, 200), self.shift)
+            _disc(image, x, y, 13, (230, 230, 230), self.shift)
+        for x, y in self.hands:
+            _hand(image, x, y, self.shift)
+        if self.blur:
+            image = cv2.GaussianBlur(image, (0, 0), self.blur)
+        return _seen(image, self.light, self.noise, number)
+
+
+def matrix(shift: tuple[float, float]) -> NDArray[np.float64]:
+    moved = np.eye(3)
+    moved[:2, 2] = shift
+    return homography() @ moved
+
+
+@lru_cache(maxsize=8)
+def _felt(shift: tuple[float, float]) -> Image:
+    flat = np.full((430 * 2, 760 * 2, 3), (60, 95, 30), np.uint8)
+    for slot, (x, y, turn) in CENTRES.items():
+        corners = (np.array(box((x, y), turn)) + (40, 20)) * 2
+        cv2.polylines(flat, [corners.astype(np.int32)], True, (150, 200, 160), 3, cv2.LINE_AA)
+        place = (int((x + 20) * 2), int((y + 30) * 2))
+        cv2.putText(flat, slot, place, cv2.FONT_HERSHEY_DUPLEX, 1.6, (150, 200, 160), 2)
+    cv2.putText(flat, "BACCARAT", (430, 180), cv2.FONT_HERSHEY_TRIPLEX, 3, (60, 190, 210), 4)
+    weave = np.random.default_rng(5).normal(0, 3, flat.shape[:2])
+    flat = np.clip(flat + weave[..., None], 0, 255).astype(np.uint8)
+    to_flat = np.array([[0.5, 0, -40], [0, 0.5, -20], [0, 0, 1.0]])
+    seen = cv2.warpPerspective(
+        flat, matrix(shift) @ to_flat, (WIDTH, HEIGHT), borderValue=(35, 40, 45), flags=cv2.INTER_AREA
+    )
+    return np.asarray(seen, np.uint8)
+
+
+def _lay(image: Image, lying: Lying, style: int, shift: tuple[float, float]) -> None:
+    drawn, mask = card_face(lying.name, style)
+    height, width = drawn.shape[:2]
+    angle = math.radians(lying.turn)
+    cos, sin = math.cos(angle), math.sin(angle)
+    scale_x, scale_y = 63 / width, 88 / height
+    to_table = np.array(
+        [
+            [cos * scale_x, -sin * scale_y, lying.x - cos * 31.5 + sin * 44],
+            [sin * scale_x, cos * scale_y, lying.y - sin * 31.5 - cos * 44],
+            [0, 0, 1],
+        ]
+    )
+    whole = matrix(shift) @ to_table
+    small = cv2.GaussianBlur(drawn, (0, 0), 0.9)
+    size = (WIDTH, HEIGHT)
+    cover = cv2.warpPerspective(mask, whole, size, flags=cv2.INTER_AREA)[..., None] / 255.0
+    dark = cv2.GaussianBlur(np.roll(cover[..., 0], (2, 2), (0, 1)), (0, 0), 2)[..., None]
+    there = cv2.warpPerspective(small, whole, size, flags=cv2.INTER_AREA)
+    image[:] = np.clip(image * (1 - 0.25 * dark) * (1 - cover) + there * cover, 0, 255)
+
+
+def _disc(
+    image: Image, x: float, y: float, radius: float, colour: tuple[int, int, int], shift: tuple[float, float]
+) -> None:
+    turn = np.linspace(0, 2 * np.pi, 40)
+    _fill(image, np.column_stack([x + radius * np.cos(turn), y + radius * np.sin(turn)]), colour, shift)
+
+
+def _hand(image: Image, x: float, y: float, shift: tuple[float, float]) -> None:
+    skin = (120, 150, 200)
+    _disc(image, x, y, 34, skin, shift)
+    _fill(image, np.array([(x - 26, y), (x + 26, y), (x + 60, y + 400), (x - 10, y + 400)]), skin, shift)
+    for finger in range(4):
+        tip = np.array([(x - 28 + finger * 16, y), (x - 16 + finger * 16, y)])
+        _fill(image, np.vstack([tip, tip[::-1] - (0, 62)]), skin, shift)
+
+
+def _fill(
+    image: Image, points: NDArray[np.float64], colour: tuple[int, int, int], shift: tuple[float, float]
+) -> None:
+    corners = np.asarray(points, np.float64).reshape(-1, 1, 2)
+    seen = cv2.perspectiveTransform(corners, matrix(shift))
+    cv2.fillPoly(image, [np.round(seen).astype(np.int32)], colour, cv2.LINE_AA)
+
+
+_NOISE = np.random.default_rng(1).normal(0, 1, (HEIGHT + 64, WIDTH + 64, 1)).astype(np.float32)
+
+
+def _seen(image: Image, light: float, noise: float, number: int) -> Image:
+    y, x = (number * 37) % 64, (number * 53) % 64
+    grain = _NOISE[y : y + HEIGHT, x : x + WIDTH] * noise
+    return np.clip(image * np.float32(light) + grain, 0, 255).astype(np.uint8)
+
+
+def profile(folder: Path, **changes: object) -> Path:
+    """
+    Write the profile of this table, and the picture of it empty.
+    """
+    cv2.imwrite(str(folder / "empty.png"), Scene().drawn(99))
+    rows = tuple(tuple(float(each) for each in row) for row in homography())
+    made = Profile(
+        version=1,
+        station="overhead",
+        camera=Camera(width=WIDTH, height=HEIGHT),
+        table=Table(homography=rows, reference="empty.png"),  # type: ignore[arg-type]
+        place=tuple(
+            Place(slot=Slot(slot), polygon=box((x, y), turn), turn=turn)  # type: ignore[arg-type]
+            for slot, (x, y, turn) in CENTRES.items()
+        ),
+    )
+    path = folder / "profile.toml"
+    write_profile(replace_all(made, **changes), path)
+    return path
+
+
+def replace_all(made: Profile, **changes: object) -> Profile:
+    from msgspec.structs import replace as replaced
+
+    return replaced(made, **changes)
+
+
+def loaded(folder: Path) -> Profile:
+    return load_profile(profile(folder))
+
+
+__all__ = ["CENTRES", "Lying", "Scene", "Throat", "deck", "homography", "loaded", "on", "profile"]
