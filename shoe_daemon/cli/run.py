@@ -37,9 +37,16 @@ def command(file: Path) -> None:
         gc.freeze()
     finally:
         gc.enable()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    signals = (signal.SIGTERM, signal.SIGINT)
+    for number in signals:
         signal.signal(number, lambda *_: daemon.stop())
-    daemon.run()
+    try:
+        daemon.run()
+    finally:
+        # Python gives its handlers up before it ends: a second signal would kill it then,
+        # and a proper end would look like none.
+        for number in signals:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _prepared(file: Path) -> Daemon:

@@ -115,3 +115,20 @@ def test_a_second_signal_changes_nothing(tmp_path: Path, run: Run) -> None:
     daemon = run(configure(tmp_path / "table", port=free_port())).wait_ready()
     daemon.process.send_signal(signal.SIGTERM)
     stop(daemon)
+
+
+LAST = """
+import builtins, os, signal
+class Last:
+    def __init__(self):
+        self.end = os.kill, os.getpid(), signal.SIGTERM
+    def __del__(self):
+        kill, process, number = self.end
+        kill(process, number)
+builtins.last = Last()
+"""
+"""Gives a signal when Python takes itself apart, and its own handlers are gone."""
+
+
+def test_a_signal_while_python_ends_changes_nothing(tmp_path: Path, run: Run) -> None:
+    stop(run(configure(tmp_path / "table"), patch=LAST).wait_ready())
