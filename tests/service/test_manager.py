@@ -59,8 +59,9 @@ def test_it_is_ready_and_fed_with_broker_and_reader_down(tmp_path: Path, run: Ru
     config = configure(tmp_path / "table", port=free_port(), line=tmp_path / "nothing")
     daemon = run(config, patch=QUICK).wait_ready()
     is_fed(daemon)
-    shoe, broker, waiting = daemon.manager.status.split(", ")
-    assert shoe == f"shoe: {tmp_path}/nothing: No such file or directory"
+    shoe = f"shoe: {tmp_path}/nothing: No such file or directory, "
+    wait_for(lambda: daemon.manager.status.startswith(shoe), "the state of its line")
+    broker, waiting = daemon.manager.status.removeprefix(shoe).split(", ")
     assert broker.startswith("broker down ")
     assert waiting.endswith(" waiting")
 
