@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from shoe_daemon.cli import main
 from shoe_daemon.game.irregularities import IrregularityKind
-from tests.brokers import Mosquitto
+from tests.brokers import Mosquitto, free_port
 
 TABLE = """
 site = "here"
@@ -68,9 +67,7 @@ def test_a_healthy_table_has_nothing_bad(tmp_path: Path) -> None:
 
 
 def test_a_missing_reader_and_a_missing_broker_are_bad(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    result = doctor(configured(tmp_path, str(tmp_path / "no-port"), port))
+    result = doctor(configured(tmp_path, str(tmp_path / "no-port"), free_port()))
     assert result.exit_code == 1
     lines = [line for line in result.output.splitlines() if line.startswith("!!")]
     assert [line.split()[1] for line in lines] == ["reader", "broker"]
