@@ -1,0 +1,93 @@
+"""
+Where everything is on the simulated table, in millimetres: x to the right and y
+towards the players, as in the picture; the middle of the six places is 0, 0.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from shoe_daemon.game.round import Slot
+
+__all__ = [
+    "CARD",
+    "DISCARD",
+    "EXTENT",
+    "PLACES",
+    "SHOE",
+    "THROAT",
+    "Box",
+    "Point",
+    "throat_window",
+]
+
+Point = tuple[float, float]
+
+CARD: Final = (63.0, 88.0)
+EXTENT: Final = (-700.0, -480.0, 700.0, 480.0)
+"""The felt that is drawn: left, top, right, bottom."""
+
+SHOE: Final[Point] = (520.0, -215.0)
+DISCARD: Final[Point] = (-560.0, -260.0)
+
+
+class Box(NamedTuple):
+    """
+    A place for one card.
+
+    Attributes:
+        x, y: Its middle.
+        turn: 0 where the card's long side runs along y, 90 along x.
+        size: Its width and height.
+    """
+
+    x: float
+    y: float
+    turn: int
+    size: Point
+
+    @property
+    def corners(self) -> tuple[Point, ...]:
+        """
+        Its corners, from the upper left one on.
+        """
+        (wide, high), x, y = self.size, self.x, self.y
+        left, right = x - wide / 2, x + wide / 2
+        top, bottom = y - high / 2, y + high / 2
+        return ((left, top), (right, top), (right, bottom), (left, bottom))
+
+
+_UPRIGHT: Final = (80.0, 108.0)
+_SIDEWAYS: Final = (108.0, 86.0)
+
+PLACES: Final[dict[Slot, Box]] = {
+    Slot.P1: Box(-158.0, 0.0, 0, _UPRIGHT),
+    Slot.B1: Box(72.0, 0.0, 0, _UPRIGHT),
+    Slot.P2: Box(-72.0, 0.0, 0, _UPRIGHT),
+    Slot.B2: Box(158.0, 0.0, 0, _UPRIGHT),
+    Slot.P3: Box(-255.0, 0.0, 90, _SIDEWAYS),
+    Slot.B3: Box(255.0, 0.0, 90, _SIDEWAYS),
+}
+
+
+class Mouth(NamedTuple):
+    """
+    The shoe's mouth as its camera sees it.
+
+    Attributes:
+        size: What is in the picture.
+        window: The part of that in which cards pass.
+    """
+
+    size: Point
+    window: Point
+
+
+THROAT: Final = Mouth((128.0, 72.0), (104.0, 69.0))
+
+
+def throat_window() -> tuple[Point, ...]:
+    """
+    The corners of the window at the shoe's mouth.
+    """
+    return Box(0.0, 0.0, 0, THROAT.window).corners

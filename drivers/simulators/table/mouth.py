@@ -1,0 +1,161 @@
+"""
+The shoe's mouth: a dark slot with its own lamp, through which cards pass.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.simulators.table.camera import Camera
+from drivers.simulators.table.deck import Deck, deck_of
+from drivers.simulators.table.layout import CARD, THROAT, throat_window
+from drivers.simulators.table.settings import Settings, Trouble
+from drivers.simulators.table.sprite import LIT, Light
+from drivers.simulators.table.state import Moment, moment
+from drivers.simulators.table.stretch import Stretch
+
+__all__ = ["MouthView"]
+
+Pixels = NDArray[np.uint8]
+
+_DARK: Final = 0.25
+_SHUTTER: Final = 0.0012
+"""Seconds: a lamp of its own allows a short exposure."""
+
+_SLOW: Final = 0.022
+"""That of a hurried card, which is never sharp."""
+
+_STEPS: Final = 9
+_PIXELS_A_STEP: Final = 2.0
+
+
+class MouthView:
+    """
+    Attributes:
+        camera: Where it is.
+    """
+
+    def __init__(self, settings: Settings, camera: Camera) -> None:
+        self._settings = settings
+        self.camera = camera
+        self._decks: dict[int, Deck] = {}
+        self._slot = _slot(settings, camera)
+        self._window = _window_mask(camera)
+        self._lights: dict[float, tuple[Light, Pixels]] = {}
+
+    def leave(self, stretch: Stretch) -> None:
+        """
+        A stretch is over.
+        """
+
+    def set_right(self) -> None:
+        """
+        Nobody pushes a camera in a shoe.
+        """
+
+    def draw(self, state: Moment) -> Pixels:
+        """
+        Give the picture of a moment.
+        """
+        strength = _DARK if Trouble.LAMP_OUT in state.active else 1.0
+        light, empty = self._lit(strength)
+        if not state.cards:
+            return empty
+        shutter = _SLOW if Trouble.UNREADABLE in state.active else _SHUTTER
+        steps = self._exposures(state, shutter)
+        whole = np.zeros(empty.shape, np.uint16)
+        for number in range(steps):
+            picture = empty.copy()
+            self._pass(picture, moment(state.stretch, state.at - shutter * number / steps), light)
+            if steps == 1:
+                return self._framed(picture, empty)
+            cv2.add(whole, picture, dst=whole, dtype=cv2.CV_16U)
+        mixed = np.asarray(cv2.convertScaleAbs(whole, alpha=1 / steps), np.uint8)
+        return self._framed(mixed, empty)
+
+    def _framed(self, picture: Pixels, empty: Pixels) -> Pixels:
+        """
+        Let the shoe's plates hide what is not in the window.
+        """
+        cv2.copyTo(empty, self._window, picture)
+        return picture
+
+    def _exposures(self, state: Moment, shutter: float) -> int:
+        before = moment(state.stretch, max(0.0, state.at - shutter))
+        there = {id(each.track): each.pose for each in before.cards}
+        far = max(
+            abs(each.pose.x - there.get(id(each.track), each.pose).x) for each in state.cards
+        )
+        pixels = far * self.camera.matrix[0, 0] / self.camera.height
+        return 1 + min(_STEPS - 1, int(pixels / _PIXELS_A_STEP + 0.5))
+
+    def _pass(self, picture: Pixels, state: Moment, light: Light) -> None:
+        # The next card lies on the one before: from below, that one hides it.
+        for each in sorted(state.cards, key=lambda shown: shown.pose.x):
+            deck = self._deck(state.stretch.deck)
+            deck.lay(picture, each.track.card, each.pose, self.camera, light)
+
+    def _deck(self, number: int) -> Deck:
+        if number not in self._decks:
+            width = round(CARD[0] * self.camera.matrix[0, 0] / self.camera.height)
+            settings = self._settings
+            self._decks[number] = deck_of(settings.seed, settings.deck, number, width)
+        return self._decks[number]
+
+    def _lit(self, strength: float) -> tuple[Light, Pixels]:
+        if strength not in self._lights:
+            light = _led(self._settings, strength)
+            empty = cv2.multiply(self._slot, light.lit, scale=1 / LIT)
+            self._lights[strength] = light, np.asarray(empty, np.uint8)
+        return self._lights[strength]
+
+
+def _slot(settings: Settings, camera: Camera) -> Pixels:
+    """
+    Draw what is seen while no card passes: black plates, and felt in the slot.
+    """
+    chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 6])
+    size = (settings.height, settings.width)
+    grain = cv2.GaussianBlur(chance.normal(0, 1, size).astype(np.float32), (0, 0), 1.2)
+    plate = np.clip(38 + 10 * grain, 0, 255)[..., None].repeat(3, axis=2).astype(np.uint8)
+    inside = np.array([52, 44, 40], np.float32) + 7 * grain[..., None]
+    window = _window_mask(camera)
+    drawn = np.where(window[..., None] > 0, plate, np.clip(inside, 0, 255).astype(np.uint8))
+    corners = np.round(camera.on_table(np.array(throat_window()))).astype(np.int32)
+    cv2.polylines(drawn, [corners], True, (16, 16, 17), 7, cv2.LINE_AA)  # noqa: FBT003 - OpenCV knows it by position
+    for x in (-1, 1):
+        centre = camera.on_table(np.array([[x * (THROAT.size[0] / 2 - 5.5), 0.0]]))[0]
+        at = (round(float(centre[0])), round(float(centre[1])))
+        cv2.circle(drawn, at, size[0] // 26, (92, 94, 96), -1, cv2.LINE_AA)
+        cv2.line(drawn, (at[0] - 14, at[1] - 9), (at[0] + 14, at[1] + 9), (40, 40, 42), 4)
+    return np.asarray(drawn, np.uint8)
+
+
+def _window_mask(camera: Camera) -> Pixels:
+    """
+    What the plates hide.
+    """
+    mask: Pixels = np.full((camera.size[1], camera.size[0]), 255, np.uint8)
+    corners = np.round(camera.on_table(np.array(throat_window()))).astype(np.int32)
+    cv2.fillConvexPoly(mask, corners, (0,))
+    return mask
+
+
+def _led(settings: Settings, strength: float) -> Light:
+    """
+    A lamp beside the lens: bright in the middle, with a spot that dazzles a little.
+    """
+    high, wide = settings.height, settings.width
+    y, x = np.mgrid[-1 : 1 : high * 1j, -1 : 1 : wide * 1j]
+    lit = strength * (1.06 - 0.30 * ((x - 0.1) ** 2 + (y + 0.05) ** 2))
+    spot = 60 * strength * np.exp(-((x - 0.45) ** 2 / 0.012 + (y + 0.8) ** 2 / 0.03))
+    grey = np.clip(lit * LIT, 0, 255).round().astype(np.uint8)
+    shine = np.clip(spot, 0, 255).round().astype(np.uint8)
+    return Light(
+        np.asarray(cv2.merge([grey, grey, grey]), np.uint8),
+        np.asarray(cv2.merge([shine, shine, shine]), np.uint8),
+    )
