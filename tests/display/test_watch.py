@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -22,10 +23,14 @@ from msgspec.structs import replace
 from drivers.simulators.angel_eye_ii import Mode, Settings
 from shoe_daemon.demo.sample import Sample
 from shoe_daemon.display.freshness import Fresh, Link
+from shoe_daemon.display.known import Message, Moment
 from shoe_daemon.display.terminal.board import draw_board
+from shoe_daemon.display.terminal.hands import verdict
 from shoe_daemon.display.terminal.seen import Seen
 from shoe_daemon.display.terminal.signs import LETTERS, Signs, plain
+from shoe_daemon.display.terminal.watcher import Watcher
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
+from shoe_daemon.mqtt.settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.demo.reading import faces, public_cards
 from tests.demo.running import environment
@@ -177,7 +182,7 @@ class TestFreshness:
         with watching(tmp_path, mosquitto, "table-1") as screen:
             screen.wait_until("● live")
             screen.wait_until("NOT CURRENT  since ")
-            assert "✗ stale" in screen.text
+            screen.wait_until("✗ stale")
             assert faces(screen.text) == public_cards(table(moment)), "what it knew stays"
             say(publisher, other(moment, "state", heartbeat=10))
             screen.wait_until("● live")
@@ -207,7 +212,7 @@ class TestFreshness:
             screen.wait_until("● live")
             mosquitto.kill()
             screen.wait_until("NO CONNECTION TO THE BROKER  since ")
-            assert f"127.0.0.1:{mosquitto.port}: " in screen.text
+            screen.wait_until(f"127.0.0.1:{mosquitto.port}: ")
             mosquitto.start()
             with Listener(mosquitto.port, "nothing", name="again") as again:
                 say(again, last_round()[4])
@@ -238,16 +243,43 @@ class TestFreshness:
 def test_a_result_stays_for_some_seconds_when_its_cards_are_gone(
     tmp_path: Path, mosquitto: Mosquitto, publisher: Listener
 ) -> None:
-    before, after = last_round()[0], last_round()[-1]
+    before, after = last_round()[0], other(last_round()[-1], "state", round=None)
     say(publisher, before)
     with watching(tmp_path, mosquitto, "table-1") as screen:
         screen.wait_until("● live")
-        gone = other(after, "state", round=None)
-        say(publisher, gone)
-        screen.wait_until_it_is(picture(gone, mosquitto.port, (80, 24), lately=True))
-        assert "W I N S" not in screen.text
-        screen.wait_until_it_is(picture(gone, mosquitto.port, (80, 24)))
+        say(publisher, after)
+        screen.wait_until_it_is(picture(after, mosquitto.port, (80, 24)))
         assert "Place your bets" in screen.text
+
+
+def test_for_how_long_a_result_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    watcher = Watcher(MqttSettings())
+    now = time.monotonic()
+    monkeypatch.setattr("shoe_daemon.display.terminal.watcher.time.monotonic", lambda: now)
+
+    def hear(documents: Documents) -> None:
+        for suffix, payload in documents.items():
+            message = Message(f"{ROOT}/{suffix}", payload)
+            watcher.tables.receive(message, Moment(now, "2026-11-21T09:30:00.000Z"))
+
+    watcher.tables.set_link(Link(connected=True), now)
+    hear(last_round()[0])
+    assert not watcher.seen("table-1").lately, "it may have come long before we did"
+    gone = other(last_round()[-1], "state", round=None)
+    hear(gone)
+    seen = watcher.seen("table-1")
+    assert seen.lately
+    text = draw_board(seen, 80, 24).text
+    last = table(gone).last_result
+    assert last is not None
+    assert verdict(last.data) in text
+    assert "Place your bets" not in text
+    now += 7.9
+    assert watcher.seen("table-1").lately
+    now += 0.2
+    assert not watcher.seen("table-1").lately
+    hear(other(gone, "state", betting="open"))
+    assert not watcher.seen("table-1").lately, "it is the same result"
 
 
 def test_a_name_cannot_speak_to_the_terminal(
