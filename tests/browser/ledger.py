@@ -8,8 +8,8 @@ roads are drawn by the tests' own way of drawing them.
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 from shoe_daemon.journal import JournalReader
 from tests.game.other_roads import other_roads
@@ -29,14 +29,21 @@ class Ledger:
         rounds: The result of every round that has one and is not void, by its number.
     """
 
-    def __init__(self, journal: Path) -> None:
+    def __init__(self) -> None:
         self.seq = 0
         self.shoe: int | None = None
         self.rounds: dict[int, dict[str, Any]] = {}
-        with JournalReader(journal) as reader:
-            while stored := reader.events(self.seq):
-                for each in stored:
-                    self._read(json.loads(each.body))
+
+    def read_on(self, journal: JournalReader) -> Self:
+        """
+        Read what has come into the journal since, and return a copy that stays as it is.
+        """
+        while stored := journal.events(self.seq):
+            for each in stored:
+                self._read(json.loads(each.body))
+        same = copy(self)
+        same.rounds = dict(self.rounds)
+        return same
 
     def _read(self, event: dict[str, Any]) -> None:
         self.seq = event["seq"]

@@ -20,6 +20,7 @@ from typing import Any, Self
 from drivers.simulators.angel_eye_ii import Mode, Scene, Settings, scenes
 from drivers.simulators.lines import PtyLine
 from drivers.simulators.player import Pace, play
+from shoe_daemon.journal import JournalReader
 from tests.brokers import Mosquitto, free_port, wait_for
 from tests.browser.ledger import Ledger
 from tests.orders.pit import SITE, Supervisor, write_config
@@ -100,6 +101,13 @@ class Table(Supervisor):
         self.daemon = daemon
         self.shoe = shoe
         self.journal = daemon.config.with_suffix(".db")
+        self._ledger = Ledger()
+        self._reader: JournalReader | None = None
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        if self._reader is not None:
+            self._reader.close()
 
     @property
     def path(self) -> str:
@@ -112,7 +120,9 @@ class Table(Supervisor):
         """
         Read the journal as it is now.
         """
-        return Ledger(self.journal)
+        if self._reader is None:
+            self._reader = JournalReader(self.journal)
+        return self._ledger.read_on(self._reader)
 
     def deal(self, *cards: str) -> None:
         """
