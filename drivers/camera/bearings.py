@@ -24,6 +24,9 @@ MOST_MOVED: Final = 15.0
 _CLEAR_OF: Final = 75.0
 """Millimetres from a place's middle within which cards come and go."""
 
+_MARGIN: Final = 2.0
+"""Millimetres beside a shoe's mouth in which nothing moves any more."""
+
 _GRID: Final = (36, 64)
 _LEAST_POINTS: Final = 60
 _EVERY: Final = 1.0
@@ -100,8 +103,8 @@ class Bearings:
     def __init__(self, profile: Profile, ground: Ground, reference: Image, name: str = "") -> None:
         self.moved: float | None = None
         self._name = name or profile.camera.source or "camera"
-        middle = np.mean([place.centre for place in _places(profile)], axis=0)
-        self._scale = ground.scale((float(middle[0]), float(middle[1])))
+        x, y = np.mean(_watched(profile), axis=0)
+        self._scale = ground.scale((float(x), float(y)))
         small = _small(reference)
         self._tiles = [
             (x, y, small[y : y + _TILE, x : x + _TILE]) for x, y in _choose(small, profile, ground)
@@ -189,18 +192,6 @@ def _choose(small: Image, profile: Profile, ground: Ground) -> list[tuple[int, i
     return chosen
 
 
-def _places(profile: Profile) -> list[_Centred]:
-    if profile.place:
-        return [_Centred(place.centre) for place in profile.place]
-    window = profile.throat.window if profile.throat else ((0.0, 0.0),)
-    x, y = (sum(values) / len(window) for values in zip(*window, strict=True))
-    return [_Centred((x, y))]
-
-
-class _Centred(NamedTuple):
-    centre: tuple[float, float]
-
-
 def _grid(profile: Profile) -> Floats:
     rows, columns = _GRID
     x = (np.arange(columns) + 0.5) * profile.camera.width / columns
@@ -208,8 +199,21 @@ def _grid(profile: Profile) -> Floats:
     return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
 
+def _watched(profile: Profile) -> list[tuple[float, float]]:
+    """
+    Return the middles of places, or the corners of a shoe's mouth.
+    """
+    if profile.throat is not None:
+        return list(profile.throat.window)
+    return [place.centre for place in profile.place]
+
+
 def _away_from_places(profile: Profile, points: Floats) -> NDArray[np.bool_]:
+    if profile.throat is not None:
+        window = np.array(profile.throat.window)
+        low, high = window.min(axis=0) - _MARGIN, window.max(axis=0) + _MARGIN
+        return np.asarray(((points < low) | (points > high)).any(axis=1))
     away = np.ones(len(points), np.bool_)
-    for place in _places(profile):
-        away &= np.hypot(*(points - np.array(place.centre)).T) > _CLEAR_OF
+    for centre in _watched(profile):
+        away &= np.hypot(*(points - np.array(centre)).T) > _CLEAR_OF
     return away

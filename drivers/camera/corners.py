@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from drivers.camera.frames import Image
 from drivers.camera.geometry import STRAY, Floats
 
-__all__ = ["Found", "Pose", "find_card"]
+__all__ = ["Found", "Pose", "Scene", "different", "find_card", "fit_card", "grey_of"]
 
 TURN: Final = math.radians(27.0)
 """By how much a card may be turned from where its place says that it lies."""
@@ -88,15 +88,23 @@ class Found(NamedTuple):
         return sum(side >= _ENOUGH for side in self.sides) >= 3  # noqa: PLR2004 - of four
 
 
-class _Scene(NamedTuple):
+class Scene(NamedTuple):
     """
     What is looked at.
+
+    Attributes:
+        grey: The piece of the picture, its lightest colour.
+        mask: What of it differs from the empty one.
+        scale: Pixels a millimetre.
+        card: Width and height in millimetres.
+        stray: How far from the middle a card may be.
     """
 
     grey: NDArray[np.float32]
     mask: NDArray[np.uint8]
     scale: float
     card: tuple[float, float]
+    stray: float = STRAY
 
 
 def find_card(
@@ -117,19 +125,37 @@ def find_card(
         card: Width and height in millimetres.
         gain: How much brighter it is now than in the picture of the empty table.
     """
-    mask = _different(patch, empty, gain)
+    mask = different(patch, empty, gain)
     if np.count_nonzero(mask) < 0.2 * card[0] * card[1] * scale * scale:
         return None
-    grey = cv2.GaussianBlur(patch.max(axis=2), (3, 3), 0).astype(np.float32)
-    scene = _Scene(grey, mask, scale, card)
+    scene = Scene(grey_of(patch), mask, scale, card)
     best = _best(scene, _of_shapes(scene))
     if best is None or not best.is_whole:
         best = _better(best, _best(scene, _of_lines(scene, patch)))
     return best if best is not None and _is_founded(best) else None
 
 
-def _different(patch: Image, empty: Image, gain: float) -> NDArray[np.uint8]:
-    # The camera may have moved by a hair: what the table has nearby is no difference.
+def fit_card(scene: Scene, pose: Pose) -> Found | None:
+    """
+    Draw a card that lies nearly at a pose to the edges around it, as far as they show;
+    None where they lead away from there.
+    """
+    return _draw_to_edges(scene, pose)
+
+
+def grey_of(patch: Image) -> NDArray[np.float32]:
+    """
+    Return what edges are looked for in.
+    """
+    return np.asarray(cv2.GaussianBlur(patch.max(axis=2), (3, 3), 0), np.float32)
+
+
+def different(patch: Image, empty: Image, gain: float) -> NDArray[np.uint8]:
+    """
+    Return what differs from the empty table, as ones.
+
+    The camera may have moved by a hair: what the table has nearby is no difference.
+    """
     box = np.ones((3, 3), np.uint8)
     low = cv2.convertScaleAbs(cv2.erode(empty, box), alpha=gain)
     high = cv2.convertScaleAbs(cv2.dilate(empty, box), alpha=gain)
@@ -146,7 +172,7 @@ def _better(one: Found | None, other: Found | None) -> Found | None:
     return max(one, other, key=lambda found: found.score)
 
 
-def _best(scene: _Scene, proposals: Iterable[Pose]) -> Found | None:
+def _best(scene: Scene, proposals: Iterable[Pose]) -> Found | None:
     best: Found | None = None
     for pose in proposals:
         found = _draw_to_edges(scene, pose)
@@ -165,16 +191,16 @@ def _is_founded(found: Found) -> bool:
     return any(shows[i] and shows[(i + 1) % 4] for i in range(4))
 
 
-def _in_reach(pose: Pose) -> bool:
+def _in_reach(pose: Pose, stray: float = STRAY) -> bool:
     return (
-        abs(pose.x) <= STRAY
-        and abs(pose.y) <= STRAY
+        abs(pose.x) <= stray
+        and abs(pose.y) <= stray
         and abs(pose.turn) <= TURN
         and abs(pose.size - 1) < 0.06  # noqa: PLR2004 - a card's height over the felt
     )
 
 
-def _of_shapes(scene: _Scene) -> Iterator[Pose]:
+def _of_shapes(scene: Scene) -> Iterator[Pose]:
     """
     Propose what stands alone and has the size of a card.
     """
@@ -201,7 +227,7 @@ def _upright(turn: float, width: float, height: float) -> tuple[float, tuple[flo
     return turn, (width, height)
 
 
-def _of_lines(scene: _Scene, patch: Image) -> list[Pose]:
+def _of_lines(scene: Scene, patch: Image) -> list[Pose]:
     """
     Propose the cards of which two sides and the corner between them may show.
     """
@@ -222,7 +248,7 @@ class _Line(NamedTuple):
     length: float
 
 
-def _lines(scene: _Scene, patch: Image) -> tuple[list[_Line], list[_Line]]:
+def _lines(scene: Scene, patch: Image) -> tuple[list[_Line], list[_Line]]:
     detector = cv2.createLineSegmentDetector(cv2.LSD_REFINE_STD)
     found: Any = detector.detect(patch.max(axis=2))[0]
     ends = np.zeros((0, 4)) if found is None else np.asarray(found, np.float64).reshape(-1, 4)
@@ -244,7 +270,7 @@ def _lines(scene: _Scene, patch: Image) -> tuple[list[_Line], list[_Line]]:
     )
 
 
-def _at_corner(scene: _Scene, upright: _Line, level: _Line) -> Iterator[Pose]:
+def _at_corner(scene: Scene, upright: _Line, level: _Line) -> Iterator[Pose]:
     down = upright.along * np.sign(upright.along[1])
     right = level.along * np.sign(level.along[0])
     if abs(float(down @ right)) > 0.09:  # noqa: PLR2004 - five degrees
@@ -284,7 +310,7 @@ def _unlike(poses: list[Pose]) -> list[Pose]:
     return kept[:_PROPOSALS]
 
 
-def _corners(scene: _Scene, pose: Pose) -> Floats:
+def _corners(scene: Scene, pose: Pose) -> Floats:
     """
     Return the corners of a pose in millimetres from the middle, in reading order.
     """
@@ -295,7 +321,7 @@ def _corners(scene: _Scene, pose: Pose) -> Floats:
     return turned
 
 
-def _covers(scene: _Scene, pose: Pose) -> float:
+def _covers(scene: Scene, pose: Pose) -> float:
     corners = _corners(scene, pose)
     u, v = np.meshgrid(np.linspace(0.06, 0.94, 9), np.linspace(0.06, 0.94, 11))
     points = (
@@ -306,7 +332,7 @@ def _covers(scene: _Scene, pose: Pose) -> float:
     return float(np.mean(_look_up(scene, scene.mask, points)))
 
 
-def _look_up(scene: _Scene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
+def _look_up(scene: Scene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
     half = scene.mask.shape[0] / 2
     pixels = (points * scene.scale + half).astype(np.float32)
     found = cv2.remap(
@@ -320,7 +346,7 @@ def _look_up(scene: _Scene, image: NDArray[Any], points: Floats) -> NDArray[Any]
     return np.asarray(found).ravel()
 
 
-def _draw_to_edges(scene: _Scene, pose: Pose) -> Found | None:
+def _draw_to_edges(scene: Scene, pose: Pose) -> Found | None:
     """
     Move a pose until the edges around it lie on its sides; None where it runs away.
     """
@@ -330,7 +356,7 @@ def _draw_to_edges(scene: _Scene, pose: Pose) -> Found | None:
         if np.count_nonzero(good) < len(_ALONG):
             return None
         pose = _moved(pose, points[good], normals[good], wanted[good])
-        if not _in_reach(pose):
+        if not _in_reach(pose, scene.stray):
             return None
         near = np.abs(wanted) <= _NEAR
         sides = tuple(float(np.mean(part)) for part in np.split(good & near, 4))
@@ -340,7 +366,7 @@ def _draw_to_edges(scene: _Scene, pose: Pose) -> Found | None:
 
 
 def _edges(
-    scene: _Scene, pose: Pose, reach: float
+    scene: Scene, pose: Pose, reach: float
 ) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
     """
     Look across each side for its edge.

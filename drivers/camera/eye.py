@@ -7,19 +7,24 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from drivers.camera.corners import find_card
 from drivers.camera.frames import Image
-from drivers.camera.geometry import Patch
+from drivers.camera.geometry import Floats, Patch
 from drivers.camera.places import Kind, Seen
 from drivers.camera.profile import Profile
-from drivers.camera.sharpness import blur_of, upright
+from drivers.camera.sharpness import WIDTH, blur_of, upright
+from drivers.camera.windows import CropWindow, window_quads
 from shoe_daemon.game.cards import Card
 
 __all__ = ["Eye", "Reader", "Reads", "Spot"]
 
 _PAPER: Final = 0.45
 """Share of paper beside the indexes below which a card shows its back."""
+
+
+Floats32 = NDArray[np.float32]
 
 
 class Reads(Protocol):
@@ -60,8 +65,11 @@ class Reader(Protocol):
         """
         ...
 
-
-Floats32 = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+    def read_window(self, image: Image, window: Floats32) -> Reads:
+        """
+        Read a card of which only one index is known.
+        """
+        ...
 
 
 class Spot:
@@ -83,6 +91,8 @@ class Eye:
         self._card = profile.card.width, profile.card.height
         self._reader = reader
         self._blur = profile.reading.blur
+        window = profile.window
+        self._window = CropWindow(x=window.x, y=window.y, width=window.width, height=window.height)
 
     def look(self, spot: Spot, image: Image, gain: float) -> Seen:
         """
@@ -99,11 +109,37 @@ class Eye:
         seen = Seen(
             Kind.UNSURE, None, reading.best, round(reading.confidence, 4), round(blur, 4), patch
         )
-        if reading.card is not None and blur <= self._blur:
+        if reading.card is not None and self.is_sharp(blur):
             return seen._replace(kind=Kind.FACE, card=reading.card)
         if reading.card is None and found.is_whole and paper_of(flat) < _PAPER:
             return seen._replace(kind=Kind.BACK)
         return seen
+
+    def is_sharp(self, blur: float) -> bool:
+        """
+        Whether a reading counts at this blur.
+        """
+        return blur <= self._blur
+
+    def window(self, quad: Floats, end: int) -> Floats:
+        """
+        Say where the index of one end is: 0 for the upper one, 1 for the lower.
+        """
+        return np.asarray(window_quads(quad.astype(np.float32), self._window)[end], np.float64)
+
+    def blur_of_end(self, image: Image, window: Floats) -> float:
+        """
+        Return how blurred an index is, as a share of the card's width.
+        """
+        width = round(WIDTH * self._window.width)
+        ratio = self._window.height * self._card[1] / (self._window.width * self._card[0])
+        return blur_of(upright(image, window, ratio, width)) * self._window.width
+
+    def read_end(self, image: Image, window: Floats) -> Reads:
+        """
+        Read one index.
+        """
+        return self._reader.read_window(image, window.astype(np.float32))
 
 
 def paper_of(card: Image) -> float:

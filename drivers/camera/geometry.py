@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from drivers.camera.frames import Image
 from drivers.camera.profile import CardSize, Place, Point, Profile
 
-__all__ = ["Floats", "Ground", "Patch", "Raster", "place_patch", "place_raster"]
+__all__ = ["Floats", "Ground", "Patch", "Raster", "axes_of", "place_patch", "place_raster"]
 
 Floats = NDArray[np.float64]
 
@@ -90,12 +90,12 @@ class Patch:
         size: Pixels of a side.
     """
 
-    def __init__(self, ground: Ground, centre: Point, turn: int, reach: float) -> None:
+    def __init__(self, ground: Ground, centre: Point, axes: Floats, reach: float) -> None:
         self.scale = min(_FINEST, max(_COARSEST, ground.scale(centre)))
         self.size = int(np.ceil(2 * reach * self.scale))
         self._ground = ground
         self._centre = np.array(centre)
-        self._axes = _axes(ground, centre, turn)
+        self._axes = axes
         rows, columns = np.mgrid[0 : self.size, 0 : self.size]
         grid = np.column_stack([columns.ravel(), rows.ravel()]).astype(np.float64)
         self._maps = _maps(self.to_picture(grid), (self.size, self.size))
@@ -141,14 +141,14 @@ def place_patch(ground: Ground, place: Place, card: CardSize) -> Patch:
     Return the piece of the table in which a place's card is looked for.
     """
     reach = float(np.hypot(card.width, card.height)) / 2 + STRAY
-    return Patch(ground, place.centre, place.turn, reach)
+    return Patch(ground, place.centre, axes_of(ground, place.centre, place.turn), reach)
 
 
 def place_raster(ground: Ground, place: Place, card: CardSize) -> Raster:
     """
     Return the points of a place: of the card that lies in its middle, and a little more.
     """
-    axes = _axes(ground, place.centre, place.turn)
+    axes = axes_of(ground, place.centre, place.turn)
     u = np.arange(-card.width / 2 - 2, card.width / 2 + 2.1, _STEP)
     v = np.arange(-card.height / 2 - 2, card.height / 2 + 2.1, _STEP)
     grid = np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2)
@@ -156,8 +156,10 @@ def place_raster(ground: Ground, place: Place, card: CardSize) -> Raster:
     return Raster(pixels, (len(v), len(u)))
 
 
-def _axes(ground: Ground, centre: Point, turn: int) -> Floats:
-    # The directions of a card's short and long side on the table, as rows.
+def axes_of(ground: Ground, centre: Point, turn: int) -> Floats:
+    """
+    Return the directions of a card's short and long side on the table, as rows.
+    """
     axes = np.eye(2) if turn == 0 else np.array([[0.0, 1.0], [-1.0, 0.0]])
     if ground.is_mirrored(centre):
         axes[0] = -axes[0]

@@ -1,0 +1,138 @@
+"""
+The window at the shoe's mouth: what covers it, and where the card in it lies.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from drivers.camera.corners import Found, Pose, Scene, different, fit_card, grey_of
+from drivers.camera.frames import Image
+from drivers.camera.geometry import Floats, Ground, Patch, Raster
+from drivers.camera.passage import Extent, runs
+from drivers.camera.profile import Profile, Throat
+
+__all__ = ["Aimed", "Mouth"]
+
+_ROWS: Final = 1.0
+_COLUMNS: Final = 3.0
+"""Millimetres between the points by which the mouth is watched, along and across."""
+
+_DIFFERENT: Final = 30.0
+_COVERED: Final = 0.6
+"""Share of a row that something as wide as a card covers; a finger does not."""
+
+_SHOWS: Final = 0.5
+_BESIDE: Final = 1.5
+"""Millimetres by which an index may reach behind the plates."""
+
+
+class Aimed(NamedTuple):
+    """
+    A card that was found in the mouth.
+
+    Attributes:
+        quad: Its corners in the picture, in reading order.
+        patch: What was looked at.
+    """
+
+    quad: Floats
+    patch: Image
+
+
+class Mouth:
+    """
+    The window, seen along the way that cards leave.
+
+    Attributes:
+        length: Of a card along that way, in millimetres.
+        leading: Which of a card's two ends leads: 0 for the upper one, 1 for the lower.
+    """
+
+    leading: Final = 1
+
+    def __init__(self, profile: Profile, ground: Ground, reference: Image) -> None:
+        throat = profile.throat
+        if throat is None:
+            raise ValueError("no [throat] in this profile")
+        self._card = profile.card.width, profile.card.height
+        self._sideways = throat.turn == 90  # noqa: PLR2004 - degrees
+        wide, high = self._card
+        self.length, across = (wide, high) if self._sideways else (high, wide)
+        corners = np.array(throat.window)
+        self._centre = corners.mean(axis=0)
+        self._axes = _axes_of(ground, throat, self._centre)
+        self._window = (corners - self._centre) @ self._axes.T
+        along = self._window[:, 0 if self._sideways else 1]
+        self._positions = np.arange(along.min() + _ROWS / 2, along.max(), _ROWS)
+        self._raster = self._make_raster(ground, across)
+        self._empty = self._raster.sample(reference).astype(np.float32)
+        self._stray = float(np.abs(along).max()) + self.length / 2
+        reach = float(np.abs(self._window).max()) + 4
+        centre = float(self._centre[0]), float(self._centre[1])
+        self._patch = Patch(ground, centre, self._axes, reach)
+        self._bare = self._patch.cut(reference)
+
+    def _make_raster(self, ground: Ground, across: float) -> Raster:
+        lane = np.arange(-across / 2 + 4, across / 2 - 3, _COLUMNS)
+        rows, columns = np.meshgrid(self._positions, lane, indexing="ij")
+        flat = (rows, columns) if self._sideways else (columns, rows)
+        points = np.stack(flat, axis=-1).reshape(-1, 2) @ self._axes + self._centre
+        return Raster(ground.to_pixels(points), rows.shape)
+
+    def extents(self, image: Image, at: float, gain: float) -> list[Extent]:
+        """
+        Say what covers the window, from the shoe outwards.
+        """
+        apart = np.abs(self._raster.sample(image) - self._empty * gain).max(axis=2)
+        covered = (apart > _DIFFERENT * min(1.0, max(0.4, gain))).mean(axis=1) > _COVERED
+        # A dark line of print across a whole card is no gap between two.
+        filled = covered | (np.roll(covered, 1) & np.roll(covered, -1))
+        return runs(filled, self._positions, at)
+
+    def aim(self, image: Image, extent: Extent, gain: float, *, leading: bool) -> Aimed | None:
+        """
+        Find the card whose leading, or trailing, edge is the one of what covers the window.
+        """
+        if not (extent.ends if leading else extent.starts):
+            return None
+        half = self.length / 2
+        along = extent.end - half if leading else extent.start + half
+        patch = self._patch.cut(image)
+        mask = different(patch, self._bare, gain)
+        pose = Pose(along, 0.0, 0.0) if self._sideways else Pose(0.0, along, 0.0)
+        scene = Scene(grey_of(patch), mask, self._patch.scale, self._card, self._stray)
+        found = fit_card(scene, pose)
+        if found is None or not self._is_founded(found, leading=leading):
+            return None
+        return Aimed(self._patch.to_picture(found.quad), patch)
+
+    def _is_founded(self, found: Found, *, leading: bool) -> bool:
+        top, right, bottom, left = found.sides
+        front, back, beside = (
+            (right, left, top + bottom) if self._sideways else (bottom, top, left + right)
+        )
+        return (front if leading else back) >= _SHOWS and beside >= _SHOWS
+
+    def holds(self, ground: Ground, pixels: Floats) -> bool:
+        """
+        Whether points of the picture are all in the window.
+        """
+        local = (ground.to_table(pixels) - self._centre) @ self._axes.T
+        low, high = self._window.min(axis=0) - _BESIDE, self._window.max(axis=0) + _BESIDE
+        return bool(((local >= low) & (local <= high)).all())
+
+
+def _axes_of(ground: Ground, throat: Throat, centre: Floats) -> Floats:
+    """
+    Return a card's short and long side as it passes: it moves along the positive one.
+    """
+    way = np.array(throat.direction, np.float64)
+    way /= np.hypot(*way)
+    x, y = way
+    axes = np.array([(x, y), (-y, x)]) if throat.turn else np.array([(y, -x), (x, y)])
+    if ground.is_mirrored((float(centre[0]), float(centre[1]))):
+        axes[1 if throat.turn else 0] *= -1
+    return axes
