@@ -33,7 +33,7 @@ _log = structlog.get_logger(__name__)
 
 _NAME: Final = re.compile(r"([a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
 _BOARD: Final = ("board", "roads")
-_ROOM: Final = ("row", "board", "alerts", "roads", "history", "events")
+_ROOM: Final = ("row", "board", "alerts", "events")
 _YEAR: Final = "public, max-age=31536000, immutable"
 
 
@@ -67,6 +67,7 @@ class Site:
 
     def __init__(self, setup: DisplaySetup, hub: Hub) -> None:
         self._settings, self._key, self._hub = setup.config.display, setup.key, hub
+        self._broker = setup.config.mqtt.address[0]
         self._pages, self._static = Shelf(PAGES), Shelf(STATIC)
 
     def app(self) -> ASGIApp:
@@ -151,13 +152,14 @@ class Site:
         if len(found) > 1:
             return self._lost_page(request, "ambiguous", 300)
         first = self._hub.views.first(name, found[0] if found else None, names)
-        if root != "/table":
-            first["pit"] = Raw(self._hub.views.pit())
         facts = {
             "key": found[0].key if found else None,
             "live": f"{root}/{request.path_params['name']}/{live}",
             "first": first,
         }
+        if root != "/table":
+            first["pit"] = Raw(self._hub.views.pit())
+            facts["broker_host"] = self._broker  # for the commands that it shows
         return self._page(request, page, facts)
 
     def _lost_page(self, request: Request, why: str, status: int) -> Response:

@@ -140,7 +140,7 @@
     Shoe.text(byId("round-now"), said.text);
     byId("round-now").className = "round-now " + said.tone;
     Shoe.text(byId("round-why"), now && now.draw_due && !now.finished ? now.draw_due.text : "");
-    Shoe.swap(byId("strip"), row.outcomes, function () { return Shoe.beads(row.outcomes, 40); });
+    Shoe.swap(byId("strip"), row.outcomes, function () { return Shoe.beads(row.outcomes, 30); });
   }
 
   function facts() {
