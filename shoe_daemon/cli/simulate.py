@@ -1,5 +1,6 @@
 """
-`shoe-daemon simulate`: a shoe that deals by itself and speaks its real protocol.
+`shoe-daemon simulate`: a shoe that deals by itself and speaks its real protocol, or does
+so before a simulated camera.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
+from shoe_daemon.cli.simulate_camera import camera
 from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
 
@@ -40,8 +42,11 @@ _FAULTS: Final = (
 @click.group(name="simulate")
 def command() -> None:
     """
-    Deals simulated shoes on a serial line.
+    Deals simulated shoes, on a serial line or before a camera.
     """
+
+
+command.add_command(camera)
 
 
 @command.command(name="angel-eye-ii")

@@ -9,6 +9,7 @@ from typing import Final
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from drivers.camera import profile as kept
 from drivers.simulators.table.camera import Camera, Floats
@@ -35,12 +36,12 @@ def write_simulated_profile(settings: Settings, folder: Path) -> Path:
     return path
 
 
-def _without_noise(scene: Scene) -> Floats:
+def _without_noise(scene: Scene) -> NDArray[np.uint8]:
     """
     Take the mean of several pictures, as a calibration does.
     """
     pictures = [scene.empty().astype(np.float64) for _ in range(_PICTURES)]
-    return np.asarray(np.mean(pictures, axis=0).round())
+    return np.asarray(np.mean(pictures, axis=0).round(), np.uint8)
 
 
 def _profile(settings: Settings, camera: Camera) -> kept.Profile:
