@@ -38,7 +38,7 @@ from shoe_daemon.table.events import (
 from shoe_daemon.table.snapshot import Alert, CardView, RoundView
 from tests.demo.reading import faces, folded_down, public_cards
 
-SIZES = [(80, 24), (120, 40)]
+SIZES = [SMALL, LARGE] = [(80, 24), (120, 40)]
 ALL_FAULTS = tuple(Fault)
 EXCESS = "A card was drawn and is no part of this round."
 
@@ -74,6 +74,14 @@ def everything() -> Iterator[Board]:
     yield from dealt(Mode.OPEN, "chickasaw")
 
 
+@cache
+def drawn(size: tuple[int, int]) -> tuple[tuple[Board, str], ...]:
+    """
+    Draw every board of `everything`, once for all who look at them.
+    """
+    return tuple((board, draw(board, *size).text) for board in everything())
+
+
 def first(condition: Any, boards: Iterator[Board] | tuple[Board, ...]) -> Board:  # noqa: ANN401
     return next(board for board in boards if condition(board))
 
@@ -95,13 +103,16 @@ def words(board: Board, size: tuple[int, int]) -> str:
     """
     Return what stands on the board, runs of blanks and line ends as one blank.
     """
-    return re.sub(r"[\s│]+", " ", draw(board, *size).text)
+    return words_of(draw(board, *size).text)
+
+
+def words_of(text: str) -> str:
+    return re.sub(r"[\s│]+", " ", text)
 
 
 def test_every_public_card_is_shown_on_its_hand_and_no_other() -> None:
     hidden = 0
-    for board in everything():
-        text = draw(board, 80, 24).text
+    for board, text in drawn(SMALL):
         assert faces(text) == public_cards(board.table)
         cards = board.table.round.cards if board.table.round else ()
         down = sum(card.card is None and card.slot is not None for card in cards)
@@ -143,8 +154,8 @@ def test_nothing_moves(size: tuple[int, int]) -> None:
     fixed = ("P L A Y E R", "Rounds ", "Naturals ", "journal ", "Ctrl-C ends", "Board: http")
     fixed += ("mosquitto_sub ",) if height > SIZES[0][1] else ()
     places: dict[str, set[int]] = {word: set() for word in fixed}
-    for board in everything():
-        rows = draw(board, width, height).text.split("\n")
+    for _, text in drawn(size):
+        rows = text.split("\n")
         assert [len(row) for row in rows] == [width] * height
         for number, row in enumerate(rows):
             for word in fixed:
@@ -155,8 +166,8 @@ def test_nothing_moves(size: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_sentence_totals_and_counts_are_there(size: tuple[int, int]) -> None:
-    for board in everything():
-        text, table = words(board, size), board.table
+    for board, picture in drawn(size):
+        text, table = words_of(picture), board.table
         if table.round and table.round.number in table.held and table.round.finished:
             assert "RESULT HELD" in text
         elif table.round and table.round.draw_due:
@@ -171,8 +182,8 @@ def test_the_sentence_totals_and_counts_are_there(size: tuple[int, int]) -> None
 
 
 def test_no_word_of_the_wire_is_shown() -> None:
-    for board in everything():
-        text = draw(board, 120, 40).text.replace("mosquitto_sub", "")
+    for _, picture in drawn(LARGE):
+        text = picture.replace("mosquitto_sub", "")
         assert "_" not in text
         assert "None" not in text
 
