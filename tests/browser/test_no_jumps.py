@@ -65,9 +65,10 @@ def test_nothing_moves_over_rounds(
         table.shoe.call(Outcome.PLAYER)
         watched.page.goto(stage.display.url + table.path)
         wait_for_cards(watched, 4)
-        first = boxes(watched)
+        first, shifts = boxes(watched), watched.notes.shifts
         for number in (2, 3):
             for step in play_round(table, watched, number):
                 assert set(step) ^ set(first) == set()
         assert see(watched)["say"] == "result"
         watched.assert_clean()
+        assert watched.notes.shifts == shifts, watched.notes.layout

@@ -34,6 +34,7 @@ def test_every_round_of_a_shoe_and_the_change_of_shoes(
     assert dealt == ROUNDS + _INTO_THE_NEXT
     assert table.ledger().shoe == 2
     kiosk.assert_clean()
+    assert kiosk.notes.shifts == 0, kiosk.notes.layout
 
 
 def _journaled(table: Table, wanted: tuple[int, int]) -> Ledger:
