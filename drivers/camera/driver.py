@@ -40,6 +40,8 @@ class CameraOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         evidence_days: How old these pictures become.
         evidence_megabytes: How much room they take.
         fps: Pictures a second that are asked for, instead of the profile's.
+        view: Where people of this machine see what the camera sees, and what was read:
+            host and port of a page for browsers, such as ``127.0.0.1:8091``.
         pace: Of a video file: ``own``, as it was taken, or ``fast``.
     """
 
@@ -50,6 +52,7 @@ class CameraOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     evidence_days: Annotated[float, Meta(gt=0, le=3650)] = 30
     evidence_megabytes: Annotated[float, Meta(gt=0, le=1_000_000)] = 500
     fps: Annotated[float, Meta(gt=0, le=1000)] | None = None
+    view: str | None = None
     pace: Literal["own", "fast"] = "own"
 
 

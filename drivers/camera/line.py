@@ -123,6 +123,18 @@ class CameraLine:
             self._station.close()
 
 
+def _viewed(station: Station, profile: Profile, options: CameraOptions) -> Station:
+    """
+    Let people look over its shoulder, where that is wished for.
+    """
+    if options.view is None:
+        return station
+    from drivers.camera.view import View  # noqa: PLC0415 - most tables have none
+    from drivers.camera.viewed import Viewed  # noqa: PLC0415 - as above
+
+    return Viewed(station, profile, View(options.view, profile.station))
+
+
 def open_camera(
     address: Address, profile: Profile, options: CameraOptions, evidence: Path | None
 ) -> CameraLine:
@@ -136,7 +148,7 @@ def open_camera(
     cv2.setNumThreads(1)  # the daemon has other things to do
     from drivers.camera.stations import make_station  # noqa: PLC0415 - one needs the other
 
-    station = make_station(profile, options, evidence)
+    station = _viewed(make_station(profile, options, evidence), profile, options)
     camera = profile.camera
     capture = Capture(
         str(address),

@@ -1,0 +1,84 @@
+"""
+How a station sees its places, for people who look over its shoulder.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import cv2
+import numpy as np
+from msgspec import Struct
+
+from drivers.camera.frames import Image
+from shoe_daemon.game.cards import Card
+
+__all__ = ["Look", "drawn"]
+
+Corner = tuple[float, float]
+Colour = tuple[int, int, int]
+
+_GREY: Final[Colour] = (190, 190, 190)
+_COLOURS: Final[dict[str, Colour]] = {
+    "empty": _GREY,
+    "moving": (40, 200, 250),
+    "settled": (30, 150, 250),
+    "down": (235, 150, 60),
+    "read": (80, 210, 90),
+    "held": (80, 210, 90),
+    "unreadable": (70, 70, 240),
+}
+_FONT: Final = cv2.FONT_HERSHEY_SIMPLEX
+_SIZE: Final = 0.55
+
+
+class Look(Struct, frozen=True):
+    """
+    One place.
+
+    Attributes:
+        name: Of the place.
+        polygon: Its corners in the picture.
+        state: What is known of it.
+        card: What was read there.
+        confidence: How certain that is, from 0 to 1.
+    """
+
+    name: str
+    polygon: tuple[Corner, ...]
+    state: str
+    card: Card | None = None
+    confidence: float | None = None
+
+    @property
+    def words(self) -> str:
+        """
+        What is written beside the place.
+        """
+        parts = [self.name, self.state if self.card is None else str(self.card)]
+        if self.confidence is not None:
+            parts.append(f"{self.confidence:.2f}")
+        return " ".join(parts)
+
+
+def drawn(image: Image, looks: list[Look]) -> Image:
+    """
+    Give the picture with what is known of each place drawn over it.
+    """
+    picture = image.copy()
+    for look in looks:
+        _draw(picture, look)
+    return picture
+
+
+def _draw(picture: Image, look: Look) -> None:
+    colour = _COLOURS.get(look.state, _GREY)
+    corners = np.round(np.array(look.polygon)).astype(np.int32)
+    thick = 1 if look.state == "empty" else 2
+    cv2.polylines(picture, [corners], True, colour, thick, cv2.LINE_AA)  # noqa: FBT003 - OpenCV knows it by position
+    (wide, high), _ = cv2.getTextSize(look.words, _FONT, _SIZE, 1)
+    left = int(corners[:, 0].min())
+    top = max(0, int(corners[:, 1].min()) - high - 12)
+    cv2.rectangle(picture, (left, top), (left + wide + 10, top + high + 9), colour, -1)
+    at = (left + 5, top + high + 4)
+    cv2.putText(picture, look.words, at, _FONT, _SIZE, (20, 20, 20), 1, cv2.LINE_AA)

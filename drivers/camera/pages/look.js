@@ -1,0 +1,30 @@
+/* The next picture is asked for when the last one has come, so that a slow line skips some. */
+(function () {
+  "use strict";
+  var picture = document.getElementById("picture");
+  var lost = document.getElementById("lost");
+  var count = 0;
+
+  function next() {
+    count += 1;
+    picture.src = "/picture.jpg?" + count;
+  }
+
+  function come() {
+    lost.hidden = true;
+    picture.className = "";
+    window.setTimeout(next, 60);
+  }
+
+  picture.addEventListener("load", come);
+  picture.addEventListener("error", function () {
+    lost.hidden = false;
+    picture.className = "old";
+    window.setTimeout(next, 1000);
+  });
+  if (picture.complete && picture.naturalWidth) {
+    come();
+  } else if (picture.complete) {
+    window.setTimeout(next, 300);
+  }
+}());
