@@ -1,5 +1,6 @@
 # make venv   .venv with everything: all extras and the development tools
 # make run    a simulated table, dealt before your eyes
+# make run-camera   the same, read by a simulated camera, with its picture in a browser
 # make test   all tests
 # make check  lint, format, types, and which room imports which
 # make lock   requirements-dev.lock anew from pyproject.toml
@@ -13,7 +14,7 @@ PYTHON ?=
 BIN := .venv/bin
 CODE := $(wildcard shoe_daemon drivers calibration bench tests tools)
 
-.PHONY: venv run test check wheel lock clean distclean
+.PHONY: venv run run-camera test check wheel lock clean distclean
 .DELETE_ON_ERROR:
 
 venv: .venv/.stamp
@@ -24,6 +25,9 @@ venv: .venv/.stamp
 
 run: venv
 	@$(BIN)/shoe-daemon demo
+
+run-camera: venv
+	@$(BIN)/shoe-daemon demo --camera
 
 # What pytest is told besides, e.g. make test ARGS="-k tableau".
 test: venv

@@ -6,15 +6,19 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from shoe_daemon.errors import UserError
 
+if TYPE_CHECKING:
+    from drivers.simulators.shoe import Fault
+
 __all__ = ["command"]
 
 _EXTRAS: Final = ("amqtt", "rich")
+_CAMERA: Final = ("cv2", "numpy")
 _OFTEN: Final = ("overdraw", "missed-draw", "unreadable", "noise")
 _RATE: Final = 0.25
 _RATE_OF_ALL: Final = 0.4
@@ -96,6 +100,12 @@ _FAULTS: Final = (
     show_default=True,
     help="The board and the pit for browsers, where the extra `display` is installed.",
 )
+@click.option(
+    "--camera",
+    is_flag=True,
+    help="A simulated camera reads the cards instead of the shoe; the table is dealt at its own "
+    "pace.",
+)
 @click.option("--plain", is_flag=True, help="Lines instead of a picture.")
 @click.option(
     "--keep",
@@ -126,7 +136,25 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's
 
     named, every = wishes.pop("faults"), wishes.pop("every_fault")
     faults = tuple(Fault) if every else tuple(map(Fault, named))
+    if wishes["camera"]:
+        faults = _seen_by_a_camera(faults)
     if wishes["fault_rate"] is None:
         wishes["fault_rate"] = _RATE_OF_ALL if every else _RATE
     settings = DemoSettings(faults=faults, mode=Mode(wishes.pop("mode")), **wishes)
     click.get_current_context().exit(perform(settings))
+
+
+def _seen_by_a_camera(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
+    """
+    Keep the faults that there are without a line.
+    """
+    for extra in _CAMERA:
+        try:
+            importlib.import_module(extra)
+        except ImportError as error:
+            raise UserError(
+                f"the demo's camera needs {extra}, an extra: pip install 'shoe-daemon[camera]'"
+            ) from error
+    from shoe_daemon.demo.camera import CAMERA_FAULTS
+
+    return tuple(fault for fault in CAMERA_FAULTS if fault in faults)

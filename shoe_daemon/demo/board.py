@@ -93,6 +93,7 @@ class Places(Struct, frozen=True):
     Attributes:
         board: Where the display is, without a path; empty where there is none.
         no_board: Why there is none.
+        camera: Where people see what the camera sees; empty where there is none.
     """
 
     shoe: str
@@ -102,6 +103,7 @@ class Places(Struct, frozen=True):
     topics: str
     board: str = ""
     no_board: str = NO_BOARD
+    camera: str = ""
 
     @property
     def table_page(self) -> str:

@@ -79,15 +79,22 @@ def _board_line(board: Board, room: int) -> str:
     if not board.health.board_up:
         return f"board {places.board} lost; display.log beside the journal says why"
     whole = f"Board: {places.table_page}   Pit: {places.pit_page}"
+    if places.camera:
+        whole = f"Board: {places.table_page}   Camera: {places.camera}"
     return whole if len(whole) <= room else f"Board: {places.table_page}   Pit: …/pit"
 
 
 def _shoe_line(board: Board) -> str:
-    health, places = board.health, board.places
+    health = board.health
     if not health.reader_up:
-        return f"shoe {places.shoe} lost: {health.reader_detail}"
+        return f"{_reader(board)} lost: {health.reader_detail}"
     heard = "silent so far" if health.silence is None else f"heard {health.silence} s ago"
-    return f"shoe {places.shoe}, {heard}"
+    return f"{_reader(board)}, {heard}"
+
+
+def _reader(board: Board) -> str:
+    places = board.places
+    return f"camera, seen at {places.camera}" if places.camera else f"shoe {places.shoe}"
 
 
 def _broker_line(board: Board) -> str:

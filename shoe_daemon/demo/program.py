@@ -59,7 +59,10 @@ def perform(settings: DemoSettings) -> int:
 
 def _introduce(stage: Stage, settings: DemoSettings) -> None:
     places, root = stage.places, stage.places.topics.removesuffix("/#")
-    click.echo(f"shoe:     {places.shoe}, a simulated Angel Eye II in {settings.mode} mode")
+    if places.camera:
+        click.echo(f"camera:   {places.shoe}, above a simulated table")
+    else:
+        click.echo(f"shoe:     {places.shoe}, a simulated Angel Eye II in {settings.mode} mode")
     click.echo(f"house:    {stage.house.name}; seed {stage.seed}")
     click.echo(f"journal:  {places.journal}")
     click.echo(f"broker:   {places.host}:{places.port}; {NO_BROKER_FOR_A_TABLE}")
@@ -69,6 +72,8 @@ def _introduce(stage: Stage, settings: DemoSettings) -> None:
         click.echo(f"Board:    {places.table_page}   Pit: {places.pit_page}")
     else:
         click.echo(places.no_board)
+    if places.camera:
+        click.echo(f"Camera:   {places.camera}   what it sees, and what was read")
     click.echo("Ctrl-C ends it")
 
 

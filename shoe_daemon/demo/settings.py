@@ -52,6 +52,7 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
         fault_rate: The chance of each round that something does, 0 to 1.
         port: Where the broker is to listen.
         board: Whether a display for browsers is started, where it is installed.
+        camera: Whether a simulated camera reads the cards, instead of the shoe.
         plain: Lines instead of a picture, on a terminal too.
         keep: The folder for the journal; None for one that is removed.
     """
@@ -66,6 +67,7 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
     fault_rate: float = 0.25
     port: int = 1883
     board: bool = True
+    camera: bool = False
     plain: bool = False
     keep: Path | None = None
 

@@ -14,8 +14,10 @@ from typing import Final, Self
 
 from msgspec import Struct
 
+from drivers.simulators.angel_eye_ii import Settings
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
 from shoe_daemon.demo.board import NO_BOARD, Health, Places
+from shoe_daemon.demo.camera import CameraDealer, CameraSet
 from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer
 from shoe_daemon.demo.display import BoardServer, has_display
 from shoe_daemon.demo.mind import Mind
@@ -89,19 +91,20 @@ class Stage:
         shoe = shoe_of(settings, self.house)
         self.seed = shoe.seed
         broker = parts.enter_context(DemoBroker(settings.port))
-        link = folder / "shoe" if "unplug" in settings.faults else None
-        self._line = line = CountingLine(link)
-        parts.callback(line.close)
-        config = _configuration(settings, folder, line.address, broker.port)
+        self._camera = CameraSet(shoe, folder) if settings.camera else None
+        self._line = self._open_line(settings, folder, parts)
+        reader = self._camera.reader if self._camera else _shoe_reader(self._line)
+        config = _configuration(settings, folder, reader, broker.port)
         setup = set_up(config, folder)
         topics = Topics(SITE, TABLE)
         everything = topics.root + "/#"
         address = (broker.host, broker.port)
         board = self._start_board(settings, address, folder, parts)
-        self.places = Places(line.address, str(setup.journal), *address, everything, *board)
+        page = self._camera.page if self._camera else ""
+        self.places = Places(reader.port, str(setup.journal), *address, everything, *board, page)
         self.subscriber = parts.enter_context(Subscriber(*address, everything))
         cues = Cues(lambda: self.health.reader_up, lambda: self._decided)
-        self.dealer = Dealer(shoe, line, settings.speed, self.referee, cues)
+        self.dealer = self._dealer(shoe, settings, cues)
         self.supervisor = parts.enter_context(
             Supervisor(
                 address,
@@ -117,6 +120,25 @@ class Stage:
         if self._board is not None:
             self._board.wait()
         parts.enter_context(self.dealer)
+
+    def _open_line(
+        self, settings: DemoSettings, folder: Path, parts: ExitStack
+    ) -> CountingLine | None:
+        """
+        Open the shoe's line, where there is one.
+        """
+        if settings.camera:
+            return None
+        line = CountingLine(folder / "shoe" if "unplug" in settings.faults else None)
+        parts.callback(line.close)
+        return line
+
+    def _dealer(self, shoe: Settings, settings: DemoSettings, cues: Cues) -> Dealer | CameraDealer:
+        if self._camera is not None:
+            return self._camera.dealer(self.referee, cues)
+        if self._line is None:
+            raise RuntimeError("neither a camera nor a line")
+        return Dealer(shoe, self._line, settings.speed, self.referee, cues)
 
     def _start_board(
         self, settings: DemoSettings, broker: tuple[str, int], folder: Path, parts: ExitStack
@@ -194,7 +216,7 @@ class Stage:
     def _decided(self) -> bool:
         daemon, supervisor = self._daemon, self.supervisor
         return (
-            self._line.all_read(daemon.readers[0].counts.bytes)
+            (self._line is None or self._line.all_read(daemon.readers[0].counts.bytes))
             and daemon.settled
             and supervisor.heard >= daemon.core.table.state.seq
             and not supervisor.busy
@@ -235,7 +257,13 @@ class Stage:
         )
 
 
-def _configuration(settings: DemoSettings, folder: Path, shoe: str, port: int) -> Config:
+def _shoe_reader(line: CountingLine | None) -> ReaderSettings:
+    return ReaderSettings(driver="angel-eye-ii", port="" if line is None else line.address)
+
+
+def _configuration(
+    settings: DemoSettings, folder: Path, reader: ReaderSettings, port: int
+) -> Config:
     house, policy = (_absolute(each) for each in (settings.house, settings.policy))
     file = house if house.endswith(".toml") else None
     return Config(
@@ -253,7 +281,7 @@ def _configuration(settings: DemoSettings, folder: Path, shoe: str, port: int) -
         ),
         journal=JournalSettings(path=str(folder / "journal.db")),
         mqtt=MqttSettings(port=port, protocol="3.1.1"),
-        reader=(ReaderSettings(driver="angel-eye-ii", port=shoe),),
+        reader=(reader,),
     )
 
 

@@ -1,0 +1,215 @@
+"""
+A simulated table before a simulated camera, in place of the shoe on its line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from drivers.simulators.angel_eye_ii import Settings as Shoe
+from drivers.simulators.shoe import DealtRound, Fault
+from shoe_daemon.config import ReaderSettings
+from shoe_daemon.demo.dealer import Cues
+from shoe_daemon.demo.referee import Referee
+
+if TYPE_CHECKING:
+    from drivers.simulators.table.settings import Settings
+
+__all__ = ["CAMERA_FAULTS", "CameraDealer", "CameraSet"]
+
+CAMERA_FAULTS: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.RESET)
+"""What can go wrong with cards that a camera sees; the rest is a matter of lines."""
+
+_HOST: Final = "127.0.0.1"
+_USUAL: Final = 8091
+_FPS: Final = 20.0
+_PAUSE: Final = 0.5
+_SURE: Final = 0.8
+"""Seconds for which nothing must be left to decide before the dealer goes on."""
+
+_PATIENCE: Final = 15.0
+_LOOK_EVERY: Final = 0.02
+
+
+class CameraSet:
+    """
+    A camera above the demo's table: what is played before it, and where it is read.
+
+    Attributes:
+        address: What the configuration gives as the port.
+        page: Where people see what it sees.
+    """
+
+    def __init__(self, shoe: Shoe, folder: Path) -> None:
+        from drivers.simulators.table.calibrated import (  # noqa: PLC0415 - brings OpenCV with it
+            write_simulated_profile,
+        )
+
+        self.settings = _table(shoe)
+        self._folder = folder / "camera"
+        self._profile = write_simulated_profile(self.settings, self._folder)
+        self._socket = folder / "camera.sock"
+        self.address = f"camera:raw:{self._socket}"
+        self._port = _free_port()
+        self.page = f"http://{_HOST}:{self._port}/"
+
+    @property
+    def reader(self) -> ReaderSettings:
+        """
+        The section of the configuration that reads it.
+        """
+        options = {"profile": str(self._profile), "view": f"{_HOST}:{self._port}"}
+        return ReaderSettings(id="camera", driver="camera", port=self.address, options=options)
+
+    def dealer(self, referee: Referee, cues: Cues) -> CameraDealer:
+        """
+        Give who deals before it.
+        """
+        return CameraDealer(self.settings, self._socket, referee, cues)
+
+
+class CameraDealer:
+    """
+    Deals from `__enter__` to the last round, or to `__exit__`.
+
+    Attributes:
+        on_table: What really lies on the table; None before the first round.
+    """
+
+    def __init__(self, settings: Settings, path: Path, referee: Referee, cues: Cues) -> None:
+        """
+        Args:
+            settings: What is dealt, and how it is seen.
+            path: Of the socket where the camera is.
+            referee: Told each round before it is dealt.
+            cues: What is waited for.
+        """
+        from drivers.simulators.table.live import open_sender  # noqa: PLC0415 - as above
+
+        self.on_table: DealtRound | None = None
+        self._settings = settings
+        self._referee = referee
+        self._cues = cues
+        self._sender = open_sender(f"raw:{path}")
+        self._stopping = threading.Event()
+        self._decided_since: float | None = None
+        self._waits_since: float | None = None
+        self._thread = threading.Thread(target=self._deal, name="demo-table", daemon=True)
+
+    def __enter__(self) -> Self:
+        """
+        Begin as soon as somebody looks.
+        """
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """
+        Stop dealing.
+        """
+        self.stop()
+        self._thread.join()
+
+    def stop(self) -> None:
+        """
+        Ask for an end.
+        """
+        self._stopping.set()
+
+    @property
+    def interrupted(self) -> bool:
+        """
+        Whether somebody asked for an end.
+        """
+        return self._stopping.is_set()
+
+    @property
+    def over(self) -> bool:
+        """
+        Whether nothing more is dealt.
+        """
+        return not self._thread.is_alive()
+
+    def _deal(self) -> None:
+        from drivers.simulators.table.live import play_live  # noqa: PLC0415 - as above
+        from drivers.simulators.table.scene import Scene  # noqa: PLC0415 - as above
+
+        try:
+            scene = Scene(self._settings, self._may_go_on)
+            for _ in play_live(scene, self._sender, self._stopping):
+                dealt = scene.playing
+                if dealt is not None and dealt is not self.on_table:
+                    self._referee.deal(dealt)
+                    self.on_table = dealt
+            self._show_the_end(scene)
+        finally:
+            self._sender.close()
+
+    def _show_the_end(self, scene: object) -> None:
+        """
+        Look at the empty table until all is told: who sees that it is empty tells it.
+        """
+        from drivers.simulators.table.scene import Scene  # noqa: PLC0415 - as above
+
+        until = time.monotonic() + 2 * _SURE
+        while isinstance(scene, Scene) and time.monotonic() < until:
+            self._sender.send(scene.empty(), time.monotonic())
+            if self._stopping.wait(1 / _FPS):
+                return
+
+    def _may_go_on(self) -> bool:
+        """
+        Tell whether all is decided, and has been for a moment; or was waited for too long.
+        """
+        now = time.monotonic()
+        self._waits_since = now if self._waits_since is None else self._waits_since
+        if not self._cues.decided():
+            self._decided_since = None
+        elif self._decided_since is None:
+            self._decided_since = now
+        sure = self._decided_since is not None and now - self._decided_since >= _SURE
+        if sure or now - self._waits_since >= _PATIENCE:
+            self._waits_since = self._decided_since = None
+            return True
+        return False
+
+
+def _table(shoe: Shoe) -> Settings:
+    """
+    Let the same cards be dealt on a table.
+    """
+    from drivers.simulators.table.settings import (  # noqa: PLC0415 - as above
+        SHOE_FAULTS,
+        Settings,
+    )
+
+    by_fault = {fault: trouble for trouble, fault in SHOE_FAULTS.items()}
+    return Settings(
+        fps=_FPS,
+        seed=shoe.seed,
+        decks=shoe.decks,
+        rounds=shoe.rounds,
+        troubles=tuple(by_fault[fault] for fault in shoe.faults),
+        trouble_rate=shoe.fault_rate,
+        excess=shoe.excess,
+        make_good=shoe.make_good,
+        cut_behind=shoe.cut_behind,
+        last_rounds=shoe.last_rounds,
+        pause=_PAUSE,
+    )
+
+
+def _free_port() -> int:
+    """
+    Choose the usual port, or another one where somebody has it.
+    """
+    for wanted in (_USUAL, 0):
+        with contextlib.suppress(OSError), socket.create_server((_HOST, wanted)) as probe:
+            port: int = probe.getsockname()[1]
+            return port
+    return _USUAL
