@@ -1,0 +1,43 @@
+"""
+Photos of rendered cards for the recogniser's tests: decks that its training never saw.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.simulators.cards import ASPECT, Style, outline, styles
+
+Image = NDArray[np.uint8]
+Quad = NDArray[np.float32]
+
+DECKS = tuple(islice(styles(1_200_000), 16))
+_UNIT = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+
+
+def photo(
+    side: Image, deck: Style, seed: int, *, width: float = 110, blur: float = 0.4
+) -> tuple[Image, Quad]:
+    """
+    Lay a card's side on felt, turned by chance, seen at an angle; give its corners too.
+    """
+    chance = np.random.default_rng(seed)
+    scene = np.full((360, 420, 3), (60, 105, 25), np.float32)
+    scene += chance.normal(0, 4, scene.shape).astype(np.float32)
+    corners = (_UNIT - 0.5) * np.array([1, ASPECT]) * width
+    turn = chance.uniform(0, 2 * np.pi)
+    spin = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    quad = np.asarray((corners @ spin.T) * [1, 0.85] + [210, 180], np.float32)
+    plane = cv2.getPerspectiveTransform(_UNIT * side.shape[1::-1], quad)
+    size = (scene.shape[1], scene.shape[0])
+    mask = cv2.warpPerspective(outline(deck, side.shape[1]), plane, size) / 255
+    laid = cv2.warpPerspective(side, plane, size)
+    scene += (laid - scene) * mask[..., None].astype(np.float32)
+    scene *= chance.uniform(0.5, 1.0)
+    soft = cv2.GaussianBlur(scene, (0, 0), blur)
+    soft = soft + chance.normal(0, 2.5, scene.shape)
+    return np.clip(soft, 0, 255).astype(np.uint8), quad
