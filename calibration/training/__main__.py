@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
+import msgspec
 
 from calibration.training.faces import Source
 from shoe_daemon.errors import UserError
@@ -41,7 +43,7 @@ def fetch(folder: Path) -> None:
 
 @main.command()
 @_FOLDER
-@click.option("--shards", default=36, show_default=True, help="Of 5,000 patches each.")
+@click.option("--shards", default=30, show_default=True, help="Of 5,000 patches each.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--workers", default=2, show_default=True)
 def generate(folder: Path, shards: int, seed: int, workers: int) -> None:
@@ -56,6 +58,80 @@ def generate(folder: Path, shards: int, seed: int, workers: int) -> None:
     lessons.generate(
         folder / "lessons", Source(decks=decks, held_out=False), shards, seed=seed, workers=workers
     )
+
+
+@main.command()
+@_FOLDER
+@click.option("--samples", default=500_000, show_default=True, help="Patches to learn from.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--workers", default=2, show_default=True)
+def train(folder: Path, samples: int, seed: int, workers: int) -> None:
+    """
+    Trains on the lessons and writes FOLDER/index.onnx.
+    """
+    from calibration.training.train import Plan
+    from calibration.training.train import train as trained
+
+    plan = Plan(samples=samples, seed=seed, workers=workers)
+    trained(folder, folder / "index.onnx", plan)
+
+
+@main.command()
+@_FOLDER
+@click.option("--cards", default=30_000, show_default=True)
+@click.option("--workers", default=2, show_default=True)
+def test(folder: Path, cards: int, workers: int) -> None:
+    """
+    Photographs the test's cards, of decks that training never saw.
+    """
+    from calibration.training import rendered
+
+    rendered.make(folder / "test", folder / "decks", cards=cards, workers=workers)
+
+
+@main.command()
+@_FOLDER
+@click.option("--weights", type=click.Path(exists=True, path_type=Path), help="Any weights.")
+@click.option("--threshold", type=click.FloatRange(0, 1), help="Instead of the one that fits.")
+@click.option("--ship", is_flag=True, help="Also write what lies beside the weights.")
+@click.option("--picture", type=click.Path(path_type=Path), help="Also draw the curves, an SVG.")
+@click.option("--workers", default=2, show_default=True)
+def score(  # noqa: PLR0913, PLR0917 - click passes every option
+    folder: Path,
+    weights: Path | None,
+    threshold: float | None,
+    ship: bool,  # noqa: FBT001 - click passes every option by its name
+    picture: Path | None,
+    workers: int,
+) -> None:
+    """
+    Reads the test's cards with weights and prints what they are worth.
+    """
+    from calibration.training import rendered
+    from calibration.training import ship as shipping
+
+    chosen = weights or folder / "index.onnx"
+    results = rendered.score(folder / "test", chosen, workers)
+    if ship:
+        figures = shipping.ship(results, chosen, picture)
+    else:
+        figures = shipping.measure(results, threshold)[0]
+    click.echo(json.dumps(msgspec.to_builtins(figures), indent=2))
+
+
+@main.command(name="all")
+@_FOLDER
+@click.option("--workers", default=2, show_default=True)
+@click.pass_context
+def everything(context: click.Context, folder: Path, workers: int) -> None:
+    """
+    From packages to figures: fetch, generate, train, test, score.
+    """
+    context.invoke(fetch, folder=folder)
+    context.invoke(generate, folder=folder, workers=workers)
+    context.invoke(train, folder=folder, workers=workers)
+    context.invoke(test, folder=folder, workers=workers)
+    context.invoke(score, folder=folder, workers=workers)
 
 
 if __name__ == "__main__":

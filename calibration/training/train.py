@@ -4,61 +4,121 @@ Trains the network on rendered lessons, on the CPU.
 
 from __future__ import annotations
 
+import copy
+import multiprocessing
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import click
 import numpy as np
 import torch
+from msgspec import Struct
+from torch import distributed
 from torch.nn import functional
 
 from calibration.training.network import RANK_OUTPUTS, export, network
 from calibration.training.patches import NO_INDEX
 from calibration.training.shards import Lessons, load, restored
+from shoe_daemon.errors import UserError
 
-__all__ = ["train"]
+__all__ = ["Plan", "train", "work"]
 
-_BATCH: Final = 128
+_BATCH: Final = 64
+"""Patches that a worker takes at once."""
 _RATE: Final = 2.5e-3
 _SMOOTHING: Final = 0.02
-_LOOK: Final = 100
+_LOOK: Final = 50
 """Batches between two looks for new shards."""
-_REPORT: Final = 400
-Say = Callable[[str], None]
+_REPORT: Final = 200
 
 
-def train(folder: Path, samples: int, weights: Path, *, seed: int = 0, say: Say = print) -> None:
+class Plan(Struct, frozen=True, kw_only=True):
     """
-    Train on the shards of a folder for so many samples, and write the weights.
+    How long is trained, and by how many processes together.
+    """
+
+    samples: int = 600_000
+    seed: int = 0
+    workers: int = 2
+
+    @property
+    def steps(self) -> int:
+        """
+        Batches that every worker takes.
+        """
+        return self.samples // (_BATCH * self.workers)
+
+
+def train(folder: Path, weights: Path, plan: Plan) -> None:
+    """
+    Train on the shards of a folder, and write the weights.
 
     Shards that come while it runs are taken in: rendering and training may
     run side by side. After every report the weights so far are written.
     """
-    torch.manual_seed(seed)
+    workers = [
+        multiprocessing.get_context("spawn").Process(target=work, args=(folder, weights, plan, n))
+        for n in range(plan.workers)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    if any(worker.exitcode for worker in workers):
+        raise UserError("training: a worker failed; its error is above")
+
+
+def work(folder: Path, weights: Path, plan: Plan, number: int) -> None:
+    """
+    Be one worker: learn from lessons of its own, share what was learnt after every batch.
+    """
+    torch.set_num_threads(1)
+    torch.manual_seed(plan.seed)
+    meeting = f"file://{(folder / 'meeting').resolve()}"
+    distributed.init_process_group(
+        "gloo", init_method=meeting, rank=number, world_size=plan.workers
+    )
     net = network().to(memory_format=torch.channels_last)
-    steps = samples // _BATCH
     optimiser = torch.optim.AdamW(net.parameters(), lr=_RATE, weight_decay=1e-3)
-    pace = torch.optim.lr_scheduler.OneCycleLR(optimiser, _RATE, total_steps=steps, pct_start=0.1)
+    pace = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, _RATE, total_steps=plan.steps, pct_start=0.1
+    )
     began = time.monotonic()
-    for step, (images, answers) in enumerate(_batches(folder / "lessons", steps, seed)):
+    for step, (images, answers) in enumerate(_batches(folder / "lessons", plan, number)):
         loss = _loss(net.train(), images, answers)
         optimiser.zero_grad()
         loss.backward()
+        _share(net, plan.workers)
         optimiser.step()
         pace.step()
-        if step % _REPORT == _REPORT - 1 or step == steps - 1:
+        if number == 0 and (step % _REPORT == _REPORT - 1 or step == plan.steps - 1):
             right = _watched(net, load(folder / "watched" / "000.npz"))
             seconds = time.monotonic() - began
-            say(f"{step + 1}/{steps} loss {loss.item():.3f} {right} {seconds:.0f} s")
-            export(net, weights)
+            click.echo(f"{step + 1}/{plan.steps} loss {loss.item():.3f} {right} {seconds:.0f} s")
+            torch.save(net.state_dict(), weights.with_suffix(".pt"))
+            export(copy.deepcopy(net), weights)
+    distributed.destroy_process_group()
 
 
-def _batches(folder: Path, steps: int, seed: int) -> Iterator[tuple[Any, Any]]:
-    chance = np.random.default_rng(seed)
+def _share(net: Any, workers: int) -> None:  # noqa: ANN401 - torch is an extra, without types here
+    """
+    Give every worker the mean of all workers' gradients.
+    """
+    gradients = [weight.grad for weight in net.parameters()]
+    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    distributed.all_reduce(flat)
+    parts = (flat / workers).split([gradient.numel() for gradient in gradients])
+    for gradient, part in zip(gradients, parts, strict=True):
+        gradient.copy_(part.view_as(gradient))
+
+
+def _batches(folder: Path, plan: Plan, number: int) -> Iterator[tuple[Any, Any]]:
+    chance = np.random.default_rng([plan.seed, number])
     shards: list[Lessons] = []
     known: set[Path] = set()
-    for step in range(steps):
+    for step in range(plan.steps):
         if step % _LOOK == 0:
             new = sorted(set(folder.glob("*.npz")) - known)
             shards.extend(load(path) for path in new)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shoe_daemon.cli.calibrate_evaluate import evaluate
 from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
 
@@ -24,6 +25,9 @@ def command() -> None:
     """
     Finds out how a reader has to be set up.
     """
+
+
+command.add_command(evaluate)
 
 
 @command.command(name="serial")

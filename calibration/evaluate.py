@@ -1,0 +1,111 @@
+"""
+Measures the recogniser on photos with labels.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import cv2
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from calibration.finding import read_label
+from calibration.labels import Label, read_labels
+from drivers.camera.recogniser import Reading, Recogniser
+from drivers.camera.windows import Image
+from shoe_daemon.errors import UserError
+
+__all__ = ["Report", "Tally", "evaluate"]
+
+Told = Callable[[Label, Reading], None]
+
+
+class Tally(Struct):
+    """
+    Counts over some of the cards.
+
+    Attributes:
+        cards: Cards that were to be read.
+        right: The likeliest card was the right one, accepted or not.
+        accepted: The confidence reached the threshold.
+        wrong_accepted: Accepted, and wrong: the one thing that must not be.
+        missing: Labels whose photo is not there; they are not in `cards`.
+        ms_per_card: Mean time of a reading.
+    """
+
+    cards: int = 0
+    right: int = 0
+    accepted: int = 0
+    wrong_accepted: int = 0
+    missing: int = 0
+    ms_per_card: float = 0.0
+
+    def count(self, label: Label, reading: Reading, milliseconds: float) -> None:
+        """
+        Count one card.
+        """
+        self.cards += 1
+        self.right += reading.best == label.card
+        self.accepted += reading.card is not None
+        self.wrong_accepted += reading.card not in {None, label.card}
+        self.ms_per_card += (milliseconds - self.ms_per_card) / self.cards
+
+
+class Report(Tally):
+    """
+    The whole, and the same for every kind, source and tag.
+    """
+
+    by_kind: dict[str, Tally] = msgspec.field(default_factory=lambda: defaultdict(Tally))
+    by_source: dict[str, Tally] = msgspec.field(default_factory=lambda: defaultdict(Tally))
+    by_tag: dict[str, Tally] = msgspec.field(default_factory=lambda: defaultdict(Tally))
+
+    def tallies(self, label: Label) -> Iterator[Tally]:
+        """
+        Give every tally that a label counts in.
+        """
+        yield self
+        yield self.by_kind[label.kind.value]
+        yield self.by_source[label.source]
+        for tag in label.tags:
+            yield self.by_tag[tag]
+
+
+def evaluate(
+    labels: Path, photos: Path, recogniser: Recogniser, told: Told = lambda _label, _reading: None
+) -> Report:
+    """
+    Read every labelled card and count; `told` hears of each.
+    """
+    if not photos.is_dir():
+        raise UserError(f"{photos}: no folder of photos")
+    report, last, image = Report(), "", None
+    for label in sorted(read_labels(labels), key=lambda each: each.file):
+        if label.file != last:
+            last, image = label.file, _opened(photos / label.file)
+        if image is None:
+            for tally in report.tallies(label):
+                tally.missing += 1
+            continue
+        began = time.perf_counter()
+        reading = read_label(recogniser, image, label)
+        milliseconds = (time.perf_counter() - began) * 1000
+        for tally in report.tallies(label):
+            tally.count(label, reading, milliseconds)
+        told(label, reading)
+    return report
+
+
+def _opened(path: Path) -> Image | None:
+    """
+    Read a photo; None where there is none. A file that is no picture counts as missing too.
+    """
+    if not path.is_file():
+        return None
+    image = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    return None if image is None else np.asarray(image, np.uint8)

@@ -1,0 +1,147 @@
+"""
+From a label's points to a reading: corners, an index's two points, or a box round a card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from calibration.labels import Kind, Label
+from drivers.camera.recogniser import Reading, Recogniser
+from drivers.camera.windows import Image, Quad
+
+__all__ = ["read_label"]
+
+_Points = NDArray[np.float32]
+# Windows that hold an index, in units of the way from the rank's middle to the pip's:
+# height of the window, and where the rank's middle lies in it. From small figures to jumbo.
+_INDICES: Final = (
+    (2.5, 0.40, 0.29),
+    (3.0, 0.36, 0.26),
+    (3.6, 0.31, 0.22),
+    (4.2, 0.28, 0.20),
+)
+_SHAPE: Final = 0.30 / 0.42 * 63 / 88
+_UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+_FILLED: Final = 0.25
+_PAPER: Final = 0.62
+_CERTAIN: Final = 0.98
+
+
+def read_label(recogniser: Recogniser, image: Image, label: Label) -> Reading:
+    """
+    Read the card of a label in its photo.
+    """
+    return _READERS[label.kind](recogniser, image, np.array(label.points, np.float32))
+
+
+def _corners(recogniser: Recogniser, image: Image, points: _Points) -> Reading:
+    return recogniser.read(image, points)
+
+
+def _index(recogniser: Recogniser, image: Image, points: _Points) -> Reading:
+    """
+    Read an index of which the figure's middle and the pip's are known, in several sizes.
+    """
+    return recogniser.read_windows(image, list(index_windows(points[0], points[1])))
+
+
+def index_windows(rank: _Points, pip: _Points) -> Iterator[Quad]:
+    """
+    Give windows for an index of unknown size, from its two points.
+    """
+    down = pip - rank
+    right = np.array([down[1], -down[0]], np.float32)
+    for height, x, y in _INDICES:
+        width = height * _SHAPE
+        origin = rank - right * width * x - down * height * y
+        yield np.asarray(
+            origin + _UNIT[:, :1] * right * width + _UNIT[:, 1:] * down * height, np.float32
+        )
+
+
+def _box(recogniser: Recogniser, image: Image, points: _Points) -> Reading:
+    """
+    Read a card of which only a box is known: its outline is looked for, any way it may lie.
+    """
+    best: Reading | None = None
+    for quad in _outlines(image, points):
+        reading = recogniser.read(image, quad)
+        if best is None or reading.confidence > best.confidence:
+            best = reading
+        if best.confidence > _CERTAIN:
+            break
+    return best if best is not None else recogniser.read(image, _boxed(points))
+
+
+def _outlines(image: Image, points: _Points) -> Iterator[Quad]:
+    """
+    Give what may be the card's corners: the paper in the box, then the box itself.
+    """
+    for quad in (*_papers(image, points), _boxed(points)):
+        for turn in (0, 1):
+            yield np.asarray(np.roll(quad, turn, 0), np.float32)
+
+
+def _boxed(points: _Points) -> Quad:
+    (x0, y0), (x1, y1) = points
+    return np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], np.float32)
+
+
+def _papers(image: Image, points: _Points) -> Iterator[Quad]:
+    """
+    Find bright, colourless areas in the box and give the rectangle of the largest one.
+    """
+    height, width = image.shape[:2]
+    low = np.clip(points.min(0) - 4, 0, [width - 2, height - 2]).astype(int)
+    high = np.clip(points.max(0) + 4, low + 2, [width, height]).astype(int)
+    part = image[low[1] : high[1], low[0] : high[0]]
+    for mask in _masks(part):
+        shapes = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
+        largest = max(shapes, key=cv2.contourArea, default=None)
+        if largest is None or cv2.contourArea(largest) < _FILLED * mask.size:
+            continue
+        offset = low.astype(np.float32)
+        for quad in _rectangles(np.asarray(largest)):
+            yield _upright(quad) + offset
+
+
+def _masks(part: Image) -> Iterator[NDArray[np.uint8]]:
+    darkest = part.min(axis=2)
+    level, _ = cv2.threshold(darkest, 0, 255, cv2.THRESH_BINARY + cv2.THRESH_OTSU)
+    paper = float(np.percentile(darkest, 95)) * _PAPER
+    for limit in (level, paper):
+        mask = (darkest > limit).astype(np.uint8)
+        yield np.asarray(cv2.morphologyEx(mask, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8)))
+
+
+def _rectangles(shape: NDArray[np.int32]) -> Iterator[Quad]:
+    hull = cv2.convexHull(shape)
+    yield np.asarray(cv2.boxPoints(cv2.minAreaRect(hull)), np.float32)
+    corners = cv2.approxPolyDP(hull, 0.04 * cv2.arcLength(hull, closed=True), closed=True)
+    if len(corners) == 4:  # noqa: PLR2004 - a quadrangle
+        yield np.asarray(corners.reshape(4, 2), np.float32)
+
+
+def _upright(quad: Quad) -> Quad:
+    """
+    Bring corners into an order in which the first side is a short one, clockwise.
+    """
+    middle = quad.mean(0)
+    turn = np.argsort(np.arctan2(quad[:, 1] - middle[1], quad[:, 0] - middle[0]))
+    ordered = quad[turn]
+    sides = np.linalg.norm(np.roll(ordered, -1, 0) - ordered, axis=1)
+    long_first = sides[0] + sides[2] > sides[1] + sides[3]
+    return np.asarray(np.roll(ordered, -1, 0) if long_first else ordered, np.float32)
+
+
+_READERS: Final[dict[Kind, Callable[[Recogniser, Image, _Points], Reading]]] = {
+    Kind.QUAD: _corners,
+    Kind.BBOX: _box,
+    Kind.CORNER: _index,
+}

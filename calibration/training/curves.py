@@ -1,0 +1,96 @@
+"""
+From the test's results to what is shipped: the threshold and its curve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from calibration.training.rendered import Results
+from drivers.camera.confidence import CurvePoint
+
+__all__ = ["LIMITS", "Limits", "curve_of", "readable", "shipped_threshold"]
+
+_THRESHOLDS: Final = (
+    0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.975, 0.98, 0.985,
+    0.99, 0.993, 0.995, 0.997, 0.998, 0.999,
+)  # fmt: skip
+_SURE: Final = 0.95
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """
+    The conditions in which a card should be read; beyond them it may be refused.
+
+    Attributes:
+        pixels: The least height of the index window in the picture's pixels.
+        blur: The most blur of the lens (sigma), in parts of the card's width.
+        motion: The longest trail, in parts of the card's width.
+        light: The least light; 1 is a well lit table.
+    """
+
+    pixels: float = 36
+    blur: float = 0.015
+    motion: float = 0.04
+    light: float = 0.25
+
+
+LIMITS: Final = Limits()
+
+
+def readable(results: Results, limits: Limits = LIMITS) -> NDArray[np.bool_]:
+    """
+    Say of every card whether it was taken within the limits.
+    """
+    how = results.conditions
+    return np.asarray(
+        (results.pixels >= limits.pixels)
+        & (how["blur"] <= limits.blur)
+        & (how["motion"] <= limits.motion)
+        & (how["light"] >= limits.light)
+    )
+
+
+def curve_of(results: Results, sharpness: float) -> list[CurvePoint]:
+    """
+    Say for each threshold what it accepts of the readable cards, and what of all it gets wrong.
+    """
+    within, sharp = readable(results), results.sharpness >= sharpness
+    points = []
+    for threshold in _THRESHOLDS:
+        taken = (results.confidence >= threshold) & sharp
+        wrong, cards = int((taken & ~results.right).sum()), int(taken.sum())
+        accepted = float(taken[within].mean())
+        risk = _at_most(wrong) / max(cards, 1)
+        points.append(CurvePoint(threshold, round(accepted, 5), wrong, cards, round(risk, 7)))
+    return points
+
+
+def _at_most(wrong: int) -> float:
+    """
+    Give the mean of which so few or fewer are seen once in twenty times (Poisson).
+    """
+    low, high = 0.0, 20.0 + 3 * wrong
+    for _ in range(60):
+        mean = (low + high) / 2
+        seen = sum(
+            math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(wrong + 1)
+        )
+        low, high = (mean, high) if seen > 1 - _SURE else (low, mean)
+    return high
+
+
+def shipped_threshold(points: Sequence[CurvePoint], one_in: int) -> float:
+    """
+    Give the lowest threshold at which, and above which, no more than one card in so many is wrong.
+    """
+    for place, point in enumerate(points):
+        if all(each.wrong * one_in <= each.cards for each in points[place:]):
+            return point.threshold
+    return points[-1].threshold

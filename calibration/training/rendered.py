@@ -1,0 +1,151 @@
+"""
+The test: cards of decks, fonts, seeds and layouts that training never saw, photographed.
+
+Every card is kept as a small JPEG with its corners as a finder would give
+them, a little off, and with the conditions in which it was taken.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import cv2
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from calibration.training.faces import Chance, Source, draw_face
+from calibration.training.photo import chosen, photograph
+from drivers.camera.recogniser import Recogniser
+from drivers.camera.windows import Image, Quad
+from shoe_daemon.game.cards import DECK, Card
+
+__all__ = ["CARDS", "FIELDS", "Results", "make", "results_of", "score", "score_shard"]
+
+CARDS: Final = 30_000
+_SHARD: Final = 500
+_OFF: Final = 0.012
+"""How far a corner is off, in parts of the card's width (sigma)."""
+FIELDS: Final = ("width", "blur", "motion", "light", "tilt", "noise", "figure")
+"""The conditions that are kept with a card; see `photo.Conditions` and `faces.Face`."""
+
+
+class Results(Struct, frozen=True):
+    """
+    What was read, a row for each card.
+
+    Attributes:
+        right: The likeliest card was the right one.
+        confidence: Of the likeliest card.
+        sharpness: As the recogniser measured it.
+        pixels: Height of the index window in the picture's pixels.
+        conditions: By the names of `FIELDS`.
+    """
+
+    right: NDArray[np.bool_]
+    confidence: NDArray[np.float64]
+    sharpness: NDArray[np.float64]
+    pixels: NDArray[np.float64]
+    conditions: dict[str, NDArray[np.float64]]
+
+
+def make(
+    folder: Path, decks: Path, *, cards: int = CARDS, seed: int = 1, workers: int = 2
+) -> None:
+    """
+    Photograph the test's cards; what is there already is kept.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    shards = range(cards // _SHARD)
+    wanted = [number for number in shards if not (folder / f"{number:03}.npz").exists()]
+    work = partial(make_shard, folder, Source(decks=decks, held_out=True), seed)
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        pool.map(work, wanted, chunksize=1)
+
+
+def make_shard(folder: Path, source: Source, seed: int, number: int) -> None:
+    """
+    Photograph one shard, some hundred cards.
+    """
+    cv2.setNumThreads(1)
+    chance = np.random.default_rng([seed, number, 2])
+    files, quads, rows = [], [], []
+    for _ in range(_SHARD):
+        card, file, quad, row = _taken(chance, source)
+        files.append(file)
+        quads.append(quad)
+        rows.append([card.index, *row])
+    unfinished = folder / f"{number:03}.part"
+    with unfinished.open("wb") as out:
+        np.savez(
+            out,
+            bytes=np.concatenate(files),
+            ends=np.cumsum([len(file) for file in files]),
+            quads=np.array(quads, np.float32),
+            rows=np.array(rows, np.float64),
+        )
+    unfinished.rename(folder / f"{number:03}.npz")
+
+
+def _taken(
+    chance: Chance, source: Source
+) -> tuple[Card, NDArray[np.uint8], NDArray[np.float32], list[float]]:
+    how = chosen(chance)
+    face = draw_face(
+        chance, source, int(np.clip(how.width * 1.25, 72, 260)), DECK[int(chance.integers(52))]
+    )
+    photo = photograph(chance, face, how)
+    quad = photo.quad + chance.normal(0, _OFF * how.width, (4, 2))
+    file = cv2.imencode(".jpg", photo.image, [cv2.IMWRITE_JPEG_QUALITY, 97])[1]
+    row = [how.width, how.blur, how.motion, how.light, how.tilt, how.noise, face.figure]
+    return face.card or DECK[0], np.asarray(file.ravel(), np.uint8), quad.astype(np.float32), row
+
+
+def score(folder: Path, weights: Path | None, workers: int = 2) -> Results:
+    """
+    Read every card of the test with some weights.
+    """
+    shards = sorted(folder.glob("*.npz"))
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        rows = np.concatenate(pool.map(partial(score_shard, weights), shards, chunksize=1))
+    return results_of(rows)
+
+
+def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
+    """
+    Read the cards of one shard: right, confidence, sharpness, pixels and the conditions.
+    """
+    cv2.setNumThreads(1)
+    recogniser = Recogniser(weights, threshold=0, sharpness=0)
+    rows = []
+    for image, quad, row in _kept(path):
+        reading = recogniser.read(image, quad)
+        right = float(reading.best is DECK[int(row[0])])
+        rows.append([right, reading.confidence, reading.sharpness, reading.index_pixels, *row[1:]])
+    return np.array(rows, np.float64)
+
+
+def results_of(rows: NDArray[np.float64]) -> Results:
+    """
+    Name the columns of what `score_shard` gives.
+    """
+    return Results(
+        right=rows[:, 0] > 0,
+        confidence=rows[:, 1],
+        sharpness=rows[:, 2],
+        pixels=rows[:, 3],
+        conditions={name: rows[:, 4 + n] for n, name in enumerate(FIELDS)},
+    )
+
+
+def _kept(path: Path) -> Iterator[tuple[Image, Quad, NDArray[np.float64]]]:
+    with np.load(path) as shard:
+        files = np.split(shard["bytes"], shard["ends"][:-1])
+        quads, rows = shard["quads"], shard["rows"]
+    for file, quad, row in zip(files, quads, rows, strict=True):
+        image = cv2.imdecode(np.ascontiguousarray(file), cv2.IMREAD_COLOR)
+        yield np.asarray(image, np.uint8), quad, row

@@ -1,0 +1,129 @@
+"""
+How sure a reading is: two ends, several windows and pictures put together, and the threshold.
+
+The network says of one window p(rank), p(suit) and p(no index). One window's word
+for a card is p(rank) x p(suit) x (1 - p(no index)). A window in which no index can be
+seen says nothing about the card; two windows that contradict each other make it unsure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from shoe_daemon.game.cards import RANKS, SUITS, Card
+
+__all__ = ["CURVE", "Belief", "CurvePoint", "agreed", "belief", "curve", "threshold_for"]
+
+Floats = NDArray[np.float64]
+CURVE: Final = Path(__file__).parent / "weights" / "curve.json"
+"""Measured with these weights: what each threshold accepts and gets wrong."""
+
+_NONE: Final = len(RANKS)
+_CARDS: Final = len(RANKS) * len(SUITS)
+
+
+class Belief(Struct, frozen=True):
+    """
+    What is believed of a window, an end or a card.
+
+    Attributes:
+        cards: A probability for each rank (row) and suit (column); they sum up to 1 - nothing.
+        nothing: The probability that no index is to be seen.
+    """
+
+    cards: Floats
+    nothing: float
+
+    @property
+    def best(self) -> Card:
+        """
+        The likeliest card, however unlikely it is.
+        """
+        rank, suit = divmod(int(self.cards.argmax()), len(SUITS))
+        return Card(RANKS[rank] + SUITS[suit])
+
+    @property
+    def confidence(self) -> float:
+        """
+        How likely the best card is, 0 to 1.
+        """
+        return float(self.cards.max())
+
+
+def belief(answers: NDArray[np.float32], temperature: float = 1.0) -> Belief:
+    """
+    Understand the network's answer to one window.
+    """
+    ranks = _shares(answers[: _NONE + 1] / temperature)
+    suits = _shares(answers[_NONE + 1 :] / temperature)
+    return Belief(np.outer(ranks[:_NONE], suits), float(ranks[_NONE]))
+
+
+def _shares(scores: NDArray[np.float32]) -> Floats:
+    raised = np.exp(scores.astype(np.float64) - float(scores.max()))
+    return np.asarray(raised / raised.sum(), np.float64)
+
+
+def averaged(beliefs: Sequence[Belief]) -> Belief:
+    """
+    Put together what was seen of the same index: windows a little apart, pictures in a row.
+    """
+    cards = np.mean([each.cards for each in beliefs], axis=0)
+    return Belief(cards, float(np.mean([each.nothing for each in beliefs])))
+
+
+def agreed(ends: Sequence[Belief]) -> Belief:
+    """
+    Put together the ends of one card: each confirms or contradicts the other.
+
+    An end that sees no index leaves the other's word as it is.
+    """
+    likely = np.ones_like(ends[0].cards)
+    for end in ends:
+        likely = likely * (end.cards + end.nothing / _CARDS)
+    nothing = float(np.prod([end.nothing for end in ends]))
+    return Belief(likely / likely.sum() * (1 - nothing), nothing)
+
+
+class CurvePoint(Struct, frozen=True):
+    """
+    What a threshold did with the test's cards.
+
+    Attributes:
+        threshold: The least confidence.
+        accepted: The share of readable cards that it accepted.
+        wrong: Wrong cards among those accepted.
+        cards: Cards accepted.
+        risk: The wrong cards in one card read that are not exceeded, at 95 per cent.
+    """
+
+    threshold: float
+    accepted: float
+    wrong: int
+    cards: int
+    risk: float
+
+
+@lru_cache(maxsize=4)
+def curve(path: Path = CURVE) -> tuple[CurvePoint, ...]:
+    """
+    Read the measured curve, from low thresholds to high ones.
+    """
+    return tuple(CurvePoint(**point) for point in json.loads(path.read_text())["curve"])
+
+
+def threshold_for(risk: float, path: Path = CURVE) -> float:
+    """
+    Give the lowest threshold whose risk is at most so high; the highest one where none is.
+    """
+    points = curve(path)
+    fitting = [point.threshold for point in points if point.risk <= risk]
+    return min(fitting, default=points[-1].threshold)

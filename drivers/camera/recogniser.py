@@ -1,0 +1,259 @@
+"""
+Reads a card whose corners are known: both index windows, one network, one confidence.
+
+It never guesses: below the threshold `Reading.card` is None. OpenCV and numpy
+are all that it needs; a recogniser belongs to one thread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import cv2
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from drivers.camera.confidence import Belief, agreed, averaged, belief
+from drivers.camera.windows import CropWindow, Image, Quad, cut, normalised, window_quads
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import Card
+
+__all__ = ["SHIPPED", "WEIGHTS", "EndReading", "Reading", "Recogniser", "Shipped"]
+
+_FOLDER: Final = Path(__file__).parent / "weights"
+WEIGHTS: Final = _FOLDER / "index.onnx"
+"""The network that comes with the package."""
+
+_SCALES: Final = (0.84, 1.0, 1.19)
+"""Windows of these sizes are read where the first look leaves a doubt."""
+_ENOUGH_SURE: Final = 0.995
+_STEP: Final = 28.0
+_LENGTH: Final = float(np.sqrt(2 * np.pi))
+
+
+class Shipped(Struct, frozen=True):
+    """
+    What is known of the weights in the package (``weights/index.json``).
+
+    Attributes:
+        sha256: Of the file.
+        threshold: The least confidence of a card that is named.
+        sharpness: The least sharpness of an index that is read.
+        temperature: By which the network's answers are divided.
+    """
+
+    sha256: str
+    threshold: float
+    sharpness: float
+    temperature: float
+
+
+def _shipped() -> Shipped:
+    known = json.loads((_FOLDER / "index.json").read_text())
+    return Shipped(**{name: known[name] for name in Shipped.__struct_fields__})
+
+
+SHIPPED: Final = _shipped()
+
+
+class EndReading(Struct, frozen=True):
+    """
+    What one index window said.
+
+    Attributes:
+        believed: Every card's probability.
+        pixels: Height of the window in the picture's pixels.
+        sharpness: 1 over an edge's spread in pixels of the patch; 0 where there is no edge.
+        patch: The window as it was cut.
+    """
+
+    believed: Belief
+    pixels: float
+    sharpness: float
+    patch: Image
+
+
+class Reading(Struct, frozen=True):
+    """
+    What was read of a card.
+
+    Attributes:
+        card: None where the confidence is below the threshold or the picture too soft.
+        confidence: 0 to 1, of `best`.
+        best: The likeliest card, for reports only.
+        index_pixels: Height of the larger index window in the picture's pixels.
+        sharpness: Of the sharper end.
+        ends: What each window said.
+    """
+
+    card: Card | None
+    confidence: float
+    best: Card
+    index_pixels: float
+    sharpness: float
+    ends: tuple[EndReading, ...]
+
+    @property
+    def rank(self) -> str | None:
+        """
+        The card's rank, where it was read.
+        """
+        return self.card.rank if self.card else None
+
+    @property
+    def suit(self) -> str | None:
+        """
+        The card's suit, where it was read.
+        """
+        return self.card.suit if self.card else None
+
+
+class Recogniser:
+    """
+    Reads cards and single indices.
+    """
+
+    def __init__(
+        self,
+        weights: Path | None = None,
+        window: CropWindow | None = None,
+        threshold: float | None = None,
+        sharpness: float | None = None,
+    ) -> None:
+        path = weights or WEIGHTS
+        self.window = window or CropWindow()
+        self.threshold = SHIPPED.threshold if threshold is None else threshold
+        self.sharpness = SHIPPED.sharpness if sharpness is None else sharpness
+        self._net = _opened(path)
+
+    def read(self, image: Image, quad: Quad) -> Reading:
+        """
+        Read a card whose four corners are given in reading order.
+
+        A second look with larger and smaller windows is taken where the first
+        is not as good as certain.
+        """
+        quad = np.asarray(quad, np.float32)
+        first = self._read(image, window_quads(quad, self.window))
+        if first.confidence >= _ENOUGH_SURE or first.sharpness < self.sharpness:
+            return first
+        looks = [self._ends(image, window_quads(quad, each)) for each in self._windows()]
+        return self._judged([_joined(end) for end in zip(*looks, strict=True)])
+
+    def read_window(self, image: Image, window: Quad) -> Reading:
+        """
+        Read a card of which one index window is known: a fan, the mouth of a shoe.
+        """
+        window = np.asarray(window, np.float32)
+        first = self._read(image, (window,))
+        if first.confidence >= _ENOUGH_SURE or first.sharpness < self.sharpness:
+            return first
+        return self.read_windows(image, [_grown(window, scale) for scale in _SCALES])
+
+    def read_windows(self, image: Image, windows: Sequence[Quad]) -> Reading:
+        """
+        Read one index through several windows of which not all need to fit.
+        """
+        return self._judged([_joined(self._ends(image, windows))])
+
+    def combined(self, readings: Sequence[Reading]) -> Reading:
+        """
+        Put together readings of one card in several pictures, end by end.
+        """
+        return self._judged(
+            [_joined(end) for end in zip(*(each.ends for each in readings), strict=True)]
+        )
+
+    def _windows(self) -> list[CropWindow]:
+        return [self.window.scaled(scale, scale) for scale in _SCALES]
+
+    def _read(self, image: Image, windows: Sequence[Quad]) -> Reading:
+        return self._judged(self._ends(image, windows))
+
+    def _ends(self, image: Image, windows: Sequence[Quad]) -> list[EndReading]:
+        patches = [cut(image, np.asarray(window, np.float32)) for window in windows]
+        answers = self.answers(np.stack([normalised(patch) for patch in patches]))
+        return [
+            EndReading(belief(answer, SHIPPED.temperature), _height(window), _sharp(patch), patch)
+            for answer, window, patch in zip(answers, windows, patches, strict=True)
+        ]
+
+    def answers(self, patches: NDArray[np.float32]) -> NDArray[np.float32]:
+        """
+        Run the network on normalised patches, a row of answers each.
+        """
+        self._net.setInput(patches)
+        return np.asarray(self._net.forward(), np.float32).reshape(len(patches), -1)
+
+    def _judged(self, ends: Sequence[EndReading]) -> Reading:
+        believed = agreed([end.believed for end in ends])
+        sharpness = max(end.sharpness for end in ends)
+        sure = believed.confidence >= self.threshold and sharpness >= self.sharpness
+        return Reading(
+            card=believed.best if sure else None,
+            confidence=believed.confidence,
+            best=believed.best,
+            index_pixels=max(end.pixels for end in ends),
+            sharpness=sharpness,
+            ends=tuple(ends),
+        )
+
+
+def _opened(path: Path) -> cv2.dnn.Net:
+    try:
+        return cv2.dnn.readNetFromONNX(str(path))
+    except cv2.error as error:
+        raise UserError(f"{path}: no network that OpenCV can read ({error.err})") from error
+
+
+def checksum(path: Path) -> str:
+    """
+    Give the SHA-256 of a file of weights.
+    """
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _joined(looks: Sequence[EndReading]) -> EndReading:
+    """
+    Put several looks at one index together; those that see no index count for less.
+    """
+    seeing = [look for look in looks if look.believed.nothing < 0.5] or list(looks)  # noqa: PLR2004 - rather than not
+    clearest = max(looks, key=lambda look: look.believed.confidence)
+    return EndReading(
+        averaged([look.believed for look in seeing]),
+        clearest.pixels,
+        max(look.sharpness for look in looks),
+        clearest.patch,
+    )
+
+
+def _grown(window: Quad, scale: float) -> Quad:
+    """
+    Scale a window about the middle of the index in it.
+    """
+    middle = window[0] + (window[1] - window[0]) * 0.33 + (window[3] - window[0]) * 0.33
+    return np.asarray(middle + (window - middle) * scale, np.float32)
+
+
+def _height(window: Quad) -> float:
+    return float(np.linalg.norm(window[3] - window[0]))
+
+
+def _sharp(patch: Image) -> float:
+    """
+    Measure a patch: 1 over the spread of its steepest edges, in pixels of the patch.
+
+    An edge of height h that climbs by g a pixel was smeared by h / (g * sqrt(2 pi)).
+    """
+    grey = cv2.GaussianBlur(patch[:72, :36].min(axis=2), (3, 3), 0)
+    low, high = np.percentile(grey[::2, ::2], (2, 98))
+    if high - low < _STEP:
+        return 0.0
+    across, along = (cv2.Sobel(grey, cv2.CV_32F, dx, 1 - dx, scale=1 / 8) for dx in (1, 0))
+    steepest = float(np.percentile(np.maximum(np.abs(across), np.abs(along)), 98))
+    return steepest * _LENGTH / float(high - low)
