@@ -32,7 +32,8 @@ def photo(
     turn = chance.uniform(0, 2 * np.pi)
     spin = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
     quad = np.asarray((corners @ spin.T) * [1, 0.85] + [210, 180], np.float32)
-    plane = cv2.getPerspectiveTransform(_UNIT * side.shape[1::-1], quad)
+    corner = np.asarray(_UNIT * side.shape[1::-1], np.float32)
+    plane = cv2.getPerspectiveTransform(corner, quad)
     size = (scene.shape[1], scene.shape[0])
     mask = cv2.warpPerspective(outline(deck, side.shape[1]), plane, size) / 255
     laid = cv2.warpPerspective(side, plane, size)

@@ -151,7 +151,7 @@ def _frame(canvas: Image, style: Style) -> None:
     thick = max(1, width // 160)
     edge = round(0.025 * width)
     if style.layout is Layout.COLUMN:
-        for x in (round(0.2 * width), width - round(0.2 * width)):
-            cv2.line(canvas, (x, edge), (x, height - edge), style.frame, thick)
+        for x in (round(0.2 * width), width - 1 - round(0.2 * width)):
+            cv2.line(canvas, (x, edge), (x, height - 1 - edge), style.frame, thick)
         return
-    cv2.rectangle(canvas, (edge, edge), (width - edge, height - edge), style.frame, thick)
+    cv2.rectangle(canvas, (edge, edge), (width - 1 - edge, height - 1 - edge), style.frame, thick)
