@@ -4,9 +4,11 @@ Looks at one place for a card, and says what can be said of it.
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from drivers.camera.corners import find_card
@@ -53,6 +55,13 @@ class Reads(Protocol):
         """
         ...
 
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """
+        What each index said; the recogniser's own affair.
+        """
+        ...
+
 
 class Reader(Protocol):
     """
@@ -68,6 +77,12 @@ class Reader(Protocol):
     def read_window(self, image: Image, window: Floats32) -> Reads:
         """
         Read a card of which only one index is known.
+        """
+        ...
+
+    def combined(self, readings: Sequence[Any]) -> Reads:
+        """
+        Put together readings of one card, end by end.
         """
         ...
 
@@ -140,6 +155,18 @@ class Eye:
         Read one index.
         """
         return self._reader.read_window(image, window.astype(np.float32))
+
+    def together(self, one: Sequence[Reads], other: Sequence[Reads]) -> Reads | None:
+        """
+        Put together what was read of one end and of the other; either may be none.
+        """
+        if not (one and other):
+            return self._reader.combined(one or other) if one or other else None
+        both: list[Any] = []
+        for number in range(max(len(one), len(other))):
+            first: Any = one[number % len(one)]
+            both.append(replace(first, ends=first.ends + other[number % len(other)].ends))
+        return self._reader.combined(both)
 
 
 def paper_of(card: Image) -> float:

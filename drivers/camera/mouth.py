@@ -4,9 +4,11 @@ The window at the shoe's mouth: what covers it, and where the card in it lies.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from drivers.camera.corners import Found, Pose, Scene, different, fit_card, grey_of
 from drivers.camera.frames import Image
@@ -21,8 +23,11 @@ _COLUMNS: Final = 3.0
 """Millimetres between the points by which the mouth is watched, along and across."""
 
 _DIFFERENT: Final = 30.0
-_COVERED: Final = 0.6
+_COVERED: Final = 0.55
 """Share of a row that something as wide as a card covers; a finger does not."""
+
+_GAP: Final = 12
+"""Rows of dark print across a whole card, which are no gap between two."""
 
 _SHOWS: Final = 0.5
 _BESIDE: Final = 1.5
@@ -88,9 +93,7 @@ class Mouth:
         """
         apart = np.abs(self._raster.sample(image) - self._empty * gain).max(axis=2)
         covered = (apart > _DIFFERENT * min(1.0, max(0.4, gain))).mean(axis=1) > _COVERED
-        # A dark line of print across a whole card is no gap between two.
-        filled = covered | (np.roll(covered, 1) & np.roll(covered, -1))
-        return runs(filled, self._positions, at)
+        return runs(_closed(covered), self._positions, at)
 
     def aim(self, image: Image, extent: Extent, gain: float, *, leading: bool) -> Aimed | None:
         """
@@ -123,6 +126,15 @@ class Mouth:
         local = (ground.to_table(pixels) - self._centre) @ self._axes.T
         low, high = self._window.min(axis=0) - _BESIDE, self._window.max(axis=0) + _BESIDE
         return bool(((local >= low) & (local <= high)).all())
+
+
+def _closed(covered: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    there = np.flatnonzero(covered)
+    filled = covered.copy()
+    for before, after in pairwise(there):
+        if 1 < after - before <= _GAP:
+            filled[before:after] = True
+    return filled
 
 
 def _axes_of(ground: Ground, throat: Throat, centre: Floats) -> Floats:

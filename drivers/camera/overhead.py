@@ -21,6 +21,7 @@ from drivers.camera.ledger import Laid, Ledger
 from drivers.camera.messages import Say, Statement
 from drivers.camera.places import Kind, Place, Seen, State, Watcher
 from drivers.camera.profile import Profile
+from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 
 __all__ = ["Overhead"]
@@ -103,6 +104,12 @@ class Overhead:
         """
         return [self._tell(laid) for laid in self._ledger.settle()]
 
+    def states(self) -> dict[Slot, tuple[str, Card | None]]:
+        """
+        Say how each place is, and which card was read there.
+        """
+        return {box.slot: (box.place.state.value, box.place.card) for box in self._boxes}
+
     def close(self) -> None:
         """
         Give back what it holds.
@@ -124,7 +131,7 @@ class Overhead:
         late = int((at - place.still) * 1000)
         if held:
             return [] if news is None else [self._say(box.slot, news, late)]
-        if seen.kind is Kind.NOTHING:
+        if seen.kind is Kind.NOTHING or (place.gave_up and news is None):
             return []
         laid = self._ledger.lay(box.slot, place.since)
         laid.is_down |= place.state is State.DOWN

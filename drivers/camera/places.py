@@ -153,6 +153,7 @@ class Place:
 
     Attributes:
         state: Of the place.
+        gave_up: Whether it was said that what lies there cannot be read.
         since: When it was last left empty: when what lies there came.
         still: Since when nothing has moved on it.
         card: What was read there.
@@ -170,7 +171,7 @@ class Place:
         self._looks = 0
         self._next = 0.0
         self._unsure_since: float | None = None
-        self._said_unreadable = False
+        self.gave_up = False
 
     def step(self, look: Look, at: float) -> bool:
         """
@@ -245,7 +246,7 @@ class Place:
         # What could not be read at once is looked at seldom; it costs time of others.
         if kind is Kind.NOTHING:
             return min(1.6, 0.1 * (1 << min(self._looks, 4)))
-        if self._said_unreadable or self.state is State.DOWN:
+        if self.gave_up or self.state is State.DOWN:
             return 0.5
         return 0.0 if self._looks < _TRIES else 0.15
 
@@ -273,9 +274,9 @@ class Place:
         if self._unsure_since is None:
             self._unsure_since = at
         patient = at - self._unsure_since < _PATIENCE or self._looks < _TRIES
-        if patient or self._said_unreadable:
+        if patient or self.gave_up:
             return None
-        self._said_unreadable = True
+        self.gave_up = True
         return seen._replace(kind=Kind.UNSURE, card=None)
 
     def told(self) -> None:

@@ -7,7 +7,8 @@ is whole are read, and have to agree. A card that went back was not dealt.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import cv2
@@ -138,7 +139,7 @@ class Throat:
             steps = [
                 abs(after.extent.end - before.extent.end)
                 + abs(after.extent.start - before.extent.start)
-                for before, after in zip(self._shots, self._shots[1:], strict=False)
+                for before, after in pairwise(self._shots)
             ]
             del self._shots[int(np.argmin(steps[:-1])) + 1]
 
@@ -172,14 +173,10 @@ class Throat:
     def _one(
         self, readings: tuple[list[_Read], list[_Read]], late: int, shots: list[_Shot]
     ) -> list[Statement]:
-        leading, trailing = readings
-        cards = {card for part in readings if (card := _agreed(part)) is not None}
+        cards = {card for part in readings if (card := self._agreed(part)) is not None}
         if len(cards) > 1:
             return self._two(readings, 0.0, late)
-        both = leading + trailing
-        accepted = {read.reads.card for read in both if read.reads.card is not None}
-        card = _agreed(both) if len(accepted) == 1 else None
-        return [self._say(card, both, late, shots)]
+        return [self._say(readings, late, shots)]
 
     def _two(
         self, readings: tuple[list[_Read], list[_Read]], excess: float, late: int
@@ -191,23 +188,37 @@ class Throat:
         far = f"by {excess:.0f} mm" if excess else "as two indices tell"
         note = f"two cards left the shoe together, one behind the other {far}"
         said = [Statement(say=Say.DOUBLE_FEED, note=note)]
-        return said + [self._say(_agreed(part), part, late, []) for part in readings]
+        return said + [self._say((part, []), late, []) for part in readings]
+
+    def _agreed(self, one: list[_Read], other: Sequence[_Read] = ()) -> Card | None:
+        """
+        Return what pictures agree upon, all together and most of them alone.
+        """
+        both = [*one, *other]
+        whole = self._eye.together([each.reads for each in one], [each.reads for each in other])
+        if whole is None or whole.card is None:
+            return None
+        for_it = sum(each.reads.best is whole.card for each in both)
+        against = any(
+            each.reads.card is not None and each.reads.card is not whole.card for each in both
+        )
+        return None if against or for_it < max(_AGREE, len(both) * 2 / 3) else whole.card
 
     def _say(
-        self, card: Card | None, reads: list[_Read], late: int, shots: list[_Shot]
+        self, readings: tuple[list[_Read], list[_Read]], late: int, shots: list[_Shot]
     ) -> Statement:
-        best = max(
-            (read for read in reads if card is None or read.reads.card is card),
-            key=lambda read: read.reads.confidence,
-            default=None,
-        )
-        patch = best.patch if best else shots[len(shots) // 2].picture.image if shots else None
+        card = self._agreed(*readings)
+        whole = self._eye.together(*[[each.reads for each in part] for part in readings])
+        sharpest = min([*readings[0], *readings[1]], key=lambda read: read.blur, default=None)
+        patch = sharpest.patch if sharpest else None
+        if patch is None and shots:
+            patch = shots[len(shots) // 2].picture.image
         return Statement(
             say=Say.UNREADABLE if card is None else Say.CARD,
             card=card,
-            best=best.reads.best if card is None and best else None,
-            confidence=round(best.reads.confidence, 4) if best else None,
-            blur=round(best.blur, 4) if best else None,
+            best=whole.best if card is None and whole else None,
+            confidence=round(whole.confidence, 4) if whole else None,
+            blur=round(sharpest.blur, 4) if sharpest else None,
             late=late,
             patch=self._kept(patch, card.value if card else "unread"),
         )
@@ -246,11 +257,3 @@ class Throat:
             return None
         blur = self._eye.blur_of_end(image, window)
         return _Index(image, window, blur, aimed.patch) if self._eye.is_sharp(blur) else None
-
-
-def _agreed(reads: list[_Read]) -> Card | None:
-    counts = Counter(read.reads.card for read in reads if read.reads.card is not None)
-    if len(counts) != 1:
-        return None
-    ((card, count),) = counts.items()
-    return card if count >= _AGREE else None

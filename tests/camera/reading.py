@@ -4,64 +4,78 @@ A recogniser that knows the drawn decks by heart: for tests that are not about r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import cv2
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
+from drivers.camera.windows import CropWindow, window_quads
 from shoe_daemon.game.cards import DECK, Card
 from tests.camera.scenes import card_face
 
 
-class Known(NamedTuple):
+class Known(Struct, frozen=True):
     card: Card | None
     best: Card
     confidence: float
+    ends: tuple[Any, ...] = ()
 
 
 class ByHeart:
     """
-    Compares a card with all of its deck, at either end, as template matchers do.
+    Compares the indexes of a card with all of its deck, as template matchers do.
     """
 
-    def __init__(self, style: int = 0, least: float = 0.75) -> None:
+    def __init__(self, style: int = 0, least: float = 0.7) -> None:
         self._style = style
         self._least = least
         self.reads = 0
 
     def read(self, image: NDArray[np.uint8], quad: NDArray[np.float32]) -> Known:
         self.reads += 1
-        names, deck = _templates(self._style)
-        scores = np.maximum(*(deck @ _flat(image, quad, turn) for turn in (0, 2)))
+        windows = window_quads(quad, CropWindow())
+        return max(
+            (self.read_window(image, window) for window in windows),
+            key=lambda known: known.confidence,
+        )
+
+    def read_window(self, image: NDArray[np.uint8], window: NDArray[np.float32]) -> Known:
+        names, deck = _indices(self._style)
+        scores = deck @ _index(image, window)
         first, second = np.argsort(scores)[::-1][:2]
         score = float(scores[first])
-        sure = score > self._least and score - scores[second] > 0.004
         best = Card(names[int(first)])
-        return Known(best if sure else None, best, max(0.0, score))
+        sure = score > self._least and score - scores[second] > 0.001
+        return Known(best if sure else None, best, max(0.0, score), (best,))
+
+    def combined(self, readings: Sequence[Known]) -> Known:
+        alike = len({end for each in readings for end in each.ends}) == 1
+        first = readings[0]
+        return first if alike else Known(None, first.best, 0.0, first.ends)
+
+
+def _index(image: NDArray[np.uint8], window: NDArray[np.float32]) -> NDArray[np.float32]:
+    target = np.array([(0, 0), (30, 0), (30, 60), (0, 60)], np.float32)
+    matrix = cv2.getPerspectiveTransform(window.astype(np.float32), target)
+    flat = cv2.warpPerspective(image, matrix, (30, 60), flags=cv2.INTER_AREA).astype(np.float32)
+    whole = cv2.GaussianBlur(flat, (3, 3), 0).ravel()
+    whole -= whole.mean()
+    return np.asarray(whole / (np.linalg.norm(whole) + 1e-6), np.float32)
 
 
 @lru_cache(maxsize=4)
-def _templates(style: int) -> tuple[list[str], NDArray[np.float32]]:
+def _indices(style: int) -> tuple[list[str], NDArray[np.float32]]:
     names = [card.value for card in DECK]
-    height = 88 / 63
-    rows: list[Any] = []
+    rows = []
     for name in names:
         drawn, _ = card_face(name, style)
         tall, wide = drawn.shape[:2]
-        corners = np.array([(0, 0), (wide, 0), (wide, tall), (0, tall)], np.float32)
-        rows.append(_flat(drawn, corners, 0))
-        assert abs(tall / wide - height) < 0.05
+        right, low = 0.30 * wide, 0.42 * tall
+        rows.append(
+            _index(drawn, np.array([(0, 0), (right, 0), (right, low), (0, low)], np.float32))
+        )
     return names, np.stack(rows)
-
-
-def _flat(image: NDArray[np.uint8], quad: NDArray[np.float32], turn: int) -> NDArray[np.float32]:
-    size = (60, 84)
-    target = np.array([(0, 0), (60, 0), (60, 84), (0, 84)], np.float32)
-    matrix = cv2.getPerspectiveTransform(np.roll(quad, -turn, 0).astype(np.float32), target)
-    flat = cv2.warpPerspective(image, matrix, size, flags=cv2.INTER_AREA).astype(np.float32)
-    index = cv2.GaussianBlur(flat[2:36, 2:20], (3, 3), 0)
-    whole = np.concatenate([index.ravel() * 2.5, flat[4:80:2, 4:56:2].ravel()])
-    whole -= whole.mean()
-    return np.asarray(whole / (np.linalg.norm(whole) + 1e-6), np.float32)

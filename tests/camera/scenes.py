@@ -6,22 +6,32 @@ light and a sensor's noise; and the profile of the camera above it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
 import cv2
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.frames import Image
-from drivers.camera.profile import Camera, Place, Profile, Table, Throat, load_profile, write_profile
+from drivers.camera.profile import (
+    Camera,
+    Place,
+    Profile,
+    Table,
+    load_profile,
+    write_profile,
+)
 from drivers.simulators.cards import Style, back, face, outline, styles
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 
 WIDTH, HEIGHT = 1280, 720
+Point = tuple[float, float]
+Colour = tuple[int, int, int]
 CENTRES: dict[str, tuple[float, float, int]] = {
     "P2": (120, 150, 0),
     "P1": (200, 150, 0),
@@ -37,7 +47,7 @@ _SEEN_AT = [(60, 30), (1230, 10), (1270, 715), (10, 700)]
 
 
 def homography() -> NDArray[np.float64]:
-    source, target = np.float32(_CORNERS), np.float32(_SEEN_AT)
+    source, target = (np.array(each, np.float32) for each in (_CORNERS, _SEEN_AT))
     return np.asarray(cv2.getPerspectiveTransform(source, target), np.float64)
 
 
@@ -57,7 +67,7 @@ def card_face(name: str | None, number: int) -> tuple[Image, Image]:
     style = deck(number)
     drawn = back(style, 240) if name is None else face(Card(name), style, 240)
     height, width = drawn.shape[:2]
-    return drawn, cv2.resize(outline(style, 240), (width, height))
+    return drawn, np.asarray(cv2.resize(outline(style, 240), (width, height)), np.uint8)
 
 
 @dataclass(frozen=True)
@@ -84,44 +94,48 @@ class Scene:
     """
 
     cards: tuple[Lying, ...] = ()
-    hands: tuple[tuple[float, float], ...] = ()
-    chips: tuple[tuple[float, float], ...] = ()
+    hands: tuple[Point, ...] = ()
+    chips: tuple[Point, ...] = ()
     light: float = 1.0
     blur: float = 0.0
-    shift: tuple[float, float] = (0.0, 0.0)
+    shift: Point = (0.0, 0.0)
     style: int = 0
     noise: float = 2.0
-    extra: tuple[str, ...] = field(default=())
 
     def but(self, **changes: object) -> Scene:
         return replace(self, **changes)  # type: ignore[arg-type]
 
     def drawn(self, number: int = 0) -> Image:
-        image = _felt(self.shift).copy()
+        image = _felt().copy()
         for lying in self.cards:
-            _lay(image, lying, self.style, self.shift)
-        for x, y in self.chips:
-            _disc(image, x, y, 20, (40, 40, 200), self.shift)
-            _disc(image, x, y, 13, (230, 230, 230), self.shift)
-        for x, y in self.hands:
-            _hand(image, x, y, self.shift)
+            _lay(image, lying, self.style)
+        for middle in self.chips:
+            _disc(image, middle, 20, (40, 40, 200))
+            _disc(image, middle, 13, (230, 230, 230))
+        for middle in self.hands:
+            _hand(image, middle)
+        if any(self.shift):
+            image = _pushed(image, self.shift)
         if self.blur:
-            image = cv2.GaussianBlur(image, (0, 0), self.blur)
+            image = np.asarray(cv2.GaussianBlur(image, (0, 0), self.blur), np.uint8)
         return _seen(image, self.light, self.noise, number)
 
 
-def matrix(shift: tuple[float, float]) -> NDArray[np.float64]:
+def _pushed(image: Image, shift: tuple[float, float]) -> Image:
     moved = np.eye(3)
     moved[:2, 2] = shift
-    return homography() @ moved
+    whole = homography() @ moved @ np.linalg.inv(homography())
+    pushed = cv2.warpPerspective(image, whole, (WIDTH, HEIGHT), borderValue=(35, 40, 45))
+    return np.asarray(pushed, np.uint8)
 
 
-@lru_cache(maxsize=8)
-def _felt(shift: tuple[float, float]) -> Image:
+@lru_cache(maxsize=1)
+def _felt() -> Image:
     flat = np.full((430 * 2, 760 * 2, 3), (60, 95, 30), np.uint8)
     for slot, (x, y, turn) in CENTRES.items():
-        corners = (np.array(box((x, y), turn)) + (40, 20)) * 2
-        cv2.polylines(flat, [corners.astype(np.int32)], True, (150, 200, 160), 3, cv2.LINE_AA)
+        corners = (np.array(box((x, y), turn)) + np.array((40, 20))) * 2
+        line = corners.astype(np.int32)
+        cv2.polylines(flat, [line], isClosed=True, color=(150, 200, 160), thickness=3)
         place = (int((x + 20) * 2), int((y + 30) * 2))
         cv2.putText(flat, slot, place, cv2.FONT_HERSHEY_DUPLEX, 1.6, (150, 200, 160), 2)
     cv2.putText(flat, "BACCARAT", (430, 180), cv2.FONT_HERSHEY_TRIPLEX, 3, (60, 190, 210), 4)
@@ -129,12 +143,16 @@ def _felt(shift: tuple[float, float]) -> Image:
     flat = np.clip(flat + weave[..., None], 0, 255).astype(np.uint8)
     to_flat = np.array([[0.5, 0, -40], [0, 0.5, -20], [0, 0, 1.0]])
     seen = cv2.warpPerspective(
-        flat, matrix(shift) @ to_flat, (WIDTH, HEIGHT), borderValue=(35, 40, 45), flags=cv2.INTER_AREA
+        flat,
+        homography() @ to_flat,
+        (WIDTH, HEIGHT),
+        borderValue=(35, 40, 45),
+        flags=cv2.INTER_AREA,
     )
     return np.asarray(seen, np.uint8)
 
 
-def _lay(image: Image, lying: Lying, style: int, shift: tuple[float, float]) -> None:
+def _lay(image: Image, lying: Lying, style: int) -> None:
     drawn, mask = card_face(lying.name, style)
     height, width = drawn.shape[:2]
     angle = math.radians(lying.turn)
@@ -147,7 +165,7 @@ def _lay(image: Image, lying: Lying, style: int, shift: tuple[float, float]) -> 
             [0, 0, 1],
         ]
     )
-    whole = matrix(shift) @ to_table
+    whole = homography() @ to_table
     small = cv2.GaussianBlur(drawn, (0, 0), 0.9)
     size = (WIDTH, HEIGHT)
     cover = cv2.warpPerspective(mask, whole, size, flags=cv2.INTER_AREA)[..., None] / 255.0
@@ -156,27 +174,24 @@ def _lay(image: Image, lying: Lying, style: int, shift: tuple[float, float]) -> 
     image[:] = np.clip(image * (1 - 0.25 * dark) * (1 - cover) + there * cover, 0, 255)
 
 
-def _disc(
-    image: Image, x: float, y: float, radius: float, colour: tuple[int, int, int], shift: tuple[float, float]
-) -> None:
+def _disc(image: Image, middle: Point, radius: float, colour: Colour) -> None:
     turn = np.linspace(0, 2 * np.pi, 40)
-    _fill(image, np.column_stack([x + radius * np.cos(turn), y + radius * np.sin(turn)]), colour, shift)
+    _fill(image, np.column_stack([np.cos(turn), np.sin(turn)]) * radius + middle, colour)
 
 
-def _hand(image: Image, x: float, y: float, shift: tuple[float, float]) -> None:
+def _hand(image: Image, middle: Point) -> None:
     skin = (120, 150, 200)
-    _disc(image, x, y, 34, skin, shift)
-    _fill(image, np.array([(x - 26, y), (x + 26, y), (x + 60, y + 400), (x - 10, y + 400)]), skin, shift)
+    x, y = middle
+    _disc(image, middle, 34, skin)
+    arm = [(x - 26, y), (x + 26, y), (x + 60, y + 400), (x - 10, y + 400)]
+    _fill(image, np.array(arm, np.float64), skin)
     for finger in range(4):
         tip = np.array([(x - 28 + finger * 16, y), (x - 16 + finger * 16, y)])
-        _fill(image, np.vstack([tip, tip[::-1] - (0, 62)]), skin, shift)
+        _fill(image, np.vstack([tip, tip[::-1] - (0, 62)]), skin)
 
 
-def _fill(
-    image: Image, points: NDArray[np.float64], colour: tuple[int, int, int], shift: tuple[float, float]
-) -> None:
-    corners = np.asarray(points, np.float64).reshape(-1, 1, 2)
-    seen = cv2.perspectiveTransform(corners, matrix(shift))
+def _fill(image: Image, points: NDArray[np.float64], colour: Colour) -> None:
+    seen = cv2.perspectiveTransform(points.reshape(-1, 1, 2).astype(np.float64), homography())
     cv2.fillPoly(image, [np.round(seen).astype(np.int32)], colour, cv2.LINE_AA)
 
 
@@ -206,18 +221,9 @@ def profile(folder: Path, **changes: object) -> Path:
         ),
     )
     path = folder / "profile.toml"
-    write_profile(replace_all(made, **changes), path)
+    write_profile(msgspec.structs.replace(made, **changes), path)
     return path
-
-
-def replace_all(made: Profile, **changes: object) -> Profile:
-    from msgspec.structs import replace as replaced
-
-    return replaced(made, **changes)
 
 
 def loaded(folder: Path) -> Profile:
     return load_profile(profile(folder))
-
-
-__all__ = ["CENTRES", "Lying", "Scene", "Throat", "deck", "homography", "loaded", "on", "profile"]

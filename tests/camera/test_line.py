@@ -1,0 +1,295 @@
+"""
+From a source of pictures to lines and back: whatever is wrong with a camera is said by
+name, the reader goes on, and nothing is invented.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from drivers.camera import stations
+from drivers.camera.address import parse_address
+from drivers.camera.capture import Capture, Pace
+from drivers.camera.driver import CameraDriver, CameraOptions
+from drivers.camera.frames import Image, Judge
+from drivers.camera.raw import RawSender
+from drivers.contract import Frame, Transport
+from drivers.reader import Reader
+from drivers.registry import create_driver
+from drivers.transport import EndOfCaptureError, LineError
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import Card
+from shoe_daemon.table import observations as seen
+from tests.camera import scenes
+from tests.camera.reading import ByHeart
+from tests.camera.scenes import Scene, on
+
+ROUND = [("P1", "AS"), ("B1", "10H"), ("P2", "KD"), ("B2", "7C")]
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return scenes.profile(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture(autouse=True)
+def _by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stations, "load_reader", lambda *_: ByHeart())
+
+
+@pytest.fixture
+def driver(profile: Path) -> CameraDriver:
+    return CameraDriver(CameraOptions(profile=str(profile), pace="fast"))
+
+
+def film() -> Iterator[Image]:
+    """
+    A round, twenty pictures a second, and the table cleared.
+    """
+    cards: tuple[Any, ...] = ()
+    yield from (Scene().drawn(n) for n in range(3))
+    for slot, card in ROUND:
+        cards = (*cards, on(slot, card))
+        yield from (Scene(cards).drawn(n) for n in range(7))
+    yield from (Scene().drawn(n) for n in range(18))
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("video") / "round.avi"
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 20, (1280, 720))
+    for image in film():
+        writer.write(image)
+    writer.release()
+    return path
+
+
+def all_of(line: Transport) -> bytes:
+    data = b""
+    try:
+        while True:
+            data += line.read()
+    except EndOfCaptureError:
+        line.close()
+        return data
+
+
+def observed(driver: CameraDriver, data: bytes) -> list[seen.Observation]:
+    frames = driver.decoder().feed(data, 0.0)
+    return [observation for frame in frames for observation in frame.observations]
+
+
+EXPECTED = [seen.Placed(slot=slot, card=Card(card)) for slot, card in ROUND]  # type: ignore[arg-type]
+
+
+def test_a_video_gives_its_round(driver: CameraDriver, video: Path) -> None:
+    data = all_of(driver.open_line(f"camera:file:{video}"))
+    assert observed(driver, data) == [*EXPECTED, seen.TableCleared()]
+
+
+def test_a_folder_of_pictures_gives_what_it_shows(profile: Path, tmp_path: Path) -> None:
+    for number, image in enumerate(film()):
+        if number < 10:
+            cv2.imwrite(str(tmp_path / f"{number:03}.png"), image)
+    driver = CameraDriver(CameraOptions(profile=str(profile), pace="fast", fps=20))
+    data = all_of(driver.open_line(f"camera:folder:{tmp_path}"))
+    assert observed(driver, data) == EXPECTED[:1]
+
+
+def test_a_reader_says_link_card_and_the_end(driver: CameraDriver, video: Path) -> None:
+    heard: list[Frame] = []
+    reader = Reader("camera", driver, f"camera:file:{video}", driver.line, heard.append)
+    reader.run()
+    said = [each for frame in heard for each in frame.observations]
+    assert said[0] == seen.Link(up=True)
+    assert said[1:-1] == [*EXPECTED, seen.TableCleared()]
+    assert isinstance(said[-1], seen.Link)
+    assert not said[-1].up
+    assert "the pictures are over" in str(said[-1].detail)
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("camera:/dev/no-such-camera", r"/dev/no-such-camera: no such device: unplugged\?"),
+        ("camera:/dev/null", r"/dev/null: (cannot be opened|no picture)"),
+        ("camera:/etc/passwd", r"/etc/passwd: no camera: expected a device such as /dev/video0"),
+        ("camera:file:/none.mp4", r"/none\.mp4: no such video"),
+        ("camera:folder:/none", r"/none: no such folder"),
+        ("camera:raw:/none.sock", r"/none\.sock: nobody sends pictures there: No such file"),
+        ("camera:http://127.0.0.1:9/", r"http://127\.0\.0\.1:9/: no stream comes from there"),
+    ],
+)
+def test_what_is_not_there_is_told_by_name(driver: CameraDriver, url: str, told: str) -> None:
+    with pytest.raises(LineError, match=told):
+        driver.open_line(url)
+
+
+@pytest.mark.parametrize("url", ["/dev/video0", "camera:", "camera:video0", "camera:rtsp://"])
+def test_what_cannot_name_a_camera_is_told(driver: CameraDriver, url: str) -> None:
+    with pytest.raises(UserError, match=r"expected camera:/dev/…, camera:rtsp://…"):
+        driver.check_url(url)
+
+
+def test_a_password_in_an_address_is_not_told() -> None:
+    address = parse_address("camera:rtsp://admin:secret@10.0.0.5/stream")
+    assert str(address) == "rtsp://10.0.0.5/stream"
+
+
+def test_a_text_is_no_video(driver: CameraDriver, tmp_path: Path) -> None:
+    (tmp_path / "text.mp4").write_text("no video at all")
+    with pytest.raises(LineError, match=r"text\.mp4: no video that OpenCV can read"):
+        driver.open_line(f"camera:file:{tmp_path / 'text.mp4'}")
+
+
+@pytest.mark.parametrize(
+    ("shape", "told"),
+    [
+        ((480, 640, 3), r"pictures of 640x480; its profile was made with 1280x720"),
+        ((720, 1280), r"wrong pixel format: 1 channel\(s\) instead of blue, green and red"),
+        ((720, 1280, 2), r"wrong pixel format: 2 channel\(s\)"),
+    ],
+)
+def test_pictures_of_another_form_are_told(shape: tuple[int, ...], told: str) -> None:
+    judge = Judge("cam", (1280, 720))
+    with pytest.raises(LineError, match=rf"^cam: {told}"):
+        judge.look(np.full(shape, 90, np.uint8), 0.0)
+    with pytest.raises(LineError, match="wrong pixel format: uint16 instead of eight bits"):
+        judge.look(np.zeros((720, 1280, 3), np.uint16), 0.0)
+
+
+def test_a_black_picture_is_told_at_once_at_first_and_soon_later() -> None:
+    black = np.full((720, 1280, 3), 3, np.uint8)
+    with pytest.raises(LineError, match="the picture is black"):
+        Judge("cam", (1280, 720)).look(black, 0.0)
+    judge = Judge("cam", (1280, 720))
+    judge.look(Scene().drawn(0), 0.0)
+    judge.look(black, 0.5)
+    judge.look(black, 1.2)
+    with pytest.raises(LineError, match="the picture is black"):
+        judge.look(black, 1.6)
+
+
+def test_a_picture_of_one_colour_and_a_frozen_one_are_told() -> None:
+    with pytest.raises(LineError, match="all of one colour: no signal"):
+        Judge("cam", (1280, 720)).look(np.full((720, 1280, 3), (200, 20, 20), np.uint8), 0.0)
+    judge = Judge("cam", (1280, 720), frozen_after=3.0)
+    picture = Scene().drawn(0)
+    for tenth in range(30):
+        judge.look(picture, tenth / 10)
+    with pytest.raises(LineError, match="frozen: the same to the last pixel for 3 s"):
+        judge.look(picture, 3.1)
+    for tenth in range(40):
+        judge.look(Scene().drawn(tenth + 1), 4 + tenth / 10)
+
+
+class Hanging:
+    """
+    A camera that gives one picture and then hangs in its read.
+    """
+
+    def __init__(self) -> None:
+        self.freed = threading.Event()
+        self.closed = threading.Event()
+        self.given = 0
+
+    def read(self) -> tuple[Any, float | None]:
+        self.given += 1
+        if self.given > 1:
+            self.freed.wait(60)
+            raise LineError("let go")
+        return Scene().drawn(0), None
+
+    def check(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+def test_a_source_that_hangs_is_given_up_and_holds_up_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("drivers.camera.capture._SILENT", 0.3)
+    source = Hanging()
+    capture = Capture("cam", lambda: source, Judge("cam", (1280, 720)), Pace(live=True))
+    capture.start()
+    assert capture.take(1) is not None
+    began = time.monotonic()
+    with pytest.raises(LineError, match=r"cam: no picture for \d"):
+        _until_it_fails(lambda: capture.take(0.1))
+    capture.stop()
+    assert time.monotonic() - began < 20
+    source.freed.set()
+    assert source.closed.wait(30)
+
+
+def test_a_simulator_sends_pictures_and_goes_away(driver: CameraDriver, tmp_path: Path) -> None:
+    sender = RawSender(tmp_path / "camera.sock")
+    stop = threading.Event()
+
+    def send() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            sender.send(Scene((on("P1", "AS"),) if number > 6 else ()).drawn(number % 4), 0.0)
+            time.sleep(0.03)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        line = driver.open_line(f"camera:raw:{sender.path}")
+        data, until = b"", time.monotonic() + 60
+        while b"placed" not in data and time.monotonic() < until:
+            data += line.read()
+        assert EXPECTED[0] in observed(driver, data)
+    finally:
+        stop.set()
+        thread.join()
+        sender.close()
+    with pytest.raises(LineError, match=r"camera\.sock: closed by the other side"):
+        _until_it_fails(line.read)
+    line.close()
+
+
+def _until_it_fails(call: Callable[[], object]) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        call()
+
+
+def test_the_options_are_checked_with_the_configuration(profile: Path, tmp_path: Path) -> None:
+    url = "camera:/dev/video0"
+    with pytest.raises(UserError, match=r"^options\.profile: missing; expected the file that"):
+        create_driver("camera").check_url(url)  # type: ignore[attr-defined]
+    other = create_driver("camera", {"profile": str(profile), "station": "throat"})
+    with pytest.raises(UserError, match=r"^options\.station: 'throat'; expected 'overhead'"):
+        other.check_url(url)  # type: ignore[attr-defined]
+    with pytest.raises(UserError, match=r"options of driver 'camera': .*`threshold`|threshold"):
+        create_driver("camera", {"threshold": 2})
+    lies = CameraDriver(CameraOptions(profile=profile.name)).beside(profile.parent, tmp_path / "j")
+    lies.check_url(url)
+    assert lies.evidence == tmp_path / "evidence"
+    none = CameraDriver(CameraOptions(evidence="")).beside(tmp_path, tmp_path / "j")
+    assert none.evidence is None
+
+
+def test_reading_a_configuration_needs_no_opencv() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from drivers.registry import create_driver; create_driver('camera').decoder()"
+        "; sys.exit('cv2' in sys.modules or 'numpy' in sys.modules)"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], check=False, cwd=os.getcwd()).returncode == 0
+    )

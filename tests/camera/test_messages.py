@@ -1,0 +1,84 @@
+"""
+What a camera's line means, and that no bytes upset its decoder.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drivers.camera.messages import CameraDecoder, Say, Statement, encode_statement
+from drivers.contract import FrameKind
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+
+MEANINGS = [
+    (Statement(say=Say.PLACED, slot=Slot.P1, card=Card("AS"), confidence=0.99), "placed"),
+    (Statement(say=Say.CARD, card=Card("10H")), "card"),
+    (Statement(say=Say.UNREADABLE, slot=Slot.B3, best=Card("10H")), "unreadable"),
+    (Statement(say=Say.CLEARED), "table_cleared"),
+    (Statement(say=Say.DOUBLE_FEED), "device_error"),
+    (Statement(say=Say.RETURNED), "device_error"),
+    (Statement(say=Say.OVER), "device_error_cleared"),
+    (Statement(say=Say.MISSED), "gap"),
+]
+WHOLE = b"".join(encode_statement(statement) for statement, _ in MEANINGS)
+
+
+@pytest.mark.parametrize(("statement", "meant"), MEANINGS, ids=lambda each: str(each)[:24])
+def test_each_line_means_one_thing(statement: Statement, meant: str) -> None:
+    line = encode_statement(statement)
+    (frame,) = CameraDecoder().feed(line, 7.0)
+    assert (frame.raw, frame.kind, frame.received) == (line, FrameKind.FRAME, 7.0)
+    (observation,) = frame.observations
+    assert observation.__struct_config__.tag == meant
+
+
+def test_a_card_that_was_not_accepted_is_never_named() -> None:
+    line = encode_statement(Statement(say=Say.UNREADABLE, slot=Slot.P1, best=Card("AS")))
+    (frame,) = CameraDecoder().feed(line, 0.0)
+    assert frame.observations == (seen.Unreadable(slot=Slot.P1),)
+    for said in (Statement(say=Say.PLACED, slot=Slot.P1), Statement(say=Say.CARD)):
+        (frame,) = CameraDecoder().feed(encode_statement(said), 0.0)
+        assert all(not getattr(each, "card", None) for each in frame.observations)
+
+
+def test_two_cards_at_once_and_one_that_went_back_are_errors_of_the_device() -> None:
+    frames = CameraDecoder().feed(WHOLE, 0.0)
+    errors = [
+        (each.cause, each.code)
+        for frame in frames
+        for each in frame.observations
+        if isinstance(each, seen.DeviceError)
+    ]
+    assert errors == [("other", "double_feed"), ("card_returned", "returned")]
+
+
+def test_that_it_watches_is_counted_and_not_kept() -> None:
+    (frame,) = CameraDecoder().feed(encode_statement(Statement(say=Say.WATCHING, fps=29.9)), 0.0)
+    assert frame.kind is FrameKind.REPEAT
+    assert frame.observations == ()
+
+
+@given(st.lists(st.integers(0, len(WHOLE)), max_size=12))
+def test_however_the_bytes_are_cut(cuts: list[int]) -> None:
+    whole = CameraDecoder().feed(WHOLE, 0.0)
+    decoder = CameraDecoder()
+    ends = sorted({0, *cuts, len(WHOLE)})
+    pieces = [WHOLE[a:b] for a, b in pairwise(ends)]
+    assert [frame for piece in pieces for frame in decoder.feed(piece, 0.0)] == whole
+
+
+@given(st.lists(st.binary(max_size=6000), max_size=4))
+def test_nothing_upsets_it_and_nothing_disappears(pieces: list[bytes]) -> None:
+    decoder = CameraDecoder()
+    frames = [frame for piece in pieces for frame in decoder.feed(piece, 0.0)]
+    joined = b"".join(frame.raw for frame in frames)
+    assert b"".join(pieces).startswith(joined)
+    assert len(b"".join(pieces)) - len(joined) <= 4096
+    decoder.reset()
+    assert decoder.feed(WHOLE, 0.0) == CameraDecoder().feed(WHOLE, 0.0)

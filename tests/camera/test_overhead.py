@@ -1,0 +1,224 @@
+"""
+What is laid is told once, in the order in which it was laid; nothing else is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from drivers.camera.driver import CameraOptions
+from drivers.camera.frames import Image, Picture
+from drivers.camera.messages import Say, Statement
+from drivers.camera.profile import Profile
+from drivers.camera.stations import make_station
+from drivers.transport import LineError
+from tests.camera.reading import ByHeart
+from tests.camera.scenes import CENTRES, Scene, deck, loaded, on
+
+FPS = 15
+Told = list[tuple[str, str | None, str | None]]
+
+
+@lru_cache(maxsize=64)
+def drawn(scene: Scene, number: int) -> Image:
+    return scene.drawn(number)
+
+
+class Watched:
+    """
+    A station that is shown scenes.
+    """
+
+    def __init__(self, profile: Profile, evidence: Path | None = None) -> None:
+        self.reader = ByHeart()
+        self.station = make_station(profile, CameraOptions(), evidence, self.reader)
+        self.said: list[Statement] = []
+        self.now = 0.0
+
+    def show(self, scene: Scene, seconds: float = 0.5) -> Told:
+        before = len(self.said)
+        for number in range(round(seconds * FPS)):
+            self.now += 1 / FPS
+            self.said += self.station.look(Picture(drawn(scene, number % 2), self.now, number))
+        return told(self.said[before:])
+
+
+def told(said: list[Statement]) -> Told:
+    return [(each.say.value, each.slot, each.card) for each in said]
+
+
+def placed(slot: str, card: str) -> tuple[str, str, str]:
+    return ("placed", slot, card)
+
+
+CLEARED = ("cleared", None, None)
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    return loaded(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture
+def table(profile: Profile) -> Iterator[Watched]:
+    watched = Watched(profile)
+    watched.show(Scene(), 0.3)
+    yield watched
+    watched.station.close()
+
+
+def test_a_round_is_told_as_it_is_laid(table: Watched) -> None:
+    lying, heard = Scene(), []
+    for slot, card in (("P1", "AS"), ("B1", "10H"), ("P2", "KD"), ("B2", "7C"), ("B3", "2D")):
+        lying = lying.but(cards=(*lying.cards, on(slot, card, 4, -3, 8)))
+        assert table.show(lying) == [placed(slot, card)]
+        heard.append(slot)
+    assert table.show(lying, 1) == []
+    assert table.show(Scene(), 1.5) == [CLEARED]
+    assert table.show(Scene(), 1) == []
+
+
+def test_a_card_is_told_soon_after_it_lies_still(table: Watched) -> None:
+    table.show(Scene((on("P1", "4H"),)))
+    assert 0 < (table.said[0].late or 0) <= 250
+
+
+def test_third_cards_lie_sideways_and_may_overlap(table: Watched) -> None:
+    first = (on("P1", "2C"), on("P2", "3S"))
+    assert table.show(Scene(first), 0.8) == [placed("P1", "2C"), placed("P2", "3S")]
+    third = on("P3", "9D", 0, -22, -6)
+    assert table.show(Scene((*first, third)), 0.8) == [placed("P3", "9D")]
+
+
+def test_a_hand_is_neither_a_card_nor_the_end_of_one(table: Watched) -> None:
+    x, y, _ = CENTRES["P1"]
+    assert table.show(Scene(hands=((x, y),)), 1.5) == []
+    card = Scene((on("P1", "QH"),))
+    assert table.show(card.but(hands=((x + 5, y),)), 1.2) == []
+    assert table.show(card) == [placed("P1", "QH")]
+    assert table.show(card.but(hands=((x + 5, y),)), 1.5) == []
+    assert table.show(card, 1) == []
+
+
+def test_chips_and_markers_are_no_cards(table: Watched) -> None:
+    chips = tuple((x + 10, y) for x, y, _ in CENTRES.values())
+    assert table.show(Scene(chips=chips), 2) == []
+
+
+def test_a_card_that_lies_face_down_is_waited_for_and_so_are_those_after_it(
+    table: Watched,
+) -> None:
+    down = (on("P1", None), on("B1", None))
+    assert table.show(Scene(down[:1]), 1) == []
+    assert table.show(Scene(down), 1) == []
+    table.show(Scene((down[0],), hands=((480, 150),)), 0.3)
+    assert table.show(Scene((down[0], on("B1", "5C", 3, 2, 4))), 1) == []
+    both = (on("P1", "8S", 2, 2, -4), on("B1", "5C", 3, 2, 4))
+    assert table.show(Scene(both), 1) == [placed("P1", "8S"), placed("B1", "5C")]
+
+
+def test_face_down_cards_that_are_taken_off_unseen_were_there(table: Watched) -> None:
+    table.show(Scene((on("P1", None), on("B1", "5C"))), 1)
+    assert table.show(Scene(), 1.5) == [
+        ("unreadable", "P1", None),
+        placed("B1", "5C"),
+        CLEARED,
+    ]
+
+
+def test_a_card_that_cannot_be_read_is_said_once_and_read_later(table: Watched) -> None:
+    # A chip on both indexes; it shows its face all the same.
+    card = on("P1", "6D")
+    x, y, _ = CENTRES["P1"]
+    chips = ((x - 22, y - 30), (x + 22, y + 30))
+    assert table.show(Scene((card,), chips=chips), 4) == [("unreadable", "P1", None)]
+    assert table.said[-1].best is not None
+    assert table.show(Scene((card,)), 1) == [placed("P1", "6D")]
+
+
+def test_a_card_that_is_moved_is_the_same_card(table: Watched) -> None:
+    table.show(Scene((on("P1", "JS"),)))
+    assert table.show(Scene((on("P1", "JS", 9, 6, -9),)), 1) == []
+
+
+def test_another_card_on_the_same_place_is_told(table: Watched) -> None:
+    table.show(Scene((on("P1", "JS"), on("B1", "3H"))), 0.8)
+    # Behind a hand, so that nobody saw the place empty.
+    hand = Scene((on("B1", "3H"),), hands=(CENTRES["P1"][:2],))
+    table.show(hand, 0.5)
+    assert table.show(Scene((on("P1", "4D"), on("B1", "3H"))), 1) == [placed("P1", "4D")]
+
+
+def test_the_table_is_clear_only_when_all_cards_are_gone(table: Watched) -> None:
+    both = (on("P1", "JS"), on("B1", "3H"))
+    table.show(Scene(both), 0.8)
+    assert table.show(Scene(both[1:]), 2) == []
+    assert table.show(Scene(), 1.5) == [CLEARED]
+    assert table.show(Scene(both[:1]), 1) == [placed("P1", "JS")]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"light": 0.4}, {"light": 1.35}, {"shift": (4.0, 3.0)}, {"noise": 6.0}, {"blur": 1.0}],
+    ids=str,
+)
+def test_light_noise_and_a_push_of_some_millimetres_are_borne(
+    table: Watched, change: dict[str, object]
+) -> None:
+    table.show(Scene().but(**change), 0.5)
+    cards = (on("P1", "AS"), on("B3", "10H"))
+    assert table.show(Scene(cards).but(**change), 1) == [placed("P1", "AS"), placed("B3", "10H")]
+    assert table.show(Scene().but(**change), 1.5) == [CLEARED]
+
+
+def test_what_is_blurred_is_not_named(table: Watched) -> None:
+    said = table.show(Scene((on("P1", "AS"),), blur=4.5), 3)
+    assert [each[0] for each in said] == ["unreadable"]
+    assert table.said[0].blur is not None
+    assert table.said[0].blur > 0.02
+
+
+def test_a_camera_that_was_moved_says_nothing_and_then_by_how_much(table: Watched) -> None:
+    moved = Scene((on("P1", "AS"),), shift=(40.0, 30.0))
+    with pytest.raises(LineError, match=r"the camera has moved by (49|50|51) mm"):
+        assert table.show(moved, 6) == []
+    assert table.said == []
+
+
+def test_a_video_of_something_else_is_told(table: Watched) -> None:
+    chance = np.random.default_rng(2)
+    coarse = chance.integers(0, 255, (24, 40, 3)).astype(np.uint8)
+    other = cv2.resize(coarse, (1280, 720), interpolation=cv2.INTER_CUBIC)
+    pictures = [Picture(np.asarray(other, np.uint8), 10 + n / FPS, n) for n in range(80)]
+    with pytest.raises(LineError, match="something else than the profile's table"):
+        table.said += [said for picture in pictures for said in table.station.look(picture)]
+    assert table.said == []
+
+
+def test_every_reading_keeps_its_picture(profile: Profile, tmp_path: Path) -> None:
+    table = Watched(profile, tmp_path / "evidence")
+    table.show(Scene(), 0.3)
+    table.show(Scene((on("P1", "AS"),)), 0.6)
+    table.station.close()
+    (said,) = table.said
+    assert said.say is Say.PLACED
+    assert said.patch is not None
+    assert said.patch.endswith("-P1-AS.jpg")
+    assert 2_000 < (tmp_path / "evidence" / said.patch).stat().st_size < 60_000
+
+
+def test_nothing_is_read_while_nothing_moves(table: Watched) -> None:
+    table.show(Scene((on("P1", "AS"),)), 1)
+    before = table.reader.reads
+    table.show(Scene((on("P1", "AS"),)), 2)
+    assert table.reader.reads == before
+
+
+def test_the_decks_are_not_those_of_training() -> None:
+    assert deck(0) != deck(1)

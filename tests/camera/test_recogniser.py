@@ -1,0 +1,145 @@
+"""
+The recogniser reads decks that it never saw, and names no card where there is none to read.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import cv2
+import numpy as np
+import pytest
+
+from drivers.camera.recogniser import WEIGHTS, Recogniser
+from drivers.camera.windows import window_quads
+from drivers.simulators.cards import back, face
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import DECK, Card
+from tests.camera.photos import DECKS, photo
+
+
+@pytest.fixture(scope="module")
+def recogniser() -> Recogniser:
+    return Recogniser()
+
+
+def test_every_card_of_unseen_decks_is_read_and_none_is_wrong(recogniser: Recogniser) -> None:
+    accepted = 0
+    for seed, card in enumerate(DECK * 4):
+        deck = DECKS[seed % len(DECKS)]
+        image, quad = photo(face(card, deck, 160), deck, seed)
+        reading = recogniser.read(image, quad)
+        assert reading.card in {None, card}, (seed, deck.layout, reading.best)
+        accepted += reading.card is not None
+    assert accepted >= 0.96 * 4 * len(DECK)
+
+
+def test_one_end_is_enough(recogniser: Recogniser) -> None:
+    accepted = 0
+    for seed, card in enumerate(DECK):
+        deck = DECKS[seed % len(DECKS)]
+        image, quad = photo(face(card, deck, 160), deck, seed)
+        hidden = window_quads(quad, recogniser.window)[1]
+        cv2.fillConvexPoly(image, np.round(hidden).astype(np.int32), (120, 150, 200))
+        reading = recogniser.read(image, quad)
+        assert reading.card in {None, card}, (seed, reading.best)
+        accepted += reading.card is not None
+    assert accepted >= 0.85 * len(DECK)
+
+
+def test_an_index_alone_is_read(recogniser: Recogniser) -> None:
+    right = 0
+    for seed, card in enumerate(DECK):
+        deck = DECKS[seed % len(DECKS)]
+        image, quad = photo(face(card, deck, 160), deck, seed)
+        reading = recogniser.read_window(image, window_quads(quad, recogniser.window)[0])
+        assert reading.card in {None, card}, (seed, reading.best)
+        right += reading.best is card
+    assert right >= 0.95 * len(DECK)
+
+
+def test_a_back_is_no_card(recogniser: Recogniser) -> None:
+    for seed, deck in enumerate(DECKS):
+        image, quad = photo(back(deck, 160), deck, seed)
+        assert recogniser.read(image, quad).card is None, seed
+
+
+def test_blank_paper_is_no_card(recogniser: Recogniser) -> None:
+    for seed, deck in enumerate(DECKS):
+        blank = np.full_like(back(deck, 160), 245)
+        image, quad = photo(blank, deck, seed)
+        assert recogniser.read(image, quad).card is None, seed
+
+
+def test_a_card_taken_for_lying_crosswise_is_no_card(recogniser: Recogniser) -> None:
+    for seed, card in enumerate(DECK):
+        deck = DECKS[seed % len(DECKS)]
+        image, quad = photo(face(card, deck, 160), deck, seed)
+        assert recogniser.read(image, np.roll(quad, 1, 0)).card is None, (seed, card)
+
+
+def test_the_table_is_no_card(recogniser: Recogniser) -> None:
+    chance = np.random.default_rng(3)
+    for seed in range(40):
+        coarse = chance.integers(0, 256, (9, 12, 3)).astype(np.uint8)
+        image = cv2.resize(coarse, (420, 360), interpolation=cv2.INTER_CUBIC)
+        quad = np.array([[100, 80], [210, 85], [205, 240], [95, 235]], np.float32)
+        assert recogniser.read(np.asarray(image, np.uint8), quad).card is None, seed
+
+
+def test_what_is_too_soft_is_not_named(recogniser: Recogniser) -> None:
+    for seed, card in enumerate(DECK):
+        deck = DECKS[seed % len(DECKS)]
+        image, quad = photo(face(card, deck, 160), deck, seed, blur=7)
+        assert recogniser.read(image, quad).card is None, (seed, card)
+
+
+def test_blur_makes_fewer_readings_but_no_wrong_ones(recogniser: Recogniser) -> None:
+    for blur in (1.5, 2.5, 3.5, 4.5):
+        for seed, card in enumerate(DECK[::3]):
+            deck = DECKS[seed % len(DECKS)]
+            image, quad = photo(face(card, deck, 160), deck, seed, blur=blur)
+            assert recogniser.read(image, quad).card in {None, card}, (blur, seed)
+
+
+def test_pictures_of_one_card_are_put_together(recogniser: Recogniser) -> None:
+    deck, card = DECKS[1], Card("9D")
+    pictures = [photo(face(card, deck, 160), deck, seed) for seed in range(3)]
+    readings = [recogniser.read(image, quad) for image, quad in pictures]
+    assert recogniser.combined(readings).card is card
+
+
+def test_pictures_that_contradict_each_other_name_no_card(recogniser: Recogniser) -> None:
+    deck = DECKS[1]
+    pictures = [photo(face(Card(name), deck, 160), deck, 5) for name in ("9D", "4S")]
+    readings = [recogniser.read(image, quad) for image, quad in pictures]
+    assert recogniser.combined(readings).card is None
+
+
+def test_a_reading_tells_what_it_had(recogniser: Recogniser) -> None:
+    deck = DECKS[0]
+    image, quad = photo(face(Card("KS"), deck, 160), deck, 1, width=100)
+    reading = recogniser.read(image, quad)
+    assert reading.rank == "K"
+    assert reading.suit == "S"
+    assert 40 < reading.index_pixels < 65
+    assert 0 < reading.sharpness < 1.5
+    assert len(reading.ends) == 2
+    assert reading.ends[0].patch.shape == (96, 48, 3)
+
+
+def test_a_corner_beyond_the_picture_is_no_crash(recogniser: Recogniser) -> None:
+    deck = DECKS[0]
+    image, quad = photo(face(Card("KS"), deck, 160), deck, 1)
+    recogniser.read(image, quad - np.array([300, 200], np.float32))
+    recogniser.read(image, quad * 40)
+
+
+def test_weights_that_are_none_are_told(tmp_path: object) -> None:
+    with pytest.raises(UserError, match="no network that OpenCV can read"):
+        Recogniser(WEIGHTS.with_name("README.md"))
+
+
+def test_reading_needs_no_training() -> None:
+    Recogniser()
+    assert "torch" not in sys.modules

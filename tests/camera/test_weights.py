@@ -1,0 +1,77 @@
+"""
+The weights in the package are the ones that were measured.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from drivers.camera.confidence import agreed, belief, curve, threshold_for
+from drivers.camera.recogniser import SHIPPED, WEIGHTS, Recogniser, checksum
+from shoe_daemon.game.cards import Card
+
+
+def test_the_weights_are_those_that_were_measured() -> None:
+    assert checksum(WEIGHTS) == SHIPPED.sha256
+
+
+def test_the_weights_are_small() -> None:
+    assert WEIGHTS.stat().st_size < 3_000_000
+
+
+def test_the_model_card_and_the_figures_are_one() -> None:
+    known = json.loads(WEIGHTS.with_name("index.json").read_text())
+    card = WEIGHTS.with_name("README.md").read_text()
+    for figure in (known["sha256"], f"{known['threshold']:g}", f"{known['test']['cards']:,}"):
+        assert figure in card, figure
+
+
+def test_the_stated_test_was_passed() -> None:
+    test = json.loads(WEIGHTS.with_name("index.json").read_text())["test"]
+    assert test["cards"] >= 30_000
+    assert test["wrong"] * 15_000 <= test["cards"] * test["accepted"]
+    assert test["within_accepted"] >= 0.98
+
+
+def test_a_smaller_risk_asks_for_more_confidence() -> None:
+    points = curve()
+    assert [point.threshold for point in points] == sorted(point.threshold for point in points)
+    assert threshold_for(1e-4) >= threshold_for(1e-2)
+    assert threshold_for(0.0) == points[-1].threshold
+
+
+def test_the_network_answers_one_patch_as_it_answers_many() -> None:
+    recogniser = Recogniser()
+    patches = np.random.default_rng(1).uniform(-1, 1, (5, 3, 96, 48)).astype(np.float32)
+    together = recogniser.answers(patches)
+    alone = np.concatenate([recogniser.answers(patch[None]) for patch in patches])
+    assert together.shape == (5, 18)
+    assert np.allclose(together, alone, atol=1e-3)
+
+
+def _said(rank: int, suit: int, score: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    answers = np.zeros(18, np.float32)
+    answers[rank] = answers[14 + suit] = score
+    return answers
+
+
+def test_two_ends_confirm_each_other() -> None:
+    one = belief(_said(4, 1, 5))
+    both = agreed([one, belief(_said(4, 1, 5))])
+    assert both.best is Card("5H")
+    assert both.confidence > one.confidence
+
+
+def test_two_ends_contradict_each_other() -> None:
+    both = agreed([belief(_said(4, 1, 8)), belief(_said(5, 1, 8))])
+    assert both.confidence < 0.6
+
+
+def test_an_end_without_index_leaves_the_others_word() -> None:
+    one = belief(_said(4, 1, 8))
+    both = agreed([one, belief(_said(13, 0, 8))])
+    assert both.best is Card("5H")
+    assert both.confidence <= one.confidence + 0.01
+    assert both.confidence > 0.9
