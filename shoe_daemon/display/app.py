@@ -23,7 +23,7 @@ from shoe_daemon.display.auth import Lock
 from shoe_daemon.display.config import DisplaySetup
 from shoe_daemon.display.guard import Guard
 from shoe_daemon.display.hub import Hub
-from shoe_daemon.display.languages import GLYPHS, language, languages
+from shoe_daemon.display.languages import GLYPHS, for_players, language, languages
 from shoe_daemon.display.live import Stream, Watched
 from shoe_daemon.display.pages import PAGES, STATIC, Shelf, data_block, render
 
@@ -32,6 +32,7 @@ __all__ = ["Site"]
 _log = structlog.get_logger(__name__)
 
 _NAME: Final = re.compile(r"([a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
+_STAFF: Final = ("pit", "events")
 _BOARD: Final = ("board", "roads")
 _ROOM: Final = ("row", "board", "alerts", "events")
 _YEAR: Final = "public, max-age=31536000, immutable"
@@ -186,7 +187,7 @@ class Site:
             "first": first,
             "language": spoken.code,
             "glyphs": glyphs if glyphs in GLYPHS else settings.glyphs or spoken.glyphs,
-            "words": dict(spoken.words),
+            "words": dict(spoken.words) if page in _STAFF else for_players(spoken.words),
             "languages": [[each.code, each.name] for each in languages().values()],
             "sound": settings.sound,
         }
