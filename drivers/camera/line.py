@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["CameraLine", "Station", "open_camera"]
 
 _BEAT: Final = 1.0
+_WAITING: Final = 16
+"""Pictures of the shoe's mouth that may wait: none of a passage may be lost."""
+
 _FROZEN_AFTER: Final[dict[Kind, float | None]] = {
     Kind.DEVICE: 3.0,
     # What a network camera's encoder does not see change, it may not send.
@@ -158,7 +161,13 @@ def open_camera(
             (camera.width, camera.height),
             frozen_after=_FROZEN_AFTER[address.kind],
         ),
-        Pace(live=address.is_live, own=options.pace == "own"),
+        Pace(
+            live=address.is_live,
+            own=options.pace == "own",
+            # A card passes the shoe's mouth in a few pictures; above the table the newest
+            # one tells all.
+            waiting=_WAITING if profile.station == "throat" else 1,
+        ),
     )
     try:
         capture.start()

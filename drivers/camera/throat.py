@@ -37,6 +37,9 @@ _AGREE: Final = 2
 _TOO_LONG: Final = 8.0
 """Millimetres by which a card is too long to be one."""
 
+_HOLE: Final = 0.3
+"""Seconds without a picture in which a card may have passed unseen."""
+
 _QUIET: Final = 1.0
 """Seconds without anything in the mouth after which an error is over."""
 
@@ -83,11 +86,22 @@ class Throat:
         self._shots: list[_Shot] = []
         self._error = False
         self._quiet_since = 0.0
+        self._last: float | None = None
 
     def look(self, picture: Picture) -> list[Statement]:
         """
         Take the next picture.
         """
+        missed = self._missed(picture.at)
+        return missed + self._watch(picture)
+
+    def _missed(self, at: float) -> list[Statement]:
+        before, self._last = self._last, at
+        if before is None or at - before <= _HOLE:
+            return []
+        return [Statement(say=Say.MISSED, note=f"no picture for {at - before:.1f} s")]
+
+    def _watch(self, picture: Picture) -> list[Statement]:
         image, at, _ = picture
         self._bearings.check(image, at)
         light = self._ambience.measure(image)

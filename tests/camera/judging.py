@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from drivers.camera.messages import CameraDecoder, Statement, encode_statement
 from drivers.simulators.shoe import DealtRound
-from shoe_daemon.table.events import Event, IrregularityRaised, RoundFinished
+from shoe_daemon.table.events import Event, RoundFinished
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation, Session
@@ -51,7 +51,7 @@ class Judged:
         """
         The cards of each finished round, and whether the table knows that something is wrong.
         """
-        wrong = {each.round for each in self.events if isinstance(each.data, IrregularityRaised)}
+        wrong = {each.round for each in self.events if each.type == "irregularity"}
         return [
             (
                 (tuple(map(str, each.data.player.cards)), tuple(map(str, each.data.banker.cards))),

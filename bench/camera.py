@@ -1,0 +1,284 @@
+"""
+What a camera above the table costs, and how well it reads: `python -m bench.camera`.
+
+A simulated table is dealt before a simulated camera of 1280x720. The station is shown its
+pictures one by one, as fast as it takes them; what it takes is the processor's time of one
+thread, so that a busy machine does not slow it. Three figures have aims: pictures a second
+while nothing moves (30) and while a card lands (15), and the time from the moment at which
+a card lies still until it is told (250 ms).
+
+Beside it, on the same pictures: a template matcher by normalised cross-correlation. It is
+given the true corners and the very deck, drawn, as templates; it always answers. And the
+memory of the daemon with this camera (aim: 250 MB), fed live.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean, median
+from typing import Final, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.footprint import resident
+from bench.rig import children, percentile
+from drivers.camera.driver import CameraOptions
+from drivers.camera.frames import Image, Picture
+from drivers.camera.messages import Say
+from drivers.camera.profile import load_profile
+from drivers.camera.raw import RawSender
+from drivers.camera.recogniser import Recogniser
+from drivers.camera.stations import make_station
+from drivers.camera.windows import CropWindow, cut, window_quads
+from drivers.simulators.cards import face
+from drivers.simulators.table.calibrated import write_simulated_profile
+from drivers.simulators.table.deck import deck_of
+from drivers.simulators.table.scene import Scene, Shot
+from drivers.simulators.table.settings import Settings
+from drivers.simulators.table.truth import Lying
+from shoe_daemon.game.cards import DECK, Card
+
+IDLE_AIM: Final = 30
+LANDING_AIM: Final = 15
+LATE_AIM: Final = 250
+MEMORY_AIM: Final = 250
+_SEARCH: Final = 5
+"""Pixels by which the template matcher looks around, of 48x96."""
+
+_FED: Final = 12.0
+
+
+class Cost(NamedTuple):
+    """
+    One picture: milliseconds that the station took, and whether a card was landing.
+    """
+
+    took: float
+    landing: bool
+
+
+class Score(NamedTuple):
+    """
+    One card in one picture, read by two: right, wrong or none, and milliseconds.
+    """
+
+    ours: str
+    took: float
+    matched: str
+    matching: float
+
+
+def main() -> None:
+    """
+    Measure and print.
+    """
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument("--no-daemon", action="store_true", help="leave the memory out")
+    told = parser.parse_args()
+    cv2.setNumThreads(1)
+    settings = Settings(seed=told.seed, rounds=told.rounds, pause=0.3, turned=0.0)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        write_simulated_profile(settings, folder)
+        costs, lates, wrong, scores = watch(settings, folder)
+        report(costs, lates, wrong)
+        compare(scores)
+        if not told.no_daemon:
+            memory(settings, folder)
+
+
+def watch(settings: Settings, folder: Path) -> tuple[list[Cost], list[float], int, list[Score]]:
+    """
+    Show the station all pictures; read one card of every second in two ways.
+    """
+    profile = load_profile(folder / "profile.toml")
+    station = make_station(profile, CameraOptions(evidence=""), None)
+    matcher, reader = Matcher(settings), Recogniser()
+    costs: list[Cost] = []
+    lates: list[float] = []
+    scores: list[Score] = []
+    wrong = 0
+    for number, shot in enumerate(_shots(settings)):
+        if shot.image is None:
+            continue
+        began = time.thread_time()
+        said = station.look(Picture(shot.image, shot.at, number))
+        took = time.thread_time() - began
+        costs.append(Cost(took * 1000, bool(shot.truth.moving) or bool(said)))
+        truth = {each.slot: each for each in shot.truth.cards}
+        for each in said:
+            if each.say is Say.PLACED:
+                lies = truth.get(each.slot)
+                wrong += lies is None or lies.card is not each.card
+                if lies is not None and not lies.covered:
+                    lates.append((shot.at - lies.since + took) * 1000)
+        if number % 25 == 0:
+            scores += [_score(shot.image, card, reader, matcher) for card in _open(shot)]
+    return costs, lates, wrong, scores
+
+
+def _shots(settings: Settings) -> Iterator[Shot]:
+    yield from Scene(settings).frames()
+
+
+def _open(shot: Shot) -> list[Lying]:
+    return [
+        each
+        for each in shot.truth.cards
+        if each.face_up and not each.covered and not each.overlapped and each.since >= 0
+    ]
+
+
+class Matcher:
+    """
+    Both index windows against those of all cards of this very deck.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        deck = deck_of(settings.seed, settings.deck, 1, 240)
+        quad = np.array([(0, 0), (240, 0), (240, 335), (0, 335)], np.float32)
+        self._templates: list[tuple[Card, NDArray[np.uint8]]] = []
+        for card in DECK:
+            drawn = np.asarray(face(card, deck.style, 240), np.uint8)
+            quad[2:, 1] = drawn.shape[0]
+            patch = cut(drawn, window_quads(quad, CropWindow())[0])
+            inner = patch[_SEARCH:-_SEARCH, _SEARCH:-_SEARCH]
+            self._templates.append((card, np.ascontiguousarray(inner)))
+
+    def read(self, image: Image, quad: NDArray[np.float32]) -> Card:
+        """
+        Return the card whose template fits best at either end.
+        """
+        patches = [cut(image, window) for window in window_quads(quad, CropWindow())]
+        scores = [
+            max(
+                float(cv2.matchTemplate(patch, template, cv2.TM_CCOEFF_NORMED).max())
+                for patch in patches
+            )
+            for _, template in self._templates
+        ]
+        return self._templates[int(np.argmax(scores))][0]
+
+
+def _score(image: Image, lies: Lying, reader: Recogniser, matcher: Matcher) -> Score:
+    quad = np.array(lies.quad, np.float32)
+    began = time.thread_time()
+    ours = reader.read(image, quad).card
+    between = time.thread_time()
+    theirs = matcher.read(image, quad)
+    end = time.thread_time()
+    return Score(
+        "none" if ours is None else "right" if ours is lies.card else "wrong",
+        (between - began) * 1000,
+        "right" if theirs is lies.card else "wrong",
+        (end - between) * 1000,
+    )
+
+
+def report(costs: list[Cost], lates: list[float], wrong: int) -> None:
+    """
+    Print what pictures cost, and how soon cards are told.
+    """
+    print(f"{len(costs)} pictures of 1280x720, one thread; {len(lates)} cards told, {wrong} wrong")
+    for name, landing, aim in (
+        ("nothing moves", False, IDLE_AIM),
+        ("a card lands", True, LANDING_AIM),
+    ):
+        took = [cost.took for cost in costs if cost.landing is landing] or [0.0]
+        fps = 1000 / max(mean(took), 1e-9)
+        slow = percentile(took, 0.99)
+        print(
+            f"  {name:<16}{fps:7.0f} pictures a second ({_met(fps >= aim)} {aim}); "
+            f"median {median(took):.1f} ms, 99 of 100 within {slow:.0f} ms"
+        )
+    if lates:
+        worst = percentile(lates, 0.95)
+        print(
+            f"  told after      {median(lates):7.0f} ms, 95 of 100 within {worst:.0f} ms "
+            f"({_met(worst <= LATE_AIM)} {LATE_AIM} ms)"
+        )
+
+
+def compare(scores: list[Score]) -> None:
+    """
+    Print both ways of reading side by side.
+    """
+    print(f"{len(scores)} cards with true corners")
+    for name, words, took in (
+        ("recogniser", [each.ours for each in scores], [each.took for each in scores]),
+        ("templates", [each.matched for each in scores], [each.matching for each in scores]),
+    ):
+        counts = ", ".join(f"{words.count(word)} {word}" for word in ("right", "wrong", "none"))
+        print(f"  {name:<16}{counts}; {median(took or [0.0]):.1f} ms a card")
+
+
+def memory(settings: Settings, folder: Path) -> None:
+    """
+    Feed a daemon live for some seconds, and print how large it became.
+    """
+    (folder / "table.toml").write_text(
+        'site = "bench"\n[[reader]]\nid = "camera"\ndriver = "camera"\n'
+        f'port = "camera:raw:{folder / "camera.sock"}"\n'
+        '[reader.options]\nprofile = "profile.toml"\n',
+        encoding="utf-8",
+    )
+    sender = RawSender(folder / "camera.sock")
+    stop = threading.Event()
+    feeding = threading.Thread(target=_feed, args=(settings, sender, stop))
+    door = folder / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, children() as start:
+        manager.bind(str(door))
+        manager.settimeout(60)
+        command = (
+            sys.executable,
+            "-m",
+            "shoe_daemon",
+            "run",
+            "--config",
+            str(folder / "table.toml"),
+        )
+        told = os.environ | {"NOTIFY_SOCKET": str(door)}
+        child = start(*command, stderr=subprocess.DEVNULL, env=told)
+        while b"READY=1" not in manager.recv(4096):
+            pass
+        feeding.start()
+        time.sleep(_FED)
+        status = Path(f"/proc/{child.pid}/status").read_text(encoding="ascii")
+        peak = int(next(line for line in status.splitlines() if "VmHWM" in line).split()[1]) / 1024
+        now = resident(child.pid)
+        stop.set()
+        feeding.join()
+    sender.close()
+    print(
+        f"daemon with this camera: {now:.0f} MB resident, {peak:.0f} MB at most "
+        f"({_met(peak <= MEMORY_AIM)} {MEMORY_AIM} MB)"
+    )
+
+
+def _feed(settings: Settings, sender: RawSender, stop: threading.Event) -> None:
+    for shot in _shots(settings):
+        if stop.is_set():
+            return
+        if shot.image is not None:
+            sender.send(shot.image, shot.at)
+
+
+def _met(good: bool) -> str:  # noqa: FBT001 - a verdict
+    return "aim met:" if good else "aim missed:"
+
+
+if __name__ == "__main__":
+    main()
