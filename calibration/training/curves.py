@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from calibration.training.rendered import Results
 from drivers.camera.confidence import CurvePoint
+from drivers.camera.recogniser import SHIPPED
 
-__all__ = ["LIMITS", "Limits", "curve_of", "readable", "shipped_threshold"]
+__all__ = ["LIMITS", "Limits", "accepted", "curve_of", "readable", "shipped_threshold"]
 
 _THRESHOLDS: Final = (
     0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.975, 0.98, 0.985,
@@ -57,18 +58,26 @@ def readable(results: Results, limits: Limits = LIMITS) -> NDArray[np.bool_]:
     )
 
 
-def curve_of(results: Results, sharpness: float) -> list[CurvePoint]:
+def accepted(results: Results, threshold: float) -> NDArray[np.bool_]:
+    """
+    Say of every card whether it is named at a threshold.
+    """
+    clear = (results.sharpness >= SHIPPED.sharpness) & (results.pixels >= SHIPPED.pixels)
+    return np.asarray(clear & (results.confidence >= threshold))
+
+
+def curve_of(results: Results) -> list[CurvePoint]:
     """
     Say for each threshold what it accepts of the readable cards, and what of all it gets wrong.
     """
-    within, sharp = readable(results), results.sharpness >= sharpness
+    within = readable(results)
     points = []
     for threshold in _THRESHOLDS:
-        taken = (results.confidence >= threshold) & sharp
+        taken = accepted(results, threshold)
         wrong, cards = int((taken & ~results.right).sum()), int(taken.sum())
-        accepted = float(taken[within].mean())
+        share = float(taken[within].mean())
         risk = _at_most(wrong) / max(cards, 1)
-        points.append(CurvePoint(threshold, round(accepted, 5), wrong, cards, round(risk, 7)))
+        points.append(CurvePoint(threshold, round(share, 5), wrong, cards, round(risk, 7)))
     return points
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from calibration.training.curves import LIMITS, Limits, readable
+from calibration.training.curves import LIMITS, Limits, accepted, readable
 from calibration.training.rendered import Results
 
 __all__ = ["picture"]
@@ -35,18 +35,17 @@ class _Seen(Struct, frozen=True):
     right: NDArray[np.bool_]
 
 
-def picture(results: Results, threshold: float, sharpness: float) -> str:
+def picture(results: Results, threshold: float) -> str:
     """
     Draw six curves as SVG; in each, everything but its own measure is within the limits.
     """
-    accepted = (results.confidence >= threshold) & (results.sharpness >= sharpness)
-    seen = _Seen(accepted, results.right)
+    seen = _Seen(accepted(results, threshold), results.right)
     width, height = _LEFT + 3 * (_WIDE + _GAP), _TOP + 2 * (_TALL + _BELOW)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">',
         f'<g font-family="DejaVu Sans, Arial, sans-serif" font-size="12" fill="{_INK}">',
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        *_legend(len(accepted), threshold),
+        *_legend(len(seen.right), threshold),
     ]
     for place, panel in enumerate(_panels(results)):
         row, column = divmod(place, 3)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from calibration.training.curves import LIMITS, curve_of, readable, shipped_threshold
+from calibration.training.curves import LIMITS, accepted, curve_of, readable, shipped_threshold
 from calibration.training.picture import picture
 from calibration.training.rendered import Results
 from drivers.camera.confidence import CurvePoint
@@ -58,10 +58,9 @@ def measure(results: Results, threshold: float | None = None) -> tuple[Figures, 
 
     The threshold is chosen from the curve where none is given.
     """
-    sharpness = SHIPPED.sharpness
-    curve = curve_of(results, sharpness)
+    curve = curve_of(results)
     chosen = shipped_threshold(curve, ONE_IN) if threshold is None else threshold
-    taken = (results.confidence >= chosen) & (results.sharpness >= sharpness)
+    taken = accepted(results, chosen)
     within = readable(results)
     figures = Figures(
         cards=len(taken),
@@ -91,6 +90,7 @@ def ship(results: Results, weights: Path, svg: Path | None = None) -> Figures:
         "sha256": checksum(weights),
         "threshold": figures.threshold,
         "sharpness": SHIPPED.sharpness,
+        "pixels": SHIPPED.pixels,
         "temperature": SHIPPED.temperature,
         "test": msgspec.to_builtins(figures),
     }
@@ -100,7 +100,7 @@ def ship(results: Results, weights: Path, svg: Path | None = None) -> Figures:
     if card.is_file():
         card.write_text(_filled(card.read_text(), figures, known["sha256"]))
     if svg:
-        svg.write_text(picture(results, figures.threshold, SHIPPED.sharpness))
+        svg.write_text(picture(results, figures.threshold))
     return figures
 
 

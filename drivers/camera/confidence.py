@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from shoe_daemon.game.cards import RANKS, SUITS, Card
 
-__all__ = ["CURVE", "Belief", "CurvePoint", "agreed", "belief", "curve", "threshold_for"]
+__all__ = ["CURVE", "Belief", "CurvePoint", "agreed", "belief", "curve", "pooled", "threshold_for"]
 
 Floats = NDArray[np.float64]
 CURVE: Final = Path(__file__).parent / "weights" / "curve.json"
@@ -28,6 +28,8 @@ CURVE: Final = Path(__file__).parent / "weights" / "curve.json"
 
 _NONE: Final = len(RANKS)
 _CARDS: Final = len(RANKS) * len(SUITS)
+_BLIND: Final = 0.02
+_FLOOR: Final = 1e-6
 
 
 class Belief(Struct, frozen=True):
@@ -72,12 +74,20 @@ def _shares(scores: NDArray[np.float32]) -> Floats:
     return np.asarray(raised / raised.sum(), np.float64)
 
 
-def averaged(beliefs: Sequence[Belief]) -> Belief:
+def pooled(beliefs: Sequence[Belief]) -> Belief:
     """
     Put together what was seen of the same index: windows a little apart, pictures in a row.
+
+    The mean is geometric: one look that is sure of another card makes them all
+    unsure. A look that sees no index hardly counts beside those that do.
     """
-    cards = np.mean([each.cards for each in beliefs], axis=0)
-    return Belief(cards, float(np.mean([each.nothing for each in beliefs])))
+    nothing = np.array([each.nothing for each in beliefs])
+    weights = 1 - nothing + _BLIND
+    weights /= weights.sum()
+    logs = np.log(np.array([each.cards for each in beliefs]) + _FLOOR)
+    cards = np.exp(np.tensordot(weights, logs, 1))
+    blank = float(np.exp(weights @ np.log(nothing + _FLOOR)))
+    return Belief(cards / (cards.sum() + blank), blank / (float(cards.sum()) + blank))
 
 
 def agreed(ends: Sequence[Belief]) -> Belief:

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from drivers.camera.confidence import Belief, agreed, averaged, belief
+from drivers.camera.confidence import Belief, agreed, belief, pooled
 from drivers.camera.windows import CropWindow, Image, Quad, cut, normalised, window_quads
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
@@ -29,9 +29,8 @@ _FOLDER: Final = Path(__file__).parent / "weights"
 WEIGHTS: Final = _FOLDER / "index.onnx"
 """The network that comes with the package."""
 
-_SCALES: Final = (0.84, 1.0, 1.19)
-"""Windows of these sizes are read where the first look leaves a doubt."""
-_ENOUGH_SURE: Final = 0.995
+_SCALES: Final = (0.76, 1.0, 1.36)
+"""Every index is looked at through windows of these sizes: no deck's index is the same size."""
 _STEP: Final = 28.0
 _LENGTH: Final = float(np.sqrt(2 * np.pi))
 
@@ -44,12 +43,14 @@ class Shipped(Struct, frozen=True):
         sha256: Of the file.
         threshold: The least confidence of a card that is named.
         sharpness: The least sharpness of an index that is read.
+        pixels: The least height of an index window in the picture, likewise.
         temperature: By which the network's answers are divided.
     """
 
     sha256: str
     threshold: float
     sharpness: float
+    pixels: float
     temperature: float
 
 
@@ -83,7 +84,7 @@ class Reading(Struct, frozen=True):
     What was read of a card.
 
     Attributes:
-        card: None where the confidence is below the threshold or the picture too soft.
+        card: None where the confidence is too low, the picture too soft or too small.
         confidence: 0 to 1, of `best`.
         best: The likeliest card, for reports only.
         index_pixels: Height of the larger index window in the picture's pixels.
@@ -124,42 +125,37 @@ class Recogniser:
         window: CropWindow | None = None,
         threshold: float | None = None,
         sharpness: float | None = None,
+        *,
+        pixels: float | None = None,
     ) -> None:
         path = weights or WEIGHTS
         self.window = window or CropWindow()
         self.threshold = SHIPPED.threshold if threshold is None else threshold
         self.sharpness = SHIPPED.sharpness if sharpness is None else sharpness
+        self.pixels = SHIPPED.pixels if pixels is None else pixels
         self._net = _opened(path)
 
     def read(self, image: Image, quad: Quad) -> Reading:
         """
         Read a card whose four corners are given in reading order.
-
-        A second look with larger and smaller windows is taken where the first
-        is not as good as certain.
         """
-        quad = np.asarray(quad, np.float32)
-        first = self._read(image, window_quads(quad, self.window))
-        if first.confidence >= _ENOUGH_SURE or first.sharpness < self.sharpness:
-            return first
-        looks = [self._ends(image, window_quads(quad, each)) for each in self._windows()]
-        return self._judged([_joined(end) for end in zip(*looks, strict=True)])
+        corners = np.asarray(quad, np.float32)
+        windows = [self.window.scaled(scale, scale) for scale in _SCALES]
+        pairs = [window_quads(corners, window) for window in windows]
+        looks = self._looks(image, [quad for pair in pairs for quad in pair])
+        return self._judged([_joined(looks[0::2]), _joined(looks[1::2])])
 
     def read_window(self, image: Image, window: Quad) -> Reading:
         """
         Read a card of which one index window is known: a fan, the mouth of a shoe.
         """
-        window = np.asarray(window, np.float32)
-        first = self._read(image, (window,))
-        if first.confidence >= _ENOUGH_SURE or first.sharpness < self.sharpness:
-            return first
         return self.read_windows(image, [_grown(window, scale) for scale in _SCALES])
 
     def read_windows(self, image: Image, windows: Sequence[Quad]) -> Reading:
         """
         Read one index through several windows of which not all need to fit.
         """
-        return self._judged([_joined(self._ends(image, windows))])
+        return self._judged([_joined(self._looks(image, windows))])
 
     def combined(self, readings: Sequence[Reading]) -> Reading:
         """
@@ -169,13 +165,7 @@ class Recogniser:
             [_joined(end) for end in zip(*(each.ends for each in readings), strict=True)]
         )
 
-    def _windows(self) -> list[CropWindow]:
-        return [self.window.scaled(scale, scale) for scale in _SCALES]
-
-    def _read(self, image: Image, windows: Sequence[Quad]) -> Reading:
-        return self._judged(self._ends(image, windows))
-
-    def _ends(self, image: Image, windows: Sequence[Quad]) -> list[EndReading]:
+    def _looks(self, image: Image, windows: Sequence[Quad]) -> list[EndReading]:
         patches = [cut(image, np.asarray(window, np.float32)) for window in windows]
         answers = self.answers(np.stack([normalised(patch) for patch in patches]))
         return [
@@ -193,12 +183,14 @@ class Recogniser:
     def _judged(self, ends: Sequence[EndReading]) -> Reading:
         believed = agreed([end.believed for end in ends])
         sharpness = max(end.sharpness for end in ends)
-        sure = believed.confidence >= self.threshold and sharpness >= self.sharpness
+        pixels = max(end.pixels for end in ends)
+        clear = sharpness >= self.sharpness and pixels >= self.pixels
+        sure = clear and believed.confidence >= self.threshold
         return Reading(
             card=believed.best if sure else None,
             confidence=believed.confidence,
             best=believed.best,
-            index_pixels=max(end.pixels for end in ends),
+            index_pixels=pixels,
             sharpness=sharpness,
             ends=tuple(ends),
         )
@@ -220,16 +212,11 @@ def checksum(path: Path) -> str:
 
 def _joined(looks: Sequence[EndReading]) -> EndReading:
     """
-    Put several looks at one index together; those that see no index count for less.
+    Put several looks at one index together; the middle one stands for their size.
     """
-    seeing = [look for look in looks if look.believed.nothing < 0.5] or list(looks)  # noqa: PLR2004 - rather than not
-    clearest = max(looks, key=lambda look: look.believed.confidence)
-    return EndReading(
-        averaged([look.believed for look in seeing]),
-        clearest.pixels,
-        max(look.sharpness for look in looks),
-        clearest.patch,
-    )
+    middle = looks[len(looks) // 2]
+    believed = pooled([look.believed for look in looks])
+    return EndReading(believed, middle.pixels, max(look.sharpness for look in looks), middle.patch)
 
 
 def _grown(window: Quad, scale: float) -> Quad:
