@@ -5,7 +5,6 @@ The daemon of one table, from its start to its end.
 from __future__ import annotations
 
 import secrets
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -72,7 +71,8 @@ class Daemon:
         self.core = Core(setup)
         self._on_events = on_events or (lambda _events, _core: None)
         self._inbox: Inbox[Item] = Inbox(_INBOX)
-        self._stopping = threading.Event()
+        self._stopping = False
+        self._pausing: Inbox[None] = Inbox(1)
         self.readers = [
             Reader(each.id, each.driver, each.port, each.line, partial(self._receive, each.id))
             for each in setup.readers
@@ -116,7 +116,7 @@ class Daemon:
         try:
             self._say(self._until_written(self.core.begin))
             self._start()
-            while not self._stopping.is_set():
+            while not self._stopping:
                 self._turn()
         finally:
             self._end()
@@ -132,7 +132,10 @@ class Daemon:
         """
         Ask `run` to come to an end, from any thread or a signal's handler.
         """
-        self._stopping.set()
+        # No lock is taken here: the thread that a signal interrupts may hold it.
+        self._stopping = True
+        self._inbox.wake()
+        self._pausing.wake()
 
     def _start(self) -> None:
         for reader in self.readers:
@@ -186,7 +189,7 @@ class Daemon:
             events = self._until_written(partial(self.core.take, frames))
             self.core.count(frames)
             self._say(events)
-        if isinstance(last := items[-1], Ticket):
+        if items and isinstance(last := items[-1], Ticket):
             self._say(self._orders.judge(last))
         self._inbox.done(len(items))
 
@@ -212,7 +215,7 @@ class Daemon:
             try:
                 events = write()
             except JournalUnwritable as error:
-                if self._stopping.is_set():
+                if self._stopping:
                     return []
                 self._sound_alarm(str(error))
             else:
@@ -227,7 +230,7 @@ class Daemon:
         self._orders.refuse_waiting(self.core.alarm)
         self._bulletin.publish()
         self._watch.feed(self._bulletin)
-        self._stopping.wait(_RETRY)
+        self._pausing.get(_RETRY)
 
     def _end_alarm(self) -> None:
         if self.core.alarm is not None:

@@ -24,7 +24,7 @@ class Inbox(Generic[Item]):
     """
 
     def __init__(self, size: int) -> None:
-        self._queue: queue.SimpleQueue[Item] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
         self._size = size
         self._counting = threading.Lock()
         self._owed = 0
@@ -48,12 +48,22 @@ class Inbox(Generic[Item]):
 
     def get(self, timeout: float) -> Item | None:
         """
-        Take the next, waiting for it at most so many seconds; None where none came.
+        Take the next, waiting for it at most so many seconds; None where none came,
+        or where somebody called `wake`.
         """
         try:
             return self._queue.get(timeout=timeout)
         except queue.Empty:
             return None
+
+    def wake(self) -> None:
+        """
+        Let who waits go on, from any thread or a signal's handler.
+
+        A handler has to: where the time is over before a signal has been handled,
+        Python's queue waits for ever.
+        """
+        self._queue.put(None)
 
     def done(self, count: int) -> None:
         """

@@ -117,6 +117,22 @@ def test_a_second_signal_changes_nothing(tmp_path: Path, run: Run) -> None:
     stop(daemon)
 
 
+SLOW = """
+import time
+from shoe_daemon.service import Daemon
+stop = Daemon.stop
+def slowly(self):
+    stop(self)
+    time.sleep(0.5)
+Daemon.stop = slowly
+"""
+"""A machine so busy that to hear of the signal takes longer than the core waits for a frame."""
+
+
+def test_it_ends_though_it_hears_the_signal_late(tmp_path: Path, run: Run) -> None:
+    stop(run(configure(tmp_path / "table"), patch=SLOW).wait_ready())
+
+
 LAST = """
 import builtins, os, signal
 class Last:
