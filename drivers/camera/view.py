@@ -31,7 +31,7 @@ _WANTED: Final = 3.0
 
 _QUALITY: Final = 82
 _CSP: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _FILES: Final = {

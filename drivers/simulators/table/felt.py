@@ -39,6 +39,7 @@ _TRAY: Final = (-225.0, -330.0, 225.0, -178.0)
 _TEXT: Final = cv2.FONT_HERSHEY_TRIPLEX
 
 
+@lru_cache(maxsize=2)
 def cloth(seed: int) -> tuple[Pixels, Point]:
     """
     Draw the felt; give it with its pixels per millimetre, across and down.

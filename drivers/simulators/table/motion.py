@@ -107,11 +107,13 @@ class CardTrack(_Track, eq=False):
 
     Attributes:
         slot: The place on which it comes to lie; None for a card that belongs to none.
+        stays: Whether it is still there after its last key: until somebody takes it.
         marked: Since when marker buttons cover both its indices; None where they never do.
     """
 
     card: Card
     slot: Slot | None = None
+    stays: bool = True
     marked: float | None = None
 
 

@@ -52,6 +52,11 @@ class MouthView:
         A stretch is over.
         """
 
+    def push(self, state: Moment) -> None:
+        """
+        As `set_right`.
+        """
+
     def set_right(self) -> None:
         """
         Nobody pushes a camera in a shoe.

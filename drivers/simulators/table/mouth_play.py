@@ -69,7 +69,7 @@ class MouthPlay:
         chance = self._chance
         seconds = 0.07 if hurried else chance.uniform(0.28, 0.42)
         inside, outside = self._ends()
-        track = CardTrack([Key(self._now, inside)], card, slot)
+        track = CardTrack([Key(self._now, inside)], card, slot, stays=False)
         track.move(self._now, seconds, outside)
         self._stretch.cards.append(track)
         if hurried:
@@ -87,7 +87,7 @@ class MouthPlay:
         inside, outside = self._ends()
         share = chance.uniform(0.40, 0.60)
         half = inside._replace(x=inside.x + (outside.x - inside.x) * share)
-        track = CardTrack([Key(self._now, inside)], card, slot)
+        track = CardTrack([Key(self._now, inside)], card, slot, stays=False)
         track.move(self._now, 0.25, half)
         track.move(self._now + 0.4, 0.3, inside)
         self._stretch.cards.append(track)

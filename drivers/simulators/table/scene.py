@@ -95,6 +95,15 @@ class Scene:
             number += 1
             yield shot
 
+    def truths(self) -> Iterator[Truth]:
+        """
+        Give what is there, as often, without taking pictures of it.
+        """
+        number = 0
+        while (shot := self.shot(number / self.settings.fps, draw=False)) is not None:
+            number += 1
+            yield shot.truth
+
     def empty(self) -> Pixels:
         """
         Give a picture of the table before anybody came to it.
@@ -102,10 +111,14 @@ class Scene:
         view, state = self._view, moment(Stretch(0), 0.0)
         return self._sensor.take(view.draw(state), 0.0, flicker=False, blur=0.0, torn=False)
 
-    def shot(self, at: float) -> Shot | None:
+    def shot(self, at: float, *, draw: bool = True) -> Shot | None:
         """
         Take a picture at a moment, which is not before that of the last one; None when
         all has been played.
+
+        Args:
+            at: Seconds.
+            draw: Whether the picture is wanted, or just what is there.
         """
         stretch = self._stretch
         if stretch is None:
@@ -117,8 +130,9 @@ class Scene:
             finished, inside = stretch.dealt, stretch.seconds
             self._next(stretch)
         state = moment(stretch, inside)
+        self._view.push(state)
         truth = self._truth(state, stretch, at, finished)
-        return Shot(self._picture(state, at), at, truth)
+        return Shot(self._picture(state, at) if draw else None, at, truth)
 
     def _pass(self, at: float) -> None:
         """

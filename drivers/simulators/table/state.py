@@ -56,7 +56,7 @@ def moment(stretch: Stretch, at: float) -> Moment:
     """
     cards = []
     for track in stretch.cards:
-        found = track.pose(min(at, track.keys[-1].at) if _stays(track) else at)
+        found = track.pose(min(at, track.keys[-1].at) if track.stays else at)
         if found is not None:
             pose, since = found
             marked = track.marked is not None and at >= track.marked and since >= 0
@@ -71,12 +71,3 @@ def moment(stretch: Stretch, at: float) -> Moment:
         tuple(bet for bet in stretch.bets if bet.since <= at <= bet.until),
         tuple(effect for effect in stretch.effects if effect.since <= at <= effect.until),
     )
-
-
-def _stays(track: CardTrack) -> bool:
-    """
-    Tell whether a card that has come to lie is still there after its last key: until
-    somebody takes it, its track has no end.
-    """
-    last = track.keys[-1].pose
-    return last.up == 0

@@ -314,7 +314,7 @@ class TablePlay:
             heap = pose._replace(x=left + 8 + 1.5 * number, y=4.0 + 2 * number, up=1.0)
             track.move(reached, max(0.05, end - reached), heap)
             track.move(end, 0.5, heap._replace(x=gone.x, y=gone.y + 20, up=4.0))
-            track.marked = None if track.marked is None else track.marked
+            track.stays = False
         self._stretch.hands.append(hand)
         self._now = end + 0.5
         for bet in list(self._stretch.bets):

@@ -30,7 +30,7 @@ Pixels = NDArray[np.uint8]
 _FADES: Final = 0.35
 """Seconds in which a lamp goes out."""
 
-_STEPS: Final = 4
+_STEPS: Final = 6
 _PIXELS_A_STEP: Final = 3.0
 _DETAIL: Final = 1.5
 """Cards are drawn so many times as large as they are seen."""
@@ -77,7 +77,6 @@ class TableView:
         """
         Give the picture of a moment.
         """
-        self._push(state.effects)
         self._shine(state)
         self._settle(state)
         moving = [each for each in state.cards if each.since < 0]
@@ -115,8 +114,11 @@ class TableView:
 
     # What does not move.
 
-    def _push(self, effects: tuple[Effect, ...]) -> None:
-        for effect in effects:
+    def push(self, state: Moment) -> None:
+        """
+        Let the camera be pushed, where it is.
+        """
+        for effect in state.effects:
             if effect.trouble in {Trouble.BUMP, Trouble.KNOCK} and id(effect) not in self._pushed:
                 self._pushed.add(id(effect))
                 turned = 0.8 if effect.trouble is Trouble.KNOCK else 0.1

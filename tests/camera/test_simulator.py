@@ -1,0 +1,177 @@
+"""
+What the simulated camera shows is what is said to be there, and the same every time.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from drivers.simulators import angel_eye_ii as dealing
+from drivers.simulators.cards import ASPECT, face
+from drivers.simulators.table.deck import deck_of
+from drivers.simulators.table.scene import Scene, Shot
+from drivers.simulators.table.settings import Settings, Station, Trouble
+from drivers.simulators.table.truth import Lying, Truth
+from shoe_daemon.game.cards import DECK, Card
+from tests.camera.tabletop import mouth, settings, shots, table
+
+_WIDE = 63
+_HIGH = round(_WIDE * ASPECT)
+
+
+def _flat(shot: Shot, lying: Lying) -> NDArray[np.uint8]:
+    assert shot.image is not None
+    corners = np.array([[0, 0], [_WIDE, 0], [_WIDE, _HIGH], [0, _HIGH]], np.float32)
+    way = cv2.getPerspectiveTransform(np.array(lying.quad, np.float32), corners)
+    return np.asarray(cv2.warpPerspective(shot.image, way, (_WIDE, _HIGH)), np.uint8)
+
+
+def _likest(seen: NDArray[np.uint8], wish: Settings) -> Card:
+    """
+    Compare with every face of the deck; the window is a little smaller than the card.
+    """
+    deck = deck_of(wish.seed, wish.deck, 0, _WIDE)
+
+    def likeness(card: Card) -> float:
+        drawn = np.asarray(face(card, deck.style, _WIDE), np.uint8)
+        inner = drawn[4:-4, 4:-4]
+        return float(cv2.matchTemplate(seen, inner, cv2.TM_CCOEFF_NORMED).max())
+
+    return max(DECK, key=likeness)
+
+
+def _still(scene: Scene) -> Shot:
+    """
+    Give the picture with the most cards in it, face up, under nothing.
+    """
+    return max(
+        shots(scene, lambda truth: len(truth.cards) >= 4 and not truth.moving),
+        key=lambda shot: sum(
+            card.face_up and not card.covered and not card.overlapped for card in shot.truth.cards
+        ),
+    )
+
+
+@pytest.mark.parametrize("seed", [1, 6])
+def test_the_card_at_its_corners_is_the_card(seed: int) -> None:
+    scene = table(seed=seed, width=1280, height=720, fps=2)
+    shot = _still(scene)
+    free = [card for card in shot.truth.cards if card.face_up and not card.overlapped]
+    assert len(free) >= 4
+    for lying in free:
+        assert _likest(_flat(shot, lying), scene.settings) is lying.card
+
+
+def _inside(truth: Truth) -> bool:
+    return any(60 < x < 1220 for card in truth.cards for x, _ in card.quad[::2])
+
+
+def test_the_card_that_passes_the_mouth_is_the_card() -> None:
+    scene = mouth(seed=4, width=1280, height=720, fps=30.0)
+    dealt = scene.playing
+    assert dealt is not None
+    seen = {
+        lying.slot: _likest(_flat(shot, lying), scene.settings)
+        for shot in shots(scene, _inside)
+        for lying in shot.truth.cards
+        if all(60 < x < 1220 for x, _ in lying.quad)
+    }
+    assert seen == dict(dealt.cards)
+
+
+def test_rounds_are_those_of_the_other_simulators() -> None:
+    wish = settings(seed=21, rounds=5, fps=2.0)
+    finished = [truth.finished for truth in Scene(wish).truths() if truth.finished]
+    shoe = dealing.scenario(dealing.Settings(seed=21, rounds=5, mode=dealing.Mode.OPEN))
+    assert [each.cards for each in finished] == [each.cards for each in shoe.rounds]
+
+
+def test_all_cards_of_a_round_come_to_lie_on_their_places_and_are_taken_away() -> None:
+    scene = table(seed=2)
+    dealt = scene.playing
+    assert dealt is not None
+    lay: dict[str, Card] = {}
+    last: Truth | None = None
+    for truth in scene.truths():
+        lay |= {str(card.slot): card.card for card in truth.cards if card.face_up}
+        last = truth
+    assert lay == {str(slot): card for slot, card in dealt.cards}
+    assert last is not None
+    assert last.finished == dealt
+    assert last.cards == ()
+
+
+@pytest.mark.parametrize("station", list(Station))
+def test_the_same_seed_shows_the_same(station: Station) -> None:
+    def some(seed: int) -> list[bytes]:
+        scene = table(seed=seed, station=station)
+        return [
+            shot.image.tobytes() for shot in islice(scene.frames(), 12) if shot.image is not None
+        ]
+
+    assert some(8) == some(8)
+    assert some(8) != some(9)
+
+
+def test_pictures_may_be_skipped_without_changing_the_others() -> None:
+    every = table(seed=5, noise=0.0, fps=8)
+    fewer = table(seed=5, noise=0.0, fps=2)
+    for one, other in zip(islice(every.frames(), 0, 60, 4), fewer.frames(), strict=False):
+        assert one.truth == other.truth
+        assert np.array_equal(one.image, other.image)  # type: ignore[arg-type]
+
+
+def test_the_sensor_never_gives_the_same_picture_twice() -> None:
+    scene = table(seed=3)
+    one, other = (shot.image for shot in islice(scene.frames(), 2))
+    assert one is not None
+    assert other is not None
+    assert not np.array_equal(one, other)
+    assert float(np.abs(one.astype(int) - other).mean()) < 6
+
+
+def test_cards_are_dealt_face_down_squeezed_and_turned_over() -> None:
+    scene = table(seed=3, turned=1.0, squeezed=1.0)
+    down = up = 0
+    for truth in scene.truths():
+        down += any(not card.face_up for card in truth.cards)
+        up += any(card.face_up for card in truth.cards)
+    assert down > 5
+    assert up > 5
+
+
+def test_third_cards_lie_sideways_and_may_overlap() -> None:
+    scene = table(seed=4, rounds=4, overlap=1.0, turned=0.0, fps=4)
+    sideways = overlapped = 0
+    for truth in scene.truths():
+        for card in truth.cards:
+            if card.slot is not None and card.slot.endswith("3"):
+                (x0, y0), (x1, y1) = card.quad[0], card.quad[1]
+                sideways += abs(y1 - y0) > abs(x1 - x0)
+            overlapped += card.overlapped
+    assert sideways
+    assert overlapped
+
+
+def test_a_gate_holds_the_play_and_not_the_camera() -> None:
+    open_now = False
+    wish = settings(
+        seed=1, rounds=12, fps=4.0, troubles=(Trouble.OVERDRAW,), trouble_rate=1.0, turned=0.0
+    )
+    scene = Scene(wish, lambda: open_now)
+    held = 0
+    for number in range(400):
+        shot = scene.shot(number / 4, draw=False)
+        assert shot is not None
+        if shot.truth.finished:
+            break
+        held += not shot.truth.moving and len(shot.truth.cards) > 4
+        open_now = held > 40
+    else:
+        pytest.fail("it is held for ever")
+    assert held > 40
