@@ -23,7 +23,10 @@ _NEEDS: Final = {
     _K.PLAYER_THIRD_UNAUTHORISED: (_PLACES, "nothing tells where a card is laid"),
     _K.WRONG_HAND: (_PLACES, "nothing tells where a card is laid"),
     _K.RESULT_MISMATCH: ((Signal.RESULTS,), "nobody declares a result"),
-    _K.UNREADABLE_CARD: ((Signal.FAULTS,), "the reader does not say that a card passed unread"),
+    _K.UNREADABLE_CARD: (
+        (Signal.FAULTS, Signal.PLACEMENT),
+        "the reader does not say that a card passed unread",
+    ),
     _K.CARD_RETURNED: ((Signal.FAULTS,), "the reader does not say that a card went back"),
     _K.DEVICE_FAULT: ((Signal.FAULTS,), "the reader does not report errors of its own"),
     _K.CUT_CARD_OVERRUN: ((Signal.CUT_CARD,), "the reader does not tell the cut card"),

@@ -118,13 +118,20 @@ def unreadable(fold: Fold, obs: Unreadable) -> None:
     Take a card that passed unread: it lies on its place, its face unknown.
     """
     round_ = rounds.in_progress(fold)
-    if checking.only_checks(fold, obs.source, None):
+    if checking.only_checks(fold, obs.source, None) or _only_looks(fold, obs.source):
         return
     if round_ is not None:
         if faces.unread_on(round_, obs.slot) is not None:
             return
         round_.unread_pending = False
     drawing.play(fold, Drawn(declared=obs.slot, unread=True))
+
+
+def _only_looks(fold: Fold, source: str | None) -> bool:
+    # A camera that cannot read a card which another reader has drawn has drawn no card.
+    if source is None or not fold.reader(source).places or fold.state.placing:
+        return False
+    return not checking.stands_alone(fold, source)
 
 
 def outside(fold: Fold, face: Card | None) -> None:

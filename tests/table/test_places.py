@@ -154,6 +154,13 @@ class TestCamera:
         self.seen_on(dealer, "P1", "7S")
         assert dealer.kinds() == ["source_conflict"]
 
+    def test_a_card_that_it_cannot_read_is_no_other_card(self) -> None:
+        dealer = self.dealt("P1 6S, B1 2H")
+        self.seen_on(dealer, "P1", "6S")
+        unread = seen.Unreadable(slot=Slot("B1"), source="cam")
+        assert types(dealer.say(unread)) == []
+        assert dealer.out() == 2
+
     def test_a_card_that_nobody_drew_is_not_dealt(self) -> None:
         dealer = self.dealt("P1 6S")
         assert self.seen_on(dealer, "B1", "2H") == []
@@ -197,6 +204,16 @@ class TestCameraAlone:
         self.see(dealer, "P1 9S, B1 2H, P2 KD, B2 3C")
         dealer.say(seen.TableCleared())
         assert "round_started" in self.see(dealer, "P1 9S")
+
+    def test_a_card_that_cannot_be_read_is_there_and_may_be_read_later(self) -> None:
+        dealer = Dealer()
+        self.see(dealer, "P1 9S")
+        dealer.say(seen.Unreadable(slot=Slot("B1")))
+        self.see(dealer, "P2 KD, B2 3C")
+        assert dealer.kinds() == ["unreadable_card"]
+        assert dealer.finished() == []
+        assert "round_finished" in self.see(dealer, "B1 2H")
+        assert dealer.finished()[0].banker.cards == ("2H", "3C")
 
     def test_another_face_on_a_place_is_a_conflict(self) -> None:
         dealer = Dealer()
