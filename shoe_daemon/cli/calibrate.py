@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shoe_daemon.cli.calibrate_camera import camera, print_markers
 from shoe_daemon.cli.calibrate_evaluate import evaluate
 from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
@@ -27,7 +28,9 @@ def command() -> None:
     """
 
 
+command.add_command(camera)
 command.add_command(evaluate)
+command.add_command(print_markers)
 
 
 @command.command(name="serial")

@@ -1,0 +1,294 @@
+"""
+What a calibration asks for, and who answers: a script in order, or a person (`person`).
+
+A script is a TOML file; `at` is a moment of the recording in seconds:
+
+    risk = 0.0001
+    [plane]                  # markers of so many millimetres, or four points of a rectangle
+    at = 0.0
+    size = 90
+    [empty]
+    at = 1.0
+    [layout]
+    preset = "six"
+    x = 0                    # where its middle is, from the middle of the markers
+    [[card]]                 # one of every rank
+    at = 2.0
+    card = "AS"
+    slot = "P1"
+    [[sample]]               # afterwards, to verify
+    at = 15.0
+    card = "7H"
+    slot = "B3"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Final, Protocol
+
+from msgspec import Meta, Struct
+
+from calibration.camera.layout import Box, layout_named
+from calibration.camera.plane import Plane
+from drivers.camera.frames import Image
+from drivers.camera.profile import Point
+from shoe_daemon.game.cards import RANKS, Card
+from shoe_daemon.game.reading import read_as, read_toml
+from shoe_daemon.game.round import Slot
+
+__all__ = [
+    "Asker",
+    "CardStep",
+    "EmptyStep",
+    "LayoutStep",
+    "MouthStep",
+    "PlaneStep",
+    "Script",
+    "Scripted",
+    "load_script",
+]
+
+_COUNT: Final = 12
+Side = Annotated[float, Meta(gt=5, le=1000)]
+Moment = Annotated[float, Meta(ge=0)]
+
+
+class _Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    at: Moment | None = None
+
+
+class PlaneStep(_Step, frozen=True):
+    """
+    How the table's plane is found.
+
+    Attributes:
+        size: Side of the markers' black edge in millimetres.
+        points: Instead of markers: four corners of a rectangle, in pixels.
+        rectangle: Its width and height in millimetres.
+    """
+
+    size: Side = 120.0
+    points: tuple[Point, ...] = ()
+    rectangle: tuple[Side, Side] | None = None
+
+
+class EmptyStep(_Step, frozen=True):
+    """
+    The empty table.
+    """
+
+    pictures: Annotated[int, Meta(ge=1, le=200)] = _COUNT
+
+
+class LayoutStep(_Step, frozen=True):
+    """
+    Where the boxes are: a preset that is moved and turned, or boxes one by one.
+    """
+
+    preset: str = "six"
+    x: float = 0.0
+    y: float = 0.0
+    turn: Annotated[float, Meta(ge=-180, le=180)] = 0.0
+    boxes: tuple[Box, ...] = ()
+
+    @property
+    def chosen(self) -> tuple[Box, ...]:
+        """
+        The boxes.
+        """
+        return self.boxes or layout_named(self.preset)
+
+
+class MouthStep(_Step, frozen=True):
+    """
+    What a camera at the shoe's mouth watches: so many millimetres about a point, and the
+    way that cards leave.
+    """
+
+    x: float = 0.0
+    y: float = 0.0
+    size: tuple[Side, Side] = (104.0, 69.0)
+    direction: Point = (1.0, 0.0)
+
+
+class CardStep(_Step, frozen=True):
+    """
+    A card that is shown.
+    """
+
+    card: Card
+    slot: Slot | None = None
+
+
+class BackStep(_Step, frozen=True):
+    """
+    A card that is shown face down.
+    """
+
+    slot: Slot | None = None
+
+
+class Script(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    All answers.
+    """
+
+    plane: PlaneStep
+    empty: EmptyStep = EmptyStep()
+    layout: LayoutStep | None = None
+    mouth: MouthStep = MouthStep()
+    card: tuple[CardStep, ...] = ()
+    back: BackStep | None = None
+    sample: tuple[CardStep, ...] = ()
+    risk: Annotated[float, Meta(gt=0, lt=1)] | None = None
+
+
+def load_script(path: Path) -> Script:
+    """
+    Read a script; what is wrong in it is said in one line.
+    """
+    return read_as(Script, read_toml(path, "the answers of a calibration"), str(path))
+
+
+class Asker(Protocol):
+    """
+    Whoever answers.
+    """
+
+    def tell(self, text: str) -> None:
+        """
+        Hear what is going on.
+        """
+        ...
+
+    def plane(self) -> PlaneStep:
+        """
+        Lay the markers, or click four points.
+        """
+        ...
+
+    def empty(self) -> EmptyStep:
+        """
+        Clear the table.
+        """
+        ...
+
+    def layout(self, plane: Plane, reference: Image) -> LayoutStep:
+        """
+        Place the boxes.
+        """
+        ...
+
+    def mouth(self, plane: Plane, reference: Image) -> MouthStep:
+        """
+        Place the window at the shoe's mouth.
+        """
+        ...
+
+    def card(self, done: Sequence[Card]) -> CardStep | None:
+        """
+        Show the next card; None where there is none to show.
+        """
+        ...
+
+    def back(self) -> BackStep | None:
+        """
+        Show a card face down.
+        """
+        ...
+
+    def sample(self, number: int) -> CardStep | None:
+        """
+        Show a card to verify with.
+        """
+        ...
+
+    def again(self, fault: str) -> bool:
+        """
+        Say whether a step that failed is tried once more.
+        """
+        ...
+
+
+class Scripted:
+    """
+    Answers by a script: each question once.
+    """
+
+    def __init__(
+        self, script: Script, preset: str | None, told: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self._script = script
+        self._preset = preset
+        self._told = told
+        self._cards = iter(script.card)
+        self._samples = iter(script.sample)
+
+    def tell(self, text: str) -> None:
+        """
+        Pass it on.
+        """
+        self._told(text)
+
+    def plane(self) -> PlaneStep:
+        """
+        Give the script's.
+        """
+        return self._script.plane
+
+    def empty(self) -> EmptyStep:
+        """
+        Give the script's.
+        """
+        return self._script.empty
+
+    def layout(self, plane: Plane, reference: Image) -> LayoutStep:
+        """
+        Give the script's, or the preset of the command line.
+        """
+        del plane, reference
+        return self._script.layout or LayoutStep(preset=self._preset or "six")
+
+    def mouth(self, plane: Plane, reference: Image) -> MouthStep:
+        """
+        Give the script's.
+        """
+        del plane, reference
+        return self._script.mouth
+
+    def card(self, done: Sequence[Card]) -> CardStep | None:
+        """
+        Give the next.
+        """
+        del done
+        return next(self._cards, None)
+
+    def back(self) -> BackStep | None:
+        """
+        Give the script's.
+        """
+        return self._script.back
+
+    def sample(self, number: int) -> CardStep | None:
+        """
+        Give the next.
+        """
+        del number
+        return next(self._samples, None)
+
+    def again(self, fault: str) -> bool:
+        """
+        Never.
+        """
+        self._told(fault)
+        return False
+
+
+def missing_ranks(done: Sequence[Card]) -> list[str]:
+    """
+    Say which ranks have not been shown.
+    """
+    there = {card.rank for card in done}
+    return [rank for rank in RANKS if rank not in there]

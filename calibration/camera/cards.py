@@ -1,0 +1,188 @@
+"""
+Cards shown to the camera one by one: found on their place, measured, read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import cv2
+import numpy as np
+from msgspec import Struct
+
+from calibration.camera.plane import Plane, ground_of
+from drivers.camera.corners import find_card
+from drivers.camera.eye import Reader
+from drivers.camera.frames import Image
+from drivers.camera.geometry import Floats, place_patch
+from drivers.camera.profile import CardSize, Place
+from drivers.camera.sharpness import blur_of, upright
+from drivers.camera.windows import CropWindow, window_quads
+from shoe_daemon.game.cards import Card
+
+__all__ = ["Budget", "Sample", "Shown", "budget_of", "find_on", "index_pixels", "read_shown"]
+
+_PATCH: Final = 240
+"""Pixels of the width of a card's picture in the report."""
+
+
+class Shown(NamedTuple):
+    """
+    A card that lay on a place.
+
+    Attributes:
+        card: Which it is: whoever laid it says so.
+        slot: The place, for people.
+        image: The picture.
+        quad: Its corners there, in reading order.
+    """
+
+    card: Card
+    slot: str
+    image: Image
+    quad: Floats
+
+    def flat(self, width: int = _PATCH) -> Image:
+        """
+        Give the card's own picture, upright.
+        """
+        return upright(self.image, self.quad, width=width)
+
+
+class Budget(Struct, frozen=True):
+    """
+    How many pixels an index has on a place, and how many it needs.
+    """
+
+    slot: str
+    pixels: float
+    least: float
+
+    @property
+    def passed(self) -> bool:
+        """
+        Whether they are enough.
+        """
+        return self.pixels >= self.least
+
+
+class Sample(Struct, frozen=True):
+    """
+    What was read of a card that was shown.
+
+    Attributes:
+        card: Which it is.
+        read: What was accepted; None where nothing was.
+        best: The likeliest.
+        pixels: Height of its index window.
+        blur: As a share of the card's width.
+        fault: Why it did not pass, and what to do; empty where it did.
+    """
+
+    card: Card
+    slot: str
+    read: Card | None
+    best: Card
+    confidence: float
+    pixels: float
+    blur: float
+    fault: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """
+        Whether it was read, and right.
+        """
+        return not self.fault
+
+
+def find_on(  # noqa: PLR0913, PLR0917 - what is looked for, in what, and with what light
+    plane: Plane, place: Place, image: Image, empty: Image, card: CardSize, gain: float = 1.0
+) -> Floats | None:
+    """
+    Find the corners, in the picture, of the card that lies on a place; None where none does.
+    """
+    patch = place_patch(ground_of(plane), place, card)
+    found = find_card(
+        patch.cut(image),
+        patch.cut(empty),
+        scale=patch.scale,
+        card=(card.width, card.height),
+        gain=gain,
+    )
+    return None if found is None else patch.to_picture(found.quad)
+
+
+def index_pixels(quad: Floats, window: CropWindow) -> float:
+    """
+    Return the height of the smaller index window of a card in pixels.
+    """
+    corners = window_quads(np.asarray(quad, np.float32), window)
+    return min(float(np.linalg.norm(each[3] - each[0])) for each in corners)
+
+
+def budget_of(
+    plane: Plane, places: Iterable[Place], card: CardSize, window: CropWindow, least: float
+) -> list[Budget]:
+    """
+    Say how many pixels an index will have on each place.
+    """
+    ground = ground_of(plane)
+    told = []
+    for place in places:
+        half = np.array([card.width, card.height]) / 2
+        corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half
+        if place.turn:
+            corners = corners @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+        pixels = index_pixels(ground.to_pixels(corners + np.array(place.centre)), window)
+        told.append(Budget(place.slot or "other", round(pixels, 1), least))
+    return told
+
+
+def read_shown(
+    shown: Shown, reader: Reader, window: CropWindow, least: float, most_blur: float
+) -> Sample:
+    """
+    Read a card of which it is known which it is.
+    """
+    reading = reader.read(shown.image, np.asarray(shown.quad, np.float32))
+    pixels = round(index_pixels(shown.quad, window), 1)
+    blur = round(blur_of(shown.flat(120)), 4)
+    sharp = blur <= most_blur
+    return Sample(
+        card=shown.card,
+        slot=shown.slot,
+        read=reading.card if sharp else None,
+        best=reading.best,
+        confidence=round(float(reading.confidence), 4),
+        pixels=pixels,
+        blur=blur,
+        fault=_fault(shown.card, reading.card, reading.best, (pixels, least), sharp=sharp),
+    )
+
+
+def _fault(
+    card: Card, read: Card | None, best: Card, pixels: tuple[float, float], *, sharp: bool
+) -> str:
+    if read not in {None, card}:
+        return f"read as {read}: is the shown card named right? Else do not use this camera"
+    if pixels[0] < pixels[1]:
+        return (
+            f"{pixels[0]:.0f} pixels, at least {pixels[1]:.0f} are needed: bring the camera "
+            "nearer, zoom in, or choose a mode with more pixels"
+        )
+    if not sharp:
+        return "blurred: focus the lens, give more light or a shorter exposure"
+    if read is None:
+        unlike = "" if best == card else f", looks like {best}"
+        return f"not certain{unlike}: is its index free, without glare and shadow?"
+    return ""
+
+
+def drawn_outline(image: Image, quad: Floats, colour: tuple[int, int, int]) -> None:
+    """
+    Draw the outline of a card into a picture.
+    """
+    corners = np.round(np.asarray(quad)).astype(np.int32)
+    cv2.polylines(image, [corners], isClosed=True, color=colour, thickness=2, lineType=cv2.LINE_AA)

@@ -1,0 +1,142 @@
+"""
+The check at the start of a shoe: is all still as it was when the profile was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import cv2
+import numpy as np
+from msgspec import Struct
+
+from calibration.camera.cards import find_on
+from calibration.camera.deck import compare_card, kept_cards
+from calibration.camera.drift import Finding, Kind, compare, gain_of, moved_by
+from calibration.camera.measures import Flicker, flicker_of, mean_of
+from calibration.camera.plane import Plane
+from calibration.camera.result import card_folder
+from drivers.camera.eye import Reader
+from drivers.camera.frames import Image
+from drivers.camera.profile import Place, Profile
+from drivers.camera.sharpness import upright
+from shoe_daemon.errors import UserError
+
+__all__ = ["Checked", "check_pictures", "check_profile"]
+
+_STILL: Final = 3.0
+"""Grey values by which a still picture differs from the next, at the most."""
+
+_NEAR: Final = 15.0
+"""Millimetres by which the table may have moved so that its places are still looked into."""
+
+
+class Checked(Struct, frozen=True):
+    """
+    What a check found.
+
+    Attributes:
+        passed: Whether to play.
+        findings: What changed; notes too, which forbid nothing.
+        moved: By how far the table moved in its picture; None where it is not recognised.
+    """
+
+    passed: bool
+    findings: tuple[Finding, ...]
+    moved: float | None = None
+
+
+def check_profile(
+    profile: Profile, path: Path, pictures: Sequence[Image], reader: Callable[[], Reader]
+) -> Checked:
+    """
+    Compare pictures with a profile, its empty table and its cards.
+
+    Args:
+        profile: As it was loaded.
+        path: Where it is; its cards are beside it.
+        pictures: Some in a row.
+        reader: Gives what reads cards; asked only where one lies there.
+    """
+    reference = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
+    if reference is None:
+        raise UserError(f"{profile.reference}: no picture; calibrate this camera again")
+    return check_pictures(
+        profile, np.asarray(reference, np.uint8), pictures, kept_cards(card_folder(path)), reader
+    )
+
+
+def check_pictures(
+    profile: Profile,
+    reference: Image,
+    pictures: Sequence[Image],
+    cards: dict[str, Image],
+    reader: Callable[[], Reader],
+) -> Checked:
+    """
+    Compare pictures with an empty table and a deck.
+    """
+    if len({each.shape for each in pictures}) != 1:
+        raise UserError("pictures of different sizes; expected those of one camera")
+    now = mean_of(pictures)
+    moved = moved_by(profile, reference, now)
+    found = compare(reference, now, moved, _flicker(profile, pictures))
+    if moved is not None and moved.far < _NEAR:
+        found += _deck(profile, reference, now, cards, reader)
+    elif not any(each.bad for each in found):
+        found.append(_unseen())
+    return Checked(
+        passed=not any(each.bad for each in found),
+        findings=tuple(found),
+        moved=None if moved is None else round(moved.far, 2),
+    )
+
+
+def _flicker(profile: Profile, pictures: Sequence[Image]) -> Flicker | None:
+    """
+    Look for flicker, where nobody moves: a hand is no lamp.
+    """
+    for first, second in pairwise(pictures):
+        apart = cv2.absdiff(first[::8, ::8], second[::8, ::8])
+        if float(np.percentile(apart, 60)) > _STILL * 8:
+            return None
+    return flicker_of(pictures, profile.camera.fps or 25.0)
+
+
+def _unseen() -> Finding:
+    text = "no card lies on a place: the deck was not compared; lay one there and check again"
+    return Finding(Kind.NOTE, text, bad=False)
+
+
+def _deck(
+    profile: Profile,
+    reference: Image,
+    now: Image,
+    cards: dict[str, Image],
+    reader: Callable[[], Reader],
+) -> list[Finding]:
+    size = profile.camera.width, profile.camera.height
+    plane = Plane(np.array(profile.table.homography), profile.lens, None, None, size)
+    gain, lying = gain_of(reference, now), 0
+    found: dict[str, Finding] = {}
+    for place in _watched(profile):
+        quad = find_on(plane, place, now, reference, profile.card, gain)
+        if quad is None:
+            continue
+        lying += 1
+        flat = upright(now, quad)
+        rank = reader().read(now, np.asarray(quad, np.float32)).best.rank
+        finding = compare_card(flat, rank, profile, cards)
+        if finding is not None:
+            found.setdefault(finding.kind, finding)
+    return list(found.values()) if lying else [_unseen()]
+
+
+def _watched(profile: Profile) -> tuple[Place, ...]:
+    if profile.throat is None:
+        return profile.place
+    turn = 90 if abs(profile.throat.direction[0]) > abs(profile.throat.direction[1]) else 0
+    return (Place(polygon=profile.throat.window, turn=90 if turn else 0),)

@@ -1,0 +1,122 @@
+"""
+Locks a camera's exposure, white balance and focus, and says honestly what it refused.
+
+Video4Linux's numbers for the exposure's automatic mode are 3 for on and 1 for by hand.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+import cv2
+from msgspec import Struct
+
+from drivers.camera.address import Address, Kind
+from drivers.camera.profile import Camera
+from shoe_daemon.errors import UserError
+
+__all__ = ["Device", "Lock", "lock_all", "lock_device"]
+
+_NEAR: Final = 1e-3
+_SETTLING: Final = 30
+"""Pictures in which the automatic settings come to rest before they are locked."""
+
+
+class Device(Protocol):
+    """
+    What of OpenCV's capture is used.
+    """
+
+    def get(self, propId: int) -> float:  # noqa: N803 - OpenCV's name
+        """
+        Read a property; 0 or -1 where there is none.
+        """
+        ...
+
+    def set(self, propId: int, value: float) -> bool:  # noqa: N803 - as above
+        """
+        Set one; whether the device took it is another question.
+        """
+        ...
+
+
+class _Wish(Struct, frozen=True):
+    name: str
+    automatic: str
+    manual: float
+    value: str
+
+
+_WISHES: Final = (
+    _Wish("exposure", "auto_exposure", 1.0, "exposure"),
+    _Wish("white balance", "auto_wb", 0.0, "wb_temperature"),
+    _Wish("focus", "autofocus", 0.0, "focus"),
+)
+
+
+class Lock(Struct, frozen=True):
+    """
+    One setting.
+
+    Attributes:
+        name: For people.
+        locked: Whether the device now holds it.
+        controls: What to ask for again each time the camera is opened.
+        said: What the device did; what to do where it refused.
+    """
+
+    name: str
+    locked: bool
+    controls: dict[str, float]
+    said: str
+
+
+def lock_device(address: Address, camera: Camera) -> list[Lock]:
+    """
+    Lock what a camera of this machine lets be locked; nothing for other sources.
+    """
+    if address.kind is not Kind.DEVICE:
+        return []
+    video = cv2.VideoCapture(address.where, cv2.CAP_V4L2)
+    try:
+        if not video.isOpened():
+            raise UserError(f"{address.where}: cannot be opened: is another program using it?")
+        if camera.format is not None:
+            video.set(cv2.CAP_PROP_FOURCC, cv2.VideoWriter.fourcc(*camera.format))
+        video.set(cv2.CAP_PROP_FRAME_WIDTH, camera.width)
+        video.set(cv2.CAP_PROP_FRAME_HEIGHT, camera.height)
+        for _ in range(_SETTLING):
+            video.read()
+        return lock_all(video)
+    finally:
+        video.release()
+
+
+def lock_all(device: Device) -> list[Lock]:
+    """
+    Keep what the automatic settings have found, and switch them off.
+    """
+    return [_lock(device, wish) for wish in _WISHES]
+
+
+def _lock(device: Device, wish: _Wish) -> Lock:
+    automatic, value = _number(wish.automatic), _number(wish.value)
+    found = device.get(value)
+    if device.get(automatic) < 0 or (device.get(automatic) == 0 and found <= 0):
+        advice = "set it on the camera itself, or take one that lets it be set"
+        return Lock(wish.name, locked=False, controls={}, said=f"the device has none: {advice}")
+    device.set(automatic, wish.manual)
+    device.set(value, found)
+    held, kept = device.get(automatic), device.get(value)
+    if abs(held - wish.manual) > _NEAR:
+        said = f"refused: its automatic stays at {held:g}: it may drift with the light"
+        return Lock(wish.name, locked=False, controls={}, said=said)
+    controls = {wish.automatic: wish.manual, wish.value: kept}
+    if abs(kept - found) > _NEAR * max(1.0, abs(found)):
+        said = f"locked, but at {kept:g} instead of {found:g}"
+        return Lock(wish.name, locked=True, controls=controls, said=said)
+    return Lock(wish.name, locked=True, controls=controls, said=f"locked at {kept:g}")
+
+
+def _number(name: str) -> int:
+    return int(getattr(cv2, f"CAP_PROP_{name.upper()}"))

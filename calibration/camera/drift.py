@@ -1,0 +1,361 @@
+"""
+Compares what a camera sees now with what its profile was made from: says what changed,
+by how much, and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+import cv2
+import numpy as np
+from msgspec import Struct
+
+from calibration.camera.measures import Flicker, light_of, sharpness_of
+from drivers.camera.frames import Image
+from drivers.camera.geometry import Floats, Ground
+from drivers.camera.profile import Profile
+
+__all__ = ["Finding", "Kind", "Limits", "Moved", "compare", "gain_of", "moved_by"]
+
+_POINTS: Final = 500
+_ENOUGH: Final = 24
+_SHARE: Final = 0.3
+_SMALL: Final = 4
+_BLACK: Final = 8.0
+
+
+class Kind(StrEnum):
+    """
+    What a finding is about.
+    """
+
+    MOVED = "moved"
+    BLURRED = "blurred"
+    DARKER = "darker"
+    BRIGHTER = "brighter"
+    FLICKER = "flicker"
+    OTHER_DECK = "other deck"
+    OTHER_BACK = "other back"
+    OTHER_RESOLUTION = "other resolution"
+    OTHER_CAMERA = "other camera"
+    OTHER_SCENE = "other scene"
+    NO_PICTURE = "no picture"
+    NOTE = "note"
+
+
+class Finding(Struct, frozen=True, omit_defaults=True):
+    """
+    One thing that changed, or could not be looked at.
+
+    Attributes:
+        kind: What.
+        text: For people: what, how much, what to do.
+        bad: Whether the table should not be played with this camera so.
+        amount: How much, in `unit`.
+        before: What the profile had, where that is a number.
+    """
+
+    kind: Kind
+    text: str
+    bad: bool = True
+    amount: float | None = None
+    unit: str = ""
+    before: float | None = None
+
+
+class Limits(Struct, frozen=True):
+    """
+    How much may change.
+    """
+
+    millimetres: float = 2.0
+    sharpness: float = 0.75
+    darker: float = 0.75
+    brighter: float = 1.35
+
+
+class Moved(NamedTuple):
+    """
+    How the table moved in the picture.
+
+    Attributes:
+        right, down: Millimetres at the middle of the places.
+        turned: Degrees, clockwise.
+        far: Millimetres in the place where it is most.
+    """
+
+    right: float
+    down: float
+    turned: float
+    far: float
+
+
+def compare(
+    reference: Image,
+    now: Image,
+    moved: Moved | None,
+    flicker: Flicker | None = None,
+    limits: Limits | None = None,
+) -> list[Finding]:
+    """
+    Compare a picture of the table with that of the profile.
+
+    Args:
+        reference: That of the profile.
+        now: Of today.
+        moved: How the table moved between them (`moved_by`).
+        flicker: What the lamps do.
+        limits: How much may change.
+    """
+    limits = limits or Limits()
+    if now.shape != reference.shape:
+        return [_resolution(now, reference)]
+    if light_of(now) < _BLACK:
+        text = "the picture is black: switch the lamp on, and take the cap off the lens"
+        return [Finding(Kind.NO_PICTURE, text)]
+    found = [*_light(reference, now, limits), *_blur(reference, now, limits)]
+    found += _place(moved, limits, blurred=any(_is_blur(each) for each in found))
+    if flicker is not None and not flicker.steady:
+        found.append(flickering(flicker))
+    return found
+
+
+def _is_blur(finding: Finding) -> bool:
+    return finding.kind is Kind.BLURRED
+
+
+def flickering(flicker: Flicker) -> Finding:
+    """
+    Say that lamps flicker.
+    """
+    lamps = f"lamps on {flicker.mains} Hz mains" if flicker.mains else "a lamp"
+    advice = (
+        f"set the exposure to a multiple of 1/{2 * flicker.mains} s"
+        if flicker.mains
+        else "change the lamp, or set the exposure to a multiple of 1/100 s (1/120 s)"
+    )
+    return Finding(
+        Kind.FLICKER,
+        f"the light comes and goes by {flicker.strength:.0%} ({lamps}): {advice}",
+        amount=flicker.strength,
+        unit="share",
+    )
+
+
+def _resolution(now: Image, reference: Image) -> Finding:
+    wide, high = now.shape[1], now.shape[0]
+    return Finding(
+        Kind.OTHER_RESOLUTION,
+        f"pictures of {wide}x{high}; the profile was made with "
+        f"{reference.shape[1]}x{reference.shape[0]}: set the camera's mode back, or calibrate",
+    )
+
+
+def _light(reference: Image, now: Image, limits: Limits) -> list[Finding]:
+    ratios = _ratios(reference, now)
+    gain = float(np.median(ratios))
+    darkest, where = _worst_side(ratios)
+    if gain > limits.brighter:
+        text = f"brighter: {gain:.2f} times as bright as the profile"
+        advice = "is the exposure locked, is there a new lamp or daylight?"
+        return [Finding(Kind.BRIGHTER, f"{text}: {advice}", amount=round(gain, 3), unit="times")]
+    if min(gain, darkest) < limits.darker:
+        part = f" {where}" if darkest < gain * 0.9 else ""
+        amount = min(gain, darkest)
+        text = f"darker{part}: {amount:.2f} times as bright as the profile"
+        advice = "is a lamp out, is the exposure locked, is the lens free?"
+        return [Finding(Kind.DARKER, f"{text}: {advice}", amount=round(amount, 3), unit="times")]
+    return []
+
+
+def gain_of(reference: Image, now: Image) -> float:
+    """
+    Return how many times as bright the table is as it was.
+    """
+    return float(np.median(_ratios(reference, now)))
+
+
+def _ratios(reference: Image, now: Image) -> Floats:
+    size = (12, 8)
+    before, after = (
+        cv2.resize(each, size, interpolation=cv2.INTER_AREA).mean(axis=2).astype(np.float64)
+        for each in (reference, now)
+    )
+    return np.asarray((after + 1) / (before + 1))
+
+
+def _worst_side(ratios: Floats) -> tuple[float, str]:
+    rows, columns = ratios.shape[0] // 2, ratios.shape[1] // 2
+    sides = {
+        "on the left": ratios[:, :columns],
+        "on the right": ratios[:, columns:],
+        "above": ratios[:rows],
+        "below": ratios[rows:],
+    }
+    return min((float(np.median(part)), where) for where, part in sides.items())
+
+
+def _blur(reference: Image, now: Image, limits: Limits) -> list[Finding]:
+    before, after = sharpness_of(reference), sharpness_of(now)
+    if after >= before * limits.sharpness:
+        return []
+    return [
+        Finding(
+            Kind.BLURRED,
+            f"the picture is blurred: sharpness {after:.2f}, this profile had {before:.2f}: "
+            "clean or refocus the lens",
+            amount=after,
+            unit="sharpness",
+            before=before,
+        )
+    ]
+
+
+def _place(moved: Moved | None, limits: Limits, *, blurred: bool) -> list[Finding]:
+    if moved is None:
+        cause = "too blurred to tell where it is" if blurred else "not the table of the profile"
+        text = (
+            f"the picture shows {cause}: is this the right camera, has it been turned away, "
+            "does something lie over the table?"
+        )
+        return [Finding(Kind.OTHER_SCENE, text)]
+    if moved.far < limits.millimetres:
+        return []
+    advice = "push the camera back" if moved.far < 15 else "calibrate again"  # noqa: PLR2004 - mm
+    return [
+        Finding(
+            Kind.MOVED,
+            f"moved: the table lies {_way(moved)} in the picture, {moved.far:.1f} mm in the worst "
+            f"place: {advice} and check once more",
+            amount=round(moved.far, 2),
+            unit="mm",
+        )
+    ]
+
+
+def _way(moved: Moved) -> str:
+    told = []
+    for value, forth, back in (
+        (moved.right, "to the right", "to the left"),
+        (moved.down, "down", "up"),
+    ):
+        if abs(value) >= 0.5:  # noqa: PLR2004 - millimetres worth a word
+            told.append(f"{abs(value):.1f} mm {forth if value > 0 else back}")
+    if abs(moved.turned) >= 0.2:  # noqa: PLR2004 - degrees likewise
+        told.append(f"{abs(moved.turned):.1f}° {'' if moved.turned > 0 else 'counter'}clockwise")
+    return " and ".join(told) or "turned or tilted"
+
+
+def moved_by(profile: Profile, reference: Image, now: Image) -> Moved | None:
+    """
+    Say how the table moved in the picture; None where it is not recognised.
+    """
+    if now.shape != reference.shape:
+        return None
+    found = _registered(reference, now)
+    if found is None:
+        return None
+    ground, middles = Ground(profile), _middles(profile)
+    before = ground.to_pixels(middles)
+    after = cv2.perspectiveTransform(before.reshape(-1, 1, 2), found).reshape(-1, 2)
+    away = ground.to_table(after) - middles
+    middle = _in_picture(ground, middles.mean(axis=0), away.mean(axis=0))
+    turned = float(np.degrees(np.arctan2(found[1, 0], found[0, 0])))
+    far = float(np.linalg.norm(away, axis=1).max())
+    return Moved(float(middle[0]), float(middle[1]), turned, far)
+
+
+def _in_picture(ground: Ground, at: Floats, away: Floats) -> Floats:
+    """
+    Turn millimetres on the table to millimetres to the right and down in the picture.
+    """
+    there = ground.to_pixels([tuple(at), tuple(at + away)])
+    way = there[1] - there[0]
+    length = float(np.linalg.norm(way))
+    return np.asarray(way / max(length, 1e-9) * float(np.linalg.norm(away)))
+
+
+def _middles(profile: Profile) -> Floats:
+    if profile.throat is not None and profile.station == "throat":
+        return np.asarray(profile.throat.window, np.float64)
+    return np.array([place.centre for place in profile.place])
+
+
+def _registered(reference: Image, now: Image) -> Floats | None:
+    """
+    Find how the picture's points moved: tracked from one picture to the other.
+    """
+    before, after = _even(reference), _even(now)
+    points: Any = cv2.goodFeaturesToTrack(before, _POINTS, 0.02, 12)
+    if points is None or len(points) < _ENOUGH:
+        return None
+    for shift in (_shift(before, after), np.zeros(2)):
+        pairs = _tracked(before, after, np.asarray(points, np.float32), shift)
+        if len(pairs[0]) < _ENOUGH:
+            continue
+        found: Any
+        fitting: Any
+        found, fitting = cv2.findHomography(*pairs, cv2.RANSAC, 2.0)
+        inside = 0 if found is None else int(np.asarray(fitting).sum())
+        if inside >= max(_ENOUGH, _SHARE * len(pairs[0])):
+            return np.asarray(found, np.float64)
+    return None
+
+
+def _even(image: Image) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """
+    Take the light out of a picture: what is left is print.
+    """
+    grey = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY).astype(np.float32)
+    apart = grey - cv2.GaussianBlur(grey, (0, 0), 12)
+    strength = np.sqrt(cv2.GaussianBlur(apart * apart, (0, 0), 40)) + 4
+    return np.asarray(np.clip(apart / strength * 40 + 128, 0, 255), np.uint8)
+
+
+def _shift(
+    before: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
+    after: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
+) -> Floats:
+    size = (before.shape[1] // _SMALL, before.shape[0] // _SMALL)
+    small = [
+        np.asarray(cv2.resize(each, size, interpolation=cv2.INTER_AREA), np.float32)
+        for each in (before, after)
+    ]
+    window = cv2.createHanningWindow(size, cv2.CV_32F)
+    found, _ = cv2.phaseCorrelate(small[0], small[1], window)
+    return np.array(found) * _SMALL
+
+
+def _tracked(
+    before: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
+    after: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
+    points: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
+    shift: Floats,
+) -> tuple[Floats, Floats]:
+    """
+    Follow points there and back; keep those that come back to where they were.
+    """
+    options = {"winSize": (31, 31), "maxLevel": 3}
+    guess = (points + shift).astype(np.float32)
+    there, good, _ = cv2.calcOpticalFlowPyrLK(
+        before, after, points, guess.copy(), flags=cv2.OPTFLOW_USE_INITIAL_FLOW, **options
+    )  # type: ignore[call-overload]
+    back, again, _ = cv2.calcOpticalFlowPyrLK(
+        after, before, there, points.copy(), flags=cv2.OPTFLOW_USE_INITIAL_FLOW, **options
+    )  # type: ignore[call-overload]
+    kept = (good.ravel() > 0) & (again.ravel() > 0)
+    kept &= np.linalg.norm((back - points).reshape(-1, 2), axis=1) < 1.0
+    return (
+        np.asarray(points.reshape(-1, 2)[kept], np.float64),
+        np.asarray(there.reshape(-1, 2)[kept], np.float64),
+    )
+
+
+def worst(findings: Sequence[Finding]) -> bool:
+    """
+    Whether any of them forbids to play.
+    """
+    return any(each.bad for each in findings)

@@ -1,0 +1,315 @@
+"""
+The guided run: asks, looks, measures, one step after the other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+from calibration.camera.answers import Asker, CardStep, PlaneStep, missing_ranks
+from calibration.camera.cards import (
+    Sample,
+    Shown,
+    budget_of,
+    find_on,
+    index_pixels,
+    read_shown,
+)
+from calibration.camera.controls import Lock
+from calibration.camera.deck import is_back
+from calibration.camera.drift import gain_of
+from calibration.camera.layout import places_of
+from calibration.camera.measures import flicker_of, light_of, mean_of, sharpness_of
+from calibration.camera.pictures import Pictures
+from calibration.camera.plane import (
+    Marker,
+    Plane,
+    find_markers,
+    plane_from_markers,
+    plane_from_points,
+)
+from calibration.camera.result import Result, draft
+from calibration.camera.threshold import choose, least_pixels
+from calibration.camera.window import fit_window
+from drivers.camera.eye import Reader
+from drivers.camera.frames import Image
+from drivers.camera.profile import Camera, Place, Profile, Throat, write_profile
+from drivers.camera.recogniser import Recogniser
+from drivers.camera.sharpness import upright
+from drivers.camera.windows import CropWindow
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+
+__all__ = ["Wanted", "calibrate"]
+
+T = TypeVar("T")
+_STILL: Final = 4
+"""Pictures of which the mean is taken."""
+
+_RANKS: Final = 13
+_USUAL_FPS: Final = 25.0
+
+
+class Wanted(NamedTuple):
+    """
+    What is to be made.
+
+    Attributes:
+        reader: Makes what reads cards; the recogniser where None.
+    """
+
+    station: str
+    source: str
+    camera: Camera
+    risk: float
+    at: str
+    locks: tuple[Lock, ...] = ()
+    reader: Callable[[Profile], Reader] | None = None
+
+
+def calibrate(
+    pictures: Pictures,
+    asker: Asker,
+    wanted: Wanted,
+    progress: Callable[[Result], None] = lambda _: None,
+) -> Result:
+    """
+    Run all steps; `progress` hears of what is known so far.
+
+    Raises:
+        UserError: A step cannot be done, and nobody tries again.
+    """
+    plane, markers, seen = _until_good(asker, lambda: _plane(pictures, asker))
+    _tell_plane(asker, plane)
+    result = _empty(pictures, asker, wanted, plane)
+    result.markers, result.marker_image = markers, seen
+    progress(result)
+    _until_good(asker, lambda: _places(asker, result))
+    progress(result)
+    _cards(pictures, asker, result, wanted)
+    _verify(pictures, asker, result, wanted)
+    return result
+
+
+def _until_good(asker: Asker, step: Callable[[], T]) -> T:
+    while True:
+        try:
+            return step()
+        except UserError as error:
+            if not asker.again(str(error)):
+                raise
+
+
+def _plane(pictures: Pictures, asker: Asker) -> tuple[Plane, list[Marker], Image]:
+    step = asker.plane()
+    image = mean_of(pictures.take(_STILL, step.at))
+    size = image.shape[1], image.shape[0]
+    if step.points:
+        return plane_from_points(step.points, _rectangle(step), size), [], image
+    markers = find_markers(image)
+    return plane_from_markers(markers, step.size, size), markers, image
+
+
+def _rectangle(step: PlaneStep) -> tuple[float, float]:
+    if step.rectangle is None:
+        raise UserError("plane.rectangle: missing; expected its width and height in millimetres")
+    return step.rectangle
+
+
+def _tell_plane(asker: Asker, plane: Plane) -> None:
+    if plane.error is None:
+        asker.tell("plane: from four points; nothing tells how exact they are")
+    else:
+        lens = "" if plane.lens else "; the lens is not known: it takes three markers or more"
+        asker.tell(f"plane: at most {plane.error:.2f} mm off{lens}")
+
+
+def _empty(pictures: Pictures, asker: Asker, wanted: Wanted, plane: Plane) -> Result:
+    step = asker.empty()
+    taken = pictures.take(step.pictures, step.at)
+    reference = mean_of(taken)
+    size = reference.shape[1], reference.shape[0]
+    if size != plane.size:
+        raise UserError(f"pictures of {size[0]}x{size[1]} after such of {plane.size}")
+    flicker = flicker_of(taken, wanted.camera.fps or _USUAL_FPS)
+    result = Result(
+        station=wanted.station,
+        source=wanted.source,
+        camera=_sized(wanted.camera, size),
+        at=wanted.at,
+        plane=plane,
+        marker_image=reference,
+        markers=(),
+        reference=reference,
+        flicker=flicker,
+        sharpness=sharpness_of(reference),
+        light=light_of(reference),
+        locks=wanted.locks,
+    )
+    asker.tell(f"empty table: sharpness {result.sharpness:.2f}, light {result.light:.0f} of 255")
+    lamps = "steady" if flicker.steady else f"comes and goes by {flicker.strength:.0%}"
+    asker.tell(f"lamps: the light is {lamps}")
+    return result
+
+
+def _sized(camera: Camera, size: tuple[int, int]) -> Camera:
+    from msgspec.structs import replace
+
+    return replace(camera, width=size[0], height=size[1])
+
+
+def _places(asker: Asker, result: Result) -> None:
+    if result.station == "throat":
+        _mouth(asker, result)
+    else:
+        _boxes(asker, result)
+    watched = result.places or (_window_place(result),)
+    result.budget = budget_of(result.plane, watched, result.card, CropWindow(), least_pixels())
+    for each in result.budget:
+        verdict = "enough" if each.passed else "TOO FEW"
+        asker.tell(f"{each.slot}: {each.pixels:.0f} pixels of {each.least:.0f}: {verdict}")
+
+
+def _boxes(asker: Asker, result: Result) -> None:
+    step = asker.layout(result.plane, result.reference)
+    result.plane = result.plane.moved(step.x, step.y, step.turn)
+    result.places = places_of(step.chosen)
+    _checked(result)
+
+
+def _mouth(asker: Asker, result: Result) -> None:
+    step = asker.mouth(result.plane, result.reference)
+    wide, high = step.size
+    left, top = step.x - wide / 2, step.y - high / 2
+    window = ((left, top), (left + wide, top), (left + wide, top + high), (left, top + high))
+    # Cards leave with a short side first.
+    result.throat = Throat(window=window, direction=step.direction)
+    _checked(result)
+
+
+def _checked(result: Result) -> None:
+    """
+    Have the profile's own rules applied: every slot has a place, and all are in the picture.
+    """
+    write_profile(draft(result), Path(os.devnull))
+
+
+def _window_place(result: Result) -> Place:
+    throat = result.throat
+    if throat is None:
+        raise UserError("no place is known; expected a layout, or the shoe's mouth")
+    along_x = abs(throat.direction[0]) > abs(throat.direction[1])
+    return Place(polygon=throat.window, turn=90 if along_x else 0)
+
+
+def _cards(pictures: Pictures, asker: Asker, result: Result, wanted: Wanted) -> None:
+    """
+    See a card of every rank, fit the window to them, and read them all.
+    """
+    done: list[Card] = []
+    for step in _steps(lambda: asker.card(done)):
+        shown = _shown(pictures, asker, result, step)
+        if shown is None:
+            result.notes.append(f"{step.card}: no card was found on {_name(step.slot)}")
+            continue
+        result.shown.append(shown)
+        done.append(step.card)
+        pixels = index_pixels(shown.quad, CropWindow())
+        asker.tell(f"{step.card} on {shown.slot}: {pixels:.0f} pixels")
+    _back(pictures, asker, result)
+    missing = missing_ranks(done)
+    if missing:
+        result.notes.append(f"not shown: {', '.join(missing)}: show a card of every rank")
+    result.threshold = choose(wanted.risk)
+    if result.shown and wanted.reader is None:
+        result.fit = fit_window(Recogniser(), result.shown)
+        scales = f"{result.fit.across:g} wide, {result.fit.along:g} high"
+        asker.tell(f"index window: {scales}; confidence {result.fit.fitted:.3f}")
+    reader = _reader(result, wanted)
+    result.cards = [_read(each, reader, result) for each in result.shown]
+    _tell(asker, result.cards)
+
+
+def _steps(ask: Callable[[], CardStep | None]) -> Iterator[CardStep]:
+    while (step := ask()) is not None:
+        yield step
+
+
+def _name(slot: Slot | None) -> str:
+    return slot.value if slot else "the shoe's mouth"
+
+
+def _place(result: Result, slot: Slot | None) -> Place:
+    if result.throat is not None:
+        return _window_place(result)
+    for place in result.places:
+        if place.slot is (slot or Slot.P1):
+            return place
+    raise UserError(f"{_name(slot)}: no such place")
+
+
+def _shown(pictures: Pictures, asker: Asker, result: Result, step: CardStep) -> Shown | None:
+    while True:
+        image = pictures.take(_STILL, step.at)[-1]
+        gain = gain_of(result.reference, image)
+        place = _place(result, step.slot)
+        quad = find_on(result.plane, place, image, result.reference, result.card, gain)
+        if quad is not None:
+            return Shown(step.card, _name(place.slot), image, quad)
+        advice = "lay it flat into the box, nothing over it"
+        if not asker.again(f"{step.card}: no card found on {_name(place.slot)}: {advice}"):
+            return None
+
+
+def _back(pictures: Pictures, asker: Asker, result: Result) -> None:
+    step = asker.back()
+    if step is None:
+        result.notes.append("no card was shown face down: another back will not be noticed")
+        return
+    image = pictures.take(_STILL, step.at)[-1]
+    place = _place(result, step.slot)
+    gain = gain_of(result.reference, image)
+    quad = find_on(result.plane, place, image, result.reference, result.card, gain)
+    if quad is None or not is_back(upright(image, quad)):
+        result.notes.append("no back was found where a card should lie face down: show it again")
+        return
+    result.back = upright(image, quad, width=160)
+
+
+def _reader(result: Result, wanted: Wanted) -> Reader:
+    from drivers.camera.stations import load_reader
+
+    profile = draft(result)
+    return load_reader(profile, None) if wanted.reader is None else wanted.reader(profile)
+
+
+def _read(shown: Shown, reader: Reader, result: Result) -> Sample:
+    most = draft(result).reading.blur
+    return read_shown(shown, reader, result.window, least_pixels(), most)
+
+
+def _tell(asker: Asker, samples: list[Sample]) -> None:
+    for each in samples:
+        verdict = "passed" if each.passed else each.fault
+        asker.tell(f"{each.card}: {each.confidence:.3f}: {verdict}")
+
+
+def _verify(pictures: Pictures, asker: Asker, result: Result, wanted: Wanted) -> None:
+    """
+    Read a sample with all that is set now.
+    """
+    reader = _reader(result, wanted)
+    for step in _steps(lambda: asker.sample(len(result.samples))):
+        shown = _shown(pictures, asker, result, step)
+        if shown is None:
+            result.notes.append(f"sample {step.card}: no card was found")
+            continue
+        sample = _read(shown, reader, result)
+        result.samples.append(sample)
+        _tell(asker, [sample])
+    if not result.samples:
+        result.notes.append("no sample was read: nothing verifies this profile")

@@ -1,0 +1,200 @@
+"""
+A person who answers: at the terminal, and on the live page.
+"""
+
+from __future__ import annotations
+
+import queue
+import random
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from calibration.camera.answers import (
+    BackStep,
+    CardStep,
+    EmptyStep,
+    LayoutStep,
+    MouthStep,
+    PlaneStep,
+    missing_ranks,
+)
+from calibration.camera.layout import Box, layout_named
+from calibration.camera.live import Desk
+from calibration.camera.plane import Plane
+from drivers.camera.frames import Image
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import DECK, Card
+from shoe_daemon.game.round import DEALING_ORDER, Slot
+
+__all__ = ["Person"]
+
+_POINTS: Final = 4
+_SAMPLE: Final = 6
+_LOOK: Final = 0.3
+
+
+class Person:
+    """
+    Asks in words, one thing after the other; Enter goes on, as does the page's button.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        echo: Callable[[str], None],
+        side: float,
+        preset: str | None,
+        *,
+        throat: bool,
+    ) -> None:
+        self._desk = desk
+        self._echo = echo
+        self._side = side
+        self._preset = preset or "six"
+        self._throat = throat
+        self._chosen = random.sample(DECK, _SAMPLE)
+        self._over = False
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        for line in sys.stdin:
+            self._desk.said.put(line.strip())
+        self._over = True
+
+    def _ask(self, name: str, text: str, wants: str = "next") -> str:
+        self._desk.step(name, text, wants)
+        self._echo(f"\n{name}. {text}")
+        while True:
+            try:
+                said = self._desk.said.get(timeout=_LOOK)
+            except queue.Empty:
+                if self._over:
+                    raise UserError("nobody answers: the terminal is closed") from None
+                continue
+            self._desk.step(name, "One moment …")
+            return said
+
+    def tell(self, text: str) -> None:
+        """
+        Say it at the terminal and on the page.
+        """
+        self._echo(f"    {text}")
+        self._desk.tell(text)
+
+    def plane(self) -> PlaneStep:
+        """
+        Have markers laid, or four points clicked.
+        """
+        said = self._ask(
+            "The table's plane",
+            f"Lay the printed markers ({self._side:g} mm) flat on the empty table, far apart, and "
+            "go on; or answer with a rectangle's size, such as 400x200, to click its corners.",
+            "markers",
+        )
+        if not said:
+            return PlaneStep(size=self._side)
+        wide, cross, high = said.partition("x")
+        if not (cross and wide.isdecimal() and high.isdecimal()):
+            raise UserError(f"{said!r}; expected width x height in millimetres, such as 400x200")
+        return self._clicked(float(wide), float(high))
+
+    def _clicked(self, wide: float, high: float) -> PlaneStep:
+        self._desk.points.clear()
+        while len(self._desk.points) != _POINTS:
+            self._ask("Four points", "Click the rectangle's corners on the page.", "points")
+        points = tuple(self._desk.points)
+        return PlaneStep(points=points, rectangle=(wide, high))
+
+    def empty(self) -> EmptyStep:
+        """
+        Have the table cleared.
+        """
+        self._desk.points.clear()
+        self._ask("The empty table", "Take everything off the table: markers, cards, hands.")
+        return EmptyStep()
+
+    def layout(self, plane: Plane, reference: Image) -> LayoutStep:
+        """
+        Have the boxes dragged to where they are.
+        """
+        del reference
+        self._desk.place(plane, layout_named(self._preset))
+        text = "Drag the boxes on the page onto those of the felt."
+        self._ask(f"The boxes ({self._preset})", text, "boxes")
+        x, y, turn = self._desk.shift
+        return LayoutStep(preset=self._preset, x=x, y=y, turn=turn, boxes=tuple(self._desk.boxes))
+
+    def mouth(self, plane: Plane, reference: Image) -> MouthStep:
+        """
+        Have the way named in which cards leave.
+        """
+        del reference
+        self._desk.place(plane, (Box(None, 0.0, 0.0, 90),))
+        text = "Which way do cards leave the shoe in the picture: right, left, up or down?"
+        ways = {"": (1, 0), "right": (1, 0), "left": (-1, 0), "down": (0, 1), "up": (0, -1)}
+        said = self._ask("The shoe's mouth", text, "answer").lower()
+        if said not in ways:
+            raise UserError(f"{said!r}; expected right, left, up or down")
+        x, y = ways[said]
+        return MouthStep(direction=(float(x), float(y)))
+
+    def card(self, done: Sequence[Card]) -> CardStep | None:
+        """
+        Ask for a card of a rank that was not shown.
+        """
+        missing = missing_ranks(done)
+        if not missing:
+            return None
+        rank, slot = missing[0], self._slot(len(done))
+        usual = Card(f"{rank}{'SHDC'[len(done) % 4]}")
+        where = "into the shoe's mouth" if slot is None else f"on {slot}"
+        text = f"Lay the {usual} {where} and go on; or name the {rank} that you lay; “stop” ends."
+        card = self._named(f"A card of every rank: {rank}", text, usual)
+        return None if card is None else CardStep(card=card, slot=slot)
+
+    def _named(self, name: str, text: str, usual: Card) -> Card | None:
+        """
+        Ask for a card's name until it is one; None where nobody goes on.
+        """
+        while (said := self._ask(name, text, "answer").upper()) != "STOP":
+            try:
+                return Card(said) if said else usual
+            except ValueError:
+                self.tell(f"{said!r}; expected a card such as {usual}")
+        return None
+
+    def _slot(self, number: int) -> Slot | None:
+        return None if self._throat else DEALING_ORDER[number % len(DEALING_ORDER)]
+
+    def back(self) -> BackStep | None:
+        """
+        Ask for a back.
+        """
+        slot = self._slot(0)
+        where = "into the shoe's mouth" if slot is None else f"on {slot}"
+        said = self._ask(
+            "The back", f"Lay a card face down {where}; “skip” leaves it out.", "answer"
+        )
+        return None if said.lower() == "skip" else BackStep(slot=slot)
+
+    def sample(self, number: int) -> CardStep | None:
+        """
+        Ask for a card, drawn by chance.
+        """
+        if number >= _SAMPLE:
+            return None
+        usual, slot = self._chosen[number], self._slot(number)
+        where = "into the shoe's mouth" if slot is None else f"on {slot}"
+        text = f"Lay the {usual} {where}, as a dealer would; or name another; “stop” ends."
+        card = self._named(f"A sample: {number + 1} of {_SAMPLE}", text, usual)
+        return None if card is None else CardStep(card=card, slot=slot)
+
+    def again(self, fault: str) -> bool:
+        """
+        Ask whether to try once more.
+        """
+        self.tell(fault)
+        said = self._ask("Once more?", f"{fault} Go on to try again, “no” gives up.", "answer")
+        return said.lower() not in {"n", "no"}

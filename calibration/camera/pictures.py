@@ -1,0 +1,234 @@
+"""
+Pictures for a calibration: of a camera as it is now, or of a recording as it was then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+import time
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from calibration.camera.drift import Finding, Kind
+from drivers.camera.address import Address, parse_address
+from drivers.camera.address import Kind as AddressKind
+from drivers.camera.frames import Image
+from drivers.camera.profile import Camera
+from drivers.camera.sources import Source, open_source
+from drivers.transport import EndOfCaptureError, LineError
+from shoe_daemon.errors import UserError
+
+__all__ = ["Live", "Pictures", "Recorded", "address_of", "mode_of", "open_pictures"]
+
+_PATIENCE: Final = 12.0
+_USUAL: Final = Camera(width=1280, height=720)
+_DIMENSIONS: Final = 3
+_MODE: Final = re.compile(r"(\d+)x(\d+)(?:@(\d+(?:\.\d+)?))?(?::(\w{4}))?")
+
+
+def address_of(source: str) -> Address:
+    """
+    Read a source; ``camera:`` before it may be left out.
+    """
+    return parse_address(source if source.startswith("camera:") else f"camera:{source}")
+
+
+def mode_of(text: str | None) -> Camera:
+    """
+    Read a mode, such as ``1280x720@30:MJPG``.
+    """
+    if text is None:
+        return _USUAL
+    found = _MODE.fullmatch(text)
+    if found is None:
+        raise UserError(f"--mode {text}: expected WIDTHxHEIGHT@FPS:FORMAT, as 1280x720@30:MJPG")
+    wide, high, fps, letters = found.groups()
+    return Camera(
+        width=int(wide), height=int(high), fps=float(fps) if fps else None, format=letters
+    )
+
+
+class Pictures(Protocol):
+    """
+    Where pictures come from.
+    """
+
+    def take(self, count: int, at: float | None = None) -> list[Image]:
+        """
+        Return so many pictures in a row: from a moment of the recording on, or from now on.
+        """
+        ...
+
+    def newest(self) -> Image | None:
+        """
+        Return the last picture.
+        """
+        ...
+
+    def close(self) -> None:
+        """
+        Give the source back.
+        """
+        ...
+
+
+class Recorded:
+    """
+    A video, or a folder of pictures: taken from once, from its beginning to its end.
+    """
+
+    def __init__(self, source: Source, name: str) -> None:
+        self._source = source
+        self._name = name
+        self._waiting: tuple[Image, float] | None = None
+        self._last: Image | None = None
+        self._at = 0.0
+
+    def take(self, count: int, at: float | None = None) -> list[Image]:
+        """
+        Return pictures from a moment on; fewer where the recording ends, but one at least.
+        """
+        found: list[Image] = []
+        while len(found) < count:
+            try:
+                image, moment = self._next()
+            except EndOfCaptureError:
+                break
+            if at is not None and moment < at - 1e-6:
+                continue
+            found.append(image)
+        if not found:
+            asked = "" if at is None else f", asked for its second {at:g}"
+            raise UserError(f"{self._name}: it is over after {self._at:.2f} s{asked}")
+        return found
+
+    def _next(self) -> tuple[Image, float]:
+        image, moment = self._source.read()
+        self._last = _checked(image, self._name)
+        self._at = moment or 0.0
+        return self._last, self._at
+
+    def newest(self) -> Image | None:
+        """
+        Return the last picture that was taken.
+        """
+        return self._last
+
+    def close(self) -> None:
+        """
+        Close the recording.
+        """
+        self._source.close()
+
+
+class Live:
+    """
+    A camera: a thread takes what comes, so that the newest is always at hand.
+    """
+
+    def __init__(self, source: Source, name: str) -> None:
+        self._source = source
+        self._name = name
+        self._newest: Image | None = None
+        self._count = 0
+        self._fault: Exception | None = None
+        self._stopping = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="calibration", daemon=True)
+        self._thread.start()
+
+    def take(self, count: int, at: float | None = None) -> list[Image]:
+        """
+        Return the next pictures.
+        """
+        del at
+        found: list[Image] = []
+        with self._changed:
+            seen = self._count
+            while len(found) < count:
+                self._await(seen)
+                seen = self._count
+                if self._newest is not None:
+                    found.append(self._newest)
+        return found
+
+    def _await(self, seen: int) -> None:
+        until = time.monotonic() + _PATIENCE
+        while self._count == seen:
+            if self._fault is not None:
+                raise UserError(f"{self._fault}") from self._fault
+            if not self._changed.wait(max(0.0, until - time.monotonic())):
+                raise UserError(f"{self._name}: no picture for {_PATIENCE:g} s: unplugged?")
+
+    def newest(self) -> Image | None:
+        """
+        Return the last picture that came.
+        """
+        return self._newest
+
+    def close(self) -> None:
+        """
+        Stop, and give the camera back.
+        """
+        self._stopping = True
+        self._thread.join(2.0)
+        with contextlib.suppress(LineError):
+            self._source.close()
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping:
+                image, _ = self._source.read()
+                with self._changed:
+                    self._newest = _checked(image, self._name)
+                    self._count += 1
+                    self._changed.notify_all()
+        except (LineError, UserError) as error:
+            with self._changed:
+                self._fault = error
+                self._changed.notify_all()
+
+
+def open_pictures(address: Address, camera: Camera) -> Pictures:
+    """
+    Open a source; errors are one line.
+    """
+    try:
+        source = open_source(address, camera)
+    except LineError as error:
+        raise UserError(f"{error}") from error
+    return Live(source, str(address)) if address.is_live else Recorded(source, str(address))
+
+
+def _checked(image: Any, name: str) -> Image:  # noqa: ANN401 - whatever OpenCV gives
+    if not isinstance(image, np.ndarray) or image.ndim != _DIMENSIONS or image.dtype != np.uint8:
+        raise UserError(f"{name}: wrong pixel format; expected eight bits of three colours")
+    return image
+
+
+def fingerprint_of(address: Address) -> str | None:
+    """
+    Return what a camera of this machine is called; None for anything else.
+    """
+    if address.kind is not AddressKind.DEVICE:
+        return None
+    name = Path("/sys/class/video4linux") / Path(address.where).resolve().name / "name"
+    try:
+        return name.read_text(encoding="utf-8", errors="replace").strip() or None
+    except OSError:
+        return None
+
+
+def other_camera(address: Address, known: str | None) -> Finding | None:
+    """
+    Say where a profile was made with another camera.
+    """
+    now = fingerprint_of(address)
+    if known is None or now is None or now == known:
+        return None
+    text = f"other camera: {now}; the profile was made with {known}: plug that in, or calibrate"
+    return Finding(Kind.OTHER_CAMERA, text)

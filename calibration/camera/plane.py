@@ -1,0 +1,331 @@
+"""
+The plane of the table, found with printed markers or with four points of a known rectangle.
+
+Markers may lie anywhere and anyhow: their size is known, and that they are square and
+lie on one plane. From that follow the plane, where each lies, and how the lens bends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import cv2
+import numpy as np
+
+from drivers.camera.frames import Image
+from drivers.camera.geometry import Floats, Ground
+from drivers.camera.profile import Camera, Lens, Place, Point, Profile, Row, Table
+from shoe_daemon.errors import UserError
+
+__all__ = [
+    "DICTIONARY",
+    "Marker",
+    "Plane",
+    "find_markers",
+    "ground_of",
+    "plane_from_markers",
+    "plane_from_points",
+]
+
+DICTIONARY: Final = cv2.aruco.DICT_4X4_50
+
+_FOR_LENS: Final = 3
+"""Markers from which on the lens can be told from the plane."""
+
+_ROUNDS: Final = 60
+_CORNERS: Final = 4
+_SMALLEST: Final = 20.0
+_EXTENT: Final = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+
+
+class Marker(NamedTuple):
+    """
+    A marker that was found: its number, and its corners in the picture from the upper left
+    one on.
+    """
+
+    number: int
+    corners: Floats
+
+
+class Plane(NamedTuple):
+    """
+    The table as a camera sees it.
+
+    Attributes:
+        homography: From millimetres to the straightened picture.
+        lens: How the lens bends; None where that was not looked for.
+        error: Millimetres by which the worst corner is off; None where nothing tells.
+        worst: The marker of that corner.
+        size: Width and height of the picture.
+    """
+
+    homography: Floats
+    lens: Lens | None
+    error: float | None
+    worst: int | None
+    size: tuple[int, int]
+
+    @property
+    def rows(self) -> tuple[Row, Row, Row]:
+        """
+        The homography as a profile has it.
+        """
+        return _rows(self.homography)
+
+    def moved(self, x: float, y: float, degrees: float = 0.0) -> Plane:
+        """
+        Give the same plane, measured from another point of it and in other directions.
+        """
+        turn = math.radians(degrees)
+        frame = np.array(
+            [
+                [math.cos(turn), -math.sin(turn), x],
+                [math.sin(turn), math.cos(turn), y],
+                [0.0, 0.0, 1.0],
+            ]
+        )
+        return self._replace(homography=_scaled(self.homography @ frame))
+
+
+def ground_of(plane: Plane) -> Ground:
+    """
+    Give the two ways between a plane and its picture.
+    """
+    nowhere: tuple[Place, ...] = ()
+    return Ground(
+        Profile(
+            version=1,
+            station="overhead",
+            camera=Camera(width=plane.size[0], height=plane.size[1]),
+            table=Table(homography=plane.rows, reference=""),
+            lens=plane.lens,
+            place=nowhere,
+        )
+    )
+
+
+def find_markers(image: Image) -> list[Marker]:
+    """
+    Find the printed markers in a picture, each once, by their numbers.
+    """
+    settings = cv2.aruco.DetectorParameters()
+    settings.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_SUBPIX
+    detector = cv2.aruco.ArucoDetector(cv2.aruco.getPredefinedDictionary(DICTIONARY), settings)
+    found: Any = detector.detectMarkers(image)
+    corners, numbers = found[0], found[1]
+    if numbers is None:
+        return []
+    known = {
+        int(number): Marker(int(number), np.asarray(quad, np.float64).reshape(4, 2))
+        for number, quad in zip(np.asarray(numbers).ravel(), corners, strict=True)
+    }
+    return [known[number] for number in sorted(known)]
+
+
+def plane_from_points(
+    points: Sequence[Point], rectangle: tuple[float, float], size: tuple[int, int]
+) -> Plane:
+    """
+    Find the plane by the corners of a rectangle of known width and height.
+
+    Args:
+        points: In the picture: its upper left, upper right, lower right, lower left.
+        rectangle: Millimetres.
+        size: Of the picture.
+    """
+    if len(points) != _CORNERS:
+        raise UserError(f"{len(points)} point(s); expected the four corners of a rectangle")
+    seen = np.asarray(points, np.float64)
+    if not cv2.isContourConvex(seen.astype(np.float32)) or _area(seen) < _SMALLEST**2:
+        raise UserError(
+            "the four points are no rectangle; expected its corners one after the other, "
+            "from the upper left one clockwise"
+        )
+    half = np.array(rectangle) / 2
+    found = cv2.getPerspectiveTransform(
+        (_EXTENT * half).astype(np.float32), seen.astype(np.float32)
+    )
+    return Plane(_scaled(np.asarray(found, np.float64)), None, None, None, size)
+
+
+def plane_from_markers(markers: Sequence[Marker], side: float, size: tuple[int, int]) -> Plane:
+    """
+    Find the plane by markers of known size that lie on it anyhow.
+
+    0, 0 is in the middle of them, x leads to the right in the picture and y down.
+    """
+    if not markers:
+        raise UserError(
+            "no marker found; expected the printed sheets flat on the table, whole in the "
+            "picture and with their white rim: more light, or larger markers"
+        )
+    problem = _Problem(markers, side, size)
+    solved = problem.solve()
+    off = problem.millimetres(solved)
+    plane = Plane(
+        _scaled(problem.homography(solved)),
+        problem.lens(solved),
+        round(float(off.max()), 2),
+        markers[int(off.argmax()) // _CORNERS].number,
+        size,
+    )
+    return _framed(plane, np.concatenate([each.corners for each in markers]))
+
+
+class _Problem:
+    """
+    What is unknown: the homography (8), the lens (1), and where each marker but the
+    largest lies (3 each).
+    """
+
+    def __init__(self, markers: Sequence[Marker], side: float, size: tuple[int, int]) -> None:
+        self._seen = np.stack([each.corners for each in markers])
+        self._first = int(np.argmax([_area(each.corners) for each in markers]))
+        self._square = _EXTENT * side / 2
+        self._count = len(markers)
+        self._middle = np.array([(size[0] - 1) / 2, (size[1] - 1) / 2])
+        self._focal = float(size[0])
+        self._bends = self._count >= _FOR_LENS
+
+    def solve(self) -> Floats:
+        """
+        Search by Levenberg and Marquardt.
+        """
+        now = self._start()
+        damping, off = 1e-3, self._off(now)
+        for _ in range(_ROUNDS):
+            slopes = self._slopes(now, off)
+            normal = slopes.T @ slopes
+            step = np.linalg.solve(
+                normal + damping * np.diag(np.diag(normal) + 1e-12), -slopes.T @ off
+            )
+            tried = now + step
+            better = self._off(tried)
+            if better @ better < off @ off:
+                small = off @ off - better @ better < 1e-9 * (off @ off)
+                now, off, damping = tried, better, damping / 5
+                if small:
+                    break
+            else:
+                damping *= 8
+        return now
+
+    def _start(self) -> Floats:
+        first = self._seen[self._first]
+        plane = _scaled(
+            np.asarray(
+                cv2.getPerspectiveTransform(
+                    self._square.astype(np.float32),
+                    ((first - self._middle) / self._focal).astype(np.float32),
+                ),
+                np.float64,
+            )
+        )
+        back: Floats = np.asarray(np.linalg.inv(plane), np.float64)
+        poses = []
+        for number in self._others:
+            seen: Floats = np.asarray(
+                (self._seen[number] - self._middle) / self._focal, np.float64
+            )
+            quad = _through(back, seen)
+            right = quad[1] - quad[0] + quad[2] - quad[3]
+            poses += [*quad.mean(axis=0), math.atan2(right[1], right[0])]
+        bend = [0.0] if self._bends else []
+        return np.array([*plane.ravel()[:8], *bend, *poses])
+
+    @property
+    def _others(self) -> list[int]:
+        return [number for number in range(self._count) if number != self._first]
+
+    def _off(self, given: Floats) -> Floats:
+        return np.asarray((self._shown(given) - self._seen).ravel())
+
+    def _shown(self, given: Floats) -> Floats:
+        plane = np.append(given[:8], 1.0).reshape(3, 3)
+        bend = float(given[8]) if self._bends else 0.0
+        flat = _through(plane, self._corners(given).reshape(-1, 2))
+        bent = flat * (1 + bend * (flat**2).sum(axis=1, keepdims=True))
+        return np.asarray(bent * self._focal + self._middle).reshape(-1, 4, 2)
+
+    def _corners(self, given: Floats) -> Floats:
+        corners = np.empty((self._count, 4, 2))
+        corners[self._first] = self._square
+        poses = given[8 + self._bends :].reshape(-1, 3)
+        for number, (x, y, turn) in zip(self._others, poses, strict=True):
+            way = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
+            corners[number] = self._square @ way + (x, y)
+        return corners
+
+    def _slopes(self, given: Floats, off: Floats) -> Floats:
+        columns = []
+        for place, value in enumerate(given):
+            near = given.copy()
+            step = 1e-6 * max(abs(value), 1e-3)
+            near[place] += step
+            columns.append((self._off(near) - off) / step)
+        return np.stack(columns, axis=1)
+
+    def millimetres(self, given: Floats) -> Floats:
+        """
+        Say by how much each corner is off on the table.
+        """
+        plane = Plane(self.homography(given), self.lens(given), None, None, self._size)
+        there = ground_of(plane).to_table(self._seen.reshape(-1, 2))
+        return np.asarray(
+            np.linalg.norm(there - self._corners(given).reshape(-1, 2), axis=1), np.float64
+        )
+
+    @property
+    def _size(self) -> tuple[int, int]:
+        wide, high = self._middle * 2 + 1
+        return round(wide), round(high)
+
+    def _matrix(self) -> Floats:
+        x, y = self._middle
+        return np.array([[self._focal, 0.0, x], [0.0, self._focal, y], [0.0, 0.0, 1.0]])
+
+    def homography(self, given: Floats) -> Floats:
+        """
+        From millimetres to pixels of the straightened picture.
+        """
+        return np.asarray(self._matrix() @ np.append(given[:8], 1.0).reshape(3, 3))
+
+    def lens(self, given: Floats) -> Lens | None:
+        """
+        How the lens bends.
+        """
+        if not self._bends:
+            return None
+        return Lens(
+            matrix=_rows(self._matrix()), distortion=(round(float(given[8]), 6), 0.0, 0.0, 0.0)
+        )
+
+
+def _framed(plane: Plane, corners: Floats) -> Plane:
+    ground = ground_of(plane)
+    x, y = (float(value) for value in ground.to_table(corners).mean(axis=0))
+    base = ground.to_pixels([(x, y)])[0]
+    right = ground.to_table([(base[0] + 1, base[1])])[0] - (x, y)
+    return plane.moved(x, y, math.degrees(math.atan2(right[1], right[0])))
+
+
+def _through(matrix: Floats, points: Floats) -> Floats:
+    whole = np.column_stack([points, np.ones(len(points))]) @ matrix.T
+    return np.asarray(whole[:, :2] / whole[:, 2:])
+
+
+def _scaled(matrix: Floats) -> Floats:
+    return np.asarray(matrix / matrix[2, 2])
+
+
+def _area(quad: Floats) -> float:
+    x, y = quad[:, 0], quad[:, 1]
+    return abs(float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1)))) / 2
+
+
+def _rows(matrix: Any) -> tuple[Row, Row, Row]:  # noqa: ANN401 - three rows of three numbers
+    a, b, c = ((float(x), float(y), float(z)) for x, y, z in matrix)
+    return a, b, c

@@ -1,0 +1,215 @@
+"""
+The report of a calibration: one HTML file with its pictures in it, for a screen or paper.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Final
+
+import cv2
+import numpy as np
+
+from calibration.camera.cards import Sample, drawn_outline
+from calibration.camera.plane import ground_of
+from calibration.camera.result import Result, faults
+from drivers.camera.frames import Image
+from drivers.camera.windows import window_quads
+from shoe_daemon.errors import UserError
+
+__all__ = ["report_of", "write_report"]
+
+_PAGE: Final = Path(__file__).parent / "static" / "report.html"
+_WIDTH: Final = 1100
+_NONE: Final = "&ndash;"
+_GOOD, _BAD, _MARK = (84, 160, 60), (38, 30, 200), (230, 140, 60)
+_SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
+
+
+def write_report(result: Result, path: Path) -> None:
+    """
+    Write it.
+    """
+    try:
+        path.write_text(report_of(result), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from error
+
+
+def report_of(result: Result) -> str:
+    """
+    Return the page.
+    """
+    wrong = faults(result)
+    count = f"{len(wrong)} thing{'s' if len(wrong) != 1 else ''} to put right"
+    return Template(_PAGE.read_text(encoding="utf-8")).substitute(
+        station=escape(result.station),
+        source=escape(result.source),
+        at=escape(result.at),
+        verdict="passed" if not wrong else count,
+        kind="good" if not wrong else "bad",
+        keys=_keys(result),
+        faults="".join(f"<li>{escape(each)}</li>" for each in wrong),
+        table=_picture(_table(result), "The empty table with its places"),
+        markers=_markers(result),
+        budget=_budget(result),
+        cards=_cards(result),
+        samples=_samples(result.samples),
+        settings=_settings(result),
+    )
+
+
+def _keys(result: Result) -> str:
+    least = min(result.budget, key=lambda each: each.pixels, default=None)
+    threshold, error = result.threshold, result.plane.error
+    told = (
+        ("plane off by at most", _NONE if error is None else f"{error:.2f} <small>mm</small>"),
+        ("sharpness, 1 is best", f"{result.sharpness:.2f}"),
+        ("light of 255", f"{result.light:.0f}"),
+        ("flicker", f"{result.flicker.strength:.1%}"),
+        ("fewest pixels of an index", _NONE if least is None else f"{least.pixels:.0f}"),
+        ("threshold", _NONE if threshold is None else f"{threshold.value:g}"),
+    )
+    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in told)
+
+
+def _table(result: Result) -> Image:
+    drawn = result.reference.copy()
+    ground = ground_of(result.plane)
+    passed = {each.slot: each.passed for each in result.budget}
+    for place in result.places:
+        name = place.slot or "other"
+        corners = ground.to_pixels(place.polygon)
+        drawn_outline(drawn, corners, _GOOD if passed.get(name, True) else _BAD)
+        _label(drawn, name, corners.mean(axis=0))
+    if result.throat is not None:
+        drawn_outline(drawn, ground.to_pixels(result.throat.window), _GOOD)
+    return drawn
+
+
+def _label(
+    image: Image, words: str, at: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+) -> None:
+    x, y = round(float(at[0])) - 10 * len(words), round(float(at[1])) + 9
+    for colour, thick in (((0, 0, 0), 5), ((255, 255, 255), 2)):
+        cv2.putText(image, words, (x, y), cv2.FONT_HERSHEY_DUPLEX, 0.9, colour, thick, cv2.LINE_AA)
+
+
+def _markers(result: Result) -> str:
+    drawn = result.marker_image.copy()
+    for each in result.markers:
+        drawn_outline(drawn, each.corners, _MARK)
+        _label(drawn, str(each.number), each.corners.mean(axis=0))
+    if not result.markers:
+        return "<p>By four points of a rectangle; nothing tells how exact they are.</p>"
+    off = (
+        ""
+        if result.plane.error is None
+        else f" The worst corner: {result.plane.error:.2f} mm off."
+    )
+    lens = result.plane.lens
+    bent = (
+        "The lens is not known: it takes three markers or more."
+        if lens is None
+        else f"The lens bends by {lens.distortion[0]:+.4f}."
+    )
+    words = f"{len(result.markers)} markers.{off} {bent}"
+    return _picture(drawn, "The markers that were found") + f'<p class="note">{words}</p>'
+
+
+def _budget(result: Result) -> str:
+    most = max((each.pixels for each in result.budget), default=1.0) * 1.15
+    rows = [
+        f"<tr><td>{escape(each.slot)}</td><td class='n'><b>{each.pixels:.0f}</b></td>"
+        f"<td class='n'>{each.least:.0f}</td><td>{_bar(each.pixels, each.least, most)}</td>"
+        f"<td>{_verdict(each.passed)}</td></tr>"
+        for each in result.budget
+    ]
+    return "".join(rows)
+
+
+def _bar(value: float, least: float, most: float) -> str:
+    # No styles in attributes: the page's policy is strict about them in some browsers.
+    wide, mark = 100 * value / most, 100 * least / most
+    colour = "#2d7a46" if value >= least else "#b3261e"
+    return (
+        '<svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none">'
+        '<rect width="100" height="6" fill="#f5f6f8"/>'
+        f'<rect width="{wide:.1f}" height="6" fill="{colour}"/>'
+        f'<rect x="{mark:.1f}" width=".7" height="6" fill="#1c1f26"/></svg>'
+    )
+
+
+def _verdict(passed: bool) -> str:  # noqa: FBT001 - the one thing that is told
+    return f'<span class="{"good" if passed else "bad"}">{"passed" if passed else "failed"}</span>'
+
+
+def _cards(result: Result) -> str:
+    told = []
+    for shown, sample in zip(result.shown, result.cards, strict=False):
+        flat = shown.flat(180)
+        high, wide = flat.shape[:2]
+        corners = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], np.float32)
+        for window in window_quads(corners, result.window):
+            drawn_outline(flat, window.astype(np.float64), _GOOD if sample.passed else _BAD)
+        told.append(
+            f"<figure>{_picture(flat, str(sample.card), 180)}<figcaption><b>{_name(sample)}</b> "
+            f"{escape(sample.slot)}<br>{sample.confidence:.3f}, {sample.pixels:.0f} px<br>"
+            f"{_verdict(sample.passed)}</figcaption></figure>"
+        )
+    return "".join(told) or "<p>None.</p>"
+
+
+def _name(sample: Sample) -> str:
+    return f"{sample.card.rank}{_SUITS[sample.card.suit]}"
+
+
+def _samples(samples: Iterable[Sample]) -> str:
+    return "".join(
+        f"<tr><td><b>{_name(each)}</b></td><td>{escape(each.slot)}</td>"
+        f"<td>{each.read or _NONE}</td><td class='n'>{each.confidence:.3f}</td>"
+        f"<td class='n'>{each.pixels:.0f}</td><td class='n'>{each.blur:.2%}</td>"
+        f"<td>{_verdict(each.passed)} {escape(each.fault)}</td></tr>"
+        for each in samples
+    )
+
+
+def _settings(result: Result) -> str:
+    camera, fit, chosen = result.camera, result.fit, result.threshold
+    told = [("picture", f"{camera.width}x{camera.height}")]
+    told += [(lock.name, lock.said) for lock in result.locks]
+    if not result.locks:
+        told.append(("exposure, white balance, focus", "not ours to lock: set them at the camera"))
+    if fit is not None:
+        sure = f"mean confidence {fit.usual:.3f}, now {fit.fitted:.3f}"
+        told.append(("index window", f"{fit.across:g} wide, {fit.along:g} high: {sure}"))
+    if chosen is not None:
+        told.append(("threshold", _risk_told(result)))
+    return "".join(
+        f"<tr><td>{escape(name)}</td><td>{escape(said)}</td></tr>" for name, said in told
+    )
+
+
+def _risk_told(result: Result) -> str:
+    chosen = result.threshold
+    if chosen is None:
+        return ""
+    stated = f"{chosen.value:g} for at most one wrong card in {1 / chosen.stated:.0f}"
+    if chosen.risk is None:
+        return f"{stated}: the shipped one; no curve was measured with these weights"
+    accepted = 0.0 if chosen.accepted is None else chosen.accepted
+    found = f"not more than one in {1 / chosen.risk:.0f} (95 %), {accepted:.1%} accepted"
+    return f"{stated}; measured: {found}" + ("" if chosen.kept else "; not proven by the test")
+
+
+def _picture(image: Image, words: str, width: int = _WIDTH) -> str:
+    if image.shape[1] > width:
+        size = (width, round(image.shape[0] * width / image.shape[1]))
+        image = np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
+    _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 86])
+    coded = base64.b64encode(data.tobytes()).decode()
+    return f'<img alt="{escape(words)}" src="data:image/jpeg;base64,{coded}">'

@@ -1,0 +1,194 @@
+"""
+What a calibration found, and what of it is written: profile, empty table, cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import cv2
+import numpy as np
+
+from calibration.camera.cards import Budget, Sample, Shown
+from calibration.camera.controls import Lock
+from calibration.camera.deck import BACK, keep_cards
+from calibration.camera.drift import flickering
+from calibration.camera.measures import Flicker
+from calibration.camera.plane import Marker, Plane
+from calibration.camera.threshold import Threshold
+from calibration.camera.window import Fit
+from drivers.camera import profile as kept
+from drivers.camera.frames import Image
+from drivers.camera.windows import CropWindow
+from shoe_daemon.errors import UserError
+
+__all__ = ["Result", "card_folder", "draft", "faults", "write_result"]
+
+MOST_OFF: Final = 1.5
+"""Millimetres that a plane may be off."""
+
+_LEAST_SHARP: Final = 0.35
+
+
+@dataclass(kw_only=True)
+class Result:
+    """
+    Filled step by step.
+
+    Attributes:
+        turned: Pictures of the plane's step, for the report.
+        at: When, for people.
+    """
+
+    station: str
+    source: str
+    camera: kept.Camera
+    at: str
+    plane: Plane
+    marker_image: Image
+    markers: Sequence[Marker]
+    reference: Image
+    flicker: Flicker
+    sharpness: float
+    light: float
+    locks: Sequence[Lock] = ()
+    places: tuple[kept.Place, ...] = ()
+    throat: kept.Throat | None = None
+    card: kept.CardSize = field(default_factory=kept.CardSize)
+    budget: Sequence[Budget] = ()
+    shown: list[Shown] = field(default_factory=list)
+    back: Image | None = None
+    fit: Fit | None = None
+    threshold: Threshold | None = None
+    cards: list[Sample] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def window(self) -> CropWindow:
+        """
+        The index window.
+        """
+        return CropWindow() if self.fit is None else self.fit.window
+
+
+def faults(result: Result) -> list[str]:
+    """
+    Say everything that is not good enough, and what to do, a line each.
+    """
+    told = [f"{each.slot}: {_few(each)}" for each in result.budget if not each.passed]
+    if result.plane.error is not None and result.plane.error > MOST_OFF:
+        told.insert(
+            0,
+            f"the plane is {result.plane.error:.1f} mm off at marker {result.plane.worst}; "
+            f"expected {MOST_OFF} mm: press that sheet flat, and measure the printed size",
+        )
+    if result.sharpness < _LEAST_SHARP:
+        told.append(f"the empty table's sharpness is {result.sharpness:.2f}: focus the lens")
+    if not result.flicker.steady:
+        told.append(flickering(result.flicker).text)
+    told += [f"{each.card} on {each.slot}: {each.fault}" for each in _failed(result)]
+    return told + result.notes
+
+
+def _few(budget: Budget) -> str:
+    return (
+        f"{budget.pixels:.0f} pixels for an index, at least {budget.least:.0f} are needed: bring "
+        "the camera nearer, zoom in, or choose a mode with more pixels"
+    )
+
+
+def _failed(result: Result) -> list[Sample]:
+    return [each for each in (*result.cards, *result.samples) if not each.passed]
+
+
+def draft(result: Result) -> kept.Profile:
+    """
+    Write down what is known as a profile.
+    """
+    chosen, window = result.threshold, result.window
+    return kept.Profile(
+        version=kept.VERSION,
+        station="throat" if result.station == "throat" else "overhead",
+        camera=result.camera,
+        table=kept.Table(
+            homography=result.plane.rows, reference="reference.png", error=result.plane.error
+        ),
+        card=result.card,
+        lens=result.plane.lens,
+        place=result.places,
+        throat=result.throat,
+        window=kept.Window(x=window.x, y=window.y, width=window.width, height=window.height),
+        reading=kept.Reading(threshold=None if chosen is None else chosen.value),
+        extra=_extra(result),
+    )
+
+
+def _extra(result: Result) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "sharpness": result.sharpness,
+        "light": result.light,
+        "least_pixels": [each.pixels for each in result.budget],
+    }
+    if result.plane.error is not None:
+        known["markers"] = [each.number for each in result.markers]
+    return {"calibration": known}
+
+
+def write_result(result: Result, path: Path, version: str) -> kept.Profile:
+    """
+    Write the profile, and beside it the empty table and the cards; return it as read again.
+    """
+    reference = f"{path.stem}-reference.png"
+    made = kept.Made(at=result.at, version=version, risk=_risk(result))
+    profile = draft(result)
+    table = kept.Table(
+        homography=profile.table.homography, reference=reference, error=profile.table.error
+    )
+    profile = _with(profile, table=table, made=made)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_picture(path.with_name(reference), result.reference)
+        keep_cards(card_folder(path), _cards(result))
+        kept.write_profile(profile, path)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from error
+    return kept.load_profile(path)
+
+
+def _with(profile: kept.Profile, **changes: Any) -> kept.Profile:  # noqa: ANN401 - any field's
+    from msgspec.structs import replace
+
+    return replace(profile, **changes)
+
+
+def _risk(result: Result) -> str:
+    chosen = result.threshold
+    if chosen is None:
+        return ""
+    proven = "not measured" if chosen.risk is None else f"measured 1 in {1 / chosen.risk:.0f}"
+    return f"1 in {1 / chosen.stated:.0f}; {proven}"
+
+
+def _cards(result: Result) -> dict[str, Image]:
+    cards = {shown.card.rank: shown.flat(160) for shown in reversed(result.shown)}
+    if result.back is not None:
+        cards[BACK] = result.back
+    return cards
+
+
+def card_folder(profile: Path) -> Path:
+    """
+    Say where the cards of a profile are.
+    """
+    return profile.with_name(f"{profile.stem}-cards")
+
+
+def _write_picture(path: Path, image: Image) -> None:
+    done, data = cv2.imencode(".png", np.asarray(image))
+    if not done:
+        raise UserError(f"{path}: the picture cannot be written")
+    path.write_bytes(data.tobytes())

@@ -1,0 +1,255 @@
+"""
+Sheets of markers to print at true size: PDF, SVG or HTML, with a ruler to check the print.
+
+A sheet is drawn once, in millimetres, as rectangles and lines of text; each form of file
+writes the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import cv2
+import numpy as np
+
+from calibration.camera.plane import DICTIONARY
+from shoe_daemon.errors import UserError
+
+__all__ = ["FORMS", "PAPERS", "Sheet", "draw_sheets", "write_sheets"]
+
+PAPERS: Final = {"a4": (210.0, 297.0), "letter": (215.9, 279.4)}
+FORMS: Final = (".pdf", ".svg", ".html")
+
+_MARGIN: Final = 14.0
+_FOOT: Final = 62.0
+_CELLS: Final = 6
+"""Cells of a marker of four by four with its black rim."""
+
+_POINT: Final = 72 / 25.4
+_RULER: Final = 100
+_GAP: Final = 0.25
+"""White round a marker, as a share of its side: without it none is found."""
+
+
+class _Block(NamedTuple):
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class _Text(NamedTuple):
+    x: float
+    y: float
+    size: float
+    words: str
+    bold: bool = False
+
+
+class Sheet(NamedTuple):
+    """
+    One page.
+    """
+
+    paper: tuple[float, float]
+    blocks: list[_Block]
+    texts: list[_Text]
+
+
+def draw_sheets(count: int, side: float, paper: str) -> list[Sheet]:
+    """
+    Draw so many markers, as many on a page as there is room for.
+    """
+    size = PAPERS[paper]
+    across = int((size[0] - 2 * _MARGIN + side * _GAP) // (side * (1 + _GAP)))
+    down = int((size[1] - _MARGIN - _FOOT - 10 + side * _GAP) // (side * (1 + _GAP)))
+    if across < 1 or down < 1:
+        most = min(size[0] - 2 * _MARGIN, size[1] - _MARGIN - _FOOT - 10)
+        raise UserError(f"--size {side:g}: too large for {paper}; expected at most {most:.0f}")
+    # Far apart is what helps: large markers one a page, small ones to be cut out.
+    each = across * down
+    numbers = range(count)
+    return [
+        _sheet([*numbers[first : first + each]], across, side, size)
+        for first in range(0, count, each)
+    ]
+
+
+def _sheet(numbers: Sequence[int], across: int, side: float, paper: tuple[float, float]) -> Sheet:
+    sheet = Sheet(paper, [], [])
+    step = side * (1 + _GAP)
+    columns = min(across, len(numbers))
+    left = (paper[0] - columns * step + side * _GAP) / 2
+    for place, number in enumerate(numbers):
+        x, y = left + place % across * step, _MARGIN + place // across * step
+        sheet.blocks.extend(_marker(number, x, y, side))
+        label = f"marker {number}   {side:g} mm"
+        sheet.texts.append(_Text(x, y + side + min(5.0, side * 0.14), 3.4, label))
+    _foot(sheet, side)
+    return sheet
+
+
+def _marker(number: int, x: float, y: float, side: float) -> Iterator[_Block]:
+    drawn = cv2.aruco.generateImageMarker(
+        cv2.aruco.getPredefinedDictionary(DICTIONARY), number, _CELLS
+    )
+    cell = side / _CELLS
+    for row, line in enumerate(np.asarray(drawn) == 0):
+        first = 0
+        while first < _CELLS:
+            if not line[first]:
+                first += 1
+                continue
+            last = first
+            while last < _CELLS and line[last]:
+                last += 1
+            # Rows touch by a hair, so that no printer leaves white lines between them.
+            yield _Block(x + first * cell, y + row * cell, (last - first) * cell, cell + 0.02)
+            first = last
+
+
+def _foot(sheet: Sheet, side: float) -> None:
+    """
+    Draw the ruler, and say what to do.
+    """
+    top = sheet.paper[1] - _FOOT + 4
+    left = (sheet.paper[0] - _RULER) / 2
+    for mark in range(_RULER + 1):
+        long = 5.0 if mark % 10 == 0 else 3.5 if mark % 5 == 0 else 2.2
+        sheet.blocks.append(_Block(left + mark - 0.075, top, 0.15, long))
+        if mark % 10 == 0:
+            sheet.texts.append(_Text(left + mark - 1.2, top + 8.2, 2.6, str(mark)))
+    lines = (
+        (
+            "Print at 100 %, not “fit to page”. The scale above must be 100 mm long: measure it.",
+            1,
+        ),
+        ("Where it is not, measure the black edge of a marker and give that as its size:", 0),
+        (f"this one was drawn with --size {side:g}.", 0),
+        ("1  Empty the table. Glue each sheet to something stiff, or press it flat.", 0),
+        ("2  Lay all markers flat on the felt, far apart: into the corners of what is seen", 0),
+        (
+            "    and one into the middle. They may be turned anyhow. Nothing is measured.",
+            0,
+        ),
+        ("3  Leave the white rim uncovered. No glare, no shadow edge, no hand over them.", 0),
+    )
+    for number, (words, bold) in enumerate(lines):
+        sheet.texts.append(_Text(_MARGIN + 4, top + 17 + number * 5, 3.3, words, bool(bold)))
+
+
+def write_sheets(sheets: Sequence[Sheet], path: Path) -> list[Path]:
+    """
+    Write them in the form that the file's name asks for; return the files.
+
+    SVG has one page a file: the second is called ``…-2.svg``.
+    """
+    form = path.suffix.lower()
+    if form not in FORMS:
+        raise UserError(f"{path}: expected a name ending in {', '.join(FORMS)}")
+    files = {path: _pdf(sheets)} if form == ".pdf" else {path: _html(sheets).encode()}
+    if form == ".svg":
+        files = {
+            path if not number else path.with_stem(f"{path.stem}-{number + 1}"): _svg(
+                sheet
+            ).encode()
+            for number, sheet in enumerate(sheets)
+        }
+    for file, data in files.items():
+        try:
+            file.write_bytes(data)
+        except OSError as error:
+            raise UserError(f"{file}: {error.strerror or error}") from error
+    return list(files)
+
+
+def _svg(sheet: Sheet) -> str:
+    wide, high = sheet.paper
+    blocks = "".join(
+        f'<rect x="{b.x:.3f}" y="{b.y:.3f}" width="{b.width:.3f}" height="{b.height:.3f}"/>'
+        for b in sheet.blocks
+    )
+    texts = "".join(
+        f'<text x="{t.x:.2f}" y="{t.y:.2f}" font-size="{t.size}"'
+        f"{' font-weight=' + chr(34) + '700' + chr(34) if t.bold else ''}>{escape(t.words)}</text>"
+        for t in sheet.texts
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}mm" height="{high}mm" '
+        f'viewBox="0 0 {wide} {high}" font-family="Helvetica, Arial, sans-serif" '
+        'xml:space="preserve" shape-rendering="crispEdges">'
+        f'<rect width="100%" height="100%" fill="#fff"/>{blocks}{texts}</svg>'
+    )
+
+
+def _html(sheets: Sequence[Sheet]) -> str:
+    wide, high = sheets[0].paper
+    pages = "\n".join(_svg(sheet) for sheet in sheets)
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Markers</title>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<style>@page {{ size: {wide}mm {high}mm; margin: 0 }} body {{ margin: 0 }}
+svg {{ display: block; break-after: page }}</style></head><body>
+{pages}
+</body></html>
+"""
+
+
+def _pdf(sheets: Sequence[Sheet]) -> bytes:
+    """
+    Write a PDF by hand: rectangles, and text in the fonts that every reader has.
+    """
+    pages = [4 + 2 * number + 1 for number in range(len(sheets))]
+    kids = " ".join(f"{page} 0 R" for page in pages)
+    font = "/Type /Font /Subtype /Type1 /Encoding /WinAnsiEncoding"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R /ViewerPreferences << /PrintScaling /None >> >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(sheets)} >>",
+        f"<< {font} /BaseFont /Helvetica >>",
+        f"<< {font} /BaseFont /Helvetica-Bold >>",
+    ]
+    for page, sheet in zip(pages, sheets, strict=True):
+        box = " ".join(f"{side * _POINT:.3f}" for side in sheet.paper)
+        objects += [
+            _page(box, page + 1),
+            _stream(sheet),
+        ]
+    return _document(objects)
+
+
+def _page(box: str, contents: int) -> str:
+    fonts = "/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >>"
+    kind = f"/Type /Page /Parent 2 0 R /MediaBox [0 0 {box}]"
+    return f"<< {kind} /Contents {contents} 0 R {fonts} >>"
+
+
+def _stream(sheet: Sheet) -> str:
+    high = sheet.paper[1]
+    drawn = [
+        f"{b.x * _POINT:.3f} {(high - b.y - b.height) * _POINT:.3f} "
+        f"{b.width * _POINT:.3f} {b.height * _POINT:.3f} re f"
+        for b in sheet.blocks
+    ]
+    for text in sheet.texts:
+        words = text.words.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+        drawn.append(
+            f"BT /F{2 if text.bold else 1} {text.size * _POINT:.2f} Tf "
+            f"{text.x * _POINT:.3f} {(high - text.y) * _POINT:.3f} Td ({words}) Tj ET"
+        )
+    whole = "\n".join(drawn)
+    return f"<< /Length {len(whole.encode('cp1252'))} >>\nstream\n{whole}\nendstream"
+
+
+def _document(objects: Sequence[str]) -> bytes:
+    data, places = b"%PDF-1.4\n", []
+    for number, text in enumerate(objects, 1):
+        places.append(len(data))
+        data += f"{number} 0 obj\n{text}\nendobj\n".encode("cp1252")
+    start = len(data)
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    count = len(objects) + 1
+    data += f"xref\n0 {count}\n0000000000 65535 f \n{table}".encode()
+    return data + f"trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n".encode()

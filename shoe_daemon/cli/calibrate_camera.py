@@ -1,0 +1,227 @@
+"""
+`shoe-daemon calibrate camera` and `calibrate print-markers`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import webbrowser
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from shoe_daemon import __version__
+from shoe_daemon.errors import UserError
+
+if TYPE_CHECKING:
+    from calibration.camera.answers import Asker, Script
+    from calibration.camera.check import Checked
+    from calibration.camera.guide import Wanted
+    from calibration.camera.pictures import Pictures
+    from calibration.camera.result import Result
+    from drivers.camera.profile import Profile
+
+__all__ = ["camera", "print_markers"]
+
+_FILE: Final = click.Path(dir_okay=False, path_type=Path)
+_THERE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PICTURES: Final = 8
+
+
+@click.command(name="print-markers")
+@click.option(
+    "--out",
+    type=_FILE,
+    default=Path("markers.pdf"),
+    show_default=True,
+    help="A name ending in .pdf, .svg or .html.",
+)
+@click.option(
+    "--size", type=click.FloatRange(15, 250), default=120.0, show_default=True, help="In mm."
+)
+@click.option("--count", type=click.IntRange(1, 20), default=5, show_default=True)
+@click.option("--paper", type=click.Choice(["a4", "letter"]), default="a4", show_default=True)
+def print_markers(out: Path, size: float, count: int, paper: str) -> None:
+    """
+    Writes sheets of markers, to be printed at true size, for `calibrate camera`.
+    """
+    with _camera_extra():
+        from calibration.camera.sheet import draw_sheets, write_sheets
+    for file in write_sheets(draw_sheets(count, size, paper), out):
+        click.echo(f"{file}: print at 100 %, then measure the scale: 100 mm")
+
+
+@click.command(name="camera")
+@click.option("--source", help="/dev/…, rtsp://…, http://…, file:PATH, folder:PATH, raw:PATH.")
+@click.option("--station", type=click.Choice(["overhead", "throat"]), default="overhead")
+@click.option("--out", type=_FILE, help="The profile that is written.")
+@click.option("--mode", help="Of a camera of this machine: 1280x720@30:MJPG.")
+@click.option("--layout", "preset", help="six, six-mirrored, seven or seven-mirrored.")
+@click.option("--size", type=click.FloatRange(15, 250), default=120.0, help="Of the markers, mm.")
+@click.option("--risk", default=15_000, type=click.IntRange(2), help="One wrong card in so many.")
+@click.option("--script", type=_THERE, help="Answers instead of a person, a TOML file.")
+@click.option("--report", type=_FILE, help="The report; beside the profile where not given.")
+@click.option("--browser/--no-browser", default=True, help="Opens the live page.")
+@click.option("--check", is_flag=True, help="Compares with --profile: moved, blurred, darker …")
+@click.option("--profile", type=_FILE, help="The profile to compare with.")
+@click.option("--json", "as_json", is_flag=True, help="The check as one JSON object.")
+def camera(  # noqa: PLR0913 - one for each option
+    *,
+    check: bool,
+    profile: Path | None,
+    as_json: bool,
+    out: Path | None,
+    source: str | None,
+    report: Path | None,
+    **options: Any,  # noqa: ANN401 - the rest are the run's, by their names
+) -> None:
+    """
+    Calibrates a camera, or checks that it still is as it was.
+
+    A guided run at the terminal, with a live page in the browser, writes a
+    profile and a report; it ends with status 1 where something is to be put
+    right. With --check, at the start of each shoe, it says what has changed
+    since, and ends with status 1 where that matters.
+    """
+    with _camera_extra():
+        import calibration.camera.measures  # noqa: F401 - says at once where OpenCV is missing
+    if check:
+        _check(profile, source, as_json=as_json)
+    elif source is None or out is None:
+        raise UserError("--source and --out are needed; or --check with --profile")
+    else:
+        _calibrate(source, out, report or out.with_name(f"{out.stem}-report.html"), options)
+
+
+@contextlib.contextmanager
+def _camera_extra() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error
+
+
+def _check(path: Path | None, source: str | None, *, as_json: bool) -> None:
+    from calibration.camera.check import check_profile
+    from calibration.camera.pictures import address_of, other_camera
+    from drivers.camera.profile import load_profile
+    from drivers.camera.stations import load_reader
+
+    if path is None:
+        raise UserError("--check: --profile is missing; expected the profile to compare with")
+    profile = load_profile(path)
+    address = address_of(source or profile.camera.source or "")
+    with _opened(address, profile) as pictures:
+        taken = pictures.take(_PICTURES)
+    found = check_profile(profile, path, taken, lambda: load_reader(profile, None))
+    other = other_camera(address, profile.camera.fingerprint)
+    _tell_check(found, [other] if other else [], path, as_json=as_json)
+
+
+@contextlib.contextmanager
+def _opened(address: Any, profile: Profile) -> Iterator[Pictures]:  # noqa: ANN401 - an Address
+    from calibration.camera.pictures import open_pictures
+
+    pictures = open_pictures(address, profile.camera)
+    try:
+        yield pictures
+    finally:
+        pictures.close()
+
+
+def _tell_check(found: Checked, others: list[Any], path: Path, *, as_json: bool) -> None:
+    import msgspec
+
+    findings = (*others, *found.findings)
+    passed = found.passed and not others
+    if as_json:
+        told = msgspec.structs.replace(found, findings=findings, passed=passed)
+        click.echo(msgspec.json.encode(told).decode())
+    else:
+        for each in findings:
+            click.echo(f"{'' if each.bad else 'note: '}{each.text}")
+        click.echo(f"{path}: {'as it was calibrated' if passed else 'NOT as it was calibrated'}")
+    if not passed:
+        raise click.exceptions.Exit(1)
+
+
+def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) -> None:
+    from calibration.camera.answers import load_script
+    from calibration.camera.guide import calibrate
+    from calibration.camera.pictures import address_of, open_pictures
+
+    script = load_script(options["script"]) if options["script"] else None
+    address = address_of(source)
+    wanted = _wanted(address, script, options)
+    pictures = open_pictures(address, wanted.camera)
+    try:
+        with _asker(pictures, script, options) as asker:
+            result = calibrate(pictures, asker, wanted)
+    finally:
+        pictures.close()
+    _write(result, out, report)
+
+
+def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wanted:  # noqa: ANN401 - an Address
+    import msgspec
+
+    from calibration.camera.controls import lock_device
+    from calibration.camera.guide import Wanted
+    from calibration.camera.pictures import fingerprint_of, mode_of
+
+    mode = mode_of(options["mode"])
+    locks = tuple(lock_device(address, mode))
+    for lock in locks:
+        click.echo(f"{lock.name}: {lock.said}")
+    mode = msgspec.structs.replace(
+        mode,
+        source=f"camera:{address.where}" if address.is_live else None,
+        controls={name: value for lock in locks for name, value in lock.controls.items()},
+        fingerprint=fingerprint_of(address),
+    )
+    risk = script.risk if script and script.risk else 1 / options["risk"]
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return Wanted(options["station"], str(address), mode, risk, now, locks)
+
+
+@contextlib.contextmanager
+def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -> Iterator[Asker]:
+    from calibration.camera.answers import Scripted
+
+    if script is not None:
+        yield Scripted(script, options["preset"], click.echo)
+        return
+    if not sys.stdin.isatty():
+        raise UserError("nobody can answer: no terminal; expected one, or --script")
+    from calibration.camera.live import Desk, LivePage
+    from calibration.camera.person import Person
+    from calibration.camera.threshold import least_pixels
+
+    desk = Desk(pictures.newest, least_pixels())
+    page = LivePage(desk)
+    click.echo(f"live page: {page.url}")
+    if options["browser"]:
+        webbrowser.open(page.url)
+    throat = options["station"] == "throat"
+    try:
+        yield Person(desk, click.echo, options["size"], options["preset"], throat=throat)
+    finally:
+        page.close()
+
+
+def _write(result: Result, out: Path, report: Path) -> None:
+    from calibration.camera.report import write_report
+    from calibration.camera.result import faults, write_result
+
+    write_result(result, out, __version__)
+    write_report(result, report)
+    wrong = faults(result)
+    for each in wrong:
+        click.echo(f"to put right: {each}")
+    click.echo(f"{out}: the profile; {report}: the report")
+    if wrong:
+        raise click.exceptions.Exit(1)

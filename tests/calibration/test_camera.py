@@ -1,0 +1,344 @@
+"""
+A camera is calibrated from pictures alone: the plane to a fraction of a millimetre, the
+places where they are, cards read; and what is not good enough is said with what to do.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import cv2
+import msgspec
+import numpy as np
+import pytest
+
+from calibration.camera.answers import (
+    BackStep,
+    CardStep,
+    EmptyStep,
+    LayoutStep,
+    PlaneStep,
+    Script,
+    Scripted,
+    load_script,
+)
+from calibration.camera.cards import budget_of
+from calibration.camera.check import Checked, check_profile
+from calibration.camera.controls import lock_all
+from calibration.camera.drift import Kind
+from calibration.camera.guide import Wanted, calibrate
+from calibration.camera.layout import LAYOUTS, layout_named, places_of
+from calibration.camera.measures import flicker_of, sharpness_of
+from calibration.camera.plane import (
+    find_markers,
+    ground_of,
+    plane_from_markers,
+    plane_from_points,
+)
+from calibration.camera.report import report_of
+from calibration.camera.result import Result, faults, write_result
+from drivers.camera.frames import Image
+from drivers.camera.profile import Camera, CardSize, load_profile
+from drivers.camera.recogniser import Recogniser
+from drivers.camera.windows import CropWindow
+from drivers.simulators.table.layout import PLACES
+from drivers.simulators.table.settings import Trouble
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from tests.calibration.camera_world import (
+    SAMPLE,
+    SHEETS,
+    SIDE,
+    SIZE,
+    THIRTEEN,
+    Shelf,
+    aligned,
+    camera,
+    seen,
+)
+
+WANTED = Wanted("overhead", "simulated", Camera(width=1280, height=720), 1 / 15_000, "now")
+POINTS = np.array([[box.x, box.y] for box in PLACES.values()])
+
+
+@lru_cache(maxsize=1)
+def shelf() -> Shelf:
+    pictures = {0.0: seen(sheets=SHEETS), 1.0: seen(), 30.0: seen({Slot.P1: None})}
+    for second, (card, slot) in enumerate((*THIRTEEN[::3], *SAMPLE), 2):
+        pictures[float(second)] = seen({slot: card})
+    return Shelf(pictures)
+
+
+def script() -> Script:
+    cards = [
+        CardStep(at=float(second), card=card, slot=slot)
+        for second, (card, slot) in enumerate((*THIRTEEN[::3], *SAMPLE), 2)
+    ]
+    plane = plane_from_markers(find_markers(shelf().pictures[0.0]), SIDE, SIZE)
+    ground = ground_of(plane)
+    middle, right = ground.to_table(camera().on_table(np.array([[0.0, 0.0], [100.0, 0.0]])))
+    turn = math.degrees(math.atan2(*(right - middle)[::-1]))
+    return Script(
+        plane=PlaneStep(at=0.0, size=SIDE),
+        empty=EmptyStep(at=1.0),
+        layout=LayoutStep(x=float(middle[0]), y=float(middle[1]), turn=turn),
+        card=tuple(cards[:-2]),
+        back=BackStep(at=30.0, slot=Slot.P1),
+        sample=tuple(cards[-2:]),
+    )
+
+
+@lru_cache(maxsize=1)
+def result() -> Result:
+    return calibrate(shelf(), Scripted(script(), None), WANTED)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("camera") / "profile.toml"
+    write_result(result(), path, "0.0")
+    return path
+
+
+def test_markers_anyhow_on_the_table_give_the_plane_and_the_lens() -> None:
+    markers = find_markers(shelf().pictures[0.0])
+    plane = plane_from_markers(markers, SIDE, SIZE)
+    assert [each.number for each in markers] == sorted(SHEETS)
+    found = ground_of(plane).to_table(camera().on_table(POINTS))
+    assert aligned(found, POINTS) < 0.8
+    assert plane.error is not None
+    assert plane.error < 0.5
+
+
+def test_a_marker_of_another_size_is_told_by_its_number() -> None:
+    markers = find_markers(shelf().pictures[0.0])
+    middle = markers[1].corners.mean(axis=0)
+    markers[1] = markers[1]._replace(corners=middle + (markers[1].corners - middle) * 0.9)
+    plane = plane_from_markers(markers, SIDE, SIZE)
+    assert plane.error is not None
+    assert plane.error > 1.5
+    assert plane.worst == 1
+
+
+def test_no_marker_is_said_with_what_to_do() -> None:
+    with pytest.raises(UserError, match=r"no marker found.*more light"):
+        plane_from_markers(find_markers(shelf().pictures[1.0]), SIDE, SIZE)
+
+
+def test_four_points_of_a_rectangle_give_the_plane_too() -> None:
+    corners = np.array([[-198.0, -54.0], [-118.0, -54.0], [-118.0, 54.0], [-198.0, 54.0]])
+    points = [(float(x), float(y)) for x, y in camera().on_table(corners)]
+    plane = plane_from_points(points, (80.0, 108.0), SIZE)
+    assert aligned(ground_of(plane).to_table(np.array(points)), corners) < 0.01
+    with pytest.raises(UserError, match="no rectangle"):
+        plane_from_points([points[0], points[2], points[1], points[3]], (80, 108), SIZE)
+
+
+def test_the_places_are_where_they_are() -> None:
+    ground = ground_of(result().plane)
+    for place in result().places:
+        assert place.slot is not None
+        box = PLACES[place.slot]
+        off = ground.to_table(camera().on_table(np.array([[box.x, box.y]])))[0] - place.centre
+        assert np.abs(off).max() < 1.0
+
+
+def test_layouts_have_every_slot_and_mirrored_ones_the_other_way_round() -> None:
+    for name, boxes in LAYOUTS.items():
+        assert {box.slot for box in boxes} >= set(Slot)
+        assert len(places_of(boxes)) == (7 if "seven" in name else 6)
+    player = {name: LAYOUTS[name][0].x for name in ("six", "six-mirrored")}
+    assert player["six"] == -player["six-mirrored"] < 0
+    with pytest.raises(UserError, match="expected one of six"):
+        layout_named("eight")
+
+
+def test_cards_are_found_measured_and_kept(written: Path) -> None:
+    assert [each.card for each in result().cards] == [card for card, _ in THIRTEEN[::3]]
+    assert all(each.pixels > 45 for each in result().cards)
+    assert not any(each.read not in {None, each.card} for each in result().cards)
+    kept = {path.stem for path in written.with_name("profile-cards").iterdir()}
+    assert kept == {"A", "4", "7", "10", "K", "back"}
+    assert any("not shown: 2, 3, 5" in each for each in faults(result()))
+
+
+def test_a_profile_is_read_again_as_it_was_written(written: Path) -> None:
+    profile = load_profile(written)
+    assert profile.made.risk.startswith("1 in 15000")
+    assert len(profile.place) == 6
+    assert profile.reading.threshold is not None
+    reference = cv2.imread(str(profile.reference))
+    assert reference is not None
+    assert reference.shape == (720, 1280, 3)
+
+
+def test_the_report_needs_nothing_from_elsewhere() -> None:
+    page = report_of(result())
+    assert "default-src 'none'" in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert "<script" not in page
+    assert page.count("data:image/jpeg") == 2 + 5
+
+
+# The check at the start of a shoe
+
+
+def checked(path: Path, *pictures: Image) -> Checked:
+    return check_profile(load_profile(path), path, pictures, Recogniser)
+
+
+def bad(found: Checked) -> list[Kind]:
+    return [each.kind for each in found.findings if each.bad]
+
+
+def test_nothing_changed_is_nothing_to_say(written: Path) -> None:
+    found = checked(written, seen(), seen())
+    assert found.passed
+    assert bad(found) == []
+    assert [each.kind for each in found.findings] == [Kind.NOTE]
+
+
+@pytest.mark.parametrize(("pushed", "far"), [((-3.0, 4.0, 0.1), 5.0), ((30.0, 40.0, 0.8), 50.0)])
+def test_a_bumped_camera_is_said_by_how_far_and_which_way(
+    written: Path, pushed: tuple[float, float, float], far: float
+) -> None:
+    found = checked(written, seen(pushed=pushed))
+    assert bad(found) == [Kind.MOVED]
+    moved = next(each for each in found.findings if each.kind is Kind.MOVED)
+    assert moved.amount == pytest.approx(far, rel=0.15)
+    assert ("to the right" if pushed[0] < 0 else "to the left") in moved.text
+    assert "mm up" in moved.text
+
+
+def test_a_blurred_picture_is_said_with_both_figures(written: Path) -> None:
+    found = checked(written, seen(blur=2.8))
+    assert bad(found) == [Kind.BLURRED]
+    text = next(each.text for each in found.findings if each.bad)
+    assert "this profile had 0.9" in text
+    assert "clean or refocus the lens" in text
+
+
+def test_a_lamp_that_is_out_is_said(written: Path) -> None:
+    found = checked(written, seen(trouble=Trouble.LAMP_OUT))
+    assert bad(found) == [Kind.DARKER]
+
+
+def test_a_brighter_and_a_black_picture_are_said(written: Path) -> None:
+    bright = np.clip(seen().astype(np.float64) * 1.6, 0, 255).astype(np.uint8)
+    assert bad(checked(written, bright)) == [Kind.BRIGHTER]
+    assert bad(checked(written, np.zeros_like(bright))) == [Kind.NO_PICTURE]
+
+
+def test_cards_of_the_same_deck_pass(written: Path) -> None:
+    laid = {Slot.P2: Card("4H"), Slot.B1: Card("7S"), Slot.B3: Card("KC"), Slot.P1: None}
+    assert bad(checked(written, seen(laid))) == []
+
+
+def test_another_deck_and_another_back_are_said(written: Path) -> None:
+    laid = {Slot.P2: Card("4H"), Slot.B1: Card("7S"), Slot.B3: Card("KC"), Slot.P1: None}
+    assert set(bad(checked(written, seen(laid, deck=1)))) == {Kind.OTHER_DECK, Kind.OTHER_BACK}
+
+
+def test_other_pictures_are_said(written: Path) -> None:
+    small = np.ascontiguousarray(seen()[::2, ::2])
+    assert bad(checked(written, small)) == [Kind.OTHER_RESOLUTION]
+    noise = np.random.default_rng(1).integers(0, 255, (45, 80, 3)).astype(np.uint8)
+    other = np.asarray(cv2.resize(noise, SIZE), np.uint8)
+    assert Kind.OTHER_SCENE in bad(checked(written, other))
+
+
+# Measures
+
+
+def test_sharpness_falls_with_blur() -> None:
+    sharp = [sharpness_of(seen(blur=blur)) for blur in (0.0, 1.0, 2.0, 4.0)]
+    assert sharp == sorted(sharp, reverse=True)
+    assert sharp[0] > 0.85
+    assert sharp[-1] < 0.5
+    assert sharpness_of(np.full((96, 96, 3), 90, np.uint8)) == 0
+
+
+@pytest.mark.parametrize(("mains", "fps"), [(50, 30.0), (60, 25.0)])
+def test_lamps_that_flicker_are_told_by_their_mains(mains: int, fps: float) -> None:
+    rows = np.arange(360) / 360 / fps
+    pictures = []
+    for number in range(24):
+        wave = 1 + 0.08 * np.sin(2 * np.pi * 2 * mains * (number / fps + rows))
+        pictures.append((np.full((360, 640, 3), 120.0) * wave[:, None, None]).astype(np.uint8))
+    found = flicker_of(pictures, fps)
+    assert not found.steady
+    assert found.strength == pytest.approx(0.08, abs=0.02)
+    assert found.mains == mains
+    assert flicker_of(pictures[:1] * 24, fps).steady
+
+
+class Refusing:
+    """
+    A device without a focus to set, that does not let its exposure be locked.
+    """
+
+    def __init__(self) -> None:
+        self.values = {
+            cv2.CAP_PROP_AUTO_EXPOSURE: 3.0,
+            cv2.CAP_PROP_EXPOSURE: 157.0,
+            cv2.CAP_PROP_AUTO_WB: 1.0,
+            cv2.CAP_PROP_WB_TEMPERATURE: 4600.0,
+        }
+
+    def get(self, propId: int) -> float:  # noqa: N803 - OpenCV's name
+        return self.values.get(propId, -1.0)
+
+    def set(self, propId: int, value: float) -> bool:  # noqa: N803 - as above
+        if propId != cv2.CAP_PROP_AUTO_EXPOSURE and propId in self.values:
+            self.values[propId] = value
+        return True
+
+
+def test_what_a_device_refuses_is_said() -> None:
+    exposure, white, focus = lock_all(Refusing())
+    assert (exposure.locked, white.locked, focus.locked) == (False, True, False)
+    assert "refused" in exposure.said
+    assert white.controls == {"auto_wb": 0.0, "wb_temperature": 4600.0}
+    assert "has none" in focus.said
+
+
+# Scripts
+
+
+def test_a_script_is_read_strictly(tmp_path: Path) -> None:
+    path = tmp_path / "answers.toml"
+    path.write_text('[plane]\nsize = 90\n[[card]]\nat = 2.0\ncard = "AS"\nslot = "P1"\n')
+    assert load_script(path).card == (CardStep(at=2.0, card=Card("AS"), slot=Slot.P1),)
+    path.write_text("[plane]\nsice = 90\n")
+    with pytest.raises(UserError, match=r"answers\.toml.*sice"):
+        load_script(path)
+
+
+def test_a_plane_that_nobody_can_put_right_ends_the_run() -> None:
+    broken = msgspec.structs.replace(script(), plane=PlaneStep(at=1.0, size=SIDE))
+    with pytest.raises(UserError, match="no marker found"):
+        calibrate(shelf(), Scripted(broken, None), WANTED)
+
+
+def test_a_layout_out_of_the_picture_ends_the_run() -> None:
+    plain = msgspec.structs.replace(
+        script(),
+        plane=PlaneStep(
+            at=0.0, points=((600, 300), (700, 300), (700, 400), (600, 400)), rectangle=(60, 60)
+        ),
+        layout=LayoutStep(x=900.0),
+    )
+    with pytest.raises(UserError, match="outside the picture"):
+        calibrate(shelf(), Scripted(plain, None), WANTED)
+
+
+def test_too_few_pixels_are_said_with_what_to_do() -> None:
+    plane = result().plane
+    told = budget_of(plane, result().places, CardSize(), CropWindow(), least=60.0)
+    assert [each.passed for each in told] == [False] * 6
+    poor = replace(result(), budget=told)
+    assert any(each.startswith("P1: 5") and "nearer" in each for each in faults(poor))
