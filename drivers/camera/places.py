@@ -21,7 +21,7 @@ from shoe_daemon.game.cards import Card
 
 __all__ = ["Kind", "Look", "Place", "Seen", "State", "Watcher"]
 
-SETTLE: Final = 0.06
+SETTLE: Final = 0.03
 """Seconds of stillness after which a card is looked at."""
 
 GONE: Final = 0.25
