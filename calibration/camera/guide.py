@@ -227,7 +227,7 @@ def _cards(pictures: Pictures, asker: Asker, result: Result, wanted: Wanted) -> 
     result.threshold = choose(wanted.risk)
     if result.shown and wanted.reader is None:
         result.fit = fit_window(Recogniser(), result.shown)
-        scales = f"{result.fit.across:g} wide, {result.fit.along:g} high"
+        scales = f"{result.fit.across:g} times the usual width, {result.fit.along:g} the height"
         asker.tell(f"index window: {scales}; confidence {result.fit.fitted:.3f}")
     reader = _reader(result, wanted)
     result.cards = [_read(each, reader, result) for each in result.shown]

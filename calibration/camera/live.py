@@ -59,10 +59,12 @@ class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         do: ``next``, ``answer``: go on, with a text; ``box``: its middle goes to x, y;
             ``all``: every box goes by x, y pixels; ``turn``: by `degrees`; ``point``: a
             corner is at x, y; ``clear``: the points are forgotten.
+        serial: The step that is answered: a second click answers no second question.
         index: Which box.
     """
 
     do: Literal["next", "answer", "box", "all", "turn", "point", "clear"]
+    serial: int = -1
     index: Annotated[int, Meta(ge=0, le=64)] = 0
     x: Pixel = 0.0
     y: Pixel = 0.0
@@ -88,6 +90,7 @@ class Desk:
         self._least = least
         self._plane: Plane | None = None
         self._shift = (0.0, 0.0, 0.0)
+        self._serial = 0
         self._step = "The camera's picture"
         self._text = ""
         self._lines: list[str] = []
@@ -99,6 +102,7 @@ class Desk:
         """
         with self._lock:
             self._step, self._text, self.wants = name, text, wants
+            self._serial += 1
 
     def tell(self, line: str) -> None:
         """
@@ -127,7 +131,8 @@ class Desk:
         """
         match order.do:
             case "next" | "answer":
-                self.said.put(order.text)
+                if self.wants and order.serial == self._serial:
+                    self.said.put(order.text)
             case "point" if self.wants == "points" and len(self.points) < _POINTS:
                 self.points.append((order.x, order.y))
             case "clear":
@@ -175,6 +180,7 @@ class Desk:
         with self._lock:
             told: dict[str, Any] = {
                 "step": self._step,
+                "serial": self._serial,
                 "text": self._text,
                 "wants": self.wants,
                 "lines": self._lines,

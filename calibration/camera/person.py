@@ -8,7 +8,7 @@ import queue
 import random
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from calibration.camera.answers import (
@@ -40,7 +40,7 @@ class Person:
     Asks in words, one thing after the other; Enter goes on, as does the page's button.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - who asks, where, and about what
         self,
         desk: Desk,
         echo: Callable[[str], None],
@@ -48,7 +48,17 @@ class Person:
         preset: str | None,
         *,
         throat: bool,
+        lines: Iterable[str] | None = None,
     ) -> None:
+        """
+        Args:
+            desk: The page.
+            echo: Says a line at the terminal.
+            side: Of the markers in millimetres.
+            preset: The layout's name.
+            throat: Whether the camera is at the shoe's mouth.
+            lines: What is answered at the terminal; standard input where None.
+        """
         self._desk = desk
         self._echo = echo
         self._side = side
@@ -56,10 +66,11 @@ class Person:
         self._throat = throat
         self._chosen = random.sample(DECK, _SAMPLE)
         self._over = False
+        self._lines = sys.stdin if lines is None else lines
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        for line in sys.stdin:
+        for line in self._lines:
             self._desk.said.put(line.strip())
         self._over = True
 

@@ -153,7 +153,10 @@ def _cards(result: Result) -> str:
     for shown, sample in zip(result.shown, result.cards, strict=False):
         flat = shown.flat(180)
         high, wide = flat.shape[:2]
+        # The picture is cut a little inside of the card's edge.
+        edge = np.array([wide, high], np.float32) * 0.03
         corners = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], np.float32)
+        corners += np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], np.float32) * edge
         for window in window_quads(corners, result.window):
             drawn_outline(flat, window.astype(np.float64), _GOOD if sample.passed else _BAD)
         told.append(
@@ -186,7 +189,12 @@ def _settings(result: Result) -> str:
         told.append(("exposure, white balance, focus", "not ours to lock: set them at the camera"))
     if fit is not None:
         sure = f"mean confidence {fit.usual:.3f}, now {fit.fitted:.3f}"
-        told.append(("index window", f"{fit.across:g} wide, {fit.along:g} high: {sure}"))
+        told.append(
+            (
+                "index window",
+                f"{fit.across:g} times the usual width, {fit.along:g} the height: {sure}",
+            )
+        )
     if chosen is not None:
         told.append(("threshold", _risk_told(result)))
     return "".join(

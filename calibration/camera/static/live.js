@@ -162,7 +162,9 @@ at("clear").addEventListener("click", () => send({ do: "clear" }));
 at("next").addEventListener("click", () => {
   const words = at("words").value;
   at("words").value = "";
-  send(state.wants === "answer" ? { do: "answer", text: words } : { do: "next" });
+  send(state.wants === "answer"
+    ? { do: "answer", text: words, serial: state.serial }
+    : { do: "next", serial: state.serial });
 });
 at("answer").addEventListener("submit", (event) => {
   event.preventDefault();

@@ -1,0 +1,165 @@
+"""
+The live page shows what is found and takes what is dragged, from nobody but itself; a
+person answers at the terminal or on it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+from calibration.camera.layout import layout_named
+from calibration.camera.live import Desk, LivePage, Order
+from calibration.camera.person import Person
+from calibration.camera.plane import ground_of, plane_from_points
+from drivers.camera.frames import Image
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+
+SIZE = (1280, 720)
+PICTURE: Image = np.full((720, 1280, 3), 90, np.uint8)
+PLANE = plane_from_points([(580, 320), (700, 320), (700, 400), (580, 400)], (80, 53), SIZE)
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk(lambda: PICTURE, 36.0)
+
+
+@pytest.fixture
+def page(desk: Desk) -> Iterator[LivePage]:
+    page = LivePage(desk)
+    yield page
+    page.close()
+
+
+def call(
+    page: LivePage, path: str, body: object = None, **headers: str
+) -> tuple[int, dict[str, str], bytes]:
+    where = urlsplit(page.url)
+    line = HTTPConnection(where.hostname or "", where.port, timeout=30)
+    sent = None if body is None else json.dumps(body)
+    heads = {name.replace("_", "-"): value for name, value in headers.items()}
+    target = path if path.startswith("/") else where.path + path
+    line.request("GET" if body is None else "POST", target, sent, heads)
+    got = line.getresponse()
+    told = {name.lower(): value for name, value in got.getheaders()}
+    return got.status, told, got.read()
+
+
+def secret(page: LivePage) -> str:
+    return urlsplit(page.url).path.strip("/")
+
+
+def test_the_page_is_on_loopback_and_loads_nothing_from_elsewhere(page: LivePage) -> None:
+    assert urlsplit(page.url).hostname == "127.0.0.1"
+    status, heads, body = call(page, "")
+    assert status == 200
+    assert "default-src 'none'" in heads["content-security-policy"]
+    assert "unsafe" not in heads["content-security-policy"]
+    assert heads["x-content-type-options"] == "nosniff"
+    assert b"http" not in body
+    for name, kind in (("live.js", "text/javascript"), ("live.css", "text/css")):
+        status, heads, _ = call(page, name)
+        assert status == 200
+        assert heads["content-type"].startswith(kind)
+
+
+def test_without_the_secret_there_is_nothing(page: LivePage) -> None:
+    for path in ("/", "/state", "/wrong/state", "/picture.jpg", "//state"):
+        assert call(page, path)[0] == 404
+    assert call(page, "state", Host="evil.example")[0] == 404
+    assert call(page, "../../etc/passwd")[0] == 404
+    assert call(page, "live.html")[0] == 404
+
+
+def test_the_picture_and_what_lies_over_it(page: LivePage, desk: Desk) -> None:
+    desk.place(PLANE, layout_named("seven"))
+    desk.step("The boxes", "Drag them.", "boxes")
+    status, heads, body = call(page, "picture.jpg?1")
+    assert (status, heads["content-type"], body[:2]) == (200, "image/jpeg", b"\xff\xd8")
+    state = json.loads(call(page, "state")[2])
+    assert [box["name"] for box in state["boxes"]] == ["P1", "B1", "P2", "B2", "P3", "B3", "other"]
+    assert state["size"] == list(SIZE)
+    assert state["wants"] == "boxes"
+
+
+def test_orders_come_from_the_page_itself_only(page: LivePage, desk: Desk) -> None:
+    desk.step("The boxes", "Drag them.", "boxes")
+    order = {"do": "next", "serial": 1}
+    kind = {"Content_Type": "application/json"}
+    assert call(page, "do", order, **kind)[0] == 403
+    assert call(page, "do", order, **kind, X_Calibration="guessed")[0] == 403
+    plain = {"Content_Type": "text/plain", "X_Calibration": secret(page)}
+    assert call(page, "do", order, **plain)[0] == 403
+    assert call(page, "do", order, **kind, X_Calibration=secret(page), Host="evil")[0] == 403
+    assert call(page, "do", {"do": "rm"}, **kind, X_Calibration=secret(page))[0] == 400
+    assert call(page, "do", {"x": "9" * 5000}, **kind, X_Calibration=secret(page))[0] == 413
+    assert desk.said.empty()
+    assert call(page, "do", order, **kind, X_Calibration=secret(page))[0] == 200
+    assert desk.said.get_nowait() == ""
+
+
+def test_a_second_click_answers_no_second_question(desk: Desk) -> None:
+    desk.step("The plane", "Lay the markers.", "markers")
+    desk.take(Order(do="next", serial=1))
+    desk.step("The empty table", "Clear it.", "next")
+    desk.take(Order(do="next", serial=1))
+    assert desk.said.qsize() == 1
+
+
+def test_dragging_moves_a_box_or_all_of_them(desk: Desk) -> None:
+    desk.place(PLANE, layout_named("six"))
+    desk.take(Order(do="box", index=0, x=300, y=300))
+    assert desk.boxes[0] == layout_named("six")[0], "not while boxes are not to be dragged"
+    desk.step("The boxes", "Drag them.", "boxes")
+    desk.take(Order(do="box", index=0, x=300, y=300))
+    seen = ground_of(PLANE).to_pixels([(desk.boxes[0].x, desk.boxes[0].y)])[0]
+    assert np.abs(seen - (300, 300)).max() < 0.2
+    desk.take(Order(do="all", x=15.0, y=-30.0))
+    x, y, _ = desk.shift
+    assert (x, y) == pytest.approx((10.0, -19.9), abs=0.2)
+    desk.take(Order(do="turn", degrees=1.0))
+    assert desk.shift[2] == 1.0
+    desk.take(Order(do="box", index=60))
+
+
+def person(desk: Desk, lines: list[str], *, throat: bool = False) -> tuple[Person, list[str]]:
+    said: list[str] = []
+    return Person(desk, said.append, 90.0, None, throat=throat, lines=lines), said
+
+
+def test_a_person_answers_at_the_terminal(desk: Desk) -> None:
+    lines = ["\n", "\n", "\n", "nonsense\n", "ad\n", "skip\n", "stop\n", "no\n"]
+    asked, said = person(desk, lines)
+    assert asked.plane().size == 90.0
+    asked.empty()
+    assert asked.layout(PLANE, PICTURE).boxes == layout_named("six")
+    step = asked.card([])
+    assert step is not None
+    assert (step.card, step.slot) == (Card("AD"), Slot.P1)
+    assert any("'NONSENSE'; expected a card such as AS" in line for line in said)
+    assert asked.back() is None
+    assert asked.sample(0) is None
+    assert not asked.again("nothing there")
+
+
+def test_four_points_are_clicked_on_the_page(desk: Desk) -> None:
+    desk.take(Order(do="point", x=1, y=1))
+    assert desk.points == [], "not while none is asked for"
+    desk.step("Four points", "Click them.", "points")
+    for x, y in ((1, 1), (9, 1), (9, 5), (1, 5), (3, 3)):
+        desk.take(Order(do="point", x=x, y=y))
+    assert desk.points == [(1, 1), (9, 1), (9, 5), (1, 5)]
+    desk.take(Order(do="clear"))
+    assert desk.points == []
+
+
+def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: Desk) -> None:
+    asked, _ = person(desk, ["left\n"], throat=True)
+    assert asked.mouth(PLANE, PICTURE).direction == (-1.0, 0.0)

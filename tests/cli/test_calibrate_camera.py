@@ -1,0 +1,146 @@
+"""
+`calibrate camera` and `calibrate print-markers` at a terminal: from a recording to a
+profile, a report and a check, with answers in a file instead of a person.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import cv2
+import pytest
+from click.testing import CliRunner, Result
+
+from drivers.camera.frames import Image
+from drivers.camera.profile import load_profile
+from shoe_daemon.cli import main
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from tests.calibration.camera_world import SHEETS, SIDE, seen
+
+FPS = 10
+
+
+def calling(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["calibrate", *map(str, arguments)])
+
+
+def recorded(folder: Path, *pictures: Image) -> Path:
+    """
+    Write pictures, each for some frames: one second of the recording for each.
+    """
+    folder.mkdir()
+    for number, picture in enumerate(pictures):
+        first = folder / f"{number:02}-00.png"
+        cv2.imwrite(str(first), picture)
+        for more in range(1, FPS):
+            os.link(first, folder / f"{number:02}-{more:02}.png")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("calibrated")
+    card = seen({Slot.P1: Card("AS")})
+    recording = recorded(folder / "recording", seen(sheets=SHEETS), seen(), card)
+    script = folder / "answers.toml"
+    script.write_text(
+        f"[plane]\nat = 0.0\nsize = {SIDE}\n[empty]\nat = 1.0\npictures = 8\n"
+        '[layout]\npreset = "six"\nturn = -0.7\n'
+        '[[card]]\nat = 2.0\ncard = "AS"\nslot = "P1"\n'
+        '[[sample]]\nat = 2.5\ncard = "AS"\nslot = "P1"\n'
+    )
+    out = folder / "profile.toml"
+    source = f"folder:{recording}"
+    done = calling("camera", "--source", source, "--mode", f"1280x720@{FPS}", "--script", script,
+                   "--out", out)  # fmt: skip
+    assert done.exit_code == 1, done.output
+    assert "to put right: not shown: 2, 3, 4" in done.output
+    assert "plane: at most 0." in done.output
+    return out
+
+
+def test_a_recording_gives_a_profile_and_a_report(profile: Path) -> None:
+    made = load_profile(profile)
+    assert made.camera.width == 1280
+    assert made.camera.source is None
+    assert profile.with_name("profile-report.html").stat().st_size > 50_000
+    assert profile.with_name("profile-cards").is_dir()
+
+
+def test_the_check_says_what_moved_and_ends_with_status_1(profile: Path, tmp_path: Path) -> None:
+    pushed = recorded(tmp_path / "pushed", seen(pushed=(0.0, 5.0, 0.0)))
+    done = calling("camera", "--check", "--profile", profile, "--source", f"folder:{pushed}")
+    assert done.exit_code == 1
+    assert re.search(r"moved: the table lies 5\.\d mm up", done.output)
+    assert "NOT as it was calibrated" in done.output
+
+
+def test_the_check_of_an_unchanged_camera_passes(profile: Path, tmp_path: Path) -> None:
+    same = recorded(tmp_path / "same", seen({Slot.B2: Card("AH")}))
+    done = calling(
+        "camera", "--check", "--profile", profile, "--source", f"folder:{same}", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.output)
+    assert told["passed"] is True
+    assert told["findings"] == []
+
+
+def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> None:
+    for arguments, told in (
+        (["--source", "file:/nowhere.avi", "--out", tmp_path / "p.toml"], "no such video"),
+        (["--out", tmp_path / "p.toml"], "--source and --out are needed"),
+        (["--check"], "--profile is missing"),
+        (["--check", "--profile", tmp_path / "none.toml"], "none.toml"),
+        (["--check", "--profile", profile], "expected camera:"),
+        (["--source", "webcam", "--out", tmp_path / "p.toml"], "expected camera:"),
+        (["--source", "file:x.avi", "--out", "p.toml", "--mode", "huge"], "expected WIDTHxHEIGHT"),
+    ):
+        done = calling("camera", *arguments)
+        assert done.exit_code == 2, arguments
+        assert told in done.output
+        assert done.output.count("\n") == 1
+
+
+def test_a_guided_run_needs_somebody(tmp_path: Path) -> None:
+    recording = recorded(tmp_path / "one", seen())
+    done = calling("camera", "--source", f"folder:{recording}", "--out", tmp_path / "p.toml")
+    assert done.exit_code == 2
+    assert "nobody can answer" in done.output
+
+
+@pytest.mark.parametrize("paper", ["a4", "letter"])
+def test_markers_are_printed_at_true_size(tmp_path: Path, paper: str) -> None:
+    out = tmp_path / "markers.pdf"
+    assert calling("print-markers", "--out", out, "--paper", paper).exit_code == 0
+    data = out.read_bytes()
+    assert data.startswith(b"%PDF-1.4")
+    assert data.count(b"/Type /Page ") == 5
+    wide = {"a4": b"[0 0 595.276 841.890]", "letter": b"[0 0 612.000 792.000]"}[paper]
+    assert wide in data
+    # 120 mm are 340.157 points: the rim's upper edge.
+    assert b" 340.157 " in data
+    start = int(re.findall(rb"startxref\n(\d+)", data)[0])
+    assert data[start:].startswith(b"xref")
+
+
+def test_markers_come_as_svg_and_html_and_are_found_again(tmp_path: Path) -> None:
+    out = tmp_path / "markers.html"
+    assert calling("print-markers", "--out", out, "--size", 40, "--count", 6).exit_code == 0
+    page = out.read_text()
+    assert page.count("<svg") == 1
+    assert 'width="210.0mm"' in page
+    done = calling("print-markers", "--out", tmp_path / "m.svg", "--count", 2)
+    assert done.exit_code == 0
+    assert (tmp_path / "m-2.svg").is_file()
+
+
+def test_markers_that_fit_no_paper_or_form_are_refused(tmp_path: Path) -> None:
+    done = calling("print-markers", "--out", tmp_path / "m.pdf", "--size", 220)
+    assert "too large for a4; expected at most" in done.output
+    done = calling("print-markers", "--out", tmp_path / "m.doc")
+    assert "expected a name ending in .pdf" in done.output
