@@ -43,8 +43,8 @@ def _means(found: list[Shot]) -> list[float]:
     return [float(shot.image.mean()) for shot in found if shot.image is not None]
 
 
-def _usual(**wishes: float) -> float:
-    return _means(shots(table(seed=7, **wishes), most=1))[0]
+def _usual() -> float:
+    return _means(shots(table(seed=7), most=1))[0]
 
 
 def test_all_troubles_are_tested_here() -> None:
