@@ -152,7 +152,10 @@ def _recount(fold: Fold, before: Card, after: Card, *, public: bool) -> None:
 
 
 def _follow(fold: Fold, round_: RoundState) -> None:
-    # Another face may make other cards due, or a card one too many.
+    # Another face may make other cards due, or a card one too many; not in a round
+    # that came to nothing.
+    if round_.ended and not round_.finished:
+        return
     relaying.lay_anew(fold, round_)
     if round_.finished:
         result_again(fold, round_)

@@ -88,5 +88,6 @@ def enter_card(fold: Fold, order: Command) -> None:
     if not round_.ended:
         faces.know(fold, round_, card, order.card)
         return
-    faces.know_late(fold, card, order.card)
-    correcting.result_again(fold, round_)
+    faces.know_late(fold, round_, card, order.card)
+    if round_.finished:
+        correcting.result_again(fold, round_)

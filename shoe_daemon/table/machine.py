@@ -208,7 +208,8 @@ def _burned(fold: Fold, obs: seen.CardDrawn) -> None:
     shoe = fold.state.shoe
     if shoe is None or shoe.finished or (first and round_ is None and shoe.out):
         shoe = shoes.start(fold, announced=first or shoe is not None)
-    shoes.burned(fold, shoe, obs.card, first=first, said=obs.role is not seen.Role.PLAY)
+    said = first or obs.role is seen.Role.BURN
+    shoes.burned(fold, shoe, obs.card, first=first, said=said)
 
 
 _HANDLERS: Final[dict[type, Callable[..., object]]] = {

@@ -1,0 +1,106 @@
+"""
+A round that came to nothing, aborted or void: what a person says of its cards
+afterwards counts them, gives it no result, and shows no face that nobody has seen.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.snapshot import encode_public_table
+from tests.misdeals.pit import Pit
+from tests.table.dealer import (
+    FACE_UP,
+    SQUEEZE,
+    DealingStyle,
+    house,
+    of_type,
+    one,
+    public_json,
+    types,
+)
+
+if TYPE_CHECKING:
+    from shoe_daemon.table.events import Event
+
+ENDS: dict[str, seen.Observation] = {
+    "booted": seen.Booted(),
+    "forced": seen.Result(forced=True),
+    "void": seen.Command(name="void_round", operator="ann"),
+}
+ALL_ENDS = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+
+
+def unread(end: seen.Observation, style: DealingStyle = SQUEEZE) -> Pit:
+    """
+    Deal four cards, the last of which passes unread, and end the round without a result.
+    """
+    pit = Pit(house(dealing_style=style))
+    pit.deal("P1 9S, B1 2H, P2 KD")
+    pit.say(seen.Unreadable(slot=Slot.B2))
+    pit.say(end)
+    return pit
+
+
+def shown(pit: Pit, said: list[Event]) -> str:
+    """
+    Return what players may see of events, and of the table.
+    """
+    return json.dumps(public_json(said)) + encode_public_table(pit.table.public()).decode()
+
+
+@ALL_ENDS
+@pytest.mark.parametrize("style", [SQUEEZE, FACE_UP])
+def test_a_card_entered_afterwards_gives_no_result(
+    end: seen.Observation, style: DealingStyle
+) -> None:
+    pit = unread(end, style)
+    said = pit.cmd("enter_card", card="7C")
+    assert types(said)[0] == "card_corrected"
+    assert not {"round_finished", "irregularity"} & set(types(said))
+    assert (pit.finished(), pit.counts(), pit.last()) == ([], {}, None)
+
+
+@ALL_ENDS
+def test_a_card_entered_afterwards_is_shown_to_nobody(end: seen.Observation) -> None:
+    pit = unread(end)
+    said = pit.cmd("enter_card", card="7C")
+    assert one(said, "staff_card_dealt").card == "7C"
+    said += pit.cmd("correct_card", slot=Slot.B2, card="6C")
+    said += pit.cmd("undo")
+    said += pit.cmd("undo")
+    assert [(e.before, e.after) for e in of_type(said, "card_corrected")] == [(None, None)] * 4
+    assert not any(face in shown(pit, said) for face in ("7C", "6C", "9S", "2H", "KD"))
+
+
+def test_what_is_seen_at_once_is_told_afterwards_too() -> None:
+    said = unread(ENDS["booted"], FACE_UP).cmd("enter_card", card="7C")
+    assert one(said, "card_corrected").after == "7C"
+    assert of_type(said, "staff_card_dealt") == []
+
+
+@ALL_ENDS
+def test_a_correction_tells_nothing_of_what_was_due(end: seen.Observation) -> None:
+    pit = Pit(house(dealing_style=SQUEEZE))
+    pit.deal("P1 2S, B1 7H, P2 3D, B2 KC, P3 4D")
+    pit.outside("9D")
+    pit.say(end)
+    said = pit.cmd("correct_card", slot=Slot.B1, card="3H")
+    assert types(said) == ["card_corrected", "staff_card_dealt"]
+    said = pit.cmd("correct_card", slot=Slot.P1, card="6H")
+    assert types(said) == ["card_corrected", "staff_card_dealt"]
+
+
+@ALL_ENDS
+def test_the_card_is_counted(end: seen.Observation) -> None:
+    pit = unread(end, FACE_UP)
+    out = pit.out()
+    pit.cmd("enter_card", card="7C")
+    shoe = pit.table.state.shoe
+    assert shoe is not None
+    assert (sum(shoe.seen), pit.out()) == (4, out)
