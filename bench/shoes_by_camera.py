@@ -4,12 +4,13 @@ Simulated shoes read by a camera, picture by picture, to the table's events.
     python -m bench.shoes_by_camera --station overhead --shoes 200
     python -m bench.shoes_by_camera --station throat --shoes 200 --out throat.jsonl
 
-The question is whether any round is wrong without a word. Each shoe has a table, lamps, a camera and a deck of its own, none of which the recogniser's
-training saw, and troubles: hands on cards, lamps that go out, a camera that is pushed. A
-round is *exact* where its result came as it was dealt; *told* where an irregularity, a gap,
-a lost camera or a partial result says that something is wrong; *silent* where a wrong result,
-or none, came without a word. `held` are those of the told ones for which the table, with the
-usual `hold_from = 3`, waited for a person: he makes the round void before the next one.
+The question is whether any round is wrong without a word. Each shoe has a table, lamps, a
+camera and a deck of its own, none of which the recogniser's training saw, and troubles:
+hands on cards, lamps that go out, a camera that is pushed. A round is *exact* where its
+result came as it was dealt; *told* where an irregularity, a gap, a lost camera or a partial
+result says that something is wrong; *silent* where a wrong result, or none, came without a
+word. `held` are those of the told ones for which the table, with the usual `hold_from = 3`,
+waited for a person: he makes the round void before the next one.
 """
 
 from __future__ import annotations

@@ -1,0 +1,158 @@
+"""
+People of this machine see what the camera sees, and nobody else does.
+"""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Iterator
+from contextlib import closing
+
+import cv2
+import numpy as np
+import pytest
+
+from drivers.camera.frames import Picture
+from drivers.camera.looks import Look, drawn
+from drivers.camera.messages import Say, Statement
+from drivers.camera.profile import load_profile
+from drivers.camera.view import View, check_listen
+from drivers.camera.viewed import Viewed
+from drivers.simulators.table.calibrated import write_simulated_profile
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from tests.camera.tabletop import settings
+
+_SQUARE = ((100.0, 100.0), (200.0, 100.0), (200.0, 220.0), (100.0, 220.0))
+
+
+class _Quiet:
+    """
+    A station that has read an ace on P1.
+    """
+
+    def __init__(self) -> None:
+        self.closed = False
+        self.asked = 0
+
+    def look(self, picture: Picture) -> list[Statement]:
+        first = picture.number == 1
+        ace = Statement(say=Say.PLACED, slot=Slot.P1, card=Card("AS"), confidence=0.98)
+        return [ace, Statement(say=Say.UNREADABLE, slot=Slot.B1)] if first else []
+
+    def states(self) -> dict[Slot, tuple[str, Card | None]]:
+        self.asked += 1
+        return {Slot.P1: ("held", Card("AS")), Slot.B1: ("settled", None)}
+
+    def finish(self) -> list[Statement]:
+        return []
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def view() -> Iterator[View]:
+    view = View("127.0.0.1:0", "overhead")
+    yield view
+    view.close()
+
+
+def _ask(view: View, path: str, host: str | None = None) -> tuple[int, dict[str, str], bytes]:
+    with closing(http.client.HTTPConnection("127.0.0.1", view.port, timeout=30)) as line:
+        line.request("GET", path, headers={} if host is None else {"Host": host})
+        answer = line.getresponse()
+        headers = {key.lower(): value for key, value in answer.getheaders()}
+        return answer.status, headers, answer.read()
+
+
+def _grey() -> np.ndarray[tuple[int, int, int], np.dtype[np.uint8]]:
+    return np.full((360, 640, 3), 60, np.uint8)
+
+
+@pytest.mark.parametrize(
+    "listen", ["0.0.0.0:8091", "8091", "127.0.0.1:", "127.0.0.1:99999", "table.example:80", ""]
+)
+def test_it_listens_on_this_machine_alone(listen: str) -> None:
+    with pytest.raises(UserError, match=r"options\.view: .* expected an address of this machine"):
+        check_listen(listen)
+
+
+def test_a_port_that_is_taken_is_said(view: View) -> None:
+    with pytest.raises(UserError, match=r"options\.view"):
+        View(f"127.0.0.1:{view.port}", "other")
+
+
+@pytest.mark.parametrize("path", ["/", "/look.js", "/look.css"])
+def test_its_page_allows_nothing_from_elsewhere(view: View, path: str) -> None:
+    status, headers, body = _ask(view, path)
+    assert status == 200
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+    assert headers["x-content-type-options"] == "nosniff"
+    assert b"http://" not in body
+
+
+def test_a_page_of_another_name_is_told_nothing(view: View) -> None:
+    view.show(_grey(), list)
+    status, _, body = _ask(view, "/picture.jpg", host="evil.example:8091")
+    assert (status, body) == (400, b"")
+
+
+def test_other_paths_are_not_there(view: View) -> None:
+    assert _ask(view, "/../profile.toml")[0] == 404
+    assert _ask(view, "/etc/passwd")[0] == 404
+
+
+def test_there_is_no_picture_before_the_first(view: View) -> None:
+    assert _ask(view, "/picture.jpg")[0] == 503
+
+
+def test_the_picture_is_the_newest_with_what_is_known_drawn_over(view: View) -> None:
+    _ask(view, "/picture.jpg")
+    view.show(_grey(), lambda: [Look("P1", _SQUARE, "held", Card("AS"), 0.98)])
+    _, headers, body = _ask(view, "/picture.jpg")
+    assert headers["content-type"] == "image/jpeg"
+    assert headers["cache-control"] == "no-store"
+    shown = cv2.imdecode(np.frombuffer(body, np.uint8), cv2.IMREAD_COLOR)
+    assert shown is not None
+    assert shown.shape == (360, 640, 3)
+    green = shown[150, 98:103].astype(int)
+    assert (green[:, 1] - green[:, 2]).max() > 60
+    assert abs(int(shown[300, 600].mean()) - 60) < 4
+
+
+def test_nothing_is_asked_of_the_station_while_nobody_looks(view: View) -> None:
+    asked: list[int] = []
+
+    def looks() -> list[Look]:
+        asked.append(1)
+        return []
+
+    for _ in range(5):
+        view.show(_grey(), looks)
+    assert len(asked) == 1
+    _ask(view, "/picture.jpg")
+    view.show(_grey(), looks)
+    assert len(asked) == 2
+
+
+def test_a_picture_is_drawn_on_a_copy() -> None:
+    image = _grey()
+    drawn(image, [Look("P1", _SQUARE, "moving")])
+    assert image.min() == image.max() == 60
+
+
+def test_what_was_read_stands_beside_its_place(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("view")
+    profile = load_profile(write_simulated_profile(settings(seed=1), folder))
+    station = _Quiet()
+    viewed = Viewed(station, profile, View("127.0.0.1:0", "overhead"))
+    said = viewed.look(Picture(_grey(), 0.0, 1))
+    assert [each.say for each in said] == [Say.PLACED, Say.UNREADABLE]
+    looks = {look.name: look for look in viewed.looks()}
+    assert looks["P1"].words == "P1 AS 0.98"
+    assert looks["B1"].state == "unreadable"
+    assert set(looks) == {"P1", "B1", "P2", "B2", "P3", "B3"}
+    viewed.close()
+    assert station.closed
