@@ -174,6 +174,9 @@ def result_again(fold: Fold, round_: RoundState) -> None:
     if round_.unread_result:
         round_.partial = any(card.face is None for card in round_.cards)
         round_.unread_result = round_.partial
+        if not round_.partial:
+            # Its third cards were taken at the reader's word.
+            relaying.lay_anew(fold, round_)
     if round_.partial:
         if result is not None:
             results.put(fold, result, partly_known(round_, result, result.data.outcome))
