@@ -5,14 +5,15 @@ Cards shown to the camera one by one: found on their place, measured, read.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import cv2
 import numpy as np
 from msgspec import Struct
 
 from calibration.camera.plane import Plane, ground_of
-from drivers.camera.corners import find_card
+from drivers.camera import corners
+from drivers.camera.corners import Found
 from drivers.camera.eye import Reader
 from drivers.camera.frames import Image
 from drivers.camera.geometry import Floats, place_patch
@@ -22,6 +23,13 @@ from drivers.camera.windows import CropWindow, window_quads
 from shoe_daemon.game.cards import Card
 
 __all__ = ["Budget", "Sample", "Shown", "budget_of", "find_on", "index_pixels", "read_shown"]
+
+_STRAY: Final = 28.0
+"""Millimetres by which a shown card may lie off its place."""
+
+_OTHER: Final = 28
+_MOST_OF_IT: Final = 0.4
+"""Grey values by which so much of a card's surface differs from the empty table."""
 
 _PATCH: Final = 240
 """Pixels of the width of a card's picture in the report."""
@@ -104,22 +112,40 @@ def find_on(  # noqa: PLR0913, PLR0917 - what is looked for, in what, and with w
     Find the corners, in the picture, of the card that lies on a place; None where none does.
     """
     patch = place_patch(ground_of(plane), place, card)
-    found = find_card(
-        patch.cut(image),
-        patch.cut(empty),
-        scale=patch.scale,
-        card=(card.width, card.height),
-        gain=gain,
-    )
-    return None if found is None else patch.to_picture(found.quad)
+    size = card.width, card.height
+    found = _find(patch.cut(image), patch.cut(empty), (patch.scale, size, _STRAY), gain)
+    if found is None:
+        return None
+    quad = patch.to_picture(found.quad)
+    return quad if _differs(image, empty, quad) else None
+
+
+def _differs(image: Image, empty: Image, quad: Floats) -> bool:
+    """
+    Whether something lies there at all, and not only another light.
+    """
+    apart = cv2.absdiff(upright(image, quad), upright(empty, quad)).max(axis=2)
+    return float(np.mean(apart > _OTHER)) > _MOST_OF_IT
+
+
+def _find(
+    patch: Image, empty: Image, bounds: tuple[float, tuple[float, float], float], gain: float
+) -> Found | None:
+    finder: Any = corners.find_card
+    made = getattr(corners, "Bounds", None)
+    if made is None:
+        found: Found | None = finder(patch, empty, scale=bounds[0], card=bounds[1], gain=gain)
+    else:
+        found = finder(patch, empty, made(*bounds), gain)
+    return found
 
 
 def index_pixels(quad: Floats, window: CropWindow) -> float:
     """
     Return the height of the smaller index window of a card in pixels.
     """
-    corners = window_quads(np.asarray(quad, np.float32), window)
-    return min(float(np.linalg.norm(each[3] - each[0])) for each in corners)
+    ends = window_quads(np.asarray(quad, np.float32), window)
+    return min(float(np.linalg.norm(each[3] - each[0])) for each in ends)
 
 
 def budget_of(
@@ -132,10 +158,10 @@ def budget_of(
     told = []
     for place in places:
         half = np.array([card.width, card.height]) / 2
-        corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half
+        quad = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half
         if place.turn:
-            corners = corners @ np.array([[0.0, 1.0], [-1.0, 0.0]])
-        pixels = index_pixels(ground.to_pixels(corners + np.array(place.centre)), window)
+            quad = quad @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+        pixels = index_pixels(ground.to_pixels(quad + np.array(place.centre)), window)
         told.append(Budget(place.slot or "other", round(pixels, 1), least))
     return told
 
@@ -184,5 +210,5 @@ def drawn_outline(image: Image, quad: Floats, colour: tuple[int, int, int]) -> N
     """
     Draw the outline of a card into a picture.
     """
-    corners = np.round(np.asarray(quad)).astype(np.int32)
-    cv2.polylines(image, [corners], isClosed=True, color=colour, thickness=2, lineType=cv2.LINE_AA)
+    points = np.round(np.asarray(quad)).astype(np.int32)
+    cv2.polylines(image, [points], isClosed=True, color=colour, thickness=2, lineType=cv2.LINE_AA)

@@ -83,7 +83,7 @@ def check_pictures(
         raise UserError("pictures of different sizes; expected those of one camera")
     now = mean_of(pictures)
     moved = moved_by(profile, reference, now)
-    found = compare(reference, now, moved, _flicker(profile, pictures))
+    found = compare(profile, reference, now, moved, _flicker(profile, pictures))
     if moved is not None and moved.far < _NEAR:
         found += _deck(profile, reference, now, cards, reader)
     elif not any(each.bad for each in found):
@@ -120,7 +120,7 @@ def _deck(
 ) -> list[Finding]:
     size = profile.camera.width, profile.camera.height
     plane = Plane(np.array(profile.table.homography), profile.lens, None, None, size)
-    gain, lying = gain_of(reference, now), 0
+    gain, lying = gain_of(profile, reference, now), 0
     found: dict[str, Finding] = {}
     for place in _watched(profile):
         quad = find_on(plane, place, now, reference, profile.card, gain)
@@ -138,5 +138,5 @@ def _deck(
 def _watched(profile: Profile) -> tuple[Place, ...]:
     if profile.throat is None:
         return profile.place
-    turn = 90 if abs(profile.throat.direction[0]) > abs(profile.throat.direction[1]) else 0
-    return (Place(polygon=profile.throat.window, turn=90 if turn else 0),)
+    along_x = abs(profile.throat.direction[0]) > abs(profile.throat.direction[1])
+    return (Place(polygon=profile.throat.window, turn=90 if along_x else 0),)

@@ -25,6 +25,7 @@ _ENOUGH: Final = 24
 _SHARE: Final = 0.3
 _SMALL: Final = 4
 _BLACK: Final = 8.0
+_LIT_MOUTH: Final = 3.5
 
 
 class Kind(StrEnum):
@@ -93,7 +94,8 @@ class Moved(NamedTuple):
     far: float
 
 
-def compare(
+def compare(  # noqa: PLR0913, PLR0917 - what was, what is, and what is known of it
+    profile: Profile,
     reference: Image,
     now: Image,
     moved: Moved | None,
@@ -104,8 +106,9 @@ def compare(
     Compare a picture of the table with that of the profile.
 
     Args:
-        reference: That of the profile.
-        now: Of today.
+        profile: Where cards pass.
+        reference: The profile's picture.
+        now: That of today.
         moved: How the table moved between them (`moved_by`).
         flicker: What the lamps do.
         limits: How much may change.
@@ -116,7 +119,9 @@ def compare(
     if light_of(now) < _BLACK:
         text = "the picture is black: switch the lamp on, and take the cap off the lens"
         return [Finding(Kind.NO_PICTURE, text)]
-    found = [*_light(reference, now, limits), *_blur(reference, now, limits)]
+    ratios = _ratios(profile, reference, now)
+    lit = cv2.convertScaleAbs(now, alpha=1 / min(1.0, max(0.2, float(np.nanmedian(ratios)))))
+    found = [*_light(ratios, limits), *_blur(reference, np.asarray(lit, np.uint8), limits)]
     found += _place(moved, limits, blurred=any(_is_blur(each) for each in found))
     if flicker is not None and not flicker.steady:
         found.append(flickering(flicker))
@@ -154,9 +159,8 @@ def _resolution(now: Image, reference: Image) -> Finding:
     )
 
 
-def _light(reference: Image, now: Image, limits: Limits) -> list[Finding]:
-    ratios = _ratios(reference, now)
-    gain = float(np.median(ratios))
+def _light(ratios: Floats, limits: Limits) -> list[Finding]:
+    gain = float(np.nanmedian(ratios))
     darkest, where = _worst_side(ratios)
     if gain > limits.brighter:
         text = f"brighter: {gain:.2f} times as bright as the profile"
@@ -171,20 +175,34 @@ def _light(reference: Image, now: Image, limits: Limits) -> list[Finding]:
     return []
 
 
-def gain_of(reference: Image, now: Image) -> float:
+def gain_of(profile: Profile, reference: Image, now: Image) -> float:
     """
-    Return how many times as bright the table is as it was.
+    Return how many times as bright what lies below a card is taken to be as it was.
+
+    A shoe's mouth is as dark as print: its print would not differ from it, were it not
+    taken to be brighter.
     """
-    return float(np.median(_ratios(reference, now)))
+    brighter = 1.0 if profile.throat is None else _LIT_MOUTH
+    return brighter * float(np.nanmedian(_ratios(profile, reference, now)))
 
 
-def _ratios(reference: Image, now: Image) -> Floats:
-    size = (12, 8)
+def _ratios(profile: Profile, reference: Image, now: Image) -> Floats:
+    """
+    Compare the light part by part; a card in the shoe's mouth is no lamp.
+    """
+    size = (48, 27)
     before, after = (
         cv2.resize(each, size, interpolation=cv2.INTER_AREA).mean(axis=2).astype(np.float64)
         for each in (reference, now)
     )
-    return np.asarray((after + 1) / (before + 1))
+    ratios = np.asarray((after + 1) / (before + 1))
+    if profile.throat is not None:
+        window = Ground(profile).to_pixels(profile.throat.window)
+        scale = np.array([size[0] / now.shape[1], size[1] / now.shape[0]])
+        hole = cv2.convexHull(np.round(window * scale).astype(np.int32))
+        passed = cv2.fillConvexPoly(np.zeros(ratios.shape, np.uint8), hole, 1)
+        ratios[np.asarray(passed) > 0] = np.nan
+    return ratios if np.isfinite(ratios).any() else np.ones_like(ratios)
 
 
 def _worst_side(ratios: Floats) -> tuple[float, str]:
@@ -195,7 +213,11 @@ def _worst_side(ratios: Floats) -> tuple[float, str]:
         "above": ratios[:rows],
         "below": ratios[rows:],
     }
-    return min((float(np.median(part)), where) for where, part in sides.items())
+    return min(
+        (float(np.nanmedian(part)), where)
+        for where, part in sides.items()
+        if np.isfinite(part).any()
+    )
 
 
 def _blur(reference: Image, now: Image, limits: Limits) -> list[Finding]:

@@ -255,7 +255,7 @@ def _place(result: Result, slot: Slot | None) -> Place:
 def _shown(pictures: Pictures, asker: Asker, result: Result, step: CardStep) -> Shown | None:
     while True:
         image = pictures.take(_STILL, step.at)[-1]
-        gain = gain_of(result.reference, image)
+        gain = gain_of(draft(result), result.reference, image)
         place = _place(result, step.slot)
         quad = find_on(result.plane, place, image, result.reference, result.card, gain)
         if quad is not None:
@@ -272,7 +272,7 @@ def _back(pictures: Pictures, asker: Asker, result: Result) -> None:
         return
     image = pictures.take(_STILL, step.at)[-1]
     place = _place(result, step.slot)
-    gain = gain_of(result.reference, image)
+    gain = gain_of(draft(result), result.reference, image)
     quad = find_on(result.plane, place, image, result.reference, result.card, gain)
     if quad is None or not is_back(upright(image, quad)):
         result.notes.append("no back was found where a card should lie face down: show it again")

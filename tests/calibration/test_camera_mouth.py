@@ -1,0 +1,115 @@
+"""
+The camera at the shoe's mouth is calibrated with a card for a rectangle, and checked.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from calibration.camera.answers import BackStep, CardStep, EmptyStep, PlaneStep, Script, Scripted
+from calibration.camera.check import Checked, check_profile
+from calibration.camera.drift import Kind
+from calibration.camera.guide import Wanted, calibrate
+from calibration.camera.result import faults, write_result
+from drivers.camera.frames import Image
+from drivers.camera.profile import Camera, load_profile
+from drivers.camera.recogniser import Recogniser
+from drivers.simulators.table.camera import camera_of
+from drivers.simulators.table.layout import CARD
+from drivers.simulators.table.motion import FACE, CardTrack, Key, Pose
+from drivers.simulators.table.mouth import MouthView
+from drivers.simulators.table.sensor import Sensor
+from drivers.simulators.table.settings import Settings, Station
+from drivers.simulators.table.state import moment
+from drivers.simulators.table.stretch import Stretch
+from shoe_daemon.game.cards import Card
+from tests.calibration.camera_world import Shelf
+
+SETTINGS = Settings(seed=3, station=Station.THROAT)
+CAMERA = camera_of(SETTINGS)
+CARDS = ("AS", "5H", "10C", "KD")
+
+
+@lru_cache(maxsize=1)
+def sensor() -> Sensor:
+    return Sensor(SETTINGS)
+
+
+@lru_cache(maxsize=1)
+def view() -> MouthView:
+    return MouthView(SETTINGS, CAMERA)
+
+
+def seen(card: str | None = None, *, turn: float = FACE, deck: int = 0) -> Image:
+    tracks = []
+    if card is not None:
+        pose = Pose(0.0, 0.0, heading=90.0, turn=turn)
+        tracks = [CardTrack(keys=[Key(0.0, pose), Key(9.0, pose)], card=Card(card))]
+    drawn = view().draw(moment(Stretch(0, cards=tracks, deck=deck), 3.0))
+    return sensor().take(drawn, 0.0, flicker=False, blur=0.0, torn=False)
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    half = np.array(CARD[::-1]) / 2
+    quad = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half
+    points = tuple((float(x), float(y)) for x, y in CAMERA.on_table(quad))
+    pictures = {0.0: seen("AS"), 1.0: seen(), 30.0: seen("AS", turn=0.0)}
+    pictures |= {2.0 + number: seen(card) for number, card in enumerate(CARDS)}
+    steps = tuple(CardStep(at=2.0 + n, card=Card(card)) for n, card in enumerate(CARDS))
+    script = Script(
+        plane=PlaneStep(at=0.0, points=points, rectangle=(CARD[1], CARD[0])),
+        empty=EmptyStep(at=1.0),
+        card=steps,
+        back=BackStep(at=30.0),
+        sample=steps[:1],
+    )
+    wanted = Wanted("throat", "simulated", Camera(width=1280, height=720), 1 / 15_000, "now")
+    result = calibrate(Shelf(pictures), Scripted(script, None), wanted)
+    assert all(each.read == each.card for each in result.cards)
+    assert len(faults(result)) == 1, "only that not every rank was shown"
+    path = tmp_path_factory.mktemp("mouth") / "profile.toml"
+    write_result(result, path, "0.0")
+    return path
+
+
+def checked(path: Path, picture: Image) -> Checked:
+    return check_profile(load_profile(path), path, [picture] * 2, Recogniser)
+
+
+def bad(found: Checked) -> list[Kind]:
+    return [each.kind for each in found.findings if each.bad]
+
+
+def test_the_window_is_where_cards_pass(profile: Path) -> None:
+    made = load_profile(profile)
+    assert made.throat is not None
+    assert made.throat.direction == (1.0, 0.0)
+    assert made.place == ()
+
+
+def test_an_unchanged_mouth_passes_empty_or_with_a_card(profile: Path) -> None:
+    assert bad(checked(profile, seen())) == []
+    assert bad(checked(profile, seen("KC"))) == []
+
+
+def test_a_moved_camera_is_said(profile: Path) -> None:
+    shift = np.array([[1.0, 0.0, 30.0], [0.0, 1.0, -5.0]])
+    pushed = cv2.warpAffine(seen(), shift, (1280, 720), borderMode=cv2.BORDER_REPLICATE)
+    found = checked(profile, np.asarray(pushed, np.uint8))
+    assert bad(found) == [Kind.MOVED]
+    assert found.moved == pytest.approx(3.0, abs=0.3)
+
+
+def test_another_deck_in_the_mouth_is_said(profile: Path) -> None:
+    assert Kind.OTHER_DECK in bad(checked(profile, seen("KC", deck=1)))
+
+
+def test_a_lamp_that_is_out_in_the_mouth_is_said(profile: Path) -> None:
+    dark = (seen() * 0.5).astype(np.uint8)
+    assert bad(checked(profile, dark)) == [Kind.DARKER]
