@@ -1,0 +1,56 @@
+"""
+The demo with a camera: what is dealt before it is what the board gets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.demo.camera import CAMERA_FAULTS
+from tests.brokers import wait_for
+from tests.demo import running
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(running.LONGEST + 60)
+def test_a_round_is_read_as_it_was_dealt_and_its_picture_can_be_seen(tmp_path: Path) -> None:
+    words = ("--camera", "--plain", "--rounds", "1", "--fault-rate", "0", "--seed", "14")
+    process = running.start(tmp_path, *words)
+    assert process.stdout is not None
+    page = ""
+    while not page:
+        line = process.stdout.readline()
+        assert line, process.communicate()[1]
+        if line.startswith("Camera:"):
+            page = line.split()[1]
+    wait_for(lambda: _picture(page), "a picture")
+    out, err = process.communicate(timeout=running.LONGEST)
+    assert process.returncode == 0, out + err
+    assert "shown as really dealt: yes, 1 round" in out
+    assert err == ""
+
+
+def _picture(page: str) -> bool:
+    with (
+        contextlib.suppress(OSError),
+        urllib.request.urlopen(f"{page}picture.jpg", timeout=30) as answer,  # noqa: S310 - loopback
+    ):
+        return bool(answer.read().startswith(b"\xff\xd8"))
+    return False
+
+
+def test_a_missing_camera_extra_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "cv2.py").write_text("raise ImportError('not here')\n")
+    done = running.run(tmp_path, "--camera")
+    assert done.status == 2
+    assert done.err.strip().endswith(
+        "the demo's camera needs cv2, an extra: pip install 'shoe-daemon[camera]'"
+    )
+
+
+def test_only_faults_that_a_camera_can_see_are_left() -> None:
+    assert {"noise", "unplug", "lost-frame", "misread"}.isdisjoint(map(str, CAMERA_FAULTS))
