@@ -39,6 +39,7 @@ _STATIC: Final = Path(__file__).parent / "static"
 _FILES: Final = {
     "": ("live.html", "text/html; charset=utf-8"),
     "live.js": ("live.js", "text/javascript; charset=utf-8"),
+    "icon.svg": ("icon.svg", "image/svg+xml"),
     "live.css": ("live.css", "text/css; charset=utf-8"),
 }
 _POLICY: Final = (

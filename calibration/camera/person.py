@@ -76,7 +76,7 @@ class Person:
 
     def _ask(self, name: str, text: str, wants: str = "next") -> str:
         self._desk.step(name, text, wants)
-        self._echo(f"\n{name}. {text}")
+        self._echo(f"\n{name}{'' if name.endswith('?') else '.'} {text}")
         while True:
             try:
                 said = self._desk.said.get(timeout=_LOOK)
@@ -206,6 +206,6 @@ class Person:
         """
         Ask whether to try once more.
         """
-        self.tell(fault)
-        said = self._ask("Once more?", f"{fault} Go on to try again, “no” gives up.", "answer")
+        self._desk.tell(fault)
+        said = self._ask("Once more?", f"{fault}. Go on to try again, “no” gives up.", "answer")
         return said.lower() not in {"n", "no"}

@@ -4,6 +4,7 @@ Fits the index window to a deck from some of its cards; nothing is trained.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -11,14 +12,14 @@ import numpy as np
 from msgspec import Struct
 
 from calibration.camera.cards import Shown
-from drivers.camera.confidence import agreed, belief
-from drivers.camera.recogniser import SHIPPED, Recogniser
-from drivers.camera.windows import CropWindow, Quad, cut, normalised, window_quads
+from drivers.camera.confidence import agreed
+from drivers.camera.recogniser import Recogniser
+from drivers.camera.windows import CropWindow
 from shoe_daemon.game.cards import RANKS, SUITS
 
 __all__ = ["Fit", "fit_window"]
 
-_SCALES: Final = (0.7, 0.8, 0.9, 1.0, 1.12, 1.25, 1.4)
+_SCALES: Final = (0.72, 0.85, 1.0, 1.18, 1.4)
 _PLAIN: Final = 0.004
 """A window other than the usual one has to be better by so much."""
 
@@ -32,7 +33,7 @@ class Fit(Struct, frozen=True):
     Attributes:
         window: The best.
         across, along: By how much it is wider and higher than the usual one.
-        usual: The cards' mean confidence with the usual one.
+        usual: The cards' mean confidence with the usual one, a geometric mean.
         fitted: Likewise with the best.
     """
 
@@ -60,8 +61,8 @@ def fit_window(recogniser: Recogniser, shown: Sequence[Shown]) -> Fit:
     return Fit(
         usual.scaled(*best),
         *best,
-        round(float(trust[1.0, 1.0].mean()), 4),
-        round(float(trust[best].mean()), 4),
+        round(math.exp(score[1.0, 1.0]), 4),
+        round(math.exp(score[best]), 4),
     )
 
 
@@ -76,15 +77,11 @@ def _trust(
     """
     Return how much is believed of each card what it is.
     """
-    patches = []
+    recogniser.window = window
+    found = []
     for each in shown:
-        quad: Quad = np.asarray(each.quad, np.float32)
-        patches += [normalised(cut(each.image, end)) for end in window_quads(quad, window)]
-    answers = recogniser.answers(np.stack(patches))
-    found = [belief(answer, SHIPPED.temperature) for answer in answers]
-    whole = []
-    for number, each in enumerate(shown):
-        both = agreed(found[2 * number : 2 * number + 2])
+        reading = recogniser.read(each.image, np.asarray(each.quad, np.float32))
+        both = agreed([end.believed for end in reading.ends])
         row, column = RANKS.index(each.card.rank), SUITS.index(each.card.suit)
-        whole.append(float(both.cards[row, column]))
-    return np.array(whole)
+        found.append(float(both.cards[row, column]))
+    return np.array(found)

@@ -1,0 +1,76 @@
+"""
+The index window is fitted to a deck, and the threshold is the lowest that a risk allows.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibration.camera import threshold
+from calibration.camera.cards import Shown
+from calibration.camera.threshold import choose, least_pixels
+from calibration.camera.window import fit_window
+from drivers.camera import confidence
+from drivers.camera.recogniser import Recogniser
+from drivers.camera.windows import CropWindow
+from drivers.simulators.cards import Style, face, styles
+from shoe_daemon.game.cards import Card
+
+CARDS = ("AS", "10H", "KD")
+
+
+def shown(name: str, style: Style, shrunk: float = 1.0) -> Shown:
+    """
+    Show a card whose corners are taken to be further out than they are, which makes its
+    index smaller than the window expects.
+    """
+    drawn = np.pad(face(Card(name), style, 120), ((60, 60), (60, 60), (0, 0)), mode="edge")
+    high, wide = drawn.shape[0] - 120, drawn.shape[1] - 120
+    out = np.array([wide, high]) * (1 / shrunk - 1)
+    corners = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], np.float64) + 60
+    corners += np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) * out
+    return Shown(Card(name), "P1", drawn, corners)
+
+
+def test_a_window_that_fits_is_left_as_it_is() -> None:
+    style = next(islice(styles(), 1, None))
+    fit = fit_window(Recogniser(), [shown(name, style) for name in CARDS])
+    assert fit.fitted >= fit.usual > 0.8
+    assert 0.7 < fit.across < 1.45
+
+
+def test_the_best_window_is_never_worse_than_the_usual_one() -> None:
+    style = next(islice(styles(), 2, None))
+    reader = Recogniser()
+    fit = fit_window(reader, [shown(name, style, 0.8) for name in CARDS])
+    assert fit.fitted >= fit.usual
+    assert fit.window == CropWindow().scaled(fit.across, fit.along)
+
+
+def test_the_threshold_is_the_lowest_that_the_risk_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "curve.json"
+    points = [(0.8, 0.99, 9, 30000, 1 / 2000), (0.9, 0.98, 0, 29000, 1 / 9700)]
+    names = ("threshold", "accepted", "wrong", "cards", "risk")
+    told = [dict(zip(names, point, strict=True)) for point in points]
+    path.write_text(json.dumps({"curve": told}))
+    monkeypatch.setattr(threshold, "CURVE", path)
+    monkeypatch.setattr(threshold, "curve", lambda: confidence.curve(path))
+    monkeypatch.setattr(
+        threshold, "threshold_for", lambda risk: confidence.threshold_for(risk, path)
+    )
+    assert choose(1 / 1000).value == 0.8
+    strict = choose(1 / 5000)
+    assert (strict.value, strict.kept) == (0.9, True)
+    unproven = choose(1 / 50000)
+    assert (unproven.value, unproven.kept) == (0.9, False)
+
+
+def test_the_least_pixels_are_not_below_those_of_the_recogniser() -> None:
+    assert least_pixels() >= 28

@@ -1,0 +1,57 @@
+"""
+In a real browser: boxes are dragged, corners are clicked, and the page breaks no policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, expect
+
+from calibration.camera.layout import layout_named
+from calibration.camera.live import Desk, LivePage
+from calibration.camera.plane import ground_of, plane_from_points
+from tests.browser.chrome import PATIENCE, browse, watch
+
+SIZE = (1280, 720)
+PLANE = plane_from_points([(580, 320), (700, 320), (700, 400), (580, 400)], (80, 53), SIZE)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with browse() as browser:
+        yield browser
+
+
+def test_a_box_is_dragged_and_a_step_is_left(browser: Browser) -> None:
+    desk = Desk(lambda: np.full((720, 1280, 3), 90, np.uint8), 36.0)
+    desk.place(PLANE, layout_named("six"))
+    desk.step("The boxes", "Drag them.", "boxes")
+    page = LivePage(desk)
+    try:
+        with watch(browser) as watched:
+            watched.page.goto(page.url)
+            expect(watched.page.locator("polygon")).to_have_count(6, timeout=PATIENCE)
+            expect(watched.page.locator("#budget tr")).to_have_count(6, timeout=PATIENCE)
+            before = ground_of(PLANE).to_pixels([(box.x, box.y) for box in desk.boxes])
+            area = watched.page.locator("#over").bounding_box(timeout=PATIENCE)
+            assert area is not None
+            scale = area["width"] / SIZE[0]
+            x, y = area["x"] + before[0][0] * scale, area["y"] + before[0][1] * scale
+            mouse = watched.page.mouse
+            mouse.move(x, y)
+            mouse.down()
+            mouse.move(x + 30 * scale, y - 10 * scale, steps=4)
+            with watched.page.expect_response("**/do", timeout=PATIENCE):
+                mouse.up()
+            after = ground_of(PLANE).to_pixels([(box.x, box.y) for box in desk.boxes])
+            assert np.abs(after[0] - before[0] - (30, -10)).max() < 2
+            assert np.abs(after[1:] - before[1:]).max() < 0.2
+            watched.page.locator("#next").click(timeout=PATIENCE)
+            assert desk.said.get(timeout=30) == ""
+            assert watched.troubles == []
+            assert watched.page.evaluate("window.notes.violations") == []
+    finally:
+        page.close()
