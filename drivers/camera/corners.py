@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from drivers.camera.frames import Image
 from drivers.camera.geometry import STRAY, Floats
 
-__all__ = ["Found", "Pose", "Scene", "different", "find_card", "fit_card", "grey_of"]
+__all__ = ["Bounds", "Found", "Pose", "Scene", "different", "find_card", "fit_card", "grey_of"]
 
 TURN: Final = math.radians(27.0)
 """By how much a card may be turned from where its place says that it lies."""
@@ -88,6 +88,21 @@ class Found(NamedTuple):
         return sum(side >= _ENOUGH for side in self.sides) >= 3  # noqa: PLR2004 - of four
 
 
+class Bounds(NamedTuple):
+    """
+    What is known of a card before it is found.
+
+    Attributes:
+        scale: Pixels a millimetre.
+        card: Width and height in millimetres.
+        stray: How far from the patch's middle a card may be.
+    """
+
+    scale: float
+    card: tuple[float, float]
+    stray: float = STRAY
+
+
 class Scene(NamedTuple):
     """
     What is looked at.
@@ -107,32 +122,25 @@ class Scene(NamedTuple):
     stray: float = STRAY
 
 
-def find_card(
-    patch: Image,
-    empty: Image,
-    *,
-    scale: float,
-    card: tuple[float, float],
-    gain: float = 1.0,
-) -> Found | None:
+def find_card(patch: Image, empty: Image, bounds: Bounds, gain: float = 1.0) -> Found | None:
     """
     Find the card on a patch of the table; None where none lies there for certain.
 
     Args:
         patch: The piece of the picture, upright for the place.
         empty: The same of the empty table.
-        scale: Pixels a millimetre.
-        card: Width and height in millimetres.
+        bounds: How large a card is, and where it may be.
         gain: How much brighter it is now than in the picture of the empty table.
     """
     mask = different(patch, empty, gain)
-    if np.count_nonzero(mask) < 0.2 * card[0] * card[1] * scale * scale:
+    width, height = bounds.card
+    if np.count_nonzero(mask) < 0.2 * width * height * bounds.scale**2:
         return None
-    scene = Scene(grey_of(patch), mask, scale, card)
+    scene = Scene(grey_of(patch), mask, *bounds)
     best = _best(scene, _of_shapes(scene))
     if best is None or not best.is_whole:
         best = _better(best, _best(scene, _of_lines(scene, patch)))
-    return best if best is not None and _is_founded(best) else None
+    return best
 
 
 def fit_card(scene: Scene, pose: Pose) -> Found | None:
@@ -176,7 +184,7 @@ def _best(scene: Scene, proposals: Iterable[Pose]) -> Found | None:
     best: Found | None = None
     for pose in proposals:
         found = _draw_to_edges(scene, pose)
-        if found is not None:
+        if found is not None and _is_founded(found):
             best = _better(best, found)
     return best
 
@@ -214,7 +222,7 @@ def _of_shapes(scene: Scene) -> Iterator[Pose]:
         if np.all(np.abs(np.array(sides) / wanted - 1) < 0.16):  # noqa: PLR2004 - a finger's worth
             half = scene.mask.shape[0] / 2
             pose = Pose((x - half) / scene.scale, (y - half) / scene.scale, turn)
-            if _in_reach(pose):
+            if _in_reach(pose, scene.stray):
                 yield pose
 
 
@@ -237,7 +245,7 @@ def _of_lines(scene: Scene, patch: Image) -> list[Pose]:
         for one in upright
         for other in level
         for pose in _at_corner(scene, one, other)
-        if _in_reach(pose) and _covers(scene, pose) > _INSIDE - 0.05
+        if _in_reach(pose, scene.stray) and _covers(scene, pose) > _INSIDE - 0.05
     ]
     return _unlike(poses)
 

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from drivers.camera.corners import find_card
+from drivers.camera.corners import Bounds, find_card
 from drivers.camera.frames import Image
 from drivers.camera.geometry import Floats, Patch
 from drivers.camera.places import Kind, Seen
@@ -27,6 +27,10 @@ _PAPER: Final = 0.45
 
 
 Floats32 = NDArray[np.float32]
+
+
+_LIKELY: Final = 0.5
+"""Confidence from which something of which only two edges show is a card."""
 
 
 class Reads(Protocol):
@@ -92,8 +96,9 @@ class Spot:
     A piece of the table in which a card is looked for, and how it looks empty.
     """
 
-    def __init__(self, patch: Patch, reference: Image) -> None:
+    def __init__(self, patch: Patch, reference: Image, stray: float) -> None:
         self.patch = patch
+        self.stray = stray
         self.empty = patch.cut(reference)
 
 
@@ -114,7 +119,8 @@ class Eye:
         Look for the card of a spot.
         """
         patch = spot.patch.cut(image)
-        found = find_card(patch, spot.empty, scale=spot.patch.scale, card=self._card, gain=gain)
+        bounds = Bounds(spot.patch.scale, self._card, spot.stray)
+        found = find_card(patch, spot.empty, bounds, gain)
         if found is None:
             return Seen(Kind.NOTHING, patch=patch)
         quad = spot.patch.to_picture(found.quad)
@@ -126,7 +132,11 @@ class Eye:
         )
         if reading.card is not None and self.is_sharp(blur):
             return seen._replace(kind=Kind.FACE, card=reading.card)
-        if reading.card is None and found.is_whole and paper_of(flat) < _PAPER:
+        if reading.card is not None:
+            return seen
+        if not found.is_whole and reading.confidence < _LIKELY:
+            return Seen(Kind.NOTHING, patch=patch)  # two straight edges may be anything
+        if found.is_whole and paper_of(flat) < _PAPER:
             return seen._replace(kind=Kind.BACK)
         return seen
 

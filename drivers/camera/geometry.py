@@ -14,12 +14,21 @@ from numpy.typing import NDArray
 from drivers.camera.frames import Image
 from drivers.camera.profile import CardSize, Place, Point, Profile
 
-__all__ = ["Floats", "Ground", "Patch", "Raster", "axes_of", "place_patch", "place_raster"]
+__all__ = [
+    "Floats",
+    "Ground",
+    "Patch",
+    "Raster",
+    "axes_of",
+    "place_patch",
+    "place_raster",
+    "stray_of",
+]
 
 Floats = NDArray[np.float64]
 
-STRAY: Final = 28.0
-"""Millimetres by which a card may lie off its place."""
+STRAY: Final = 38.0
+"""Millimetres by which a card may lie off its place: a third card may overlap others."""
 
 _FINEST: Final = 2.2
 _COARSEST: Final = 1.2
@@ -134,6 +143,18 @@ class Raster:
         Take them from a picture.
         """
         return _remap(image, self._maps)
+
+
+def stray_of(place: Place, places: Iterable[Place]) -> float:
+    """
+    Return how far a card may lie off a place without lying on another one.
+    """
+    far = [
+        float(np.hypot(*(np.array(place.centre) - np.array(other.centre))))
+        for other in places
+        if other is not place and other.turn == place.turn
+    ]
+    return min([STRAY, *(each / 2 - 1 for each in far)])
 
 
 def place_patch(ground: Ground, place: Place, card: CardSize) -> Patch:

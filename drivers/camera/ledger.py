@@ -5,11 +5,15 @@ What was laid and has not been told yet, in the order in which it was laid.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from drivers.camera.places import Seen
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.round import DEALING_ORDER, Slot
 
 __all__ = ["Laid", "Ledger"]
+
+_TOGETHER: Final = 0.03
+"""Seconds for each place by which cards are taken to be laid in dealing order."""
 
 
 class Laid:
@@ -54,7 +58,7 @@ class Ledger:
                 return laid
         laid = Laid(slot, since)
         self._owed.append(laid)
-        self._owed.sort(key=lambda each: each.since)
+        self._owed.sort(key=_moment)
         return laid
 
     def lift(self, slot: Slot) -> None:
@@ -85,3 +89,8 @@ class Ledger:
         """
         owed, self._owed = self._owed, []
         return owed
+
+
+def _moment(laid: Laid) -> float:
+    # What came into sight together was laid as cards are dealt.
+    return laid.since + _TOGETHER * DEALING_ORDER.index(laid.slot)

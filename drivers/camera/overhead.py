@@ -16,7 +16,7 @@ from drivers.camera.bearings import Ambience, Bearings
 from drivers.camera.evidence import Evidence
 from drivers.camera.eye import Eye, Spot
 from drivers.camera.frames import Image, Picture
-from drivers.camera.geometry import Ground, Raster, place_patch, place_raster
+from drivers.camera.geometry import Ground, Raster, place_patch, place_raster, stray_of
 from drivers.camera.ledger import Laid, Ledger
 from drivers.camera.messages import Say, Statement
 from drivers.camera.places import Kind, Place, Seen, State, Watcher
@@ -63,7 +63,11 @@ class Overhead:
         self._boxes = [
             _Box(
                 place.slot,
-                Spot(place_patch(ground, place, profile.card), reference),
+                Spot(
+                    place_patch(ground, place, profile.card),
+                    reference,
+                    stray_of(place, profile.place),
+                ),
                 place_raster(ground, place, profile.card),
                 reference,
             )

@@ -4,6 +4,7 @@ A recogniser that knows the drawn decks by heart: for tests that are not about r
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -53,9 +54,10 @@ class ByHeart:
         return Known(best if sure else None, best, max(0.0, score), (best,))
 
     def combined(self, readings: Sequence[Known]) -> Known:
-        alike = len({end for each in readings for end in each.ends}) == 1
-        first = readings[0]
-        return first if alike else Known(None, first.best, 0.0, first.ends)
+        ends = Counter(end for each in readings for end in each.ends)
+        (best, count), *_ = ends.most_common(1)
+        most = count >= ends.total() * 2 / 3
+        return Known(best if most else None, best, count / ends.total(), readings[0].ends)
 
 
 def _index(image: NDArray[np.uint8], window: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -1,0 +1,152 @@
+"""
+Each card that leaves the shoe is told once; two at once, and one that goes back, are told
+as what they are.
+"""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drivers.camera.driver import CameraOptions
+from drivers.camera.frames import Picture
+from drivers.camera.messages import Statement
+from drivers.camera.passage import Extent, Passage, runs
+from drivers.camera.profile import Profile
+from drivers.camera.stations import make_station
+from tests.camera import mouths
+from tests.camera.mouths import FPS, OUT, passing
+from tests.camera.reading import ByHeart
+
+Told = list[tuple[str, str | None]]
+
+
+class Watched:
+    """
+    A station that is shown what passes.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        options = CameraOptions(station="throat")
+        self.station = make_station(profile, options, None, ByHeart(least=0.6))
+        self.said: list[Statement] = []
+        self.now = 0.0
+        self.number = 0
+
+    def show(self, *tracks: list[mouths.Card], light: float = 1.0, rest: float = 0.2) -> Told:
+        before = len(self.said)
+        nothing: list[tuple[mouths.Card, ...]] = [()] * round(rest * FPS)
+        together = [
+            tuple(card for card in cards if card) for cards in zip_longest(*tracks, fillvalue=None)
+        ]
+        for cards in [*together, *nothing]:
+            self.number += 1
+            self.now += 1 / FPS
+            image = mouths.drawn(*cards, number=self.number, light=light)
+            self.said += self.station.look(Picture(image, self.now, self.number))
+        return [(each.say.value, each.card) for each in self.said[before:]]
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    return mouths.profile(tmp_path_factory.mktemp("mouth"))
+
+
+@pytest.fixture
+def mouth(profile: Profile) -> Watched:
+    watched = Watched(profile)
+    watched.show()
+    return watched
+
+
+@pytest.mark.parametrize("seconds", [0.28, 0.36, 0.8])
+def test_each_card_is_told_once_as_it_leaves(mouth: Watched, seconds: float) -> None:
+    for card in ("AS", "10H", "KD"):
+        assert mouth.show(passing(card, seconds)) == [("card", card)]
+    assert all((said.late or 0) <= 100 for said in mouth.said)
+
+
+def test_a_card_that_rests_in_the_mouth_is_told_when_it_has_left(mouth: Watched) -> None:
+    track = passing("7C")
+    half = len(track) // 2
+    assert mouth.show([*track[:half], *[track[half]] * 40, *track[half:]]) == [("card", "7C")]
+
+
+def test_light_that_fades_is_borne(mouth: Watched) -> None:
+    mouth.show(light=0.4, rest=0.4)
+    assert mouth.show(passing("QS"), light=0.4) == [("card", "QS")]
+
+
+@pytest.mark.parametrize("lag", [0.04, 0.06])
+def test_two_cards_at_once_are_told(mouth: Watched, lag: float) -> None:
+    first, second, *more = mouth.show(passing("AS"), passing("10H", lag=lag))
+    assert first == ("double_feed", None)
+    assert second == ("card", "AS")
+    assert more in ([("unreadable", None)], [("card", "10H")])
+    assert mouth.show(rest=1.5) == [("over", None)]
+    assert mouth.show(passing("KD")) == [("card", "KD")]
+
+
+def test_a_card_that_goes_back_was_not_dealt(mouth: Watched) -> None:
+    track = passing("9D")
+    half = track[: len(track) * 6 // 10]
+    assert mouth.show([*half, *[half[-1]] * 5, *reversed(half)]) == [("returned", None)]
+    assert mouth.show(passing("9D")) == [("card", "9D")]
+    assert mouth.show(rest=1.5) == [("over", None)]
+
+
+def test_fingers_are_no_cards(mouth: Watched) -> None:
+    finger: list[mouths.Card] = [(None, x) for x in np.linspace(OUT, 0, 8)]
+    assert mouth.show([*finger, *reversed(finger)]) == []
+
+
+def test_what_is_smeared_is_told_as_unreadable(mouth: Watched) -> None:
+    import cv2
+
+    for cards in [*[(card,) for card in passing("AS")], (), ()]:
+        mouth.now += 1 / FPS
+        image = cv2.blur(mouths.drawn(*cards, number=3), (41, 1))
+        picture = Picture(np.asarray(image, np.uint8), mouth.now, 0)
+        mouth.said += mouth.station.look(picture)
+    assert [(each.say.value, each.card) for each in mouth.said] == [("unreadable", None)]
+
+
+def test_a_hole_in_the_pictures_may_have_hidden_a_card(mouth: Watched) -> None:
+    mouth.now += 0.6
+    assert mouth.show() == [("missed", None)]
+
+
+def extents(length: float, speed: float, bend: float = 0.0) -> Passage:
+    passage = Passage()
+    for number in range(30):
+        at = number / FPS
+        start = -52 - length + speed * at + bend * at * at
+        low, high = max(start, -52.0), min(start + length, 52.0)
+        if high - low > 1:
+            passage.add(Extent(at, low, high, start > -49, start + length < 49))
+    return passage
+
+
+@pytest.mark.parametrize("speed", [250.0, 400.0, 550.0])
+@pytest.mark.parametrize("more", [0.0, 12.0, 30.0])
+def test_the_length_of_what_passes_is_known(speed: float, more: float) -> None:
+    excess = extents(88 + more, speed, bend=120).excess(88)
+    assert excess is not None
+    assert abs(excess - more) < 4
+
+
+def test_covered_rows_are_runs() -> None:
+    positions = np.arange(-51.5, 52, 1.0)
+    covered = (positions < -30) | ((positions > 0) & (positions < 20)) | (positions == 40.5)
+    inner, outer = runs(covered, positions, 1.0)
+    assert (inner.starts, inner.ends) == (False, True)
+    assert (outer.start, outer.end, outer.starts, outer.ends) == (0.0, 20.0, True, True)
+
+
+def test_nothing_is_kept_for_ever(profile: Profile, tmp_path: Path) -> None:
+    watched = Watched(profile)
+    watched.show([("AS", 0.0)] * 60)
+    assert len(watched.station._shots) <= 14  # type: ignore[attr-defined]  # noqa: SLF001
