@@ -47,6 +47,7 @@ from drivers.simulators.table.settings import (
     Settings,
     Station,
 )
+from drivers.simulators.table.truth import Truth
 from drivers.transport import LineError
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.event_kinds import HandResult
@@ -65,6 +66,7 @@ _SILENT: Final = 3.0
 _AGAIN: Final = 2.0
 _QUIET_GAP: Final = 3.0
 _HOLDS: Final = 3
+_SEES_OUT: Final = 2.5
 
 
 class Dealt(Struct):
@@ -231,10 +233,21 @@ def _watch(rig: Rig, scene: Scene, verdict: Verdict) -> list[Dealt]:
         rig.look(shot, number)
         if number % 20 == 0:
             rig.wait(at)
-    rig.wait(at + 4 * _QUIET_GAP)
+    _see_out(rig, scene, at)
     for moment, event in rig.news:
         _note(rounds, moment, event)
     return rounds
+
+
+def _see_out(rig: Rig, scene: Scene, at: float) -> None:
+    """
+    Look at the empty table for a moment, and let time pass.
+    """
+    span = 1 / scene.settings.fps
+    for number in range(1, int(_SEES_OUT / span)):
+        shot = Shot(scene.empty(), at + number * span, Truth(at + number * span))
+        rig.look(shot, 1_000_000 + number)
+    rig.wait(at + 4 * _QUIET_GAP)
 
 
 def _pictures(scene: Scene) -> Iterator[Shot]:

@@ -71,20 +71,23 @@ class Deck:
             found = self._faces[card] = self._sprite(np.asarray(drawn, np.uint8))
         return found
 
-    def lay(
+    def lay(  # noqa: PLR0913 - what a card is laid with
         self,
         picture: NDArray[np.uint8],
         card: Card,
         pose: Pose,
         camera: Camera,
         light: Light | None,
+        *,
+        shadow: bool = True,
     ) -> None:
         """
-        Lay a card into a picture, with its shadow.
+        Lay a card into a picture, with its shadow where it throws one.
         """
         for piece in _pieces(pose):
             quad = camera.seen(piece.corners)
-            _cast(picture, piece.corners, camera, pose)
+            if shadow:
+                _cast(picture, piece.corners, camera, pose)
             shown = self.face(card)
             if _area(quad) <= 0:
                 # Seen from behind: its left is on the right.

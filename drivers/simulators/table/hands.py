@@ -89,15 +89,14 @@ def hand(grip: Grip, person: int) -> Sprite:
 
 
 @lru_cache(maxsize=4)
-def arm_shadow(grip: Grip) -> Sprite:
+def arm_shadow(grip: Grip) -> Pixels:
     """
-    Draw the shadow that an arm throws; laid a little aside.
+    Draw what the shadow of an arm leaves of the light.
     """
     whole = hand(grip, 0)
     covers = cv2.GaussianBlur(cv2.bitwise_not(whole.through), (0, 0), 9)
     through = cv2.convertScaleAbs(covers, alpha=-0.38, beta=0)
-    dark = np.asarray(cv2.subtract(np.full_like(covers, 255), through), np.uint8)
-    return Sprite(np.zeros_like(whole.ink), dark)
+    return np.asarray(cv2.subtract(np.full_like(covers, 255), through), np.uint8)
 
 
 def _add(

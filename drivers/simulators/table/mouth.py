@@ -29,8 +29,8 @@ _SHUTTER: Final = 0.0012
 _SLOW: Final = 0.022
 """That of a hurried card, which is never sharp."""
 
-_STEPS: Final = 9
-_PIXELS_A_STEP: Final = 2.0
+_STEPS: Final = 7
+_PIXELS_A_STEP: Final = 2.5
 
 
 class MouthView:
@@ -102,7 +102,7 @@ class MouthView:
         # The next card lies on the one before: from below, that one hides it.
         for each in sorted(state.cards, key=lambda shown: shown.pose.x):
             deck = self._deck(state.stretch.deck)
-            deck.lay(picture, each.track.card, each.pose, self.camera, light)
+            deck.lay(picture, each.track.card, each.pose, self.camera, light, shadow=False)
 
     def _deck(self, number: int) -> Deck:
         if number not in self._decks:

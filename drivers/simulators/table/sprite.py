@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from drivers.simulators.table.camera import Floats
 
-__all__ = ["Light", "Sprite", "lay", "shade", "sprite"]
+__all__ = ["Light", "Sprite", "dim", "lay", "shade", "sprite"]
 
 Pixels = NDArray[np.uint8]
 
@@ -68,14 +68,9 @@ def lay(picture: Pixels, thing: Sprite, quad: Floats, light: Light | None) -> No
     if box is None:
         return
     left, top, right, bottom = box
-    high, wide = thing.ink.shape[:2]
-    corners = np.array([[1, 1], [wide - 2, 1], [wide - 2, high - 2], [1, high - 2]], np.float32)
-    way = cv2.getPerspectiveTransform(corners, (quad - (left, top)).astype(np.float32))
+    way, through = _warped(thing.through, quad, box)
     size = (right - left, bottom - top)
     ink = cv2.warpPerspective(thing.ink, way, size, flags=cv2.INTER_LINEAR)
-    through = cv2.warpPerspective(
-        thing.through, way, size, flags=cv2.INTER_LINEAR, borderValue=(255, 255, 255)
-    )
     if light is not None:
         ink = cv2.multiply(ink, light.lit[top:bottom, left:right], scale=1 / LIT)
         if light.glare is not None and thing.gloss:
@@ -86,6 +81,34 @@ def lay(picture: Pixels, thing: Sprite, quad: Floats, light: Light | None) -> No
             ink = cv2.add(ink, shine)
     part = picture[top:bottom, left:right]
     cv2.add(cv2.multiply(part, through, scale=1 / 255), ink, dst=part)
+
+
+def dim(picture: Pixels, through: Pixels, quad: Floats) -> None:
+    """
+    Darken a picture by what a sprite lets through, as its shadow does.
+    """
+    box = _box(quad, picture.shape)
+    if box is not None:
+        left, top, right, bottom = box
+        part = picture[top:bottom, left:right]
+        cv2.multiply(part, _warped(through, quad, box)[1], dst=part, scale=1 / 255)
+
+
+def _warped(
+    through: Pixels, quad: Floats, box: tuple[int, int, int, int]
+) -> tuple[Floats, Pixels]:
+    left, top, right, bottom = box
+    high, wide = through.shape[:2]
+    corners = np.array([[1, 1], [wide - 2, 1], [wide - 2, high - 2], [1, high - 2]], np.float32)
+    way = cv2.getPerspectiveTransform(corners, (quad - (left, top)).astype(np.float32))
+    warped = cv2.warpPerspective(
+        through,
+        way,
+        (right - left, bottom - top),
+        flags=cv2.INTER_LINEAR,
+        borderValue=(255, 255, 255),
+    )
+    return np.asarray(way, np.float64), np.asarray(warped, np.uint8)
 
 
 def shade(picture: Pixels, quad: Floats, soft: float, dark: float) -> None:

@@ -19,7 +19,7 @@ from drivers.simulators.table.layout import CARD, EXTENT, Point
 from drivers.simulators.table.light import Lamps, Shadow, lamp_for_glare, lamps_of
 from drivers.simulators.table.motion import HandTrack, Pose
 from drivers.simulators.table.settings import Settings, Trouble
-from drivers.simulators.table.sprite import LIT, Light, lay, shade
+from drivers.simulators.table.sprite import LIT, Light, dim, lay, shade
 from drivers.simulators.table.state import Moment, Shown, moment
 from drivers.simulators.table.stretch import Bet, Effect, Stretch
 
@@ -232,7 +232,7 @@ class TableView:
         corners = hand_corners(pose.at, pose.heading, pose.up)
         quad = self.camera.seen(corners)
         shadow = corners * np.array([1.0, 1.0, 0.0]) + np.array([10.0, 14.0, 0.0])
-        lay(picture, arm_shadow(track.grip), self.camera.seen(shadow), None)
+        dim(picture, arm_shadow(track.grip), self.camera.seen(shadow))
         lay(picture, hand(track.grip, track.person), quad, self._light)
 
 
