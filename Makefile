@@ -83,6 +83,12 @@ bench: venv # docs/measure.md says what the figures mean
 	$(BIN)/python -m bench.detection
 	$(BIN)/python -m bench.display
 
+SHOES ?= 200
+.PHONY: camera-shoes
+camera-shoes: venv # hours: simulated shoes read by both cameras; is any round silently wrong?
+	$(BIN)/python -m bench.shoes_by_camera --station overhead --shoes $(SHOES) $(ARGS)
+	$(BIN)/python -m bench.shoes_by_camera --station throat --shoes $(SHOES) $(ARGS)
+
 .PHONY: pictures
 pictures: venv # the README's pictures of the demo and of boards in a terminal, drawn anew
 	$(BIN)/python -m shoe_daemon.demo.picture docs/pictures

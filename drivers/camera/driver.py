@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from drivers.camera.address import parse_address
+from drivers.camera.listening import check_listen
 from drivers.camera.messages import CameraDecoder
 from drivers.camera.profile import Profile, load_profile
 from drivers.contract import Decoder, LineSettings, Transport
@@ -139,6 +140,8 @@ class CameraDriver:
             UserError: What is wrong, in one line.
         """
         parse_address(url)
+        if self.options.view is not None:
+            check_listen(self.options.view)
         for module in ("cv2", "numpy"):
             if find_spec(module) is None:
                 raise UserError(

@@ -19,13 +19,12 @@ from urllib.parse import urlsplit
 import cv2
 
 from drivers.camera.frames import Image
+from drivers.camera.listening import LOOPBACK, check_listen
 from drivers.camera.looks import Look, drawn
 from shoe_daemon.errors import UserError
 
-__all__ = ["View", "check_listen"]
+__all__ = ["View"]
 
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-_PORTS: Final = 65536
 _WANTED: Final = 3.0
 """Seconds after somebody's last question for which pictures are kept for him."""
 
@@ -39,23 +38,6 @@ _FILES: Final = {
     "/look.js": ("look.js", "text/javascript; charset=utf-8"),
     "/look.css": ("look.css", "text/css; charset=utf-8"),
 }
-
-
-def check_listen(listen: str) -> tuple[str, int]:
-    """
-    Read where a view listens.
-
-    Raises:
-        UserError: That is nowhere, or could be seen by others.
-    """
-    host, colon, port = listen.rpartition(":")
-    host = host.strip("[]")
-    if not (colon and port.isdecimal() and int(port) < _PORTS and host in _LOOPBACK):
-        raise UserError(
-            f"options.view: {listen!r}; expected an address of this machine alone, such as "
-            "127.0.0.1:8091"
-        )
-    return host, int(port)
 
 
 class View:
@@ -157,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _is_for_us(self) -> bool:
         # A page of somebody else's, whose name leads here, is told nothing.
         host = self.headers.get("Host", "").rpartition(":")[0].strip("[]")
-        return host in _LOOPBACK
+        return host in LOOPBACK
 
     def _picture(self) -> None:
         server = self.server

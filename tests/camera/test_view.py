@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from drivers.camera.frames import Picture
+from drivers.camera.listening import check_listen
 from drivers.camera.looks import Look, drawn
 from drivers.camera.messages import Say, Statement
 from drivers.camera.profile import load_profile
-from drivers.camera.view import View, check_listen
+from drivers.camera.view import View
 from drivers.camera.viewed import Viewed
 from drivers.simulators.table.calibrated import write_simulated_profile
 from shoe_daemon.errors import UserError
