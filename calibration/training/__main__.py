@@ -43,7 +43,7 @@ def fetch(folder: Path) -> None:
 
 @main.command()
 @_FOLDER
-@click.option("--shards", default=30, show_default=True, help="Of 5,000 patches each.")
+@click.option("--shards", default=59, show_default=True, help="Of 5,000 patches each.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--workers", default=2, show_default=True)
 def generate(folder: Path, shards: int, seed: int, workers: int) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from calibration.training.rendered import Results
-from drivers.camera.confidence import CurvePoint
+from drivers.camera.confidence import CurvePoint, least_alone
 from drivers.camera.recogniser import SHIPPED
 
 __all__ = ["LIMITS", "Limits", "accepted", "curve_of", "readable", "shipped_threshold"]
@@ -36,10 +36,10 @@ class Limits(Struct, frozen=True, kw_only=True):
         light: The least light; 1 is a well lit table.
     """
 
-    pixels: float = 36
-    blur: float = 0.015
-    motion: float = 0.04
-    light: float = 0.25
+    pixels: float = 60
+    blur: float = 0.01
+    motion: float = 0.02
+    light: float = 0.3
 
 
 LIMITS: Final = Limits()
@@ -63,7 +63,8 @@ def accepted(results: Results, threshold: float) -> NDArray[np.bool_]:
     Say of every card whether it is named at a threshold.
     """
     clear = (results.sharpness >= SHIPPED.sharpness) & (results.pixels >= SHIPPED.pixels)
-    return np.asarray(clear & (results.confidence >= threshold))
+    least = np.where(results.ends > 1, threshold, least_alone(threshold))
+    return np.asarray(clear & (results.confidence >= least))
 
 
 def curve_of(results: Results) -> list[CurvePoint]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from calibration.training.faces import Chance, Source, draw_face
 from calibration.training.photo import chosen, photograph
+from drivers.camera.confidence import seeing
 from drivers.camera.recogniser import Recogniser
 from drivers.camera.windows import Image, Quad
 from shoe_daemon.game.cards import DECK, Card
@@ -43,6 +44,7 @@ class Results(Struct, frozen=True):
         confidence: Of the likeliest card.
         sharpness: As the recogniser measured it.
         pixels: Height of the index window in the picture's pixels.
+        ends: In how many of them an index was seen.
         conditions: By the names of `FIELDS`.
     """
 
@@ -50,6 +52,7 @@ class Results(Struct, frozen=True):
     confidence: NDArray[np.float64]
     sharpness: NDArray[np.float64]
     pixels: NDArray[np.float64]
+    ends: NDArray[np.float64]
     conditions: dict[str, NDArray[np.float64]]
 
 
@@ -117,7 +120,7 @@ def score(folder: Path, weights: Path | None, workers: int = 2) -> Results:
 
 def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
     """
-    Read the cards of one shard: right, confidence, sharpness, pixels and the conditions.
+    Read the cards of one shard: right, confidence, sharpness, pixels, ends, the conditions.
     """
     cv2.setNumThreads(1)
     recogniser = Recogniser(weights, threshold=0, sharpness=0)
@@ -125,7 +128,9 @@ def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
     for image, quad, row in _kept(path):
         reading = recogniser.read(image, quad)
         right = float(reading.best is DECK[int(row[0])])
-        rows.append([right, reading.confidence, reading.sharpness, reading.index_pixels, *row[1:]])
+        seen = seeing([end.believed for end in reading.ends])
+        measured = (reading.confidence, reading.sharpness, reading.index_pixels, seen)
+        rows.append([right, *measured, *row[1:]])
     return np.array(rows, np.float64)
 
 
@@ -138,7 +143,8 @@ def results_of(rows: NDArray[np.float64]) -> Results:
         confidence=rows[:, 1],
         sharpness=rows[:, 2],
         pixels=rows[:, 3],
-        conditions={name: rows[:, 4 + n] for n, name in enumerate(FIELDS)},
+        ends=rows[:, 4],
+        conditions={name: rows[:, 5 + n] for n, name in enumerate(FIELDS)},
     )
 
 

@@ -39,7 +39,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     How long is trained, and by how many processes together.
     """
 
-    samples: int = 600_000
+    samples: int = 500_000
     seed: int = 0
     workers: int = 2
 

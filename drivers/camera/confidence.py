@@ -20,7 +20,18 @@ from numpy.typing import NDArray
 
 from shoe_daemon.game.cards import RANKS, SUITS, Card
 
-__all__ = ["CURVE", "Belief", "CurvePoint", "agreed", "belief", "curve", "pooled", "threshold_for"]
+__all__ = [
+    "CURVE",
+    "Belief",
+    "CurvePoint",
+    "agreed",
+    "belief",
+    "curve",
+    "least_alone",
+    "pooled",
+    "seeing",
+    "threshold_for",
+]
 
 Floats = NDArray[np.float64]
 CURVE: Final = Path(__file__).parent / "weights" / "curve.json"
@@ -28,8 +39,9 @@ CURVE: Final = Path(__file__).parent / "weights" / "curve.json"
 
 _NONE: Final = len(RANKS)
 _CARDS: Final = len(RANKS) * len(SUITS)
-_BLIND: Final = 0.02
+_BLIND: Final = 0.01
 _FLOOR: Final = 1e-6
+_ALONE: Final = 3.5
 
 
 class Belief(Struct, frozen=True):
@@ -76,18 +88,18 @@ def _shares(scores: NDArray[np.float32]) -> Floats:
 
 def pooled(beliefs: Sequence[Belief]) -> Belief:
     """
-    Put together what was seen of the same index: windows a little apart, pictures in a row.
+    Put together what was seen of the same index: windows of several sizes, pictures in a row.
 
     The mean is geometric: one look that is sure of another card makes them all
-    unsure. A look that sees no index hardly counts beside those that do.
+    unsure. Looks that are sure count for more: not every window fits every deck.
     """
-    nothing = np.array([each.nothing for each in beliefs])
-    weights = 1 - nothing + _BLIND
+    weights = np.array([each.confidence for each in beliefs]) ** 2 + _BLIND
     weights /= weights.sum()
     logs = np.log(np.array([each.cards for each in beliefs]) + _FLOOR)
     cards = np.exp(np.tensordot(weights, logs, 1))
-    blank = float(np.exp(weights @ np.log(nothing + _FLOOR)))
-    return Belief(cards / (cards.sum() + blank), blank / (float(cards.sum()) + blank))
+    blank = float(np.exp(weights @ np.log(np.array([each.nothing for each in beliefs]) + _FLOOR)))
+    whole = float(cards.sum()) + blank
+    return Belief(cards / whole, blank / whole)
 
 
 def agreed(ends: Sequence[Belief]) -> Belief:
@@ -101,6 +113,23 @@ def agreed(ends: Sequence[Belief]) -> Belief:
         likely = likely * (end.cards + end.nothing / _CARDS)
     nothing = float(np.prod([end.nothing for end in ends]))
     return Belief(likely / likely.sum() * (1 - nothing), nothing)
+
+
+def least_alone(threshold: float) -> float:
+    """
+    Give the least confidence of a card of which one index alone is seen.
+
+    Two ends that agree are quickly surer than they are right, since they are
+    printed alike; one alone is as often right at a lower confidence.
+    """
+    return 1 - _ALONE * (1 - threshold)
+
+
+def seeing(ends: Sequence[Belief]) -> int:
+    """
+    Count the ends in which an index is rather seen than not.
+    """
+    return sum(end.nothing < 0.5 for end in ends)  # noqa: PLR2004 - rather than not
 
 
 class CurvePoint(Struct, frozen=True):

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from drivers.camera.confidence import Belief, agreed, belief, pooled
+from drivers.camera.confidence import Belief, agreed, belief, least_alone, pooled, seeing
 from drivers.camera.windows import CropWindow, Image, Quad, cut, normalised, window_quads
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
@@ -29,7 +29,7 @@ _FOLDER: Final = Path(__file__).parent / "weights"
 WEIGHTS: Final = _FOLDER / "index.onnx"
 """The network that comes with the package."""
 
-_SCALES: Final = (0.76, 1.0, 1.36)
+_SCALES: Final = (0.84, 1.19, 1.5)
 """Every index is looked at through windows of these sizes: no deck's index is the same size."""
 _STEP: Final = 28.0
 _LENGTH: Final = float(np.sqrt(2 * np.pi))
@@ -143,27 +143,30 @@ class Recogniser:
         windows = [self.window.scaled(scale, scale) for scale in _SCALES]
         pairs = [window_quads(corners, window) for window in windows]
         looks = self._looks(image, [quad for pair in pairs for quad in pair])
-        return self._judged([_joined(looks[0::2]), _joined(looks[1::2])])
+        plain = window_quads(corners, self.window)
+        ends = [_joined(looks[end::2], _height(plain[end])) for end in (0, 1)]
+        return self._judged(ends)
 
     def read_window(self, image: Image, window: Quad) -> Reading:
         """
         Read a card of which one index window is known: a fan, the mouth of a shoe.
         """
-        return self.read_windows(image, [_grown(window, scale) for scale in _SCALES])
+        looks = self._looks(image, [_grown(window, scale) for scale in _SCALES])
+        return self._judged([_joined(looks, _height(window))])
 
     def read_windows(self, image: Image, windows: Sequence[Quad]) -> Reading:
         """
         Read one index through several windows of which not all need to fit.
         """
-        return self._judged([_joined(self._looks(image, windows))])
+        height = _height(windows[len(windows) // 2])
+        return self._judged([_joined(self._looks(image, windows), height)])
 
     def combined(self, readings: Sequence[Reading]) -> Reading:
         """
         Put together readings of one card in several pictures, end by end.
         """
-        return self._judged(
-            [_joined(end) for end in zip(*(each.ends for each in readings), strict=True)]
-        )
+        ends = zip(*(each.ends for each in readings), strict=True)
+        return self._judged([_joined(end, max(look.pixels for look in end)) for end in ends])
 
     def _looks(self, image: Image, windows: Sequence[Quad]) -> list[EndReading]:
         patches = [cut(image, np.asarray(window, np.float32)) for window in windows]
@@ -185,7 +188,9 @@ class Recogniser:
         sharpness = max(end.sharpness for end in ends)
         pixels = max(end.pixels for end in ends)
         clear = sharpness >= self.sharpness and pixels >= self.pixels
-        sure = clear and believed.confidence >= self.threshold
+        both = seeing([end.believed for end in ends]) > 1
+        least = self.threshold if both else least_alone(self.threshold)
+        sure = clear and believed.confidence >= least
         return Reading(
             card=believed.best if sure else None,
             confidence=believed.confidence,
@@ -210,13 +215,13 @@ def checksum(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _joined(looks: Sequence[EndReading]) -> EndReading:
+def _joined(looks: Sequence[EndReading], pixels: float) -> EndReading:
     """
-    Put several looks at one index together; the middle one stands for their size.
+    Put several looks at one index together; the middle one is kept to be looked at.
     """
-    middle = looks[len(looks) // 2]
     believed = pooled([look.believed for look in looks])
-    return EndReading(believed, middle.pixels, max(look.sharpness for look in looks), middle.patch)
+    sharpness = max(look.sharpness for look in looks)
+    return EndReading(believed, pixels, sharpness, looks[len(looks) // 2].patch)
 
 
 def _grown(window: Quad, scale: float) -> Quad:
