@@ -156,6 +156,8 @@ def _follow(fold: Fold, round_: RoundState) -> None:
     # that came to nothing.
     if round_.ended and not round_.finished:
         return
+    if round_.unread_result:
+        round_.partial = False  # all its cards lie there, if not all of them were read
     relaying.lay_anew(fold, round_)
     if round_.finished:
         result_again(fold, round_)
@@ -177,9 +179,14 @@ def result_again(fold: Fold, round_: RoundState) -> None:
         if not round_.partial:
             # Its third cards were taken at the reader's word.
             relaying.lay_anew(fold, round_)
+    outcome = None if result is None else result.data.outcome
+    if not round_.partial and any(card.face is None for card in round_.cards):
+        # A card that was too many, and not read, is one of its cards now.
+        round_.partial = round_.unread_result = True
+        outcome = None
     if round_.partial:
         if result is not None:
-            results.put(fold, result, partly_known(round_, result, result.data.outcome))
+            results.put(fold, result, partly_known(round_, result, outcome))
     elif not rounds.is_complete(round_):
         if result is not None:
             results.put(fold, result, None)

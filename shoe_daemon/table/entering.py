@@ -85,7 +85,7 @@ def enter_card(fold: Fold, order: Command) -> None:
     alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD, card.slot, None)
     if alert is not None:
         alert.chosen = "manual_entry"
-    if not round_.ended:
+    if not (round_.ended or round_.finished):
         faces.know(fold, round_, card, order.card)
         return
     faces.know_late(fold, round_, card, order.card)

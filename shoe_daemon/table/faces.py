@@ -100,11 +100,12 @@ def know(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
 
 def know_late(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
     """
-    Learn the face of a card of a round that has ended; of one that came to nothing
-    the players may never have seen it.
+    Learn the face of a card of a round that has its result, or has ended; of one that
+    came to nothing the players may never have seen it.
     """
     card.face = face
     card.public = round_.finished or drawing.seen_at_once(fold, round_, card.slot)
+    round_.hidden -= card.public
     if not card.public:
         fold.emit(events.StaffCardDealt(face, card.slot), round_.number)
     _learn(fold, card, face)

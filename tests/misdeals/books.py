@@ -13,6 +13,7 @@ from shoe_daemon.game.cards import DECK
 from shoe_daemon.table.events import (
     Event,
     ResultRevised,
+    RoundAborted,
     RoundFinished,
     RoundVoided,
 )
@@ -74,6 +75,9 @@ class Books:
             self.rounds[number] = data.after
             if data.after is not None:
                 check_result(data.after)
+        elif isinstance(data, RoundAborted):
+            assert number not in self.rounds, f"round {number} has a result and came to nothing"
+            self.rounds[number] = None
         elif isinstance(data, RoundVoided):
             assert data.before is None or self.rounds.get(number) in {None, data.before}
             self.rounds[number] = None

@@ -164,8 +164,10 @@ class Embargo:
     def _decided(self, told: seen.Command, dealer: Dealer, said: list[Event]) -> None:
         # What is put in the place of a card that was seen is seen.
         round_ = dealer.table.public().round
-        before = [getattr(event.data, "before", None) for event in said]
-        in_sight = self.style is TUCKED and told.slot not in {Slot.B1, Slot.B2}
+        corrected = [event.data for event in said if event.type == "card_corrected"]
+        before = [data.before for data in corrected]  # type: ignore[attr-defined]
+        places = {told.slot} if told.slot else {data.slot for data in corrected}  # type: ignore[attr-defined]
+        in_sight = self.style is TUCKED and not places & {Slot.B1, Slot.B2, None}
         in_sight |= self.style is FACE_UP or (round_ is not None and round_.finished)
         if told.card and (in_sight or self.shown & set(before)):
             self.shown.add(told.card.value)
