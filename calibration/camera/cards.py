@@ -5,15 +5,14 @@ Cards shown to the camera one by one: found on their place, measured, read.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import cv2
 import numpy as np
 from msgspec import Struct
 
 from calibration.camera.plane import Plane, ground_of
-from drivers.camera import corners
-from drivers.camera.corners import Found
+from drivers.camera.corners import Bounds, find_card
 from drivers.camera.eye import Reader
 from drivers.camera.frames import Image
 from drivers.camera.geometry import Floats, place_patch
@@ -112,8 +111,8 @@ def find_on(  # noqa: PLR0913, PLR0917 - what is looked for, in what, and with w
     Find the corners, in the picture, of the card that lies on a place; None where none does.
     """
     patch = place_patch(ground_of(plane), place, card)
-    size = card.width, card.height
-    found = _find(patch.cut(image), patch.cut(empty), (patch.scale, size, _STRAY), gain)
+    bounds = Bounds(patch.scale, (card.width, card.height), _STRAY)
+    found = find_card(patch.cut(image), patch.cut(empty), bounds, gain)
     if found is None:
         return None
     quad = patch.to_picture(found.quad)
@@ -126,18 +125,6 @@ def _differs(image: Image, empty: Image, quad: Floats) -> bool:
     """
     apart = cv2.absdiff(upright(image, quad), upright(empty, quad)).max(axis=2)
     return float(np.mean(apart > _OTHER)) > _MOST_OF_IT
-
-
-def _find(
-    patch: Image, empty: Image, bounds: tuple[float, tuple[float, float], float], gain: float
-) -> Found | None:
-    finder: Any = corners.find_card
-    made = getattr(corners, "Bounds", None)
-    if made is None:
-        found: Found | None = finder(patch, empty, scale=bounds[0], card=bounds[1], gain=gain)
-    else:
-        found = finder(patch, empty, made(*bounds), gain)
-    return found
 
 
 def index_pixels(quad: Floats, window: CropWindow) -> float:

@@ -59,13 +59,14 @@ class Wanted(NamedTuple):
     What is to be made.
 
     Attributes:
+        risk: Wrong cards in one card read that are borne; None for what the weights come with.
         reader: Makes what reads cards; the recogniser where None.
     """
 
     station: str
     source: str
     camera: Camera
-    risk: float
+    risk: float | None
     at: str
     locks: tuple[Lock, ...] = ()
     reader: Callable[[Profile], Reader] | None = None
@@ -225,6 +226,7 @@ def _cards(pictures: Pictures, asker: Asker, result: Result, wanted: Wanted) -> 
     if missing:
         result.notes.append(f"not shown: {', '.join(missing)}: show a card of every rank")
     result.threshold = choose(wanted.risk)
+    asker.tell(f"threshold: {result.threshold.told}")
     if result.shown and wanted.reader is None:
         result.fit = fit_window(Recogniser(), result.shown)
         scales = f"{result.fit.across:g} times the usual width, {result.fit.along:g} the height"

@@ -196,22 +196,10 @@ def _settings(result: Result) -> str:
             )
         )
     if chosen is not None:
-        told.append(("threshold", _risk_told(result)))
+        told.append(("threshold", chosen.told))
     return "".join(
         f"<tr><td>{escape(name)}</td><td>{escape(said)}</td></tr>" for name, said in told
     )
-
-
-def _risk_told(result: Result) -> str:
-    chosen = result.threshold
-    if chosen is None:
-        return ""
-    stated = f"{chosen.value:g} for at most one wrong card in {1 / chosen.stated:.0f}"
-    if chosen.risk is None:
-        return f"{stated}: the shipped one; no curve was measured with these weights"
-    accepted = 0.0 if chosen.accepted is None else chosen.accepted
-    found = f"not more than one in {1 / chosen.risk:.0f} (95 %), {accepted:.1%} accepted"
-    return f"{stated}; measured: {found}" + ("" if chosen.kept else "; not proven by the test")
 
 
 def _picture(image: Image, words: str, width: int = _WIDTH) -> str:

@@ -169,8 +169,7 @@ def _risk(result: Result) -> str:
     chosen = result.threshold
     if chosen is None:
         return ""
-    proven = "not measured" if chosen.risk is None else f"measured 1 in {1 / chosen.risk:.0f}"
-    return f"1 in {1 / chosen.stated:.0f}; {proven}"
+    return chosen.told
 
 
 def _cards(result: Result) -> dict[str, Image]:

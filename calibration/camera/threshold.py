@@ -32,13 +32,14 @@ class Threshold(Struct, frozen=True):
 
     Attributes:
         value: The least confidence of a card that is named.
-        stated: The risk that was asked for: wrong cards in one card read.
+        stated: The risk that was asked for: wrong cards in one card read; None for the
+            threshold that comes with the weights.
         risk: What is not exceeded at it, at 95 per cent; None where nothing was measured.
         accepted: The share of readable cards that it accepts, likewise.
     """
 
     value: float
-    stated: float
+    stated: float | None
     risk: float | None = None
     accepted: float | None = None
 
@@ -47,17 +48,33 @@ class Threshold(Struct, frozen=True):
         """
         Whether what was measured proves the stated risk.
         """
-        return self.risk is not None and self.risk <= self.stated
+        return self.stated is None or (self.risk is not None and self.risk <= self.stated)
+
+    @property
+    def told(self) -> str:
+        """
+        The threshold for people.
+        """
+        head = f"{self.value:g}, that of the weights"
+        if self.stated is not None:
+            head = f"{self.value:g} for at most one wrong card in {1 / self.stated:.0f}"
+        if self.risk is None or self.accepted is None:
+            return f"{head}; no curve was measured with these weights"
+        found = f"not more than one in {1 / self.risk:.0f} (95 %), {self.accepted:.1%} accepted"
+        return f"{head}; measured: {found}" + ("" if self.kept else "; not proven by the test")
 
 
-def choose(risk: float) -> Threshold:
+def choose(risk: float | None) -> Threshold:
     """
     Choose the lowest threshold whose measured risk is at most so high.
 
-    Where the measurement was too small to prove it, the strictest one is taken.
+    Where no risk is stated, that of the weights is taken; where the measurement was
+    too small to prove a stated one, the strictest.
     """
     if not CURVE.is_file():
         return Threshold(SHIPPED.threshold, risk)
-    value = threshold_for(risk)
-    point = next(each for each in curve() if each.threshold == value)
-    return Threshold(value, risk, point.risk, point.accepted)
+    value = SHIPPED.threshold if risk is None else threshold_for(risk)
+    for point in curve():
+        if point.threshold == value:
+            return Threshold(value, risk, point.risk, point.accepted)
+    return Threshold(value, risk)

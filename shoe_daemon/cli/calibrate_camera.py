@@ -62,7 +62,7 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
 @click.option("--mode", help="Of a camera of this machine: 1280x720@30:MJPG.")
 @click.option("--layout", "preset", help="six, six-mirrored, seven or seven-mirrored.")
 @click.option("--size", type=click.FloatRange(15, 250), default=120.0, help="Of the markers, mm.")
-@click.option("--risk", default=15_000, type=click.IntRange(2), help="One wrong card in so many.")
+@click.option("--risk", type=click.IntRange(2), help="At most one wrong card in so many.")
 @click.option("--script", type=_THERE, help="Answers instead of a person, a TOML file.")
 @click.option("--report", type=_FILE, help="The report; beside the profile where not given.")
 @click.option("--browser/--no-browser", default=True, help="Opens the live page.")
@@ -183,7 +183,9 @@ def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wan
         controls={name: value for lock in locks for name, value in lock.controls.items()},
         fingerprint=fingerprint_of(address),
     )
-    risk = script.risk if script and script.risk else 1 / options["risk"]
+    risk = 1 / options["risk"] if options["risk"] else None
+    if script is not None and script.risk is not None:
+        risk = script.risk
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return Wanted(options["station"], str(address), mode, risk, now, locks)
 

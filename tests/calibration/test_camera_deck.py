@@ -16,7 +16,7 @@ from calibration.camera.cards import Shown
 from calibration.camera.threshold import choose, least_pixels
 from calibration.camera.window import fit_window
 from drivers.camera import confidence
-from drivers.camera.recogniser import Recogniser
+from drivers.camera.recogniser import SHIPPED, Recogniser
 from drivers.camera.windows import CropWindow
 from drivers.simulators.cards import Style, face, styles
 from shoe_daemon.game.cards import Card
@@ -68,6 +68,8 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     assert choose(1 / 1000).value == 0.8
     strict = choose(1 / 5000)
     assert (strict.value, strict.kept) == (0.9, True)
+    assert choose(None).value == SHIPPED.threshold
+    assert "not more than one in 9700" in strict.told
     unproven = choose(1 / 50000)
     assert (unproven.value, unproven.kept) == (0.9, False)
 
