@@ -1,0 +1,67 @@
+"""
+A simulated shoe before a simulated camera, through the recogniser to a table: every round
+is exact, or the table knows that something is wrong with it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drivers.camera.driver import CameraOptions
+from drivers.camera.frames import Judge, Picture
+from drivers.camera.profile import load_profile
+from drivers.camera.stations import make_station
+from drivers.simulators.table.calibrated import write_simulated_profile
+from drivers.simulators.table.scene import Scene
+from drivers.simulators.table.settings import Settings, Station, Trouble
+from drivers.transport import LineError
+from shoe_daemon.table.observations import TableCleared
+from tests.camera.judging import Judged, hands
+
+
+def played(settings: Settings, folder: Path) -> tuple[Judged, list[tuple[object, ...]]]:
+    """
+    Play all rounds; return the table, and the hands that were really dealt.
+    """
+    profile = load_profile(write_simulated_profile(settings, folder))
+    options = CameraOptions(station=settings.station.value)
+    station, judge = make_station(profile, options, None), Judge("sim", (1280, 720))
+    table, dealt, now = Judged(), [], 0.0
+    for number, shot in enumerate(Scene(settings).frames()):
+        now = shot.at
+        if shot.truth.finished is not None:
+            dealt.append(hands(shot.truth.finished))
+        if shot.image is None:
+            continue
+        try:
+            judge.look(shot.image, now)
+            table.say(station.look(Picture(shot.image, now, number)), now)
+        except LineError:
+            table.lost(now)
+            station, judge = make_station(profile, options, None), Judge("sim", (1280, 720))
+    table.say(station.finish(), now)
+    table.observe(TableCleared(), now + 60)
+    return table, dealt  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("station", Station)
+def test_a_clean_round_is_exact(station: Station, tmp_path: Path) -> None:
+    settings = Settings(station=station, seed=1, rounds=1, pause=0.1)
+    table, dealt = played(settings, tmp_path)
+    assert table.rounds() == [(dealt[0], False)]
+
+
+def test_no_round_is_silently_wrong(tmp_path: Path) -> None:
+    settings = Settings(
+        station=Station.THROAT,
+        seed=3,
+        rounds=1,
+        pause=0.1,
+        troubles=(Trouble.DOUBLE_FEED,),
+        trouble_rate=1.0,
+    )
+    table, dealt = played(settings, tmp_path)
+    assert all(wrong or found in dealt for found, wrong in table.rounds())
+    assert any(event.type == "irregularity" for event in table.events)
