@@ -32,7 +32,7 @@ from calibration.camera.plane import (
     plane_from_points,
 )
 from calibration.camera.result import Result, draft
-from calibration.camera.threshold import choose, least_pixels
+from calibration.camera.threshold import choose, good_pixels, least_pixels
 from calibration.camera.window import fit_window
 from drivers.camera.eye import Reader
 from drivers.camera.frames import Image
@@ -171,7 +171,9 @@ def _places(asker: Asker, result: Result) -> None:
     watched = result.places or (_window_place(result),)
     result.budget = budget_of(result.plane, watched, result.card, CropWindow(), least_pixels())
     for each in result.budget:
-        verdict = "enough" if each.passed else "TOO FEW"
+        few = f"enough; from {good_pixels():.0f} on fewer cards are left unread"
+        plenty = each.pixels >= good_pixels()
+        verdict = ("enough" if plenty else few) if each.passed else "TOO FEW"
         asker.tell(f"{each.slot}: {each.pixels:.0f} pixels of {each.least:.0f}: {verdict}")
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from calibration.camera.cards import Sample, drawn_outline
 from calibration.camera.plane import ground_of
 from calibration.camera.result import Result, faults
+from calibration.camera.threshold import good_pixels
 from drivers.camera.frames import Image
 from drivers.camera.windows import window_quads
 from shoe_daemon.errors import UserError
@@ -60,6 +61,7 @@ def report_of(result: Result) -> str:
         cards=_cards(result),
         samples=_samples(result.samples),
         settings=_settings(result),
+        good=f"{good_pixels():.0f}",
     )
 
 

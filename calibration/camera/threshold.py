@@ -12,18 +12,25 @@ from msgspec import Struct
 from drivers.camera.confidence import CURVE, curve, threshold_for
 from drivers.camera.recogniser import SHIPPED, WEIGHTS
 
-__all__ = ["Threshold", "choose", "least_pixels"]
+__all__ = ["Threshold", "choose", "good_pixels", "least_pixels"]
 
 _USUAL: Final = 36.0
 
 
 def least_pixels() -> float:
     """
-    Give the least height of an index window, in the picture's pixels, that reads safely.
+    Give the least height of an index window, in the picture's pixels, that is read at all.
+    """
+    return float(SHIPPED.pixels)
+
+
+def good_pixels() -> float:
+    """
+    Give the height from which on nearly all cards of the test were read.
     """
     known = json.loads(WEIGHTS.with_name("index.json").read_text())
     measured = known.get("test", {}).get("limits", {}).get("pixels", _USUAL)
-    return max(float(measured), float(known.get("pixels", 0.0)))
+    return max(float(measured), least_pixels())
 
 
 class Threshold(Struct, frozen=True):
