@@ -16,7 +16,7 @@ from calibration.training.rendered import Results
 from drivers.camera.confidence import CurvePoint, least_alone
 from drivers.camera.recogniser import SHIPPED
 
-__all__ = ["LIMITS", "Limits", "accepted", "curve_of", "readable", "shipped_threshold"]
+__all__ = ["LIMITS", "Limits", "accepted", "at_most", "curve_of", "readable", "shipped_threshold"]
 
 _THRESHOLDS: Final = (
     0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.975, 0.98, 0.985,
@@ -36,9 +36,9 @@ class Limits(Struct, frozen=True, kw_only=True):
         light: The least light; 1 is a well lit table.
     """
 
-    pixels: float = 60
+    pixels: float = 46
     blur: float = 0.01
-    motion: float = 0.02
+    motion: float = 0.03
     light: float = 0.3
 
 
@@ -77,12 +77,12 @@ def curve_of(results: Results) -> list[CurvePoint]:
         taken = accepted(results, threshold)
         wrong, cards = int((taken & ~results.right).sum()), int(taken.sum())
         share = float(taken[within].mean())
-        risk = _at_most(wrong) / max(cards, 1)
+        risk = at_most(wrong) / max(cards, 1)
         points.append(CurvePoint(threshold, round(share, 5), wrong, cards, round(risk, 7)))
     return points
 
 
-def _at_most(wrong: int) -> float:
+def at_most(wrong: int) -> float:
     """
     Give the mean of which so few or fewer are seen once in twenty times (Poisson).
     """

@@ -17,7 +17,7 @@ from calibration.training.rendered import Results
 __all__ = ["picture"]
 
 _WIDE, _TALL = 300, 190
-_LEFT, _TOP, _GAP, _BELOW = 60, 80, 64, 100
+_LEFT, _TOP, _GAP, _BELOW = 60, 84, 64, 90
 _INK, _GOOD, _BAD, _RULE = "#1c2733", "#1f6f54", "#b3261e", "#d5dbe1"
 _MEASURES: Final = ("pixels", "blur", "motion", "light")
 
@@ -40,7 +40,7 @@ def picture(results: Results, threshold: float) -> str:
     Draw six curves as SVG; in each, everything but its own measure is within the limits.
     """
     seen = _Seen(accepted(results, threshold), results.right)
-    width, height = _LEFT + 3 * (_WIDE + _GAP), _TOP + 2 * (_TALL + _BELOW)
+    width, height = _LEFT + 3 * (_WIDE + _GAP) - 30, _TOP + 2 * (_TALL + _BELOW) - 36
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">',
         f'<g font-family="DejaVu Sans, Arial, sans-serif" font-size="12" fill="{_INK}">',
@@ -92,7 +92,7 @@ def _legend(cards: int, threshold: float) -> Iterator[str]:
     what = f"{cards:,} rendered cards of decks, fonts and layouts that training never saw"
     yield _text(_LEFT, 24, what, 'font-size="15"')
     yield _text(_LEFT, 44, f"accepted at the threshold {threshold:g}", f'fill="{_GOOD}"')
-    beside = _LEFT + 190
+    beside = _LEFT + 215
     yield _text(beside, 44, "wrong cards among those accepted, in number", f'fill="{_BAD}"')
 
 
