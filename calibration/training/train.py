@@ -58,6 +58,7 @@ def train(folder: Path, weights: Path, plan: Plan) -> None:
     Shards that come while it runs are taken in: rendering and training may
     run side by side. After every report the weights so far are written.
     """
+    (folder / "meeting").unlink(missing_ok=True)  # of a run that was broken off
     workers = [
         multiprocessing.get_context("spawn").Process(target=work, args=(folder, weights, plan, n))
         for n in range(plan.workers)
