@@ -90,9 +90,12 @@ class CameraDealer:
             cues: What is waited for.
         """
         from drivers.simulators.table.live import open_sender  # noqa: PLC0415 - as above
+        from drivers.simulators.table.scene import Scene  # noqa: PLC0415 - as above
 
         self.on_table: DealtRound | None = None
-        self._settings = settings
+        # Drawn before anybody looks: who does waits for no picture longer than two seconds.
+        self._scene = Scene(settings, self._may_go_on)
+        self._scene.empty()
         self._referee = referee
         self._cues = cues
         self._sender = open_sender(f"raw:{path}")
@@ -137,28 +140,25 @@ class CameraDealer:
 
     def _deal(self) -> None:
         from drivers.simulators.table.live import play_live  # noqa: PLC0415 - as above
-        from drivers.simulators.table.scene import Scene  # noqa: PLC0415 - as above
 
+        scene = self._scene
         try:
-            scene = Scene(self._settings, self._may_go_on)
             for _ in play_live(scene, self._sender, self._stopping):
                 dealt = scene.playing
                 if dealt is not None and dealt is not self.on_table:
                     self._referee.deal(dealt)
                     self.on_table = dealt
-            self._show_the_end(scene)
+            self._show_the_end()
         finally:
             self._sender.close()
 
-    def _show_the_end(self, scene: object) -> None:
+    def _show_the_end(self) -> None:
         """
         Look at the empty table until all is told: who sees that it is empty tells it.
         """
-        from drivers.simulators.table.scene import Scene  # noqa: PLC0415 - as above
-
         until = time.monotonic() + 2 * _SURE
-        while isinstance(scene, Scene) and time.monotonic() < until:
-            self._sender.send(scene.empty(), time.monotonic())
+        while time.monotonic() < until:
+            self._sender.send(self._scene.empty(), time.monotonic())
             if self._stopping.wait(1 / _FPS):
                 return
 
