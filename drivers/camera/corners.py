@@ -33,6 +33,9 @@ _ACROSS: Final = np.arange(-4.0, 4.01, 0.5)
 """Millimetres inside and outside of a side among which its edge is looked for."""
 
 _STEEP: Final = 7.0
+_STRONG: Final = 0.6
+"""Share of the strongest edge that another one has to have to be taken for one."""
+
 _NEAR: Final = 0.9
 """Millimetres by which a point of an edge may miss its side."""
 
@@ -184,6 +187,10 @@ def _best(scene: Scene, proposals: Iterable[Pose]) -> Found | None:
     best: Found | None = None
     for pose in proposals:
         found = _draw_to_edges(scene, pose)
+        if found is None or not (found.is_whole and _is_founded(found)):
+            # A back has a frame inside its edge: what lies farther out is the edge.
+            framed = _draw_to_edges(scene, pose, outermost=True)
+            found = framed if framed is not None and min(framed.sides) >= _ENOUGH else found
         if found is not None and _is_founded(found):
             best = _better(best, found)
     return best
@@ -354,13 +361,15 @@ def _look_up(scene: Scene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
     return np.asarray(found).ravel()
 
 
-def _draw_to_edges(scene: Scene, pose: Pose) -> Found | None:
+def _draw_to_edges(scene: Scene, pose: Pose, *, outermost: bool = False) -> Found | None:
     """
     Move a pose until the edges around it lie on its sides; None where it runs away.
+
+    The strongest edges are taken, or of several strong ones the outermost.
     """
     sides: tuple[float, ...] = ()
     for reach in (4.0, 3.0, 2.0, 1.5):
-        points, normals, wanted, good = _edges(scene, pose, reach)
+        points, normals, wanted, good = _edges(scene, pose, reach, outermost=outermost)
         if np.count_nonzero(good) < len(_ALONG):
             return None
         pose = _moved(pose, points[good], normals[good], wanted[good])
@@ -374,7 +383,7 @@ def _draw_to_edges(scene: Scene, pose: Pose) -> Found | None:
 
 
 def _edges(
-    scene: Scene, pose: Pose, reach: float
+    scene: Scene, pose: Pose, reach: float, *, outermost: bool
 ) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
     """
     Look across each side for its edge.
@@ -394,7 +403,9 @@ def _edges(
     grid = points[:, None, :] + across[None, :, None] * normals[:, None, :]
     values = _look_up(scene, scene.grey, grid.reshape(-1, 2)).reshape(len(points), len(across))
     steps = np.abs(values[:, 2:] - values[:, :-2])
-    best = steps.argmax(axis=1)
+    share = _STRONG if outermost else 1.0
+    strong = steps >= share * steps.max(axis=1, keepdims=True)
+    best = steps.shape[1] - 1 - strong[:, ::-1].argmax(axis=1)
     good = steps[np.arange(len(steps)), best] > _STEEP
     return points, normals, across[1:-1][best], good
 
@@ -411,8 +422,9 @@ def _moved(pose: Pose, points: Floats, normals: Floats, wanted: Floats) -> Pose:
             (normals * arms).sum(axis=1),
         ]
     )
-    # A little resistance keeps what no edge tells where it was.
-    brake = np.diag([0.05, 0.05, 40.0, 4000.0])
+    # A little resistance keeps what no edge tells where it was; size is all but known, or
+    # the printed frame of a back would be taken for its edge.
+    brake = np.diag([0.05, 0.05, 40.0, 1_000_000.0])
     weights = np.ones(len(wanted))
     step = np.zeros(4)
     for _ in range(4):
