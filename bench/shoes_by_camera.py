@@ -277,6 +277,10 @@ def _note(rounds: list[Dealt], at: float, event: str | Event) -> None:
         return
     match event.data:
         case RoundFinished() as finished:
+            # A result may come late, when the next round has begun: with it comes its word.
+            before = rounds[: rounds.index(about)][-1:]
+            if before and not before[0].shown and _same(before[0].round, finished):
+                about = before[0]
             about.shown.append(finished)
             if finished.partial:
                 about.told.append("partial")
@@ -308,7 +312,7 @@ def _judge(dealt: Dealt, verdict: Verdict) -> None:
     counts = verdict.troubles.setdefault(dealt.trouble or "none", [0, 0])
     counts[0] += 1
     counts[1] += exact
-    if not exact:
+    if not exact and not (dealt.round.aborted and not dealt.shown and not dealt.told):
         cards = " ".join(f"{slot}:{card}" for slot, card in dealt.round.cards)
         results = [
             " ".join(f"{hand}={','.join(map(str, each.cards))}" for hand, each in _hands(one))
