@@ -184,6 +184,10 @@ def placed(fold: Fold, slot: Slot, face: Card, source: str | None = None) -> Non
         fold.reader(source).places = True
     alone = fold.state.placing or checking.stands_alone(fold, source)
     round_ = rounds.in_progress(fold)
+    if alone and round_ is not None and round_.cleared:
+        # It lacks a card, but what lies here now was laid after the table was cleared.
+        rounds.leave(fold, round_)
+        round_ = None
     lies = None if round_ is None else round_.spots[DEALING_ORDER.index(slot)]
     if round_ is not None and lies is not None and lies.face in {None, face}:
         disclose(fold, slot, face)

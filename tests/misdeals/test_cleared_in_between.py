@@ -1,0 +1,55 @@
+"""
+A camera alone sees a round without its third card, the table cleared, and the cards of
+the next round: these are never laid into the holes of the one before.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+from tests.misdeals.pit import Pit
+from tests.table.dealer import of_type, one
+
+
+def place(pit: Pit, layout: str) -> None:
+    """
+    Show cards to the camera: ``P1 2C, B1 KD``.
+    """
+    for each in layout.split(", "):
+        slot, face = each.split(" ")
+        pit.say(seen.Placed(slot=Slot(slot), card=Card(face), source="camera"))
+
+
+def lacking(hold_from: int | None = None) -> Pit:
+    pit = Pit(hold_from=hold_from)
+    place(pit, "P1 2C, B1 KD, P2 3C, B2 7D")
+    pit.say(seen.TableCleared(source="camera"))
+    assert pit.open_kinds() == ["missing_draw"]
+    return pit
+
+
+@pytest.mark.parametrize("first", ["9S", "2C"])
+@pytest.mark.parametrize("hold_from", [None, 3])
+def test_the_next_round_is_a_round_of_its_own(first: str, hold_from: int | None) -> None:
+    pit = lacking(hold_from)
+    place(pit, f"P1 {first}, B1 3D, P2 KS, B2 4H")
+    if first == "2C":
+        place(pit, "P3 5D")
+    pit.say(seen.TableCleared(source="camera"))
+    assert one(pit.events, "round_aborted").cause == "new_round"
+    (data,) = pit.finished()
+    assert data.player.cards[:2] == (first, "KS")
+    assert data.partial is False
+    assert "source_conflict" not in [e.kind for e in of_type(pit.events, "irregularity")]
+    assert pit.said() == pit.replayed()
+
+
+def test_a_round_whose_first_card_was_not_seen_is_partial() -> None:
+    pit = lacking()
+    place(pit, "P3 9S")
+    assert one(pit.events, "round_aborted").cause == "new_round"
+    pit.say(seen.TableCleared(source="camera"))
+    assert all(data.partial for data in pit.finished())
