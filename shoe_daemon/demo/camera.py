@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from drivers.simulators.angel_eye_ii import Settings as Shoe
-from drivers.simulators.shoe import DealtRound, Fault
+from drivers.simulators.shoe import Fault
 from shoe_daemon.config import ReaderSettings
-from shoe_daemon.demo.dealer import Cues
+from shoe_daemon.demo.dealer import Cues, Dealing
 from shoe_daemon.demo.referee import Referee
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ _SURE: Final = 0.8
 """Seconds for which nothing must be left to decide before the dealer goes on."""
 
 _PATIENCE: Final = 15.0
-_LOOK_EVERY: Final = 0.02
 
 
 class CameraSet:
@@ -73,12 +71,9 @@ class CameraSet:
         return CameraDealer(self.settings, self._socket, referee, cues)
 
 
-class CameraDealer:
+class CameraDealer(Dealing):
     """
-    Deals from `__enter__` to the last round, or to `__exit__`.
-
-    Attributes:
-        on_table: What really lies on the table; None before the first round.
+    Deals before the camera.
     """
 
     def __init__(self, settings: Settings, path: Path, referee: Referee, cues: Cues) -> None:
@@ -92,51 +87,15 @@ class CameraDealer:
         from drivers.simulators.table.live import open_sender  # noqa: PLC0415 - as above
         from drivers.simulators.table.scene import Scene  # noqa: PLC0415 - as above
 
-        self.on_table: DealtRound | None = None
+        super().__init__()
         # Drawn before anybody looks: who does waits for no picture longer than two seconds.
         self._scene = Scene(settings, self._may_go_on)
         self._scene.empty()
         self._referee = referee
         self._cues = cues
         self._sender = open_sender(f"raw:{path}")
-        self._stopping = threading.Event()
         self._decided_since: float | None = None
         self._waits_since: float | None = None
-        self._thread = threading.Thread(target=self._deal, name="demo-table", daemon=True)
-
-    def __enter__(self) -> Self:
-        """
-        Begin as soon as somebody looks.
-        """
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """
-        Stop dealing.
-        """
-        self.stop()
-        self._thread.join()
-
-    def stop(self) -> None:
-        """
-        Ask for an end.
-        """
-        self._stopping.set()
-
-    @property
-    def interrupted(self) -> bool:
-        """
-        Whether somebody asked for an end.
-        """
-        return self._stopping.is_set()
-
-    @property
-    def over(self) -> bool:
-        """
-        Whether nothing more is dealt.
-        """
-        return not self._thread.is_alive()
 
     def _deal(self) -> None:
         from drivers.simulators.table.live import play_live  # noqa: PLC0415 - as above

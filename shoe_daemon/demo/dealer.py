@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, Self
@@ -20,7 +21,7 @@ from drivers.simulators.wire import Step
 from shoe_daemon.demo.referee import Referee
 from shoe_daemon.demo.settings import without_waiting
 
-__all__ = ["CountingLine", "Cues", "Dealer", "awaits_decision"]
+__all__ = ["CountingLine", "Cues", "Dealer", "Dealing", "awaits_decision"]
 
 _LOOK_EVERY: Final = 0.02
 _GONE: Final = 5.0
@@ -86,43 +87,22 @@ class Cues(NamedTuple):
     decided: Callable[[], bool]
 
 
-class Dealer:
+class Dealing(ABC):
     """
-    Deals from `__enter__` to the last round, or to `__exit__`.
+    Deals in a thread of its own, from `__enter__` to the last round, or to `__exit__`.
 
     Attributes:
         on_table: What really lies on the table; None before the first round.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        line: CountingLine,
-        speed: float,
-        referee: Referee,
-        cues: Cues,
-    ) -> None:
-        """
-        Args:
-            settings: What is dealt.
-            line: Where it is reported.
-            speed: Multiple of a real table's pace.
-            referee: Told each round before it is dealt.
-            cues: What is waited for.
-        """
+    def __init__(self) -> None:
         self.on_table: DealtRound | None = None
-        self._settings = settings
-        self._cues = cues
-        self._line = line
-        self._pace = Pace(speed)
-        self._referee = referee
         self._stopping = threading.Event()
-        self._late = 0.0
         self._thread = threading.Thread(target=self._deal, name="demo-dealer", daemon=True)
 
     def __enter__(self) -> Self:
         """
-        Begin as soon as somebody listens.
+        Begin as soon as somebody listens or looks.
         """
         self._thread.start()
         return self
@@ -153,6 +133,42 @@ class Dealer:
         Whether nothing more is dealt.
         """
         return not self._thread.is_alive()
+
+    @abstractmethod
+    def _deal(self) -> None:
+        """
+        Deal all rounds, or until `_stopping`.
+        """
+
+
+class Dealer(Dealing):
+    """
+    Deals from the simulated shoe, which reports to its line.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        line: CountingLine,
+        speed: float,
+        referee: Referee,
+        cues: Cues,
+    ) -> None:
+        """
+        Args:
+            settings: What is dealt.
+            line: Where it is reported.
+            speed: Multiple of a real table's pace.
+            referee: Told each round before it is dealt.
+            cues: What is waited for.
+        """
+        super().__init__()
+        self._settings = settings
+        self._cues = cues
+        self._line = line
+        self._pace = Pace(speed)
+        self._referee = referee
+        self._late = 0.0
 
     def _deal(self) -> None:
         dealt = self._told(without_waiting(scenes(self._settings)))

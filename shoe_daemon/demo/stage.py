@@ -17,8 +17,8 @@ from msgspec import Struct
 from drivers.simulators.angel_eye_ii import Settings
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
 from shoe_daemon.demo.board import NO_BOARD, Health, Places
-from shoe_daemon.demo.camera import CameraDealer, CameraSet
-from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer
+from shoe_daemon.demo.camera import CameraSet
+from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer, Dealing
 from shoe_daemon.demo.display import BoardServer, has_display
 from shoe_daemon.demo.mind import Mind
 from shoe_daemon.demo.referee import Referee
@@ -133,7 +133,7 @@ class Stage:
         parts.callback(line.close)
         return line
 
-    def _dealer(self, shoe: Settings, settings: DemoSettings, cues: Cues) -> Dealer | CameraDealer:
+    def _dealer(self, shoe: Settings, settings: DemoSettings, cues: Cues) -> Dealing:
         if self._camera is not None:
             return self._camera.dealer(self.referee, cues)
         if self._line is None:
