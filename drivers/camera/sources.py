@@ -173,10 +173,8 @@ class _Stream(_Video):
     """
 
     def __init__(self, address: Address) -> None:
-        # The frames that wait in a network's buffers are the past.
-        os.environ.setdefault(
-            "OPENCV_FFMPEG_CAPTURE_OPTIONS", "rtsp_transport;tcp|fflags;nobuffer"
-        )
+        # What waits in a network's buffers is read away by the thread that reads. Options
+        # against it would be of the whole process, and cost a file its first pictures.
         patience = [
             cv2.CAP_PROP_OPEN_TIMEOUT_MSEC,
             _OPEN_PATIENCE,

@@ -133,6 +133,19 @@ def test_what_is_not_there_is_told_by_name(driver: CameraDriver, url: str, told:
         driver.open_line(url)
 
 
+def test_a_stream_tried_before_costs_a_video_no_picture(
+    driver: CameraDriver, video: Path
+) -> None:
+    with pytest.raises(LineError):
+        driver.open_line("camera:http://127.0.0.1:9/")
+    opened = cv2.VideoCapture(str(video))
+    count = 0
+    while opened.grab():
+        count += 1
+    assert count == len(list(film()))
+    opened.release()
+
+
 @pytest.mark.parametrize("url", ["/dev/video0", "camera:", "camera:video0", "camera:rtsp://"])
 def test_what_cannot_name_a_camera_is_told(driver: CameraDriver, url: str) -> None:
     with pytest.raises(UserError, match=r"expected camera:/dev/…, camera:rtsp://…"):

@@ -80,7 +80,7 @@ def test_a_dealer_gives_the_orders_that_change_nothing_said(guarded: Pit) -> Non
 
 
 @pytest.mark.mosquitto
-def test_the_pin_is_written_down_nowhere(guarded: Pit, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_pin_is_written_down_nowhere(capfd: pytest.CaptureFixture[str], guarded: Pit) -> None:
     guarded.order("new-shoe", pin=PIN)
     guarded.order("void-round", pin=PIN)
     guarded.order("new-shoe", pin=f"{PIN}!")

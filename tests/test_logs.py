@@ -1,0 +1,40 @@
+"""
+What a process says, and that one set-up follows another.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import structlog
+from structlog.testing import capture_logs
+
+from shoe_daemon.logs import set_up_logs
+
+
+def test_a_line_is_one_object_and_quiet_leaves_warnings(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = structlog.get_logger("early")
+    set_up_logs()
+    log.info("told", card="AS")
+    set_up_logs(quiet=True)
+    log.info("not_told")
+    log.warning("told_too")
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [(line["event"], line["level"]) for line in lines] == [
+        ("told", "info"),
+        ("told_too", "warning"),
+    ]
+    assert lines[0]["card"] == "AS"
+
+
+def test_what_has_logged_already_can_still_be_listened_to() -> None:
+    set_up_logs()
+    log = structlog.get_logger("early")
+    log.info("before")
+    structlog.reset_defaults()
+    with capture_logs() as lines:
+        log.info("after")
+    assert [line["event"] for line in lines] == ["after"]
