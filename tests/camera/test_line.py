@@ -133,9 +133,7 @@ def test_what_is_not_there_is_told_by_name(driver: CameraDriver, url: str, told:
         driver.open_line(url)
 
 
-def test_a_stream_tried_before_costs_a_video_no_picture(
-    driver: CameraDriver, video: Path
-) -> None:
+def test_a_stream_tried_before_costs_a_video_no_picture(driver: CameraDriver, video: Path) -> None:
     with pytest.raises(LineError):
         driver.open_line("camera:http://127.0.0.1:9/")
     opened = cv2.VideoCapture(str(video))
