@@ -4,7 +4,7 @@ What a calibration asks for, and who answers: a script in order, or a person (`p
 A script is a TOML file; `at` is a moment of the recording in seconds:
 
     risk = 0.0001
-    [plane]                  # markers of so many millimetres, or four points of a rectangle
+    [plane]                  # markers of so many millimetres, or points of rectangles
     at = 0.0
     size = 90
     [empty]
@@ -65,7 +65,8 @@ class PlaneStep(_Step, frozen=True):
 
     Attributes:
         size: Side of the markers' black edge in millimetres.
-        points: Instead of markers: four corners of a rectangle, in pixels.
+        points: Instead of markers: four corners of a rectangle, in pixels; then those of a
+            second one as large, and so on.
         rectangle: Its width and height in millimetres.
     """
 

@@ -135,8 +135,13 @@ def index_pixels(quad: Floats, window: CropWindow) -> float:
     return min(float(np.linalg.norm(each[3] - each[0])) for each in ends)
 
 
-def budget_of(
-    plane: Plane, places: Iterable[Place], card: CardSize, window: CropWindow, least: float
+def budget_of(  # noqa: PLR0913, PLR0917 - what is seen, and what it needs
+    plane: Plane,
+    places: Iterable[Place],
+    card: CardSize,
+    window: CropWindow,
+    least: float,
+    other: str = "other",
 ) -> list[Budget]:
     """
     Say how many pixels an index will have on each place.
@@ -149,7 +154,7 @@ def budget_of(
         if place.turn:
             quad = quad @ np.array([[0.0, 1.0], [-1.0, 0.0]])
         pixels = index_pixels(ground.to_pixels(quad + np.array(place.centre)), window)
-        told.append(Budget(place.slot or "other", round(pixels, 1), least))
+        told.append(Budget(place.slot or other, round(pixels, 1), least))
     return told
 
 

@@ -5,9 +5,11 @@ The guided run: asks, looks, measures, one step after the other.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
 
 from calibration.camera.answers import Asker, CardStep, PlaneStep, missing_ranks
 from calibration.camera.cards import (
@@ -22,20 +24,16 @@ from calibration.camera.controls import Lock
 from calibration.camera.deck import is_back
 from calibration.camera.drift import gain_of
 from calibration.camera.layout import places_of
+from calibration.camera.markers import Marker, find_markers
 from calibration.camera.measures import flicker_of, light_of, mean_of, sharpness_of
 from calibration.camera.pictures import Pictures
-from calibration.camera.plane import (
-    Marker,
-    Plane,
-    find_markers,
-    plane_from_markers,
-    plane_from_points,
-)
+from calibration.camera.plane import Plane, plane_from_markers, plane_from_points
 from calibration.camera.result import Result, draft
 from calibration.camera.threshold import choose, good_pixels, least_pixels
 from calibration.camera.window import fit_window
 from drivers.camera.eye import Reader
 from drivers.camera.frames import Image
+from drivers.camera.geometry import Floats
 from drivers.camera.profile import Camera, Place, Profile, Throat, write_profile
 from drivers.camera.recogniser import Recogniser
 from drivers.camera.sharpness import upright
@@ -84,10 +82,11 @@ def calibrate(
     Raises:
         UserError: A step cannot be done, and nobody tries again.
     """
-    plane, markers, seen = _until_good(asker, lambda: _plane(pictures, asker))
-    _tell_plane(asker, plane)
-    result = _empty(pictures, asker, wanted, plane)
-    result.markers, result.marker_image = markers, seen
+    found = _until_good(asker, lambda: _plane(pictures, asker))
+    _tell_plane(asker, found.plane, len(found.markers))
+    result = _until_good(asker, lambda: _empty(pictures, asker, wanted, found.plane))
+    result.markers, result.clicked = found.markers, found.clicked
+    result.marker_image = found.image
     progress(result)
     _until_good(asker, lambda: _places(asker, result))
     progress(result)
@@ -105,14 +104,26 @@ def _until_good(asker: Asker, step: Callable[[], T]) -> T:
                 raise
 
 
-def _plane(pictures: Pictures, asker: Asker) -> tuple[Plane, list[Marker], Image]:
+class _Found(NamedTuple):
+    """
+    The plane, and what it was found by.
+    """
+
+    plane: Plane
+    image: Image
+    markers: Sequence[Marker] = ()
+    clicked: Sequence[Floats] = ()
+
+
+def _plane(pictures: Pictures, asker: Asker) -> _Found:
     step = asker.plane()
     image = mean_of(pictures.take(_STILL, step.at))
     size = image.shape[1], image.shape[0]
     if step.points:
-        return plane_from_points(step.points, _rectangle(step), size), [], image
+        plane = plane_from_points(step.points, _rectangle(step), size)
+        return _Found(plane, image, clicked=[*np.reshape(step.points, (-1, 4, 2))])
     markers = find_markers(image)
-    return plane_from_markers(markers, step.size, size), markers, image
+    return _Found(plane_from_markers(markers, step.size, size), image, markers=markers)
 
 
 def _rectangle(step: PlaneStep) -> tuple[float, float]:
@@ -121,12 +132,15 @@ def _rectangle(step: PlaneStep) -> tuple[float, float]:
     return step.rectangle
 
 
-def _tell_plane(asker: Asker, plane: Plane) -> None:
-    if plane.error is None:
-        asker.tell("plane: from four points; nothing tells how exact they are")
+def _tell_plane(asker: Asker, plane: Plane, count: int) -> None:
+    off = plane.error or 0.0
+    seen = f"{count} marker{'s' if count != 1 else ''}: " if count else ""
+    if plane.lens is None:
+        asker.tell(f"plane: {seen}at most {off:.1f} mm off, besides what the lens bends: that")
+        asker.tell("    is told by two markers or rectangles, or more")
     else:
-        lens = "" if plane.lens else "; the lens is not known: it takes three markers or more"
-        asker.tell(f"plane: at most {plane.error:.2f} mm off{lens}")
+        bend = plane.lens.distortion[0]
+        asker.tell(f"plane: {seen}at most {off:.1f} mm off; the lens bends by {bend:+.3f}")
 
 
 def _empty(pictures: Pictures, asker: Asker, wanted: Wanted, plane: Plane) -> Result:
@@ -169,12 +183,18 @@ def _places(asker: Asker, result: Result) -> None:
     else:
         _boxes(asker, result)
     watched = result.places or (_window_place(result),)
-    result.budget = budget_of(result.plane, watched, result.card, CropWindow(), least_pixels())
-    for each in result.budget:
-        few = f"enough; from {good_pixels():.0f} on fewer cards are left unread"
-        plenty = each.pixels >= good_pixels()
-        verdict = ("enough" if plenty else few) if each.passed else "TOO FEW"
-        asker.tell(f"{each.slot}: {each.pixels:.0f} pixels of {each.least:.0f}: {verdict}")
+    other = _name(None) if result.throat else "other"
+    known = result.plane, watched, result.card, CropWindow(), least_pixels()
+    result.budget = budget_of(*known, other)
+    told = ", ".join(f"{each.slot} {each.pixels:.0f}" for each in result.budget)
+    asker.tell(f"pixels of an index: {told}: {_enough(min(e.pixels for e in result.budget))}")
+
+
+def _enough(pixels: float) -> str:
+    least, good = least_pixels(), good_pixels()
+    if pixels < least:
+        return f"TOO FEW, {least:.0f} are read at the least"
+    return "enough" if pixels >= good else f"few: from {good:.0f} on nearly all cards are read"
 
 
 def _boxes(asker: Asker, result: Result) -> None:
@@ -222,7 +242,7 @@ def _cards(pictures: Pictures, asker: Asker, result: Result, wanted: Wanted) -> 
         result.shown.append(shown)
         done.append(step.card)
         pixels = index_pixels(shown.quad, CropWindow())
-        asker.tell(f"{step.card} on {shown.slot}: {pixels:.0f} pixels")
+        asker.tell(f"{step.card} on {shown.slot}: {pixels:.0f} pixels: {_enough(pixels)}")
     _back(pictures, asker, result)
     missing = missing_ranks(done)
     if missing:
@@ -231,8 +251,7 @@ def _cards(pictures: Pictures, asker: Asker, result: Result, wanted: Wanted) -> 
     asker.tell(f"threshold: {result.threshold.told}")
     if result.shown and wanted.reader is None:
         result.fit = fit_window(Recogniser(), result.shown)
-        scales = f"{result.fit.across:g} times the usual width, {result.fit.along:g} the height"
-        asker.tell(f"index window: {scales}; confidence {result.fit.fitted:.3f}")
+        asker.tell(f"index window: {result.fit.told}")
     reader = _reader(result, wanted)
     result.cards = [_read(each, reader, result) for each in result.shown]
     _tell(asker, result.cards)
@@ -297,9 +316,14 @@ def _read(shown: Shown, reader: Reader, result: Result) -> Sample:
 
 
 def _tell(asker: Asker, samples: list[Sample]) -> None:
+    passed = [each for each in samples if each.passed]
+    if passed:
+        least = min(each.confidence for each in passed)
+        cards = " ".join(str(each.card) for each in passed)
+        asker.tell(f"read: {cards} (confidence {least:.3f}{' or more' * (len(passed) > 1)})")
     for each in samples:
-        verdict = "passed" if each.passed else each.fault
-        asker.tell(f"{each.card}: {each.confidence:.3f}: {verdict}")
+        if not each.passed:
+            asker.tell(f"NOT read: {each.card} on {each.slot}: {each.fault}")
 
 
 def _verify(pictures: Pictures, asker: Asker, result: Result, wanted: Wanted) -> None:

@@ -26,8 +26,9 @@ from msgspec import Meta, Struct
 
 from calibration.camera.cards import budget_of
 from calibration.camera.layout import Box, places_of
+from calibration.camera.markers import find_markers
 from calibration.camera.measures import light_of, sharpness_of
-from calibration.camera.plane import Plane, find_markers, ground_of
+from calibration.camera.plane import Plane, ground_of
 from drivers.camera.frames import Image
 from drivers.camera.profile import CardSize, Point
 from drivers.camera.windows import CropWindow
@@ -48,7 +49,7 @@ _POLICY: Final = (
 )
 _MOST: Final = 4096
 _LINES: Final = 14
-_POINTS: Final = 4
+_POINTS: Final = 20
 Pixel = Annotated[float, Meta(ge=-16_384, le=16_384)]
 
 

@@ -113,8 +113,13 @@ class Person:
 
     def _clicked(self, wide: float, high: float) -> PlaneStep:
         self._desk.points.clear()
-        while len(self._desk.points) != _POINTS:
-            self._ask("Four points", "Click the rectangle's corners on the page.", "points")
+        while not self._desk.points or len(self._desk.points) % _POINTS:
+            self._ask(
+                "Four points",
+                "Click the rectangle's corners on the page, clockwise from the upper left one; "
+                "then, better, those of a second one as large, far from it: it tells of the lens.",
+                "points",
+            )
         points = tuple(self._desk.points)
         return PlaneStep(points=points, rectangle=(wide, high))
 

@@ -106,21 +106,22 @@ def _markers(result: Result) -> str:
     for each in result.markers:
         drawn_outline(drawn, each.corners, _MARK)
         _label(drawn, str(each.number), each.corners.mean(axis=0))
-    if not result.markers:
-        return "<p>By four points of a rectangle; nothing tells how exact they are.</p>"
-    off = (
-        ""
-        if result.plane.error is None
-        else f" The worst corner: {result.plane.error:.2f} mm off."
-    )
-    lens = result.plane.lens
+    for quad in result.clicked:
+        drawn_outline(drawn, np.array(quad), _MARK)
+    count = len(result.markers) or len(result.clicked)
+    what = "marker" if result.markers else "clicked rectangle"
+    plane, lens = result.plane, result.plane.lens
     bent = (
-        "The lens is not known: it takes three markers or more."
+        "The lens is not known: that takes two or more."
         if lens is None
         else f"The lens bends by {lens.distortion[0]:+.4f}."
     )
-    words = f"{len(result.markers)} markers.{off} {bent}"
-    return _picture(drawn, "The markers that were found") + f'<p class="note">{words}</p>'
+    words = (
+        f"{count} {what}{'s' if count != 1 else ''}. The one that fits least is "
+        f"{plane.misfit:.2f} mm off the others; where cards lie, the plane is at most "
+        f"{plane.error or 0:.2f} mm off (95 of 100 such tries). {bent}"
+    )
+    return _picture(drawn, "What the plane was found by") + f'<p class="note">{words}</p>'
 
 
 def _budget(result: Result) -> str:
@@ -190,13 +191,7 @@ def _settings(result: Result) -> str:
     if not result.locks:
         told.append(("exposure, white balance, focus", "not ours to lock: set them at the camera"))
     if fit is not None:
-        sure = f"mean confidence {fit.usual:.3f}, now {fit.fitted:.3f}"
-        told.append(
-            (
-                "index window",
-                f"{fit.across:g} times the usual width, {fit.along:g} the height: {sure}",
-            )
-        )
+        told.append(("index window", fit.told))
     if chosen is not None:
         told.append(("threshold", chosen.told))
     return "".join(

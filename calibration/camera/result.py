@@ -16,12 +16,14 @@ from calibration.camera.cards import Budget, Sample, Shown
 from calibration.camera.controls import Lock
 from calibration.camera.deck import BACK, keep_cards
 from calibration.camera.drift import flickering
+from calibration.camera.markers import Marker
 from calibration.camera.measures import Flicker
-from calibration.camera.plane import Marker, Plane
+from calibration.camera.plane import Plane
 from calibration.camera.threshold import Threshold
 from calibration.camera.window import Fit
 from drivers.camera import profile as kept
 from drivers.camera.frames import Image
+from drivers.camera.geometry import Floats
 from drivers.camera.windows import CropWindow
 from shoe_daemon.errors import UserError
 
@@ -39,8 +41,9 @@ class Result:
     Filled step by step.
 
     Attributes:
-        turned: Pictures of the plane's step, for the report.
         at: When, for people.
+        marker_image: The picture that the plane was found in.
+        clicked: Corners of rectangles, where there were no markers.
     """
 
     station: str
@@ -54,6 +57,7 @@ class Result:
     flicker: Flicker
     sharpness: float
     light: float
+    clicked: Sequence[Floats] = ()
     locks: Sequence[Lock] = ()
     places: tuple[kept.Place, ...] = ()
     throat: kept.Throat | None = None
@@ -80,18 +84,29 @@ def faults(result: Result) -> list[str]:
     Say everything that is not good enough, and what to do, a line each.
     """
     told = [f"{each.slot}: {_few(each)}" for each in result.budget if not each.passed]
-    if result.plane.error is not None and result.plane.error > MOST_OFF:
-        told.insert(
-            0,
-            f"the plane is {result.plane.error:.1f} mm off at marker {result.plane.worst}; "
-            f"expected {MOST_OFF} mm: press that sheet flat, and measure the printed size",
-        )
+    told = _plane_faults(result) + told
     if result.sharpness < _LEAST_SHARP:
         told.append(f"the empty table's sharpness is {result.sharpness:.2f}: focus the lens")
     if not result.flicker.steady:
         told.append(flickering(result.flicker).text)
     told += [f"{each.card} on {each.slot}: {each.fault}" for each in _failed(result)]
     return told + result.notes
+
+
+def _plane_faults(result: Result) -> list[str]:
+    plane, told = result.plane, []
+    sheet = f"marker {plane.worst}" if result.markers else f"rectangle {(plane.worst or 0) + 1}"
+    advice = "lay more markers, far apart" if result.markers else "lay printed markers instead"
+    if plane.misfit > MOST_OFF:
+        told.append(
+            f"{sheet} does not fit the plane by {plane.misfit:.1f} mm; expected {MOST_OFF} mm: "
+            + ("press it flat, and measure its printed size" if result.markers else advice)
+        )
+    elif plane.error is not None and plane.error > MOST_OFF:
+        told.append(f"the plane may be {plane.error:.1f} mm off; expected {MOST_OFF} mm: {advice}")
+    if plane.lens is None and result.station == "overhead":
+        told.append(f"the lens is not known, it may bend by millimetres: {advice}")
+    return told
 
 
 def _few(budget: Budget) -> str:
@@ -133,7 +148,7 @@ def _extra(result: Result) -> dict[str, Any]:
         "light": result.light,
         "least_pixels": [each.pixels for each in result.budget],
     }
-    if result.plane.error is not None:
+    if result.markers:
         known["markers"] = [each.number for each in result.markers]
     return {"calibration": known}
 

@@ -43,6 +43,16 @@ class Fit(Struct, frozen=True):
     usual: float
     fitted: float
 
+    @property
+    def told(self) -> str:
+        """
+        The fit for people.
+        """
+        if (self.across, self.along) == (1, 1):
+            return f"the usual one fits this deck (confidence {self.fitted:.3f})"
+        size = f"{self.across:g} times the usual width, {self.along:g} the height"
+        return f"{size} fit this deck (confidence {self.usual:.3f}, now {self.fitted:.3f})"
+
 
 def fit_window(recogniser: Recogniser, shown: Sequence[Shown]) -> Fit:
     """

@@ -10,6 +10,7 @@ import click
 
 from shoe_daemon.cli.calibrate_camera import camera, print_markers
 from shoe_daemon.cli.calibrate_evaluate import evaluate
+from shoe_daemon.cli.calibrate_rehearse import rehearse
 from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
 
@@ -31,6 +32,7 @@ def command() -> None:
 command.add_command(camera)
 command.add_command(evaluate)
 command.add_command(print_markers)
+command.add_command(rehearse)
 
 
 @command.command(name="serial")

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
+import textwrap
 import webbrowser
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -30,6 +32,7 @@ __all__ = ["camera", "print_markers"]
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _THERE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PICTURES: Final = 8
+_WIDEST: Final = 100
 
 
 @click.command(name="print-markers")
@@ -68,10 +71,12 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
 @click.option("--browser/--no-browser", default=True, help="Opens the live page.")
 @click.option("--check", is_flag=True, help="Compares with --profile: moved, blurred, darker …")
 @click.option("--profile", type=_FILE, help="The profile to compare with.")
+@click.option("--at", type=click.FloatRange(0), help="Of a recording that is checked: seconds.")
 @click.option("--json", "as_json", is_flag=True, help="The check as one JSON object.")
 def camera(  # noqa: PLR0913 - one for each option
     *,
     check: bool,
+    at: float | None,
     profile: Path | None,
     as_json: bool,
     out: Path | None,
@@ -90,11 +95,36 @@ def camera(  # noqa: PLR0913 - one for each option
     with _camera_extra():
         import calibration.camera.measures  # noqa: F401 - says at once where OpenCV is missing
     if check:
-        _check(profile, source, as_json=as_json)
+        _check(profile, source, at, as_json=as_json)
     elif source is None or out is None:
         raise UserError("--source and --out are needed; or --check with --profile")
     else:
         _calibrate(source, out, report or out.with_name(f"{out.stem}-report.html"), options)
+
+
+def _say(text: str) -> None:
+    """
+    Say a line, as lines of a terminal's width where there is one; a log gets it whole.
+    """
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    click.echo(folded(text, min(width, _WIDEST)) if width else text)
+
+
+def folded(text: str, width: int) -> str:
+    """
+    Fold lines that are wider; what goes on is set in.
+    """
+    lines = []
+    for line in text.split("\n"):
+        head = line[: len(line) - len(line.lstrip())]
+        lines += textwrap.wrap(
+            line,
+            width - 1,
+            subsequent_indent=f"{head}    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return "\n".join(lines)
 
 
 @contextlib.contextmanager
@@ -105,7 +135,7 @@ def _camera_extra() -> Iterator[None]:
         raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error
 
 
-def _check(path: Path | None, source: str | None, *, as_json: bool) -> None:
+def _check(path: Path | None, source: str | None, at: float | None, *, as_json: bool) -> None:
     from calibration.camera.check import check_profile
     from calibration.camera.pictures import address_of, other_camera
     from drivers.camera.profile import load_profile
@@ -116,7 +146,7 @@ def _check(path: Path | None, source: str | None, *, as_json: bool) -> None:
     profile = load_profile(path)
     address = address_of(source or profile.camera.source or "")
     with _opened(address, profile) as pictures:
-        taken = pictures.take(_PICTURES)
+        taken = pictures.take(_PICTURES, at)
     found = check_profile(profile, path, taken, lambda: load_reader(profile, None))
     other = other_camera(address, profile.camera.fingerprint)
     _tell_check(found, [other] if other else [], path, as_json=as_json)
@@ -143,7 +173,7 @@ def _tell_check(found: Checked, others: list[Any], path: Path, *, as_json: bool)
         click.echo(msgspec.json.encode(told).decode())
     else:
         for each in findings:
-            click.echo(f"{'' if each.bad else 'note: '}{each.text}")
+            _say(f"{'' if each.bad else 'note: '}{each.text}")
         click.echo(f"{path}: {'as it was calibrated' if passed else 'NOT as it was calibrated'}")
     if not passed:
         raise click.exceptions.Exit(1)
@@ -176,7 +206,7 @@ def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wan
     mode = mode_of(options["mode"])
     locks = tuple(lock_device(address, mode))
     for lock in locks:
-        click.echo(f"{lock.name}: {lock.said}")
+        _say(f"{lock.name}: {lock.said}")
     mode = msgspec.structs.replace(
         mode,
         source=f"camera:{address.where}" if address.is_live else None,
@@ -195,7 +225,7 @@ def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -
     from calibration.camera.answers import Scripted
 
     if script is not None:
-        yield Scripted(script, options["preset"], click.echo)
+        yield Scripted(script, options["preset"], _say)
         return
     if not sys.stdin.isatty():
         raise UserError("nobody can answer: no terminal; expected one, or --script")
@@ -210,7 +240,7 @@ def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -
         webbrowser.open(page.url)
     throat = options["station"] == "throat"
     try:
-        yield Person(desk, click.echo, options["size"], options["preset"], throat=throat)
+        yield Person(desk, _say, options["size"], options["preset"], throat=throat)
     finally:
         page.close()
 
@@ -223,7 +253,8 @@ def _write(result: Result, out: Path, report: Path) -> None:
     write_report(result, report)
     wrong = faults(result)
     for each in wrong:
-        click.echo(f"to put right: {each}")
-    click.echo(f"{out}: the profile; {report}: the report")
+        _say(f"to put right: {each}")
+    _say(f"{out}: the profile")
+    _say(f"{report}: the report")
     if wrong:
         raise click.exceptions.Exit(1)

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.camera.plane import DICTIONARY
+from calibration.camera.markers import DICTIONARY
 from drivers.camera.frames import Image
 from drivers.simulators.table.camera import Camera, camera_of
 from drivers.simulators.table.layout import PLACES

@@ -69,7 +69,7 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     strict = choose(1 / 5000)
     assert (strict.value, strict.kept) == (0.9, True)
     assert choose(None).value == SHIPPED.threshold
-    assert "not more than one in 9700" in strict.told
+    assert "at most one in 9700 wrong" in strict.told
     unproven = choose(1 / 50000)
     assert (unproven.value, unproven.kept) == (0.9, False)
 

@@ -94,7 +94,10 @@ function draw() {
     shape(marker.points, "marker");
     label(marker.points, marker.name, size);
   }
-  if (state.points.length > 2) shape(state.points, "points");
+  for (let first = 0; first < state.points.length; first += 4) {
+    const corners = state.points.slice(first, first + 4);
+    if (corners.length > 2) shape(corners, "points");
+  }
   for (const [x, y] of state.points) {
     const made = document.createElementNS(SVG, "circle");
     made.setAttribute("cx", x);

@@ -1,0 +1,105 @@
+"""
+Finds the printed markers in a picture, and their corners to a tenth of a pixel.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.camera.frames import Image
+from drivers.camera.geometry import Floats
+
+__all__ = ["DICTIONARY", "Marker", "find_markers"]
+
+DICTIONARY: Final = cv2.aruco.DICT_4X4_50
+
+_ALONG: Final = np.linspace(0.12, 0.88, 40)
+_ACROSS: Final = np.arange(-4.0, 4.01, 0.25)
+"""Where an edge is looked at: shares of its length, and pixels to either side of it."""
+
+_CLEAR: Final = 0.3
+"""A slope that is not this share of the steepest is no edge."""
+
+_FARTHEST: Final = 2.0
+"""Pixels by which a corner may be put right."""
+
+
+class Marker(NamedTuple):
+    """
+    A marker that was found: its number, and its corners in the picture from the upper left
+    one on.
+    """
+
+    number: int
+    corners: Floats
+
+
+def find_markers(image: Image) -> list[Marker]:
+    """
+    Find the printed markers in a picture, each once, by their numbers.
+    """
+    settings = cv2.aruco.DetectorParameters()
+    settings.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_SUBPIX
+    detector = cv2.aruco.ArucoDetector(cv2.aruco.getPredefinedDictionary(DICTIONARY), settings)
+    found: Any = detector.detectMarkers(image)
+    corners, numbers = found[0], found[1]
+    if numbers is None:
+        return []
+    soft = cv2.GaussianBlur(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), (0, 0), 0.8)
+    grey = np.asarray(soft, np.float32)
+    known = {
+        int(number): Marker(int(number), _refined(grey, np.asarray(quad, np.float64)[0]))
+        for number, quad in zip(np.asarray(numbers).ravel(), corners, strict=True)
+    }
+    return [known[number] for number in sorted(known)]
+
+
+def _refined(grey: NDArray[np.float32], quad: Floats) -> Floats:
+    """
+    Take the corners as where the edges cross.
+
+    A corner that is blurred is round, and seems to lie further in than it is: all
+    markers would be taken to be a little smaller, and the table larger.
+    """
+    lines = [_edge(grey, quad[side], quad[(side + 1) % 4], quad.mean(axis=0)) for side in range(4)]
+    if any(line is None for line in lines):
+        return quad
+    found = np.stack([_crossing(lines[side - 1], lines[side]) for side in range(4)])
+    return found if np.linalg.norm(found - quad, axis=1).max() < _FARTHEST else quad
+
+
+def _edge(
+    grey: NDArray[np.float32], first: Floats, last: Floats, middle: Floats
+) -> tuple[Floats, Floats] | None:
+    """
+    Fit a line to where it gets bright from the inside to the outside: a point, a direction.
+    """
+    along = (last - first) / np.linalg.norm(last - first)
+    outwards = np.array([-along[1], along[0]])
+    if outwards @ ((first + last) / 2 - middle) < 0:
+        outwards = -outwards
+    base = first + (last - first) * _ALONG[:, None]
+    points = base[:, None] + _ACROSS[None, :, None] * outwards
+    x, y = (points[..., axis].astype(np.float32) for axis in (0, 1))
+    seen = cv2.remap(grey, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    climb: Floats = np.asarray(np.gradient(np.asarray(seen, np.float64), axis=1), np.float64)
+    slopes: Floats = np.clip(climb, 0, None)
+    slopes[slopes < slopes.max() * _CLEAR] = 0
+    weight = slopes.sum(axis=1)
+    clear = weight > 0
+    if clear.sum() < len(_ALONG) / 2:
+        return None
+    off = np.asarray(slopes @ _ACROSS, np.float64)[clear] / weight[clear]
+    line = (base[clear] + off[:, None] * outwards).astype(np.float32)
+    right, down, left, top = cv2.fitLine(line, cv2.DIST_HUBER, 0, 0.01, 0.01).ravel()
+    return np.array([left, top], np.float64), np.array([right, down], np.float64)
+
+
+def _crossing(one: Any, other: Any) -> Floats:  # noqa: ANN401 - two lines
+    (here, way), (there, across) = one, other
+    steps = np.linalg.solve(np.column_stack([way, -across]), there - here)
+    return np.asarray(here + way * steps[0], np.float64)

@@ -1,0 +1,289 @@
+"""
+A table at night that is not there: a technician lays markers and cards, pushes the camera,
+dims the lamps, and a simulated camera looks on. Drawn by the same simulator as whole shoes.
+
+What is done is said in short lines, each from then on:
+
+    markers [NUMBER]       lay so many printed sheets, five where no number is given
+    empty                  take everything off
+    lay SLOT CARD|back     lay a card, as a dealer would: never quite straight
+    exactly SLOT CARD      lay it quite straight
+    push X Y [DEGREES]     push the camera by millimetres on the table
+    blur PIXELS            turn the lens out of focus
+    light SHARE            dim or brighten the lamps; `lamp out` switches one off
+    flicker 50|60|0        lamps on such mains; 0 lets them be steady
+    deck NUMBER            take another maker's cards; 0 is the first deck
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import cv2
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from calibration.camera.markers import DICTIONARY
+from drivers.camera.frames import Image
+from drivers.simulators.table.camera import camera_of
+from drivers.simulators.table.layout import PLACES, Point
+from drivers.simulators.table.motion import FACE, CardTrack, Key, Pose
+from drivers.simulators.table.mouth import MouthView
+from drivers.simulators.table.sensor import Sensor
+from drivers.simulators.table.settings import Settings, Station, Trouble
+from drivers.simulators.table.state import moment
+from drivers.simulators.table.stretch import Effect, Stretch
+from drivers.simulators.table.view import TableView
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+
+__all__ = ["SHEETS", "Lies", "Night", "Rehearsal", "Sheet", "corners_of"]
+
+_LONG: Final = 99.0
+_WAVE: Final = 0.08
+"""The share of the light by which lamps come and go."""
+
+_CELLS: Final = 480
+_RIM: Final = 120
+_PAPER: Final = 0.85
+_OFF: Final = 3.0
+_ASKEW: Final = 3.0
+"""Millimetres and degrees by which a card lies off its place, usually."""
+
+
+class Sheet(Struct, frozen=True):
+    """
+    A printed marker that lies on the table.
+    """
+
+    number: int
+    x: float
+    y: float
+    turn: float = 0.0
+
+
+class Lies(Struct, frozen=True):
+    """
+    A card on its place: off it by so much; None lies face down.
+    """
+
+    card: Card | None
+    x: float = 2.0
+    y: float = -1.5
+    turn: float = 2.0
+
+
+SHEETS: Final = (
+    Sheet(0, -300, -120, 5),
+    Sheet(1, 300, -130, -12),
+    Sheet(2, 290, 150, 30),
+    Sheet(3, -290, 160, 88),
+    Sheet(4, 0, 10, 0),
+)
+
+
+class Night(Struct, frozen=True, kw_only=True):
+    """
+    How everything is.
+
+    Attributes:
+        sheets: Printed markers, and the side of their black edge.
+        cards: What lies on which place; at the shoe's mouth the place is any.
+        deck: Whose cards they are.
+        pushed: How far the camera was pushed: millimetres, and degrees.
+        blur: Pixels by which it is out of focus.
+        light: So many times as bright.
+        lamp_out: Whether one lamp is out.
+        flicker: Mains on which lamps flicker; 0 where they do not.
+    """
+
+    sheets: tuple[Sheet, ...] = ()
+    side: float = 120.0
+    cards: Mapping[Slot, Lies] = {}
+    deck: int = 0
+    pushed: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    blur: float = 0.0
+    light: float = 1.0
+    lamp_out: bool = False
+    flicker: int = 0
+
+
+class Rehearsal:
+    """
+    A simulated table and its camera.
+
+    Attributes:
+        settings: Of the simulator.
+        camera: Where it was put up.
+        night: How everything is now.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.camera = camera_of(settings)
+        self.night = Night()
+        overhead = settings.station is Station.OVERHEAD
+        self._view = (TableView if overhead else MouthView)(settings, self.camera)
+        self._sensor = Sensor(settings)
+        self._chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 17])
+        self._drawn: tuple[Night, Image] | None = None
+        # What was drawn is known by the tracks it was drawn of: they have to live on.
+        self._tracks: list[CardTrack] = []
+        self._points: tuple[tuple[float, float, float], NDArray[np.float32]] | None = None
+
+    def picture(self, night: Night | None = None, at: float = 0.0) -> Image:
+        """
+        Take a picture, of how everything is now if nothing else is said.
+        """
+        night = self.night if night is None else night
+        drawn = self._still(night)
+        if night.flicker:
+            drawn = self._waved(drawn, night.flicker, at)
+        return self._sensor.take(drawn, at, flicker=False, blur=night.blur, torn=False)
+
+    def _still(self, night: Night) -> Image:
+        if self._drawn is None or self._drawn[0] != night:
+            self._drawn = night, self._draw(night)
+        return self._drawn[1]
+
+    def _draw(self, night: Night) -> Image:
+        seen = self.camera.moved(*night.pushed) if any(night.pushed) else self.camera
+        self._view.camera = seen
+        effects = [Effect(Trouble.LAMP_OUT, 0.0, _LONG)] if night.lamp_out else []
+        cards = [self._track(slot, lies) for slot, lies in night.cards.items()]
+        self._tracks += cards
+        stretch = Stretch(0, cards=cards, effects=effects, deck=night.deck)
+        drawn = np.array(self._view.draw(moment(stretch, 3.0)))
+        for sheet in night.sheets:
+            _lay_sheet(drawn, self._seen_points(night.pushed), sheet, night.side)
+        if night.light != 1:
+            drawn = np.asarray(cv2.convertScaleAbs(drawn, alpha=night.light), np.uint8)
+        return drawn
+
+    def _seen_points(self, pushed: tuple[float, float, float]) -> NDArray[np.float32]:
+        if self._points is None or self._points[0] != pushed:
+            self._points = pushed, self.camera.moved(*pushed).table_points()
+        return self._points[1]
+
+    def _track(self, slot: Slot, lies: Lies) -> CardTrack:
+        turn = 0.0 if lies.card is None else FACE
+        if self.settings.station is Station.THROAT:
+            pose = Pose(lies.x, lies.y, heading=90.0 + lies.turn, turn=turn)
+        else:
+            box = PLACES[slot]
+            pose = Pose(box.x + lies.x, box.y + lies.y, heading=box.turn + lies.turn, turn=turn)
+        keys = [Key(0.0, pose), Key(_LONG, pose)]
+        return CardTrack(keys=keys, card=lies.card or Card("AS"), slot=slot)
+
+    def _waved(self, drawn: Image, mains: int, at: float) -> Image:
+        """
+        Let lamps flash twice a period, and the shutter roll over the rows meanwhile.
+        """
+        rows = np.arange(len(drawn)) / len(drawn) / self.settings.fps
+        wave = 1 + _WAVE * np.sin(2 * np.pi * 2 * mains * (at + rows))
+        return np.asarray(np.clip(drawn * wave[:, None, None], 0, 255), np.uint8)
+
+    def lies(self, card: Card | None) -> Lies:
+        """
+        Let a card lie as a dealer lays it.
+        """
+        x, y, turn = self._chance.uniform(-1, 1, 3) * (_OFF, _OFF, _ASKEW)
+        return Lies(card, float(x), float(y), float(turn))
+
+    def do(self, line: str) -> None:
+        """
+        Do what a line says.
+
+        Raises:
+            UserError: It says nothing that can be done.
+        """
+        name, *words = line.split() or [""]
+        done = _DOINGS.get(name)
+        try:
+            if done is None:
+                raise ValueError  # noqa: TRY301 - said below, with what is expected
+            self.night = done(self, words)
+        except (ValueError, IndexError, KeyError):
+            raise UserError(
+                f"{line!r}; expected markers [NUMBER], empty, lay SLOT CARD|back, exactly SLOT "
+                "CARD, push X Y [DEGREES], blur PIXELS, light SHARE, lamp out|on, "
+                "flicker 50|60|0 or deck NUMBER"
+            ) from None
+
+    def markers(self, words: Sequence[str]) -> Night:
+        """
+        Lay some sheets.
+        """
+        return replace(self.night, sheets=SHEETS[: int(words[0]) if words else len(SHEETS)])
+
+    def lay(self, words: Sequence[str]) -> Night:
+        """
+        Lay a card.
+        """
+        card = None if words[1] == "back" else Card(words[1].upper())
+        return self._with(words[0], self.lies(card))
+
+    def exactly(self, words: Sequence[str]) -> Night:
+        """
+        Lay a card quite straight.
+        """
+        return self._with(words[0], Lies(Card(words[1].upper()), 0.0, 0.0, 0.0))
+
+    def _with(self, slot: str, lies: Lies) -> Night:
+        return replace(self.night, cards={**self.night.cards, Slot(slot.upper()): lies})
+
+
+_DOINGS: Final[dict[str, Callable[[Rehearsal, Sequence[str]], Night]]] = {
+    "markers": Rehearsal.markers,
+    "empty": lambda here, _: replace(here.night, sheets=(), cards={}),
+    "lay": Rehearsal.lay,
+    "exactly": Rehearsal.exactly,
+    "push": lambda here, words: replace(here.night, pushed=_pushed(words)),
+    "blur": lambda here, words: replace(here.night, blur=float(words[0])),
+    "light": lambda here, words: replace(here.night, light=float(words[0])),
+    "lamp": lambda here, words: replace(here.night, lamp_out={"out": True, "on": False}[words[0]]),
+    "flicker": lambda here, words: replace(here.night, flicker=int(words[0])),
+    "deck": lambda here, words: replace(here.night, deck=int(words[0])),
+}
+
+
+def _pushed(words: Sequence[str]) -> tuple[float, float, float]:
+    return float(words[0]), float(words[1]), float(words[2]) if words[2:] else 0.0
+
+
+def _lay_sheet(picture: Image, points: NDArray[np.float32], sheet: Sheet, side: float) -> None:
+    """
+    Draw a sheet into a picture of which is known what point of the table each pixel shows.
+    """
+    dictionary = cv2.aruco.getPredefinedDictionary(DICTIONARY)
+    whole = _CELLS + 2 * _RIM
+    drawn = np.full((whole, whole), 255, np.uint8)
+    inner = slice(_RIM, _RIM + _CELLS)
+    drawn[inner, inner] = cv2.aruco.generateImageMarker(dictionary, sheet.number, _CELLS)
+    soft = cv2.GaussianBlur(drawn, (0, 0), 2.2)
+    turn, middle = math.radians(sheet.turn), (whole - 1) / 2
+    dx, dy = points[..., 0] - sheet.x, points[..., 1] - sheet.y
+    u = (dx * math.cos(turn) + dy * math.sin(turn)) / side * _CELLS + middle
+    v = (dy * math.cos(turn) - dx * math.sin(turn)) / side * _CELLS + middle
+    seen = cv2.remap(soft, u.astype(np.float32), v.astype(np.float32), cv2.INTER_LINEAR)
+    there = (u > 0) & (v > 0) & (u < whole - 1) & (v < whole - 1)
+    picture[there] = (np.asarray(seen)[there] * _PAPER)[:, None]
+
+
+def corners_of(sheet: Sheet, side: float) -> list[Point]:
+    """
+    Say where a marker's corners are on the table, from the upper left one on.
+    """
+    turn, half = math.radians(sheet.turn), side / 2
+    return [
+        (
+            sheet.x + x * half * math.cos(turn) - y * half * math.sin(turn),
+            sheet.y + x * half * math.sin(turn) + y * half * math.cos(turn),
+        )
+        for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))
+    ]

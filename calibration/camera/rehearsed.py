@@ -1,0 +1,179 @@
+"""
+A whole night that is not there: as a video with the answers to it, or live by what is typed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Event, Thread
+from typing import Any, Final, NamedTuple
+
+import cv2
+import numpy as np
+
+from calibration.camera.rehearsal import SHEETS, Rehearsal, corners_of
+from drivers.simulators.table.layout import CARD, Point
+from drivers.simulators.table.live import open_sender
+from drivers.simulators.table.settings import Station
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import DECK, RANKS
+from shoe_daemon.game.round import DEALING_ORDER
+
+__all__ = ["film_night", "frame_of", "play_night"]
+
+_SCENE: Final = 8
+_EMPTY: Final = 30
+_AFTER: Final = 2
+"""Pictures: of a scene, of the empty table, and from a scene's beginning to its answer."""
+
+_SAMPLE: Final = 6
+_LOOK: Final = 0.2
+
+
+class _Scene(NamedTuple):
+    """
+    What is done, and what the script says of it.
+    """
+
+    lines: tuple[str, ...]
+    answer: str
+    told: tuple[str, ...] = ()
+
+
+def film_night(rehearsal: Rehearsal, path: Path) -> Path:
+    """
+    Write a video of a night, and beside it the answers to it; return where those are.
+    """
+    settings = rehearsal.settings
+    size = settings.width, settings.height
+    code = cv2.VideoWriter.fourcc(*"MJPG")
+    video = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, code, settings.fps, size)
+    if path.suffix.lower() != ".avi" or not video.isOpened():
+        raise UserError(f"{path}: no video can be written there; expected a name ending in .avi")
+    video.set(cv2.VIDEOWRITER_PROP_QUALITY, 95)
+    answers, count = [_where(rehearsal)], 0
+    try:
+        for scene in _scenes(rehearsal):
+            for line in scene.lines:
+                rehearsal.do(line)
+            at = f"at = {(count + _AFTER) / settings.fps:.2f}"
+            answers.append("\n".join((scene.answer, at, *scene.told, "")))
+            for _ in range(_EMPTY if scene.answer == "[empty]" else _SCENE):
+                video.write(rehearsal.picture(at=count / settings.fps))
+                count += 1
+    finally:
+        video.release()
+    script = path.with_suffix(".toml")
+    script.write_text("\n".join(answers), encoding="utf-8")
+    return script
+
+
+def _scenes(rehearsal: Rehearsal) -> Iterator[_Scene]:
+    if rehearsal.settings.station is Station.THROAT:
+        points = [[round(x, 2), round(y, 2)] for x, y in mouth_points(rehearsal)]
+        size = f"rectangle = [{CARD[1]:g}, {CARD[0]:g}]"
+        yield _Scene(("exactly P1 AS",), "[plane]", (f"points = {points}", size))
+    else:
+        yield _Scene(("markers",), "[plane]", (f"size = {rehearsal.night.side:g}",))
+    yield _Scene(("empty",), "[empty]")
+    for number, rank in enumerate(RANKS):
+        yield _laid(number, f"{rank}{'SHDC'[number % 4]}", "[[card]]")
+    yield _Scene(("empty", "lay P1 back"), "[back]", ('slot = "P1"',))
+    chosen = np.random.default_rng(rehearsal.settings.seed).permutation(len(DECK))[:_SAMPLE]
+    for number, which in enumerate(chosen):
+        yield _laid(number, str(DECK[which]), "[[sample]]")
+
+
+def _laid(number: int, card: str, answer: str) -> _Scene:
+    slot = DEALING_ORDER[number % len(DEALING_ORDER)]
+    return _Scene(
+        ("empty", f"lay {slot} {card}"), answer, (f'card = "{card}"', f'slot = "{slot}"')
+    )
+
+
+def _where(rehearsal: Rehearsal) -> str:
+    """
+    Write where the boxes are, as one who drags exactly finds them.
+    """
+    if rehearsal.settings.station is Station.THROAT:
+        return "# The shoe's mouth: all that its camera sees of it is watched.\n"
+    x, y, turn = frame_of(rehearsal)
+    return f'[layout]\npreset = "six"\nx = {x:.2f}\ny = {y:.2f}\nturn = {turn:.3f}\n'
+
+
+def frame_of(rehearsal: Rehearsal) -> tuple[float, float, float]:
+    """
+    Say where the middle of the places is, and how they are turned, from the middle of the
+    markers, as `plane_from_markers` counts.
+    """
+    side = rehearsal.night.side
+    corners = np.concatenate([corners_of(sheet, side) for sheet in SHEETS])
+    middle = corners.mean(axis=0)
+    camera = rehearsal.camera
+    base, along = camera.on_table(np.array([middle, middle + np.array([1.0, 0.0])]))
+    down = camera.on_table(np.array([middle + np.array([0.0, 1.0])]))[0]
+    slope = np.column_stack([along - base, down - base])
+    right = np.linalg.solve(slope, np.array([1.0, 0.0]))
+    turn = math.atan2(right[1], right[0])
+    back = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
+    x, y = back @ -middle
+    return float(x), float(y), -math.degrees(turn)
+
+
+def mouth_points(rehearsal: Rehearsal) -> tuple[Point, ...]:
+    """
+    Say where the corners of a card in the shoe's mouth are in the picture.
+    """
+    half = np.array(CARD[::-1]) / 2
+    quad = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half
+    return tuple((float(x), float(y)) for x, y in rehearsal.camera.on_table(quad))
+
+
+def play_night(
+    rehearsal: Rehearsal,
+    where: str,
+    lines: Iterable[str],
+    echo: Callable[[str], None],
+    stopping: Event,
+) -> None:
+    """
+    Play live until the lines end; each says what is done from now on.
+    """
+    sender = open_sender(where)
+    said: Queue[str | None] = Queue()
+    Thread(target=_listen, args=(lines, said), daemon=True).start()
+    try:
+        echo(f"port: {sender.address}")
+        began = time.monotonic()
+        while not stopping.is_set() and _heard(rehearsal, said, echo):
+            now = time.monotonic() - began
+            if sender.watched:
+                sender.send(rehearsal.picture(at=now), now)
+            stopping.wait(max(0.0, 1 / rehearsal.settings.fps - (time.monotonic() - began - now)))
+    finally:
+        sender.close()
+
+
+def _listen(lines: Iterable[str], said: Queue[Any]) -> None:
+    for line in lines:
+        said.put(line.strip())
+    said.put(None)
+
+
+def _heard(rehearsal: Rehearsal, said: Queue[Any], echo: Callable[[str], None]) -> bool:
+    while True:
+        try:
+            line = said.get_nowait()
+        except Empty:
+            return True
+        if line is None:
+            return False
+        try:
+            rehearsal.do(line)
+            echo(f"done: {line}")
+        except UserError as error:
+            echo(str(error))

@@ -1,0 +1,55 @@
+"""
+`shoe-daemon calibrate rehearse`: a night at a table that is not there.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from shoe_daemon.cli.stopping import stopped_by_signals
+from shoe_daemon.errors import UserError
+
+__all__ = ["rehearse"]
+
+
+@click.command(name="rehearse")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Writes a video, .avi, and the answers beside it, .toml.",
+)
+@click.option("--live", metavar="ADDRESS", help="raw:PATH, or HOST:PORT for a stream over HTTP.")
+@click.option("--station", type=click.Choice(["overhead", "throat"]), default="overhead")
+@click.option("--seed", type=int, default=7, show_default=True, help="Of the table and camera.")
+@click.option("--fps", type=click.FloatRange(1, 120), default=10.0, show_default=True)
+def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps: float) -> None:
+    """
+    Simulates a night of calibrating, to learn it without a table.
+
+    With --out all that `calibrate camera` asks for happens in a video, and its
+    --script is written. With --live lines of the terminal say what is done:
+    markers, empty, lay P1 AS, push 5 0, blur 2, light 0.5, flicker 50, deck 1 ...
+    """
+    if (out is None) == (live is None):
+        raise UserError("expected either --out FILE or --live ADDRESS")
+    try:
+        from calibration.camera.rehearsal import Rehearsal
+        from calibration.camera.rehearsed import film_night, play_night
+        from drivers.simulators.table.settings import Settings, Station
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error
+
+    table = Rehearsal(Settings(seed=seed, fps=fps, station=Station(station)))
+    if out is not None:
+        script = film_night(table, out)
+        click.echo(f"{out}: the night; {script}: the answers")
+        profile = out.with_name(f"{out.stem}-profile.toml")
+        source = f"--source file:{out} --script {script}"
+        head = f"shoe-daemon calibrate camera --station {station}"
+        click.echo(f"next: {head} {source} --out {profile}")
+    elif live is not None:
+        with stopped_by_signals() as stopping:
+            play_night(table, live, sys.stdin, click.echo, stopping)

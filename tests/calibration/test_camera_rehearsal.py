@@ -1,0 +1,128 @@
+"""
+A night can be rehearsed: filmed with the answers to it, and calibrated from that by the
+real commands; or live, by what is typed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from queue import Queue
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from calibration.camera.markers import find_markers
+from calibration.camera.pictures import address_of, open_pictures
+from calibration.camera.plane import ground_of, plane_from_markers
+from calibration.camera.rehearsal import Lies, Night, Rehearsal
+from calibration.camera.rehearsed import frame_of, play_night
+from drivers.camera.profile import Camera, load_profile
+from drivers.simulators.table.layout import PLACES
+from drivers.simulators.table.settings import Settings
+from shoe_daemon.cli.calibrate import command
+from shoe_daemon.cli.calibrate_camera import folded
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+
+
+@pytest.fixture
+def table() -> Rehearsal:
+    return Rehearsal(Settings(seed=7, fps=10.0))
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(command, words, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("station", ["overhead", "throat"])
+def test_a_filmed_night_is_calibrated_by_its_own_answers(tmp_path: Path, station: str) -> None:
+    video, profile = tmp_path / "night.avi", tmp_path / "p.toml"
+    filmed = run("rehearse", "--out", str(video), "--station", station, "--fps", "4")
+    assert filmed.exit_code == 0, filmed.output
+    words = ["--source", f"file:{video}", "--script", str(video.with_suffix(".toml"))]
+    made = run("camera", "--station", station, *words, "--out", str(profile))
+    assert made.exit_code == 0, made.output
+    assert load_profile(profile).station == station
+    words = ["--check", "--profile", str(profile), "--source", f"file:{video}", "--at", "2.5"]
+    checked = run("camera", *words)
+    assert checked.exit_code == 0, checked.output
+    assert "as it was calibrated" in checked.output
+
+
+def test_the_filmed_answers_say_where_the_places_are(table: Rehearsal) -> None:
+    table.do("markers")
+    plane = plane_from_markers(find_markers(table.picture()), table.night.side, (1280, 720))
+    ground = ground_of(plane.moved(*frame_of(table)))
+    points = np.array([[box.x, box.y] for box in PLACES.values()])
+    off = ground.to_table(table.camera.on_table(points)) - points
+    assert np.abs(off).max() < 0.5
+
+
+def test_what_is_typed_is_done(table: Rehearsal) -> None:
+    for line in ("empty", "lay P1 AS", "lay b3 back", "push 5 0", "light 0.5", "deck 1"):
+        table.do(line)
+    night = table.night
+    assert (night.pushed, night.light, night.deck) == ((5.0, 0.0, 0.0), 0.5, 1)
+    assert night.cards[Slot.P1].card == Card("AS")
+    assert night.cards[Slot.B3].card is None
+    for line in ("nonsense", "lay P1", "lay P9 AS", "push", "blur much", ""):
+        with pytest.raises(UserError, match="expected markers"):
+            table.do(line)
+
+
+def test_another_card_on_the_same_spot_is_another_picture(table: Rehearsal) -> None:
+    pictures = [
+        table.picture(Night(cards={Slot.P1: Lies(Card(name), 0.0, 0.0, 0.0)}))
+        for name in ("AS", "KD", "7H")
+    ]
+    for one, other in ((0, 1), (1, 2)):
+        apart = np.abs(pictures[one].astype(int) - pictures[other]).max()
+        assert apart > 100
+
+
+def test_it_is_played_live_as_it_is_typed(table: Rehearsal, tmp_path: Path) -> None:
+    path, lines, said = tmp_path / "eye", Queue[str](), list[str]()
+    opened, stopping = threading.Event(), threading.Event()
+
+    def echo(line: str) -> None:
+        said.append(line)
+        opened.set()
+
+    def typed() -> Iterator[str]:
+        while line := lines.get():
+            yield line
+
+    playing = threading.Thread(
+        target=play_night, args=(table, f"raw:{path}", typed(), echo, stopping), daemon=True
+    )
+    playing.start()
+    try:
+        assert opened.wait(60)
+        pictures = open_pictures(address_of(f"raw:{path}"), Camera(width=1280, height=720))
+        lines.put("markers")
+        for _ in range(600):
+            if len(find_markers(pictures.take(1)[0])) == 5:
+                break
+        else:
+            pytest.fail("no markers came")
+        lines.put("dance")
+        while not any("expected markers" in line for line in said):
+            pictures.take(1)
+        pictures.close()
+    finally:
+        lines.put("")
+        playing.join(60)
+    assert not playing.is_alive()
+
+
+def test_long_lines_are_folded_for_a_terminal() -> None:
+    told = folded("    plane: " + "so many words " * 12 + "\n\n/a/path/" + "x" * 90, 80)
+    first, *others, empty, path = told.splitlines()
+    assert first.startswith("    plane: ")
+    assert all(line.startswith("        ") for line in others)
+    assert max(map(len, (first, *others))) < 80
+    assert (empty, len(path)) == ("", 98)
