@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from drivers.camera.driver import CameraOptions
     from drivers.camera.profile import Profile
 
-__all__ = ["CameraLine", "Station", "open_camera"]
+__all__ = ["CameraLine", "Station", "judge_of", "open_camera", "watch"]
 
 _BEAT: Final = 1.0
 _WAITING: Final = 16
@@ -68,14 +68,18 @@ class Station(Protocol):
 class CameraLine:
     """
     An open camera.
+
+    Attributes:
+        looked: Pictures that were looked at.
     """
 
     def __init__(self, name: str, capture: Capture, station: Station) -> None:
+        self.looked = 0
         self._name = name
         self._capture = capture
         self._station = station
         self._beat = time.monotonic()
-        self._looked = 0
+        self._counted = 0
         self._ended = False
 
     def read(self) -> bytes:
@@ -91,8 +95,8 @@ class CameraLine:
             raise EndOfCaptureError(f"{self._name}: the pictures are over")
         if picture is None:
             return b""
-        self._looked += 1
         said = self._station.look(picture)
+        self.looked += 1
         return b"".join(map(encode_statement, [*said, *self._watching()]))
 
     def _watching(self) -> list[Statement]:
@@ -100,7 +104,8 @@ class CameraLine:
         span = now - self._beat
         if span < _BEAT:
             return []
-        fps, self._looked, self._beat = self._looked / span, 0, now
+        fps = (self.looked - self._counted) / span
+        self._counted, self._beat = self.looked, now
         return [Statement(say=Say.WATCHING, fps=round(fps, 1))]
 
     def check(self) -> None:
@@ -148,30 +153,52 @@ def open_camera(
         LineError: There is no picture, or none of what the profile describes.
         UserError: The profile or the options cannot be right.
     """
+    throat = profile.station == "throat"
+    pace = Pace(
+        live=address.is_live,
+        own=options.pace == "own",
+        # A card passes the shoe's mouth in a few pictures; above the table the newest
+        # one tells all.
+        waiting=_WAITING if throat else 1,
+    )
+    capture = Capture(
+        str(address),
+        lambda: open_source(address, profile.camera, options.fps),
+        judge_of(str(address), profile, frozen_after=_FROZEN_AFTER[address.kind]),
+        pace,
+    )
+    return watch(str(address), capture, profile, options, evidence)
+
+
+def judge_of(name: str, profile: Profile, *, frozen_after: float | None) -> Judge:
+    """
+    Return who refuses pictures that are not of the profile's camera.
+    """
+    size = profile.camera.width, profile.camera.height
+    return Judge(name, size, frozen_after=frozen_after)
+
+
+def watch(
+    name: str,
+    capture: Capture,
+    profile: Profile,
+    options: CameraOptions,
+    evidence: Path | None,
+) -> CameraLine:
+    """
+    Look at what a capture gives as a profile says; it is started.
+
+    Raises:
+        LineError: As `open_camera`.
+        UserError: Likewise.
+    """
     cv2.setNumThreads(1)  # the daemon has other things to do
     from drivers.camera.stations import make_station  # noqa: PLC0415 - one needs the other
 
     station = _viewed(make_station(profile, options, evidence), profile, options)
-    camera = profile.camera
-    capture = Capture(
-        str(address),
-        lambda: open_source(address, camera, options.fps),
-        Judge(
-            str(address),
-            (camera.width, camera.height),
-            frozen_after=_FROZEN_AFTER[address.kind],
-        ),
-        Pace(
-            live=address.is_live,
-            own=options.pace == "own",
-            # A card passes the shoe's mouth in a few pictures; above the table the newest
-            # one tells all.
-            waiting=_WAITING if profile.station == "throat" else 1,
-        ),
-    )
     try:
         capture.start()
     except Exception:
         station.close()
         raise
-    return CameraLine(str(address), capture, station)
+    return CameraLine(name, capture, station)

@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 
 from drivers.contract import Frame
-from drivers.reader import Reader
+from drivers.reader import Reader, Surroundings
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.identity import Identity
@@ -58,12 +58,17 @@ class Daemon:
     """
 
     def __init__(
-        self, setup: Setup, *, on_events: Callable[[list[Event], Core], None] | None = None
+        self,
+        setup: Setup,
+        *,
+        on_events: Callable[[list[Event], Core], None] | None = None,
+        surroundings: Surroundings | None = None,
     ) -> None:
         """
         Args:
             setup: The configuration.
             on_events: Told, on the core's thread, what is on disk.
+            surroundings: What its readers take of the world, where that is not this one's.
 
         Raises:
             UserError: The journal cannot be used.
@@ -74,7 +79,14 @@ class Daemon:
         self._stopping = False
         self._pausing: Inbox[None] = Inbox(1)
         self.readers = [
-            Reader(each.id, each.driver, each.port, each.line, partial(self._receive, each.id))
+            Reader(
+                each.id,
+                each.driver,
+                each.port,
+                each.line,
+                partial(self._receive, each.id),
+                surroundings=surroundings,
+            )
             for each in setup.readers
         ]
         self._session = secrets.token_hex(4)

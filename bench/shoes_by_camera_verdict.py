@@ -1,0 +1,205 @@
+"""
+What became of each round of a shoe: what was dealt, held against what the broker said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from bench.shoes_by_camera_pushed import Pushed
+from drivers.simulators.shoe import DealtRound, coup_of
+from shoe_daemon.table.event_kinds import (
+    HandResult,
+    Irregularity,
+    ReaderStatus,
+    RoundAborted,
+    RoundFinished,
+    RoundHeld,
+)
+from shoe_daemon.table.events import Event
+from shoe_daemon.table.moments import to_microseconds
+
+__all__ = ["HOLDS", "Dealt", "Verdict", "judge"]
+
+HOLDS: Final = 3
+"""The severity from which on a result waits for a person."""
+
+_FOUR: Final = 4
+
+
+class Dealt(Struct):
+    """
+    One round: what was dealt from when on, and what was said of it.
+
+    Attributes:
+        round: What was dealt.
+        trouble: What went wrong before the camera, or with it.
+        since: When it began, in seconds.
+        shown: The results that were published.
+        told: What was said to be wrong.
+        severity: The gravest of that.
+    """
+
+    round: DealtRound
+    trouble: str | None
+    since: float
+    shown: list[RoundFinished] = []
+    told: list[str] = []
+    severity: int = 0
+
+    @property
+    def is_exact(self) -> bool:
+        """
+        Whether the one result that was published is that which was dealt.
+        """
+        whole = [each for each in self.shown if not each.partial]
+        return len(whole) == 1 and is_same(self.round, whole[0])
+
+    @property
+    def is_shown_wrong(self) -> bool:
+        """
+        Whether a result was published that says to be whole and is another one.
+        """
+        return any(not each.partial and not is_same(self.round, each) for each in self.shown)
+
+
+class Verdict(Struct):
+    """
+    One shoe.
+
+    Attributes:
+        station, seed, wishes: What was played; the same again gives the same.
+        rounds: How many were dealt.
+        exact: Of them, those whose result was published as it was dealt.
+        held: Of the others, those of which no wrong result was published: they wait for a
+            person, are partial, or came to nothing, and that is told.
+        told: Those of which a wrong result was published, with a word that something is odd.
+        silent: Those of which a wrong result was published, or none, without a word.
+        reasons: What was said to be wrong with those that are held or told.
+        troubles: Of each trouble: rounds, exact, held, told, silent.
+        why: Each round that is not exact, for people.
+        cards, events, pictures: How many.
+        seconds: Of the processor.
+        pushed: What the check said of a camera that was pushed.
+        failed: Why it could not be played to its end.
+    """
+
+    station: str
+    seed: int
+    wishes: str = ""
+    rounds: int = 0
+    exact: int = 0
+    held: int = 0
+    told: int = 0
+    silent: int = 0
+    reasons: dict[str, int] = {}
+    troubles: dict[str, list[int]] = {}
+    why: list[str] = []
+    cards: int = 0
+    events: int = 0
+    pictures: int = 0
+    seconds: float = 0.0
+    pushed: list[Pushed] = []
+    failed: str = ""
+
+
+def judge(verdict: Verdict, rounds: list[Dealt], events: Iterable[Event], begin: int) -> None:
+    """
+    Enter what became of the rounds of a shoe.
+
+    Args:
+        verdict: Where it is entered.
+        rounds: In the order in which they were dealt.
+        events: All that was said.
+        begin: The moment of 0 seconds, in microseconds since 1970.
+    """
+    for event in events:
+        verdict.events += 1
+        _note(rounds, (to_microseconds(event.at) - begin) / 1_000_000, event)
+    reasons: Counter[str] = Counter()
+    for dealt in rounds:
+        became = _became(dealt)
+        verdict.rounds += 1
+        verdict.cards += len(dealt.round.cards) + (dealt.round.excess is not None)
+        setattr(verdict, became, getattr(verdict, became) + 1)
+        counts = verdict.troubles.setdefault(dealt.trouble or "none", [0, 0, 0, 0, 0])
+        counts[0] += 1
+        counts[1 + ("exact", "held", "told", "silent").index(became)] += 1
+        if became != "exact":
+            reasons.update(set(dealt.told) or {"nothing"})
+            verdict.why.append(f"{became}: {_in_words(dealt)}")
+    verdict.reasons = dict(reasons)
+
+
+def _became(dealt: Dealt) -> str:
+    if dealt.is_exact:
+        return "exact"
+    if not dealt.told:
+        nothing_to_show = dealt.round.aborted and not dealt.shown
+        return "exact" if nothing_to_show else "silent"
+    return "told" if dealt.is_shown_wrong else "held"
+
+
+def _note(rounds: list[Dealt], at: float, event: Event) -> None:
+    about = next((each for each in reversed(rounds) if each.since <= at), None)
+    if about is None:
+        return
+    match event.data:
+        case RoundFinished() as finished:
+            # A result may come late, when the next round has begun: with it comes its word.
+            before = rounds[: rounds.index(about)][-1:]
+            if before and not before[0].shown and is_same(before[0].round, finished):
+                about = before[0]
+            about.shown.append(finished)
+            if finished.partial:
+                _tell(about, "partial", HOLDS)
+        case RoundHeld():
+            _tell(about, "held", HOLDS)
+        case RoundAborted(cause=cause):
+            _tell(about, f"aborted: {cause}", HOLDS)
+        case ReaderStatus(link="down"):
+            _tell(about, "camera lost", HOLDS)
+        case Irregularity() as found:
+            _tell(about, str(found.kind), found.severity)
+
+
+def _tell(dealt: Dealt, what: str, severity: int) -> None:
+    dealt.told.append(what)
+    dealt.severity = max(dealt.severity, severity)
+
+
+def _in_words(dealt: Dealt) -> str:
+    cards = " ".join(f"{slot}:{card}" for slot, card in dealt.round.cards)
+    if dealt.round.excess is not None:
+        cards += f" +{dealt.round.excess}"
+    results = [
+        " ".join(f"{hand}={','.join(map(str, each.cards))}" for hand, each in _hands(one))
+        + (" partial" if one.partial else "")
+        for one in dealt.shown
+    ]
+    return (
+        f"round {dealt.round.number} at {dealt.since:.1f} [{dealt.trouble}] dealt {cards}: "
+        f"shown {results or 'nothing'}; told {sorted(set(dealt.told)) or 'NOTHING'}"
+    )
+
+
+def _hands(finished: RoundFinished) -> tuple[tuple[str, HandResult], ...]:
+    return ("P", finished.player), ("B", finished.banker)
+
+
+def is_same(dealt: DealtRound, finished: RoundFinished) -> bool:
+    """
+    Whether a result is that of what was dealt, card by card.
+    """
+    if dealt.aborted or len(dealt.cards) < _FOUR:
+        return False
+    coup = coup_of(dealt.cards)
+    return (tuple(coup.player.cards), tuple(coup.banker.cards), coup.outcome) == (
+        tuple(finished.player.cards),
+        tuple(finished.banker.cards),
+        finished.outcome,
+    )
