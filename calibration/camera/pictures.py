@@ -8,6 +8,7 @@ import contextlib
 import re
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -25,6 +26,9 @@ from shoe_daemon.errors import UserError
 __all__ = ["Live", "Pictures", "Recorded", "address_of", "mode_of", "open_pictures"]
 
 _PATIENCE: Final = 12.0
+_BETWEEN: Final = 0.5
+"""Seconds: for a picture, and until a camera that went away is looked for again."""
+
 _USUAL: Final = Camera(width=1280, height=720)
 _DIMENSIONS: Final = 3
 _MODE: Final = re.compile(r"(\d+)x(\d+)(?:@(\d+(?:\.\d+)?))?(?::(\w{4}))?")
@@ -127,16 +131,18 @@ class Recorded:
 
 class Live:
     """
-    A camera: a thread takes what comes, so that the newest is always at hand.
+    A camera: a thread takes what comes, so that the newest is always at hand; a camera that
+    went away is opened again, until it is there.
     """
 
-    def __init__(self, source: Source, name: str) -> None:
-        self._source = source
+    def __init__(self, source: Source, name: str, again: Callable[[], Source]) -> None:
+        self._source: Source | None = source
         self._name = name
+        self._again = again
         self._newest: Image | None = None
-        self._count = 0
+        self._count = self._faults = 0
         self._fault: Exception | None = None
-        self._stopping = False
+        self._stopping = threading.Event()
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="calibration", daemon=True)
         self._thread.start()
@@ -148,18 +154,18 @@ class Live:
         del at
         found: list[Image] = []
         with self._changed:
-            seen = self._count
+            seen, faults = self._count, self._faults
             while len(found) < count:
-                self._await(seen)
+                self._await(seen, faults)
                 seen = self._count
                 if self._newest is not None:
                     found.append(self._newest)
         return found
 
-    def _await(self, seen: int) -> None:
+    def _await(self, seen: int, faults: int) -> None:
         until = time.monotonic() + _PATIENCE
         while self._count == seen:
-            if self._fault is not None:
+            if self._faults != faults:
                 raise UserError(f"{self._fault}") from self._fault
             if not self._changed.wait(max(0.0, until - time.monotonic())):
                 raise UserError(f"{self._name}: no picture for {_PATIENCE:g} s: unplugged?")
@@ -174,23 +180,36 @@ class Live:
         """
         Stop, and give the camera back.
         """
-        self._stopping = True
+        self._stopping.set()
         self._thread.join(2.0)
-        with contextlib.suppress(LineError):
-            self._source.close()
+        self._leave()
 
     def _run(self) -> None:
-        try:
-            while not self._stopping:
-                image, _ = self._source.read()
+        while not self._stopping.is_set():
+            try:
+                self._look()
+            except (LineError, UserError) as error:
+                self._leave()
                 with self._changed:
-                    self._newest = _checked(image, self._name)
-                    self._count += 1
+                    self._newest, self._fault = None, error
+                    self._faults += 1
                     self._changed.notify_all()
-        except (LineError, UserError) as error:
+                self._stopping.wait(_BETWEEN)
+
+    def _look(self) -> None:
+        source = self._source = self._source or self._again()
+        while not self._stopping.is_set():
+            image, _ = source.read()
             with self._changed:
-                self._fault = error
+                self._newest = _checked(image, self._name)
+                self._count += 1
                 self._changed.notify_all()
+
+    def _leave(self) -> None:
+        source, self._source = self._source, None
+        if source is not None:
+            with contextlib.suppress(LineError):
+                source.close()
 
 
 def open_pictures(address: Address, camera: Camera) -> Pictures:
@@ -201,7 +220,9 @@ def open_pictures(address: Address, camera: Camera) -> Pictures:
         source = open_source(address, camera)
     except LineError as error:
         raise UserError(f"{error}") from error
-    return Live(source, str(address)) if address.is_live else Recorded(source, str(address))
+    if address.is_live:
+        return Live(source, str(address), lambda: open_source(address, camera))
+    return Recorded(source, str(address))
 
 
 def _checked(image: Any, name: str) -> Image:  # noqa: ANN401 - whatever OpenCV gives

@@ -147,6 +147,7 @@ def play_night(
     said: Queue[str | None] = Queue()
     Thread(target=_listen, args=(lines, said), daemon=True).start()
     try:
+        rehearsal.picture()  # the first takes long: who looks should not wait for it
         echo(f"port: {sender.address}")
         began = time.monotonic()
         while not stopping.is_set() and _heard(rehearsal, said, echo):
