@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -85,8 +86,10 @@ class Supervisor:
         self._numbers = count(1)
         self._listens, self._leaving = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._work, name="demo-supervisor", daemon=True)
+        # A name of its own: a broker lets the elder of two of one name go.
+        name = f"demo-supervisor-{secrets.token_hex(3)}"
         self._client = client = paho.Client(
-            CallbackAPIVersion.VERSION2, "demo-supervisor", protocol=MQTTProtocolVersion.MQTTv311
+            CallbackAPIVersion.VERSION2, name, protocol=MQTTProtocolVersion.MQTTv311
         )
         client.on_connect = self._on_connect
         client.on_subscribe = self._on_subscribe
