@@ -15,17 +15,14 @@ from calibration.labels import Kind, Label
 from drivers.camera.recogniser import Reading, Recogniser
 from drivers.camera.windows import Image, Quad
 
-__all__ = ["read_label"]
+__all__ = ["index_window", "index_windows", "read_label"]
 
 _Points = NDArray[np.float32]
 # Windows that hold an index, in units of the way from the rank's middle to the pip's:
 # height of the window, and where the rank's middle lies in it. From small figures to jumbo.
-_INDICES: Final = (
-    (2.5, 0.40, 0.29),
-    (3.0, 0.36, 0.26),
-    (3.6, 0.31, 0.22),
-    (4.2, 0.28, 0.20),
-)
+_HEIGHTS: Final = (2.5, 3.0, 3.6, 4.2)
+_ACROSS: Final = (0.40, 0.36, 0.31, 0.28)
+_ALONG: Final = (0.29, 0.26, 0.22, 0.20)
 _SHAPE: Final = 0.30 / 0.42 * 63 / 88
 _UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 _FILLED: Final = 0.25
@@ -48,21 +45,30 @@ def _index(recogniser: Recogniser, image: Image, points: _Points) -> Reading:
     """
     Read an index of which the figure's middle and the pip's are known, in several sizes.
     """
-    return recogniser.read_windows(image, list(index_windows(points[0], points[1])))
+    return recogniser.read_windows(image, list(index_windows(points)))
 
 
-def index_windows(rank: _Points, pip: _Points) -> Iterator[Quad]:
+def index_windows(points: _Points) -> Iterator[Quad]:
     """
-    Give windows for an index of unknown size, from its two points.
+    Give windows for an index of unknown size, from its figure's middle and its pip's.
     """
+    for height in _HEIGHTS:
+        yield index_window(points, height)
+
+
+def index_window(points: _Points, height: float, off: tuple[float, float] = (0.0, 0.0)) -> Quad:
+    """
+    Give the window of a height, in units of the way from the figure's middle to the pip's.
+    """
+    rank, pip = points
     down = pip - rank
     right = np.array([down[1], -down[0]], np.float32)
-    for height, x, y in _INDICES:
-        width = height * _SHAPE
-        origin = rank - right * width * x - down * height * y
-        yield np.asarray(
-            origin + _UNIT[:, :1] * right * width + _UNIT[:, 1:] * down * height, np.float32
-        )
+    width = height * _SHAPE
+    x, y = (float(np.interp(height, _HEIGHTS, share)) for share in (_ACROSS, _ALONG))
+    origin = rank - right * width * (x + off[0]) - down * height * (y + off[1])
+    return np.asarray(
+        origin + _UNIT[:, :1] * right * width + _UNIT[:, 1:] * down * height, np.float32
+    )
 
 
 def _box(recogniser: Recogniser, image: Image, points: _Points) -> Reading:

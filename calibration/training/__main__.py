@@ -43,7 +43,7 @@ def fetch(folder: Path) -> None:
 
 @main.command()
 @_FOLDER
-@click.option("--shards", default=59, show_default=True, help="Of 5,000 patches each.")
+@click.option("--shards", default=90, show_default=True, help="Of 5,000 patches each.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--workers", default=2, show_default=True)
 def generate(folder: Path, shards: int, seed: int, workers: int) -> None:
@@ -62,7 +62,7 @@ def generate(folder: Path, shards: int, seed: int, workers: int) -> None:
 
 @main.command()
 @_FOLDER
-@click.option("--samples", default=500_000, show_default=True, help="Patches to learn from.")
+@click.option("--samples", default=2_000_000, show_default=True, help="Patches to learn from.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--workers", default=2, show_default=True)
 def train(folder: Path, samples: int, seed: int, workers: int) -> None:
@@ -78,15 +78,17 @@ def train(folder: Path, samples: int, seed: int, workers: int) -> None:
 
 @main.command()
 @_FOLDER
-@click.option("--cards", default=30_000, show_default=True)
+@click.option("--cards", default=30_000, show_default=True, help="Of either set.")
 @click.option("--workers", default=2, show_default=True)
 def test(folder: Path, cards: int, workers: int) -> None:
     """
-    Photographs the test's cards, of decks that training never saw.
+    Photographs two sets of cards, of decks that training never saw: to choose with, to state.
     """
     from calibration.training import rendered
 
-    rendered.make(folder / "test", folder / "decks", cards=cards, workers=workers)
+    for name, seed in (("choice", rendered.CHOICE), ("test", rendered.TEST)):
+        decks = folder / "decks"
+        rendered.make(folder / name, decks, cards=cards, seed=seed, workers=workers)
 
 
 @main.command()
@@ -105,17 +107,17 @@ def score(  # noqa: PLR0913, PLR0917 - click passes every option
     workers: int,
 ) -> None:
     """
-    Reads the test's cards with weights and prints what they are worth.
+    Reads both sets of cards with weights and prints what those are worth.
     """
     from calibration.training import rendered
     from calibration.training import ship as shipping
 
     chosen = weights or folder / "index.onnx"
-    results = rendered.score(folder / "test", chosen, workers)
+    choice, test = (rendered.score(folder / name, chosen, workers) for name in ("choice", "test"))
     if ship:
-        figures = shipping.ship(results, chosen, picture)
+        figures = shipping.ship(choice, test, chosen, picture)
     else:
-        figures = shipping.measure(results, threshold)[0]
+        figures = shipping.measure(choice, test, threshold)
     click.echo(json.dumps(msgspec.to_builtins(figures), indent=2))
 
 

@@ -14,12 +14,14 @@ from typing import Final
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
-from drivers.simulators.cards.paint import Image
+from drivers.simulators.cards.faces import IndexMasks, Place
+from drivers.simulators.cards.paint import Image, Mask, cropped
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import RANKS, Card
+from shoe_daemon.game.cards import RANKS, SUITS, Card
 
-__all__ = ["HELD_OUT", "SEEN", "Deck", "deck", "fetch"]
+__all__ = ["HELD_OUT", "ORNATE", "SEEN", "Deck", "deck", "fetch", "index_masks", "index_places"]
 
 SEEN: Final = (
     "anglo",
@@ -29,21 +31,22 @@ SEEN: Final = (
     "atlasnye",
     "bellot",
     "gnomangelo",
-    "guyenne-classic",
     "neoclassical",
     "orell",
     "ornamental",
     "plastic",
     "simplistic",
-    "tango_nuevo",
 )
 """Decks of training."""
 HELD_OUT: Final = ("dondorf", "paris", "tigullio", "tango")
 """Decks that only the test sees."""
+ORNATE: Final = ("ornamental", "plastic", "tango")
+"""Decks whose figures only work in their own place and colours."""
 _PACKAGE: Final = "gnome-cards-data"
 _INSTALLED: Final = Path("/usr/share/aisleriot/cards")
 _ROWS, _COLUMNS, _WIDTH = 5, 13, 240
 _ROW_SUITS: Final = "CDHS"
+_INK, _CRUMB = 40, 0.05
 Deck = dict[str, Image]
 """The faces by `Card`, and ``back``."""
 
@@ -52,6 +55,7 @@ def fetch(folder: Path) -> None:
     """
     Make the pictures of all decks below a folder; takes the package where it is not installed.
     """
+    folder = folder.resolve()  # the programs run elsewhere
     folder.mkdir(parents=True, exist_ok=True)
     missing = [name for name in (*SEEN, *HELD_OUT) if not (folder / f"{name}.png").exists()]
     if not missing:
@@ -103,3 +107,84 @@ def deck(folder: Path, name: str) -> Deck:
 def _cell(grid: Image, row: int, column: int, height: float, width: float) -> Image:
     top, left = round(row * height), round(column * width)
     return np.ascontiguousarray(grid[top : top + int(height), left : left + int(width)])
+
+
+@lru_cache(maxsize=32)
+def index_places(folder: Path, name: str) -> tuple[Place, Place]:
+    """
+    Find where a deck prints the figure and the pip of its index, in parts of the card's sides.
+
+    They are looked for below each other at the left: how high on its eights, how wide on its
+    fives, whose own pips are farther away.
+    """
+    faces = deck(folder, name)
+    height, width = faces["5S"].shape[:2]
+    eights, fives = (
+        np.sum([_ink(faces[f"{rank}{suit}"]) for suit in SUITS], axis=0) > 1 for rank in "85"
+    )
+    column = eights[:, round(0.04 * width) : round(0.17 * width)].any(1)
+    places = []
+    for top, bottom in _runs(column, round(0.03 * height))[:2]:
+        across = fives[top:bottom].any(0)
+        across[: round(0.02 * width)] = False
+        left, right = _runs(across, round(0.03 * width))[0]
+        centre = ((left + right) / 2 / width, (top + bottom) / 2 / height)
+        places.append((centre, ((right - left) / width, (bottom - top) / height)))
+    return places[0], places[1]
+
+
+@lru_cache(maxsize=1024)
+def index_masks(folder: Path, name: str, card: str) -> IndexMasks:
+    """
+    Cut the figure and the pip out of a card's index, for decks that print them elsewhere.
+    """
+    image = deck(folder, name)[card]
+    height, width = image.shape[:2]
+    masks = []
+    for (x, y), (wide, tall) in index_places(folder, name):
+        half = min(x - 0.01, 0.115) if card.startswith("10") else min(x - 0.02, wide * 0.66)
+        rows = slice(round((y - tall * 0.54) * height), round((y + tall * 0.54) * height))
+        part = image[rows, round((x - half) * width) : round((x + half) * width)]
+        masks.append(_traced(part))
+    return masks[0], masks[1]
+
+
+def _traced(part: Image) -> Mask:
+    """
+    Give the ink of a small picture as a mask that is large and crisp.
+    """
+    paper = np.percentile(part.reshape(-1, 3), 90, axis=0)
+    ink = np.abs(part - paper).max(2)
+    ink = np.asarray(ink / max(float(np.percentile(ink, 98)), 1.0), np.float32)
+    large = np.asarray(cv2.resize(ink, None, fx=4, fy=4, interpolation=cv2.INTER_CUBIC))
+    return cropped(_alone(np.clip((large - 0.5) * 510 + 127, 0, 255).astype(np.uint8)))
+
+
+def _alone(mask: Mask) -> Mask:
+    """
+    Drop what juts into a mask from the side: a frame, the card's rim, a neighbour.
+    """
+    _, parts, about, centres = cv2.connectedComponentsWithStats((mask > _INK).astype(np.uint8))
+    wide = mask.shape[1]
+    most = about[1:, cv2.CC_STAT_AREA].max(initial=0)
+    for number, (left, _, across, _, area) in enumerate(about.tolist()):
+        aside = abs(centres[number][0] / wide - 0.5) > 0.25  # noqa: PLR2004 - of the width
+        rim = left == 0 or left + across == wide
+        if number and ((aside and rim) or area < most * _CRUMB):
+            mask = np.where(parts == number, 0, mask).astype(np.uint8)
+    return mask
+
+
+def _ink(face: Image) -> NDArray[np.bool_]:
+    height, width = face.shape[:2]
+    part = face[: round(0.45 * height), : round(0.36 * width)].astype(np.int16)
+    paper = np.percentile(part.reshape(-1, 3), 75, axis=0)
+    dark = np.abs(part - paper).max(2) > 60  # noqa: PLR2004 - grey levels
+    dark[: round(0.015 * height)] = False
+    return np.asarray(dark, np.bool_)
+
+
+def _runs(marked: NDArray[np.bool_], least: int) -> list[tuple[int, int]]:
+    steps = np.flatnonzero(np.diff(np.concatenate([[0], marked.astype(np.int8), [0]])))
+    pairs = zip(steps[::2].tolist(), steps[1::2].tolist(), strict=True)
+    return [(start, end) for start, end in pairs if end - start >= least]

@@ -9,40 +9,20 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
+from calibration.training.limits import LIMITS, Limits
 from calibration.training.rendered import Results
 from drivers.camera.confidence import CurvePoint, least_alone
 from drivers.camera.recogniser import SHIPPED
 
-__all__ = ["LIMITS", "Limits", "accepted", "at_most", "curve_of", "readable", "shipped_threshold"]
+__all__ = ["accepted", "at_most", "curve_of", "readable", "shipped_threshold"]
 
 _THRESHOLDS: Final = (
     0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.975, 0.98, 0.985,
-    0.99, 0.993, 0.995, 0.997, 0.998, 0.999,
+    0.99, 0.993, 0.995, 0.997, 0.998, 0.999, 0.9995, 0.9998,
 )  # fmt: skip
 _SURE: Final = 0.95
-
-
-class Limits(Struct, frozen=True, kw_only=True):
-    """
-    The conditions in which a card should be read; beyond them it may be refused.
-
-    Attributes:
-        pixels: The least height of the index window in the picture's pixels.
-        blur: The most blur of the lens (sigma), in parts of the card's width.
-        motion: The longest trail, in parts of the card's width.
-        light: The least light; 1 is a well lit table.
-    """
-
-    pixels: float = 46
-    blur: float = 0.01
-    motion: float = 0.03
-    light: float = 0.3
-
-
-LIMITS: Final = Limits()
 
 
 def readable(results: Results, limits: Limits = LIMITS) -> NDArray[np.bool_]:

@@ -5,7 +5,6 @@ One face for training or test: parametric, with a font's figures, or from a pack
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import cv2
 import numpy as np
@@ -21,20 +20,22 @@ from drivers.simulators.cards import (
     Style,
     back,
     face,
+    index_places,
     outline,
     style,
 )
-from drivers.simulators.cards.faces import IndexMasks
+from drivers.simulators.cards.faces import IndexMasks, Place
 from drivers.simulators.cards.figures import rank_mask
-from drivers.simulators.cards.paint import Image, Mask
+from drivers.simulators.cards.paint import Image, Mask, cropped
 from drivers.simulators.cards.pips import pip_mask
 from shoe_daemon.game.cards import DECK, Card
 
 __all__ = ["Chance", "Face", "Source", "draw_back", "draw_face"]
 
 Chance = np.random.Generator
-_ART, _FONT = 0.35, 0.5
-_FIGURE: Final = 0.095
+_ART, _OWN, _TRACED = 0.35, 0.4, 0.65
+"""Shares: whole artwork; of the others, our own figures, and up to here artwork's figures."""
+_UNSEEN_LAYOUT, _FOUR = 0.5, 0.12
 
 
 class Source(Struct, frozen=True, kw_only=True):
@@ -50,9 +51,12 @@ class Source(Struct, frozen=True, kw_only=True):
         Draw up a deck, of seeds and layouts of this side only.
         """
         if not self.held_out:
-            return style(int(chance.integers(UNSEEN_SEED)))
+            four = chance.random() < _FOUR
+            return style(int(chance.integers(UNSEEN_SEED)), Layout.FOUR if four else None)
         seed = UNSEEN_SEED + int(chance.integers(UNSEEN_SEED))
-        layouts: tuple[Layout, ...] = UNSEEN_LAYOUTS if chance.random() < _FONT else LAYOUTS
+        layouts: tuple[Layout, ...] = (
+            UNSEEN_LAYOUTS if chance.random() < _UNSEEN_LAYOUT else LAYOUTS
+        )
         return style(seed, layouts[int(chance.integers(len(layouts)))])
 
 
@@ -65,16 +69,18 @@ class Face(Struct, frozen=True, kw_only=True):
         image: As wide as asked for.
         mask: Its rounded corners.
         figure: Height of the index's figure in parts of the card's width.
-        index: Right and lower end of the index, in parts of the card's sides.
-        kind: ``own``, ``font`` or ``artwork``.
+        places: The index's figure and pip, in parts of the card's sides; none on a back.
+        four: Whether there is the same index in the upper right corner.
+        kind: ``own``, ``traced``, ``font`` or ``artwork``.
     """
 
     card: Card | None
     image: Image
     mask: Mask
     figure: float
-    index: tuple[float, float]
+    places: tuple[Place, Place] | None
     kind: str
+    four: bool = False
 
 
 def draw_face(chance: Chance, source: Source, width: int, card: Card | None = None) -> Face:
@@ -85,21 +91,78 @@ def draw_face(chance: Chance, source: Source, width: int, card: Card | None = No
     deck = source.style(chance)
     if chance.random() < _ART:
         return _from_artwork(chance, source, deck, card, width)
-    own = chance.random() < _FONT
-    index = None if own else _font_index(chance, source, deck, card)
+    kind, (figure, pip) = _index(chance, source, deck, card)
+    index = (_bent(chance, figure), pip)
     image = face(card, deck, width, index)
     if card.rank in "JQK" and chance.random() < 0.5:  # noqa: PLR2004 - every second court
         _mosaic(chance, image, deck)
-    reach = deck.left + deck.rank_width * 1.1
-    bottom = deck.top + deck.rank_height * (1 + deck.pip_height) + deck.gap
     return Face(
         card=card,
         image=image,
         mask=outline(deck, width),
         figure=deck.rank_height * ASPECT,
-        index=(min(reach, 0.32), min(bottom, 0.42)),
-        kind="own" if own else "font",
+        places=_shares(index_places(card, deck, index)),
+        kind=kind,
+        four=deck.layout is Layout.FOUR,
     )
+
+
+def _index(chance: Chance, source: Source, deck: Style, card: Card) -> tuple[str, IndexMasks]:
+    """
+    Choose whose figure and pip are printed: our own, another deck's, a font's.
+    """
+    kind = chance.random()
+    if kind < _OWN:
+        return "own", (rank_mask(card.rank, deck.figures), pip_mask(card.suit, deck.seed))
+    if kind < _TRACED:
+        return "traced", _traced(chance, source, card)
+    return "font", _font_index(chance, source, deck, card)
+
+
+def _traced(chance: Chance, source: Source, card: Card) -> IndexMasks:
+    names = [name for name in _decks(source) if name not in artwork.ORNATE]
+    name = names[int(chance.integers(len(names)))]
+    figure = artwork.index_masks(source.decks, name, str(card))[0]
+    return figure, artwork.index_masks(source.decks, name, f"5{card.suit}")[1]
+
+
+def _deck_name(chance: Chance, source: Source) -> str:
+    names = _decks(source)
+    return names[int(chance.integers(len(names)))]
+
+
+def _decks(source: Source) -> tuple[str, ...]:
+    return artwork.HELD_OUT if source.held_out else artwork.SEEN
+
+
+def _shares(places: tuple[Place, Place]) -> tuple[Place, Place]:
+    """
+    Give places that are in parts of the card's width in parts of its sides.
+    """
+    figure, pip = (((x, y / ASPECT), (wide, tall / ASPECT)) for (x, y), (wide, tall) in places)
+    return figure, pip
+
+
+def _bent(chance: Chance, figure: Mask) -> Mask:
+    """
+    Sometimes make a figure's strokes thicker across or along, or lean: as other makers cut it.
+    """
+    kind = chance.random()
+    if kind > 0.35:  # noqa: PLR2004 - a share of the decks
+        return figure
+    wide = figure.shape[1]
+    pad = 12
+    canvas = np.asarray(cv2.copyMakeBorder(figure, pad, pad, pad * 2, pad * 2, 0), np.uint8)
+    if kind < 0.2:  # noqa: PLR2004 - as above
+        side = max(2, round(wide * chance.uniform(0.03, 0.09)))
+        brush = (1, side) if chance.random() < 0.5 else (side, 1)  # noqa: PLR2004 - every second
+        canvas = np.asarray(cv2.dilate(canvas, np.ones(brush, np.uint8)), np.uint8)
+    else:
+        lean = chance.uniform(-0.12, 0.12)
+        matrix = np.array([[1, lean, -lean * canvas.shape[0] / 2], [0, 1, 0]], np.float32)
+        size = (canvas.shape[1], canvas.shape[0])
+        canvas = np.asarray(cv2.warpAffine(canvas, matrix, size), np.uint8)
+    return cropped(canvas)
 
 
 def draw_back(chance: Chance, source: Source, width: int) -> Face:
@@ -109,11 +172,10 @@ def draw_back(chance: Chance, source: Source, width: int) -> Face:
     deck, kind = source.style(chance), "own"
     image = back(deck, width)
     if chance.random() < _ART:
-        names = artwork.HELD_OUT if source.held_out else artwork.SEEN
-        picture = artwork.deck(source.decks, names[int(chance.integers(len(names)))])["back"]
+        picture = artwork.deck(source.decks, _deck_name(chance, source))["back"]
         image, kind = _resized(picture, image), "artwork"
     return Face(
-        card=None, image=image, mask=outline(deck, width), figure=0, index=(0, 0), kind=kind
+        card=None, image=image, mask=outline(deck, width), figure=0, places=None, kind=kind
     )
 
 
@@ -123,8 +185,9 @@ def _resized(picture: Image, like: Image) -> Image:
 
 
 def _from_artwork(chance: Chance, source: Source, deck: Style, card: Card, width: int) -> Face:
-    names = artwork.HELD_OUT if source.held_out else artwork.SEEN
-    picture = artwork.deck(source.decks, names[int(chance.integers(len(names)))])[str(card)]
+    name = _deck_name(chance, source)
+    picture = artwork.deck(source.decks, name)[str(card)]
+    places = artwork.index_places(source.decks, name)
     mask = outline(deck, width)
     size = (mask.shape[1], mask.shape[0])
     image = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
@@ -132,8 +195,8 @@ def _from_artwork(chance: Chance, source: Source, deck: Style, card: Card, width
         card=card,
         image=image,
         mask=mask,
-        figure=_FIGURE * ASPECT,
-        index=(0.22, 0.28),
+        figure=places[0][1][1] * ASPECT,
+        places=places,
         kind="artwork",
     )
 

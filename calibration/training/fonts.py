@@ -19,7 +19,8 @@ __all__ = ["FAMILIES", "HELD_OUT", "found", "glyph", "suit_fonts"]
 
 FAMILIES: Final = (
     "urw-base35", "freefont", "dejavu", "liberation2", "roboto", "lato", "linux-libertine",
-    "cantarell",
+    "cantarell", "league-spartan", "quattrocento", "gentium-basic", "bebas-neue", "open-sans",
+    "crosextra",
 )  # fmt: skip
 """Debian's packages of these names have them."""
 HELD_OUT: Final = ("C059", "Cantarell", "NimbusSansNarrow")
@@ -27,7 +28,7 @@ HELD_OUT: Final = ("C059", "Cantarell", "NimbusSansNarrow")
 _ROOT: Final = Path("/usr/share/fonts")
 _NO_INDEX: Final = (
     "Initials", "Keyboard", "Thin", "Hairline", "D050000L", "StandardSymbols", "Oblique",
-    "Ita", "Mono", "BI.", "_I.", "_RI", "_RZI", "Math", "-It", "_K.",
+    "Ita", "Mono", "BI.", "BasI.", "_I.", "_RI", "_RZI", "Math", "-It", "_K.",
 )  # fmt: skip
 """Parts of the names of fonts that no card maker would take."""
 _SIZE: Final = 120

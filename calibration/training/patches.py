@@ -2,7 +2,8 @@
 Patches as the network is taught with: what it sees of an index, and what it should say.
 
 What cannot be read is taught as "no index": backs, blank paper, other parts of
-a card, a hand over the index, and pictures so soft that the figures are gone.
+a card, an index that is hidden or outside the window, and pictures so soft that
+the figures are gone.
 """
 
 from __future__ import annotations
@@ -12,20 +13,32 @@ from typing import Final
 
 import cv2
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
+from calibration.finding import index_window
 from calibration.training.faces import Chance, Face, Source, draw_back, draw_face
-from calibration.training.photo import Photo, chosen, photograph, sharpness_limit
-from drivers.camera.windows import PATCH, CropWindow, Image, cut, window_quads
-from shoe_daemon.game.cards import RANKS, SUITS, Card
+from calibration.training.photo import Photo, chosen, enlarged, photograph, sharpness_limit
+from drivers.camera.windows import PATCH, CropWindow, Image, Quad, cut, window_quads
+from drivers.simulators.cards.faces import Place
+from shoe_daemon.game.cards import RANKS, SUITS
 
-__all__ = ["NO_INDEX", "Patch", "patches"]
+__all__ = ["NO_INDEX", "Patch", "lesson", "patches"]
 
 NO_INDEX: Final = len(RANKS)
 """The network's fourteenth rank."""
 _LEGIBLE, _ILLEGIBLE = 0.095, 0.15
+_FIGURE_SEEN, _PIP_SEEN = (0.7, 0.95), (0.3, 0.65)
+"""The shares of a figure and a pip below which nothing can be known, and above which all."""
+_DARK: Final = 9.0
+"""The contrast, in grey levels, that drowns in noise and packing; at twice that all is seen."""
 _MOST = 240
+_UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+_TARGET: Final = _UNIT * np.array(PATCH, np.float32)
+_GRID: Final = (np.array([(x, y) for x in range(5) for y in range(5)], np.float32) / 4 - 0.5) * 0.9
+_USUAL: Final = (((0.1, 0.1), (0.1, 0.1)), ((0.1, 0.2), (0.1, 0.1)))
+"""Where an index would be, on what has none."""
+_Floats = NDArray[np.float32]
 
 
 class Patch(Struct, frozen=True, kw_only=True):
@@ -41,7 +54,7 @@ class Patch(Struct, frozen=True, kw_only=True):
 
 def patches(chance: Chance, source: Source) -> Iterator[Patch]:
     """
-    Give patches without end, six or so of every picture.
+    Give patches without end, five or so of every picture.
     """
     while True:
         kind = chance.random()
@@ -55,64 +68,172 @@ def _of_card(chance: Chance, source: Source) -> Iterator[Patch]:
     how = chosen(chance)
     width = int(np.clip(how.width * 1.25, 72, _MOST))
     face = draw_face(chance, source, width)
-    fan = chance.random() < 0.2  # noqa: PLR2004 - as above
-    over = draw_face(chance, source, width) if fan else None
-    photo = photograph(chance, face, how, over)
+    over, under = _others(chance, source, width)
+    photo = photograph(chance, face, how, over, under)
+    if chance.random() < 0.12:  # noqa: PLR2004 - as above
+        photo = enlarged(chance, photo)
     soft = sharpness_limit(photo, face, how.width)
     legible = float(np.clip((_ILLEGIBLE - soft) / (_ILLEGIBLE - _LEGIBLE), 0, 1))
-    for loose in (False, True, True):
-        for end in (0,) if fan else (0, 1):
-            image = _window(chance, photo, face, end, loose=loose)
-            yield _lesson(chance, image, face.card, legible)
-    if chance.random() < 0.25:  # noqa: PLR2004 - as above
+    fan = bool(over or under)
+    for end in (0,) if fan else (0, 1):
+        yield lesson(chance, photo, face, _fitted(chance, photo, end), (end, legible))
+    for end in (0, 0) if fan else (int(chance.integers(2)),):
+        yield lesson(chance, photo, face, _loose(chance, photo, face, end), (end, legible))
+        seen = _cornered(face) if face.four and chance.random() < 0.6 else face  # noqa: PLR2004 - as above
+        yield lesson(chance, photo, seen, _pointed(chance, photo, seen, end), (end, legible))
+    if chance.random() < 0.2:  # noqa: PLR2004 - as above
         yield _elsewhere(chance, photo)
 
 
-def _lesson(chance: Chance, image: Image, card: Card | None, legible: float) -> Patch:
-    if card is None or _covered(chance, image):
-        return Patch(image=image, rank=NO_INDEX, suit=0, legible=0.0)
-    rank, suit = RANKS.index(card.rank), SUITS.index(card.suit)
+def _cornered(face: Face) -> Face:
+    """
+    Give a face whose index is the one of the right corner.
+    """
+    figure, pip = (((1 - x, y), size) for (x, y), size in face.places or _USUAL)
+    return structs.replace(face, places=(figure, pip))
+
+
+def _others(chance: Chance, source: Source, width: int) -> tuple[list[Face], list[Face]]:
+    """
+    Draw the cards that lie over and under the one that is looked at: mostly none.
+    """
+    if chance.random() > 0.28:  # noqa: PLR2004 - the share of the lessons
+        return [], []
+    kind = chance.random()
+    over = [draw_face(chance, source, width)] if kind < 0.75 else []  # noqa: PLR2004 - as above
+    under = [draw_face(chance, source, width)] if kind > 0.4 else []  # noqa: PLR2004 - as above
+    return over, under
+
+
+def _fitted(chance: Chance, photo: Photo, end: int) -> Quad:
+    """
+    Give a window as a reader cuts it that knows the corners: from the corner, of any size.
+    """
+    both = float(np.exp(chance.uniform(np.log(0.75), np.log(1.65))))
+    across, along = (both * float(np.exp(chance.normal(0, 0.08))) for _ in range(2))
+    off = chance.normal(0, 0.015 if chance.random() < 0.7 else 0.035, 2)  # noqa: PLR2004 - most are well aligned
+    window = CropWindow(x=float(off[0]), y=float(off[1])).scaled(across, along)
+    return _shaken(chance, photo, window_quads(photo.quad, window)[end])
+
+
+def _loose(chance: Chance, photo: Photo, face: Face, end: int) -> Quad:
+    """
+    Give a window as at the mouth of a shoe: of any size, with the index somewhere in it.
+    """
+    both = float(np.exp(chance.uniform(np.log(0.68), np.log(1.5))))
+    across, along = (both * float(np.exp(chance.normal(0, 0.06))) for _ in range(2))
+    ((x, _), (wide, _)), ((_, y), (_, tall)) = face.places or _USUAL
+    # A window of another size has the index at the same place of it, more or less.
+    middle = np.array([x + wide / 2, y + tall / 2]) / 2
+    shift = middle * (1 - np.array([across, along])) * chance.uniform(0.3, 1)
+    off = chance.normal(0, 0.018 if chance.random() < 0.6 else 0.035, 2) + shift  # noqa: PLR2004 - as above
+    window = CropWindow(x=float(off[0]), y=float(off[1])).scaled(across, along)
+    return _shaken(chance, photo, window_quads(photo.quad, window)[end])
+
+
+def _pointed(chance: Chance, photo: Photo, face: Face, end: int) -> Quad:
+    """
+    Give a window as of a reader who only knows the middles of figure and pip.
+
+    It is a plain rectangle in the picture, however the card leans: skewed against the index.
+    """
+    figure, pip = (place[0] for place in face.places or _USUAL)
+    if abs(figure[0] - pip[0]) > abs(figure[1] - pip[1]):  # the pip is beside the figure
+        return _loose(chance, photo, face, end)
+    ends = _seen_at(photo.quad, np.array([figure, pip], np.float32), end)
+    ends = ends + chance.normal(0, 0.05, (2, 2)) * np.linalg.norm(ends[1] - ends[0])
+    height = float(np.exp(chance.uniform(np.log(2.2), np.log(4.7))))
+    spread = 0.03 if chance.random() < 0.75 else 0.1  # noqa: PLR2004 - as above
+    off = chance.normal(0, spread, 2)
+    window = index_window(np.asarray(ends, np.float32), height, (float(off[0]), float(off[1])))
+    middle, right = window.mean(0), (window[1] - window[0]) / 2
+    wider = (np.exp(chance.normal(0, 0.15)) - 1) * right
+    return np.asarray(window + np.where(((window - middle) @ right)[:, None] > 0, wider, -wider))
+
+
+def _shaken(chance: Chance, photo: Photo, corners: Quad) -> Quad:
+    side = float(np.linalg.norm(photo.quad[1] - photo.quad[0]))
+    return np.asarray(corners + chance.normal(0, 0.008 * side, (4, 2)), np.float32)
+
+
+def lesson(
+    chance: Chance, photo: Photo, face: Face, window: Quad, known: tuple[int, float]
+) -> Patch:
+    """
+    Cut a window at an end and say how much of the index can be known from it.
+    """
+    image = cut(photo.image, window)
+    hidden = _hand(chance, image)
+    end, legible = known
+    legible *= float(np.clip((_contrast(image) - _DARK) / _DARK, 0, 1))
+    if face.card is None or face.places is None:
+        return _nothing(image)
+    for place, (least, enough) in zip(face.places, (_FIGURE_SEEN, _PIP_SEEN), strict=True):
+        share = _share(photo, place, end, window, hidden)
+        legible *= float(np.clip((share - least) / (enough - least), 0, 1))
+    if legible <= 0:
+        return _nothing(image)
+    rank, suit = RANKS.index(face.card.rank), SUITS.index(face.card.suit)
     return Patch(image=image, rank=rank, suit=suit, legible=legible)
 
 
-def _window(chance: Chance, photo: Photo, face: Face, end: int, *, loose: bool) -> Image:
+def _contrast(image: Image) -> float:
+    low, high = np.percentile(image[::3, ::2].mean(2), (2, 98))
+    return float(high - low)
+
+
+def _share(photo: Photo, place: Place, end: int, window: Quad, hidden: Image) -> float:
     """
-    Cut an index as a reader does whose corners are off, or who knows the index alone.
+    Say how much of a figure or pip is in the window, under no other card and no hand.
     """
-    spread = 0.07 if not loose else 0.0
-    both = float(np.exp(chance.uniform(np.log(0.68), np.log(1.5)))) if loose else 1.0
-    across, along = (both * float(np.exp(chance.normal(0, spread or 0.06))) for _ in range(2))
-    # A window of another size has the index at the same place of it, more or less.
-    middle = np.array([face.index[0] / 2, face.index[1] / 2])
-    shift = middle * (1 - np.array([across, along])) * (chance.uniform(0.3, 1) if loose else 0.0)
-    off = chance.normal(0, 0.018 if chance.random() < 0.6 else 0.035, 2) + shift  # noqa: PLR2004 - most are well aligned
-    window = CropWindow(x=float(off[0]), y=float(off[1])).scaled(across, along)
-    corners = window_quads(photo.quad, window)[end]
-    side = float(np.linalg.norm(photo.quad[1] - photo.quad[0]))
-    return cut(
-        photo.image, np.asarray(corners + chance.normal(0, 0.008 * side, (4, 2)), np.float32)
+    (x, y), (wide, tall) = place
+    printed = (np.array([x, y]) + _GRID * np.array([wide, tall])).astype(np.float32)
+    points = _seen_at(photo.quad, printed, end)
+    seen = np.ones(len(points), np.bool_)
+    for cover in photo.covers:
+        along = np.roll(cover, -1, 0) - cover
+        off = points[:, None] - cover
+        side = along[:, 0] * off[..., 1] - along[:, 1] * off[..., 0]
+        seen &= ~(np.all(side > 0, axis=1) | np.all(side < 0, axis=1))
+    at = np.floor(_moved(points, window, _TARGET)).astype(int)
+    seen &= np.all((at >= 0) & (at < PATCH), axis=1)
+    at = np.clip(at, 0, np.array(PATCH) - 1)
+    return float((seen & (hidden[at[:, 1], at[:, 0]] == 0)).mean())
+
+
+def _seen_at(quad: Quad, points: _Floats, end: int) -> _Floats:
+    """
+    Say where points of the card's plane, or of its other end, are in the picture.
+    """
+    return _moved(1 - points if end else points, _UNIT, quad)
+
+
+def _moved(points: _Floats, start: Quad, target: Quad) -> _Floats:
+    plane = cv2.getPerspectiveTransform(
+        np.ascontiguousarray(start, np.float32), np.ascontiguousarray(target, np.float32)
     )
+    moved = cv2.perspectiveTransform(np.asarray(points, np.float32)[None], plane)
+    return np.asarray(moved[0], np.float32)
 
 
-def _covered(chance: Chance, image: Image) -> bool:
+def _hand(chance: Chance, image: Image) -> Image:
     """
-    Sometimes lay a hand over what is seen; say whether the index is gone by that.
+    Sometimes lay a hand over what is seen; give what it hides.
     """
-    if chance.random() > 0.09:  # noqa: PLR2004 - the share of the lessons
-        return False
     width, height = PATCH
+    hidden: Image = np.zeros((height, width), np.uint8)
+    if chance.random() > 0.09:  # noqa: PLR2004 - the share of the lessons
+        return hidden
     colour = tuple(int(v) for v in chance.uniform((70, 90, 130), (190, 210, 255)))
     if chance.random() < 0.3:  # noqa: PLR2004 - as above
         colour = tuple(int(v) for v in chance.integers(0, 256, 3))
     place, size = chance.uniform(0.1, 0.9, 2), chance.uniform(0.35, 0.9, 2)
     centre = (int(place[0] * width * 0.7), int(place[1] * height))
     axes = (int(size[0] * width * 0.9), int(size[1] * height * 0.45))
-    before = image[: height * 3 // 4, : width * 3 // 4].copy()
-    cv2.ellipse(
-        image, centre, axes, float(chance.uniform(-40, 40)), 0, 360, colour, -1, cv2.LINE_AA
-    )
-    changed = np.any(before != image[: height * 3 // 4, : width * 3 // 4], axis=2).mean()
-    return bool(changed > 0.3)  # noqa: PLR2004 - a third of the index is gone
+    turn = float(chance.uniform(-40, 40))
+    cv2.ellipse(image, centre, axes, turn, 0, 360, colour, -1, cv2.LINE_AA)
+    cv2.ellipse(hidden, centre, axes, turn, 0, 360, (255,), -1)
+    return hidden
 
 
 def _elsewhere(chance: Chance, photo: Photo) -> Patch:
@@ -141,8 +262,10 @@ def _of_nothing(chance: Chance, source: Source) -> Iterator[Patch]:
     width = int(np.clip(how.width * 1.25, 72, _MOST))
     face = draw_back(chance, source, width)
     if chance.random() < 0.25:  # noqa: PLR2004 - as above
-        image: NDArray[np.uint8] = np.full_like(face.image, int(chance.integers(200, 256)))
-        face = Face(card=None, image=image, mask=face.mask, figure=0, index=(0, 0), kind="blank")
+        image: Image = np.full_like(face.image, int(chance.integers(200, 256)))
+        face = Face(card=None, image=image, mask=face.mask, figure=0, places=None, kind="blank")
     photo = photograph(chance, face, how)
     for end in (0, 1):
-        yield _nothing(_window(chance, photo, face, end, loose=bool(chance.integers(2))))
+        loose = chance.integers(2) > 0
+        window = _loose(chance, photo, face, end) if loose else _fitted(chance, photo, end)
+        yield lesson(chance, photo, face, window, (end, 0.0))

@@ -4,18 +4,19 @@ What a cheap camera makes of a card on a table: lens, lamp, felt, shadow, motion
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import cv2
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from calibration.training.faces import Chance, Face
 from drivers.simulators.cards import ASPECT
 from drivers.simulators.cards.paint import Image
 
-__all__ = ["Conditions", "Photo", "chosen", "photograph", "sharpness_limit"]
+__all__ = ["Conditions", "Photo", "chosen", "enlarged", "photograph", "sharpness_limit"]
 
 _Floats = NDArray[np.float32]
 _NOISE: Final[_Floats] = np.random.default_rng(7).standard_normal((700, 700, 3)).astype(np.float32)
@@ -50,11 +51,17 @@ class Conditions(Struct, frozen=True, kw_only=True):
 
 class Photo(Struct, frozen=True, kw_only=True):
     """
-    A picture, where the card lies in it, and how soft it is in pixels (sigma).
+    A picture of a card.
+
+    Attributes:
+        quad: Where the card lies in it.
+        covers: The quads of the cards that lie over it.
+        softness: How soft it is in pixels (sigma).
     """
 
     image: Image
     quad: NDArray[np.float32]
+    covers: tuple[NDArray[np.float32], ...]
     softness: float
 
 
@@ -83,21 +90,47 @@ def sharpness_limit(photo: Photo, face: Face, width: float) -> float:
     return photo.softness / max(face.figure * width, 1.0)
 
 
-def photograph(chance: Chance, face: Face, how: Conditions, over: Face | None = None) -> Photo:
+def photograph(
+    chance: Chance,
+    face: Face,
+    how: Conditions,
+    over: Sequence[Face] = (),
+    under: Sequence[Face] = (),
+) -> Photo:
     """
-    Take a picture of a card, with another one over it where there is one (as in a fan).
+    Take a picture of a card, with others over and under it where there are some (as in a fan).
     """
-    quad, size = _placed(chance, how)
+    quad, size = _placed(chance, how, 0.08 if over or under else 0.0)
     scene = _table(chance, size)
+    for other in under:
+        _lay(chance, scene, other, _shifted(chance, quad, other, -1))
     _lay(chance, scene, face, quad)
-    if over is not None:
-        _lay(chance, scene, over, _shifted(chance, quad, face))
+    covers = tuple(_shifted(chance, quad, face, 1) for _ in over)
+    for other, where in zip(over, covers, strict=True):
+        _lay(chance, scene, other, where)
     scene = _lit(chance, scene, how)
     scene, softness = _through_lens(chance, scene, how)
-    return Photo(image=_sensed(chance, scene, how), quad=quad, softness=softness)
+    image = _sensed(chance, scene, how)
+    return Photo(image=image, quad=quad, covers=covers, softness=softness)
 
 
-def _placed(chance: Chance, how: Conditions) -> tuple[NDArray[np.float32], tuple[int, int]]:
+def enlarged(chance: Chance, photo: Photo) -> Photo:
+    """
+    Make a picture as if a smaller one, packed and all, had been blown up.
+    """
+    share = float(chance.uniform(0.4, 0.85))
+    height, width = photo.image.shape[:2]
+    small = cv2.resize(photo.image, None, fx=share, fy=share, interpolation=cv2.INTER_AREA)
+    quality = [cv2.IMWRITE_JPEG_QUALITY, int(chance.integers(40, 95))]
+    packed = cv2.imdecode(cv2.imencode(".jpg", small, quality)[1], cv2.IMREAD_COLOR)
+    large = cv2.resize(np.asarray(packed), (width, height), interpolation=cv2.INTER_LINEAR)
+    softness = float(np.hypot(photo.softness, 0.6 / share))
+    return structs.replace(photo, image=np.asarray(large, np.uint8), softness=softness)
+
+
+def _placed(
+    chance: Chance, how: Conditions, around: float
+) -> tuple[NDArray[np.float32], tuple[int, int]]:
     """
     Put the card's corners into a picture that is a little larger than the card.
     """
@@ -107,7 +140,7 @@ def _placed(chance: Chance, how: Conditions) -> tuple[NDArray[np.float32], tuple
     seen = corners @ spin.T * [1.0, how.tilt]
     depth = 1 + how.lean * seen[:, 1:] / (how.width * ASPECT)
     seen = seen * depth
-    margin = 0.06 * how.width + 3 + chance.uniform(0, 0.05) * how.width
+    margin = (0.07 + around + chance.uniform(0, 0.05)) * how.width + 3
     low = seen.min(0) - margin
     size = np.ceil(np.ptp(seen, axis=0) + 2 * margin).astype(int)
     return np.asarray(seen - low, np.float32), (int(size[0]), int(size[1]))
@@ -120,7 +153,9 @@ def _table(chance: Chance, size: tuple[int, int]) -> _Floats:
     width, height = size
     felt = chance.random() < 0.6  # noqa: PLR2004 - most tables have felt
     base = chance.uniform((20, 40, 10), (110, 160, 90)) if felt else chance.uniform(0, 255, 3)
-    coarse = chance.normal(0, chance.uniform(2, 20), (height // 6 + 2, width // 6 + 2, 3))
+    if chance.random() < 0.15:  # noqa: PLR2004 - a desk as bright as the cards, or a grey one
+        base = chance.uniform(110, 255) + chance.uniform(-12, 12, 3)
+    coarse = chance.normal(0, chance.uniform(1, 20), (height // 6 + 2, width // 6 + 2, 3))
     table = np.asarray(cv2.resize(coarse.astype(np.float32), size), np.float32)
     table += base.astype(np.float32)
     if chance.random() < 0.3:  # noqa: PLR2004 - a share of the pictures
@@ -134,16 +169,42 @@ def _table(chance: Chance, size: tuple[int, int]) -> _Floats:
     return table
 
 
-def _shifted(chance: Chance, quad: NDArray[np.float32], face: Face) -> NDArray[np.float32]:
+def _shifted(
+    chance: Chance, quad: NDArray[np.float32], lower: Face, side: int
+) -> NDArray[np.float32]:
     """
-    Lay the covering card so that the first one's index just stays to be seen.
+    Lay a card over or under another so that the lower one's index just stays to be seen.
+
+    Beside it as in a fan, beside and below as dealers do, crosswise over its lower end; or, now
+    and then, anywhere, so that the index may be hidden.
     """
-    right = quad[1] - quad[0]
-    strip = face.index[0] + chance.uniform(0.01, 0.14)
-    turn = np.radians(chance.normal(6, 8))
+    right, down = quad[1] - quad[0], quad[3] - quad[0]
+    (x, y), (wide, tall) = (lower.places or _NOWHERE)[1]
+    kind = chance.random()
+    if side > 0 and kind < 0.15:  # noqa: PLR2004 - a share of the pictures
+        corner = quad[0] + down * (y + tall / 2 + chance.uniform(0.0, 0.15))
+        corner = corner - right * chance.uniform(0.0, 0.3)
+        across, along = down / ASPECT, right * ASPECT
+        laid = np.array([corner + across, corner, corner + along, corner + along + across])
+        return _turned(laid, corner, chance.normal(0, 6))
+    if side > 0 and kind < 0.25:  # noqa: PLR2004 - as above
+        middle = quad[0] + right * chance.uniform(-0.3, 0.6) + down * chance.uniform(-0.2, 0.5)
+        return _turned(quad - quad.mean(0) + middle, middle, chance.uniform(25, 155))
+    strip = right * (x + wide / 2 + chance.uniform(0.01, 0.14))
+    step = chance.normal(-0.02, 0.05) if kind < 0.6 else chance.uniform(-0.3, 0.4)  # noqa: PLR2004 - as above
+    laid = quad + side * (strip + down * step)
+    return _turned(laid, quad[3], side * chance.normal(5, 8))
+
+
+_NOWHERE: Final = (((0.1, 0.1), (0.1, 0.1)), ((0.1, 0.2), (0.1, 0.1)))
+
+
+def _turned(
+    quad: NDArray[np.float32], about: NDArray[np.float32], degrees: float
+) -> NDArray[np.float32]:
+    turn = np.radians(degrees)
     spin = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-    shift = right * strip + (quad[3] - quad[0]) * chance.normal(-0.02, 0.05)
-    return np.asarray((quad - quad[3]) @ spin.T + quad[3] + shift, np.float32)
+    return np.asarray((quad - about) @ spin.T + about, np.float32)
 
 
 def _lay(chance: Chance, scene: _Floats, face: Face, quad: NDArray[np.float32]) -> None:

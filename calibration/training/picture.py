@@ -11,7 +11,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from calibration.training.curves import LIMITS, Limits, accepted, readable
+from calibration.training.curves import accepted, readable
+from calibration.training.limits import LIMITS, Limits
 from calibration.training.rendered import Results
 
 __all__ = ["picture"]

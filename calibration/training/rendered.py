@@ -1,8 +1,9 @@
 """
 The test: cards of decks, fonts, seeds and layouts that training never saw, photographed.
 
-Every card is kept as a small JPEG with its corners as a finder would give
-them, a little off, and with the conditions in which it was taken.
+There are two sets of cards: the threshold is chosen with one, the figures are
+stated for the other. Every card is kept as a small JPEG with its corners as a
+finder would give them, a little off, and with the conditions in which it was taken.
 """
 
 from __future__ import annotations
@@ -19,15 +20,32 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from calibration.training.faces import Chance, Source, draw_face
+from calibration.training.limits import within
 from calibration.training.photo import chosen, photograph
 from drivers.camera.confidence import seeing
 from drivers.camera.recogniser import Recogniser
 from drivers.camera.windows import Image, Quad
 from shoe_daemon.game.cards import DECK, Card
 
-__all__ = ["CARDS", "FIELDS", "Results", "make", "results_of", "score", "score_shard"]
+__all__ = [
+    "CARDS",
+    "CHOICE",
+    "FIELDS",
+    "TEST",
+    "Results",
+    "make",
+    "results_of",
+    "score",
+    "score_shard",
+    "together",
+]
 
 CARDS: Final = 30_000
+"""Of either set."""
+CHOICE, TEST = 2, 3
+"""The seeds of the cards to choose with, and of those that the figures are stated for."""
+_WITHIN: Final = 0.6
+"""The share of the cards that are taken within the limits; the others anyhow."""
 _SHARD: Final = 500
 _OFF: Final = 0.012
 """How far a corner is off, in parts of the card's width (sigma)."""
@@ -57,10 +75,10 @@ class Results(Struct, frozen=True):
 
 
 def make(
-    folder: Path, decks: Path, *, cards: int = CARDS, seed: int = 1, workers: int = 2
+    folder: Path, decks: Path, *, cards: int = CARDS, seed: int = TEST, workers: int = 2
 ) -> None:
     """
-    Photograph the test's cards; what is there already is kept.
+    Photograph a set of cards; what is there already is kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
     shards = range(cards // _SHARD)
@@ -97,7 +115,7 @@ def make_shard(folder: Path, source: Source, seed: int, number: int) -> None:
 def _taken(
     chance: Chance, source: Source
 ) -> tuple[Card, NDArray[np.uint8], NDArray[np.float32], list[float]]:
-    how = chosen(chance)
+    how = within(chance) if chance.random() < _WITHIN else chosen(chance)
     face = draw_face(
         chance, source, int(np.clip(how.width * 1.25, 72, 260)), DECK[int(chance.integers(52))]
     )
@@ -110,7 +128,7 @@ def _taken(
 
 def score(folder: Path, weights: Path | None, workers: int = 2) -> Results:
     """
-    Read every card of the test with some weights.
+    Read every card of a set with some weights.
     """
     shards = sorted(folder.glob("*.npz"))
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
@@ -132,6 +150,18 @@ def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
         measured = (reading.confidence, reading.sharpness, reading.index_pixels, seen)
         rows.append([right, *measured, *row[1:]])
     return np.array(rows, np.float64)
+
+
+def together(one: Results, other: Results) -> Results:
+    """
+    Join the results of two sets.
+    """
+    fields = ("right", "confidence", "sharpness", "pixels", "ends")
+    joined = {name: np.concatenate([getattr(one, name), getattr(other, name)]) for name in fields}
+    conditions = {
+        name: np.concatenate([one.conditions[name], other.conditions[name]]) for name in FIELDS
+    }
+    return Results(**joined, conditions=conditions)
 
 
 def results_of(rows: NDArray[np.float64]) -> Results:

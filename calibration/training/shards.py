@@ -41,7 +41,7 @@ def generate(
     Make the shards that a folder lacks; the same seed makes the same ones.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    numbers = [n for n in range(shards) if not (folder / f"{n:03}.npz").exists()]
+    numbers = [n for n in range(shards) if not (folder / f"{n:03}.npy").exists()]
     make = partial(_make, folder, source, seed)
     if workers == 1:
         list(map(make, numbers))
@@ -58,10 +58,17 @@ def _make(folder: Path, source: Source, seed: int, number: int) -> None:
     for place, patch in enumerate(islice(patches(chance, source), SHARD)):
         images[place] = packed(patch)
         answers[place] = patch.rank, patch.suit, patch.legible
+    np.save(_answers(folder / f"{number:03}.npy"), answers)
     unfinished = folder / f"{number:03}.part"
     with unfinished.open("wb") as file:
-        np.savez(file, images=images, answers=answers)
-    unfinished.rename(folder / f"{number:03}.npz")
+        np.save(file, images)
+    unfinished.rename(folder / f"{number:03}.npy")
+
+
+def _answers(path: Path) -> Path:
+    folder = path.parent / "answers"
+    folder.mkdir(exist_ok=True)
+    return folder / path.name
 
 
 def packed(patch: Patch) -> NDArray[np.uint8]:
@@ -80,7 +87,6 @@ def restored(images: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 def load(path: Path) -> Lessons:
     """
-    Read one shard.
+    Open one shard; its patches stay on disk until they are looked at.
     """
-    with np.load(path) as shard:
-        return Lessons(shard["images"], shard["answers"])
+    return Lessons(np.load(path, mmap_mode="r"), np.load(_answers(path)))

@@ -8,7 +8,7 @@ saw, for simulators and tests. Colours are blue, green, red, as OpenCV has them.
 """
 
 from drivers.simulators.cards.backs import back
-from drivers.simulators.cards.faces import face, outline
+from drivers.simulators.cards.faces import face, index_places, outline
 from drivers.simulators.cards.style import (
     ASPECT,
     LAYOUTS,
@@ -29,6 +29,7 @@ __all__ = [
     "Style",
     "back",
     "face",
+    "index_places",
     "outline",
     "style",
     "styles",

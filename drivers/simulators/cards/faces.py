@@ -17,10 +17,12 @@ from drivers.simulators.cards.pips import pip_mask
 from drivers.simulators.cards.style import ASPECT, Layout, Style
 from shoe_daemon.game.cards import SUITS, Card
 
-__all__ = ["IndexMasks", "face", "outline"]
+__all__ = ["IndexMasks", "Place", "face", "index_places", "outline"]
 
 IndexMasks = tuple[Mask, Mask]
 """The figure and the pip of an index."""
+Place = tuple[tuple[float, float], tuple[float, float]]
+"""Where something is printed: its middle, and its width and height."""
 
 _TOP, _UPPER, _BETWEEN, _MIDDLE = 0.2, 0.305, 0.41, 0.5
 # The pips of the upper half and of the middle line: x in columns left of the middle, y.
@@ -77,12 +79,13 @@ def _ink(card: Card, style: Style) -> Colour:
     return style.ink[SUITS.index(card.suit)]
 
 
-def _index(canvas: Image, card: Card, style: Style, index: IndexMasks) -> None:
+def index_places(
+    card: Card, style: Style, index: IndexMasks, size: tuple[float, float] = (1.0, ASPECT)
+) -> tuple[Place, Place]:
     """
-    Print the index of the upper left corner, and of the right one where there are four.
+    Say where the upper left index's figure and pip are printed on a card of a size.
     """
-    height, width = canvas.shape[:2]
-    figure, pip = index
+    (width, height), (figure, pip) = size, index
     tall = style.rank_height * height
     wide = min(tall * figure.shape[1] / figure.shape[0], _widest(card, style) * width)
     small = tall * style.pip_height if style.layout is not Layout.CASINO else wide * 0.95
@@ -92,14 +95,19 @@ def _index(canvas: Image, card: Card, style: Style, index: IndexMasks) -> None:
     below = (x, y + tall / 2 + style.gap * height + small / 2)
     if style.layout is Layout.BESIDE:
         below = (x + wide / 2 + across * 0.65, y)
-    places = (False, True) if style.layout is Layout.FOUR else (False,)
-    for right in places:
-        stamp(
-            canvas, figure, _mirrored((x, y), width, right=right), (wide, tall), _ink(card, style)
-        )
-        stamp(
-            canvas, pip, _mirrored(below, width, right=right), (across, small), _ink(card, style)
-        )
+    return ((x, y), (wide, tall)), (below, (across, small))
+
+
+def _index(canvas: Image, card: Card, style: Style, index: IndexMasks) -> None:
+    """
+    Print the index of the upper left corner, and of the right one where there are four.
+    """
+    height, width = canvas.shape[:2]
+    printed = tuple(zip(index, index_places(card, style, index, (width, height)), strict=True))
+    for right in (False, True) if style.layout is Layout.FOUR else (False,):
+        for mask, (centre, size) in printed:
+            place = _mirrored(centre, width, right=right)
+            stamp(canvas, mask, place, size, _ink(card, style))
 
 
 def _widest(card: Card, style: Style) -> float:

@@ -1,0 +1,48 @@
+"""
+The conditions in which a card should be read; beyond them it may be refused.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from calibration.training.faces import Chance
+from calibration.training.photo import Conditions, chosen
+
+__all__ = ["LIMITS", "Limits", "within"]
+
+_WIDTH: Final = 84.0
+"""The width of a card, in pixels, whose index window is mostly high enough."""
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """
+    The conditions in which a card should be read; beyond them it may be refused.
+
+    Attributes:
+        pixels: The least height of the index window in the picture's pixels.
+        blur: The most blur of the lens (sigma), in parts of the card's width.
+        motion: The longest trail, in parts of the card's width.
+        light: The least light; 1 is a well lit table.
+    """
+
+    pixels: float = 46
+    blur: float = 0.01
+    motion: float = 0.03
+    light: float = 0.3
+
+
+LIMITS: Final = Limits()
+
+
+def within(chance: Chance, limits: Limits = LIMITS) -> Conditions:
+    """
+    Choose conditions within the limits; only the height of the index may still fall short.
+    """
+    while True:
+        how = chosen(chance, _WIDTH)
+        lit = how.light >= limits.light
+        if lit and how.blur <= limits.blur and how.motion <= limits.motion:
+            return how

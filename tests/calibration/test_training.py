@@ -1,0 +1,160 @@
+"""
+What the recogniser is taught, lessons that say what can be seen, and judged with, two sets.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from calibration.finding import index_window, index_windows
+from calibration.training import artwork
+from calibration.training.faces import Face
+from calibration.training.limits import LIMITS, within
+from calibration.training.patches import NO_INDEX, Patch, lesson
+from calibration.training.photo import Conditions, Photo, enlarged, photograph
+from calibration.training.rendered import CHOICE, FIELDS, TEST, Results, together
+from calibration.training.ship import measure
+from drivers.camera.windows import CropWindow, window_quads
+from drivers.simulators.cards import face, outline, style
+from drivers.simulators.cards.faces import index_places
+from drivers.simulators.cards.figures import rank_mask
+from drivers.simulators.cards.pips import pip_mask
+from drivers.simulators.cards.style import ASPECT, Layout
+from shoe_daemon.game.cards import RANKS, SUITS, Card
+
+Quad = NDArray[np.float32]
+_WELL = Conditions(
+    width=160, turn=0, tilt=1, lean=0, blur=0, motion=0, light=1, noise=0,
+)  # fmt: skip
+
+
+def _face(name: str = "8H", layout: Layout = Layout.STANDARD) -> Face:
+    card, deck = Card(name), style(3, layout)
+    masks = (rank_mask(card.rank, deck.figures), pip_mask(card.suit, deck.seed))
+    figure, pip = (
+        ((x, y / ASPECT), (wide, tall / ASPECT))
+        for (x, y), (wide, tall) in index_places(card, deck, masks)
+    )
+    return Face(
+        card=card,
+        image=face(card, deck, 200),
+        mask=outline(deck, 200),
+        figure=deck.rank_height * ASPECT,
+        places=(figure, pip),
+        kind="own",
+    )
+
+
+def _taught(photo: Photo, window: CropWindow, *, end: int = 0) -> Patch:
+    chance = np.random.default_rng(0)  # whose first number lays no hand over the card
+    return lesson(chance, photo, _face(), window_quads(photo.quad, window)[end], (end, 1.0))
+
+
+def _photo(over: tuple[Face, ...] = ()) -> Photo:
+    return photograph(np.random.default_rng(1), _face(), _WELL, over)
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_an_index_that_is_whole_is_taught_as_its_card(end: int) -> None:
+    patch = _taught(_photo(), CropWindow(), end=end)
+    assert (patch.rank, patch.suit, patch.legible) == (RANKS.index("8"), SUITS.index("H"), 1.0)
+
+
+def test_a_figure_that_the_window_cuts_is_no_index() -> None:
+    places = _face().places
+    assert places
+    patch = _taught(_photo(), CropWindow(x=places[0][0][0]))
+    assert (patch.rank, patch.legible) == (NO_INDEX, 0.0)
+
+
+def test_an_index_under_another_card_is_no_index() -> None:
+    photo = _photo()
+    hidden = Photo(
+        image=photo.image, quad=photo.quad, covers=(photo.quad,), softness=photo.softness
+    )
+    assert _taught(hidden, CropWindow()).rank == NO_INDEX
+
+
+def test_a_picture_in_the_dark_is_no_index() -> None:
+    photo = _photo()
+    dark = Photo(
+        image=np.full_like(photo.image, 4), quad=photo.quad, covers=(), softness=photo.softness
+    )
+    assert _taught(dark, CropWindow()).rank == NO_INDEX
+
+
+def test_a_fan_says_where_its_cards_lie() -> None:
+    assert len(_photo((_face("KS"),)).covers) == 1
+
+
+def test_a_picture_that_was_blown_up_is_softer_and_as_large() -> None:
+    photo = _photo()
+    larger = enlarged(np.random.default_rng(2), photo)
+    assert larger.image.shape == photo.image.shape
+    assert larger.softness > photo.softness
+
+
+def test_index_windows_hold_the_figure_and_the_pip() -> None:
+    points = np.array([[100, 100], [110, 140]], np.float32)
+    for window in (*index_windows(points), index_window(points, 3.3)):
+        for point in points:
+            assert _inside(window, point)
+
+
+def _inside(window: Quad, point: NDArray[np.float32]) -> bool:
+    sides = np.roll(window, -1, 0) - window
+    off = point - window
+    return bool((sides[:, 0] * off[:, 1] > sides[:, 1] * off[:, 0]).all())
+
+
+def test_cards_within_the_limits_are_within_them() -> None:
+    chance = np.random.default_rng(4)
+    for _ in range(200):
+        how = within(chance)
+        assert how.blur <= LIMITS.blur
+        assert how.motion <= LIMITS.motion
+        assert how.light >= LIMITS.light
+
+
+def _results(confidence: float, *, right: bool, cards: int = 20_000) -> Results:
+    conditions = {name: np.zeros(cards) for name in FIELDS} | {"light": np.ones(cards)}
+    return Results(
+        right=np.full(cards, right),
+        confidence=np.full(cards, confidence),
+        sharpness=np.ones(cards),
+        pixels=np.full(cards, 80.0),
+        ends=np.full(cards, 2.0),
+        conditions=conditions,
+    )
+
+
+def test_the_threshold_is_chosen_with_other_cards_than_the_figures_are_stated_for() -> None:
+    assert CHOICE != TEST
+    unsure = _results(0.955, right=False, cards=100)
+    figures = measure(together(_results(1.0, right=True), unsure), _results(1.0, right=True))
+    assert figures.threshold == 0.96
+    assert (figures.chosen_with, figures.cards, figures.wrong) == (20_100, 20_000, 0)
+
+
+def test_wrong_cards_of_the_test_are_stated_and_move_no_threshold() -> None:
+    wrong = together(_results(1.0, right=True), _results(0.955, right=False, cards=100))
+    figures = measure(_results(1.0, right=True), wrong)
+    assert figures.threshold == 0.5
+    assert figures.wrong == 100
+
+
+def test_decks_are_made_in_a_folder_that_is_named_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "rsvg-convert"
+    program.write_text('#!/bin/sh\necho made > "$4"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(artwork, "_INSTALLED", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    artwork.fetch(Path("build") / "decks")
+    assert (tmp_path / "build" / "decks" / "anglo.png").exists()
