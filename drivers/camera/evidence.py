@@ -1,18 +1,23 @@
 """
 Keeps a small picture of everything that was read, so that a dispute can be looked at.
 
-Written by a thread of its own: a slow or full disk costs pictures, never cards.
+Written by a thread of its own: a slow or full disk costs pictures, never cards. The journal
+lies on the same disk, so that some of it is always left free.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
+import re
+import shutil
 import threading
 import time
-from datetime import UTC, datetime
+from collections import deque
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import cv2
 import structlog
@@ -24,15 +29,39 @@ __all__ = ["Evidence"]
 _WAITING: Final = 64
 _QUALITY: Final = 88
 _DAY: Final = 86_400.0
-_TIDY_EVERY: Final = 200
-"""Pictures after which what is old, or too much, is removed."""
+_MINUTE: Final = 60.0
+_TIDY_EVERY: Final = 600.0
+"""Seconds after which what is old is removed, also where nothing new comes."""
+
+_SPARE: Final = 64_000_000
+"""Bytes of the disk that are left to the journal."""
+
+_MODE: Final = 0o640
+_FOLDER_MODE: Final = 0o750
+"""It shows faces that the players may not have seen: not for everyone on the machine."""
+
+_OURS: Final = re.compile(r"\.?\d{8}-\d{6}\.\d{3}-[0-9A-Za-z-]+\.jpg")
 
 _log = structlog.get_logger(__name__)
 
 
+class _Kept(NamedTuple):
+    """
+    One file; those that sort first go first.
+
+    What claims to come from the future is of a clock that was set back: it is older
+    than all that this clock has seen.
+    """
+
+    is_past: bool
+    moment: float
+    size: int
+    path: Path
+
+
 class Evidence:
     """
-    A folder of pictures, bounded by age and size.
+    A folder of pictures, bounded by age and size. Nothing else in it is touched.
 
     Attributes:
         lost: Pictures that were not kept, because the disk was too slow or full.
@@ -43,9 +72,10 @@ class Evidence:
         self._folder = folder
         self._age = days * _DAY
         self._room = int(megabytes * 1_000_000)
+        self._used = 0
         self._waiting: queue.Queue[tuple[str, Image] | None] = queue.Queue(_WAITING)
         self._failing = False
-        self._last = ""
+        self._names: deque[str] = deque(maxlen=_WAITING)
         self._thread = threading.Thread(target=self._run, name="camera-evidence", daemon=True)
         self._thread.start()
 
@@ -57,10 +87,7 @@ class Evidence:
             image: The picture; it must not be changed any more.
             what: What it shows, for the name: letters, digits and hyphens.
         """
-        name = f"{datetime.now(UTC):%Y%m%d-%H%M%S.%f}"[:-3] + f"-{what}.jpg"
-        if name == self._last:
-            return name
-        self._last = name
+        name = self._name(what)
         try:
             self._waiting.put_nowait((name, image))
         except queue.Full:
@@ -68,55 +95,106 @@ class Evidence:
             return None
         return name
 
-    def close(self) -> None:
+    def _name(self, what: str) -> str:
+        moment = datetime.now(UTC)
+        while (name := f"{moment:%Y%m%d-%H%M%S.%f}"[:-3] + f"-{what}.jpg") in self._names:
+            moment += timedelta(milliseconds=1)
+        self._names.append(name)
+        return name
+
+    def close(self, patience: float = 1.0) -> None:
         """
         Write what waits, as long as that takes no more than a moment.
         """
         with contextlib.suppress(queue.Full):
-            self._waiting.put(None, timeout=0.5)
-        self._thread.join(1.0)
+            self._waiting.put(None, timeout=patience / 2)
+        self._thread.join(patience)
 
     def _run(self) -> None:
-        written = 0
-        while (item := self._waiting.get()) is not None:
-            if written % _TIDY_EVERY == 0:
+        self._tidy()
+        tidied = time.monotonic()
+        while True:
+            with contextlib.suppress(queue.Empty):
+                item = self._waiting.get(timeout=_TIDY_EVERY)
+                if item is None:
+                    return
+                self._keep(*item)
+            if self._used > self._room or time.monotonic() - tidied >= _TIDY_EVERY:
                 self._tidy()
-            written += 1
-            self._write(*item)
+                tidied = time.monotonic()
 
-    def _write(self, name: str, image: Image) -> None:
+    def _keep(self, name: str, image: Image) -> None:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            good, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
-            if good:
-                whole = self._folder / f".{name}"
-                whole.write_bytes(data.tobytes())
-                whole.rename(self._folder / name)
+            self._folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
+            self._leave_room()
+            self._used += self._write(name, image)
             self._failing = False
-        except OSError as error:
+        except (OSError, cv2.error) as error:
             self.lost += 1
             if not self._failing:
                 self._failing = True
-                _log.warning("evidence_not_kept", folder=str(self._folder), reason=str(error))
+                reason = str(error).strip().partition("\n")[0]
+                _log.warning("evidence_not_kept", folder=str(self._folder), reason=reason)
+
+    def _leave_room(self) -> None:
+        if shutil.disk_usage(self._folder).free >= _SPARE:
+            return
+        self._tidy()
+        if shutil.disk_usage(self._folder).free < _SPARE:
+            raise OSError(f"less than {_SPARE // 1_000_000} MB are free, which the journal needs")
+
+    def _write(self, name: str, image: Image) -> int:
+        good, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
+        if not good:
+            raise OSError("no picture that OpenCV can write")
+        half = self._folder / f".{name}"
+        try:
+            half.touch(_MODE)
+            half.write_bytes(data.tobytes())
+            half.rename(self._folder / name)
+        except OSError:
+            with contextlib.suppress(OSError):
+                half.unlink()
+            raise
+        return int(data.size)
 
     def _tidy(self) -> None:
         """
         Remove what is too old, and the oldest where it is too much.
         """
-        try:
-            there = sorted(
-                (each.stat().st_mtime, each.stat().st_size, each)
-                for each in self._folder.glob("*.jpg")
-            )
-        except OSError:
-            return
-        # Some room is left for what comes until it is looked at again.
-        room = self._room * 0.9
-        total = sum(size for _, size, _ in there)
-        oldest = time.time() - self._age
-        for moment, size, path in there:
-            if moment >= oldest and total <= room:
-                break
+        kept = sorted(self._kept())
+        total = sum(each.size for each in kept)
+        room, oldest = self._room_now(total), time.time() - self._age
+        for each in kept:
+            # A half one was being written when the power was cut.
+            half = each.path.name.startswith(".") and abs(time.time() - each.moment) > _MINUTE
+            if total <= room and each.moment >= oldest and not half:
+                continue
             with contextlib.suppress(OSError):
-                path.unlink()
-            total -= size
+                each.path.unlink()
+            total -= each.size
+        self._used = total
+
+    def _room_now(self, total: int) -> int:
+        """
+        Return how much may stay: less than is allowed, so that not every picture costs a
+        look at all of them, and less still where the disk is nearly full.
+        """
+        room = self._room if total <= self._room else int(self._room * 0.9)
+        try:
+            short = _SPARE - shutil.disk_usage(self._folder).free
+        except OSError:
+            return room
+        return room if short <= 0 else min(room, total - short)
+
+    def _kept(self) -> list[_Kept]:
+        kept = []
+        soon = time.time() + _MINUTE
+        with contextlib.suppress(OSError), os.scandir(self._folder) as entries:
+            for entry in entries:
+                if _OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    with contextlib.suppress(OSError):
+                        told = entry.stat(follow_symlinks=False)
+                        past = told.st_mtime < soon
+                        kept.append(_Kept(past, told.st_mtime, told.st_size, Path(entry.path)))
+        return kept

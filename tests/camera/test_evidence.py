@@ -5,60 +5,183 @@ Pictures of what was read are bounded by age and room, and hold up nobody.
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 import threading
 import time
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
 import pytest
+from structlog.testing import capture_logs
 
 from drivers.camera import evidence
 from drivers.camera.evidence import Evidence
+from tests.brokers import wait_for
 
 PATCH = np.random.default_rng(1).integers(0, 255, (120, 120, 3)).astype(np.uint8)
+_DAY = 86_400
+_Usage = namedtuple("_Usage", "total used free")  # noqa: PYI024 - as shutil's own
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("*.jpg"))
 
 
+def there(folder: Path, number: int, size: int = 1, age: float = 0.0) -> str:
+    """
+    Put a picture of an earlier day there, so many seconds old.
+    """
+    path = folder / f"20250101-120000.{number:03}-P1-AS.jpg"
+    path.write_bytes(bytes(size))
+    moment = time.time() - age
+    os.utime(path, (moment, moment))
+    return path.name
+
+
 def test_a_picture_has_moment_and_card_in_its_name(tmp_path: Path) -> None:
     kept = Evidence(tmp_path / "new" / "folder", 30, 100)
     name = kept.keep(PATCH, "P1-AS")
-    kept.close()
+    kept.close(60)
     assert name is not None
     assert names(tmp_path / "new" / "folder") == [name]
     assert name.endswith("-P1-AS.jpg")
 
 
 def test_what_is_old_goes(tmp_path: Path) -> None:
-    for days in (1, 29, 31, 300):
-        path = tmp_path / f"{days}.jpg"
-        path.write_bytes(b"x")
-        moment = time.time() - days * 86_400
-        os.utime(path, (moment, moment))
+    young, old = [1, 29], [31, 300]
+    left = [there(tmp_path, days, age=days * _DAY) for days in young]
+    for days in old:
+        there(tmp_path, days, age=days * _DAY)
     kept = Evidence(tmp_path, 30, 100)
     name = kept.keep(PATCH, "P1-AS")
-    kept.close()
-    assert names(tmp_path) == sorted(["1.jpg", "29.jpg", str(name)])
+    kept.close(60)
+    assert names(tmp_path) == sorted([*left, str(name)])
+
+
+def test_what_is_old_goes_though_nothing_new_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "_TIDY_EVERY", 0.05)
+    kept = Evidence(tmp_path, 30, 100)
+    there(tmp_path, 1, age=31 * _DAY)
+    wait_for(lambda: not names(tmp_path))
+    kept.close(60)
 
 
 def test_what_is_too_much_goes_oldest_first(tmp_path: Path) -> None:
-    for number in range(10):
-        path = tmp_path / f"{number}.jpg"
-        path.write_bytes(bytes(100_000))
-        os.utime(path, (time.time() - 100 + number,) * 2)
+    old = [there(tmp_path, number, 100_000, 100 - number) for number in range(10)]
     kept = Evidence(tmp_path, 30, 0.5)
     name = kept.keep(PATCH, "P1-AS")
-    kept.close()
-    assert names(tmp_path) == sorted(["6.jpg", "7.jpg", "8.jpg", "9.jpg", str(name)])
+    kept.close(60)
+    assert names(tmp_path) == sorted([*old[6:], str(name)])
+
+
+def test_there_is_never_more_than_it_may_take(tmp_path: Path) -> None:
+    kept = Evidence(tmp_path, 30, 0.1)
+    told = [kept.keep(PATCH, f"P1-{number}") for number in range(50)]
+    kept.close(60)
+    assert None not in told
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 100_000
+    assert str(told[-1]) in names(tmp_path)
+
+
+def test_pictures_of_a_clock_that_was_set_back_go_before_new_ones(tmp_path: Path) -> None:
+    future = [there(tmp_path, number, 50_000, -1000 * _DAY) for number in range(2)]
+    kept = Evidence(tmp_path, 30, 0.105)
+    name = kept.keep(PATCH, "P1-AS")
+    kept.close(60)
+    assert names(tmp_path) == sorted([future[1], str(name)])
+
+
+def test_what_somebody_else_put_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "mine.jpg").write_bytes(bytes(2_000_000))
+    os.utime(tmp_path / "mine.jpg", (1, 1))
+    (tmp_path / "20250101-120000.000-P1-AS.jpg").mkdir()
+    kept = Evidence(tmp_path, 30, 0.1)
+    name = kept.keep(PATCH, "P1-AS")
+    kept.close(60)
+    assert names(tmp_path) == sorted(["mine.jpg", "20250101-120000.000-P1-AS.jpg", str(name)])
+
+
+def test_not_everybody_on_the_machine_may_look(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        kept = Evidence(tmp_path / "evidence", 30, 100)
+        name = kept.keep(PATCH, "P1-AS")
+        kept.close(60)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "evidence").stat().st_mode) == 0o750
+    assert stat.S_IMODE((tmp_path / "evidence" / str(name)).stat().st_mode) == 0o640
+
+
+def test_two_of_one_moment_are_two(tmp_path: Path) -> None:
+    kept = Evidence(tmp_path, 30, 100)
+    told = [kept.keep(PATCH, "shoe-unread") for _ in range(5)]
+    kept.close(60)
+    assert len(set(told)) == 5
+    assert names(tmp_path) == sorted(map(str, told))
+
+
+def test_a_picture_that_cannot_be_written_down_does_not_end_it(tmp_path: Path) -> None:
+    kept = Evidence(tmp_path, 30, 100)
+    with capture_logs() as logs:
+        kept.keep(np.zeros((0, 0, 3), np.uint8), "P1-AS")
+        name = kept.keep(PATCH, "P2-AS")
+        kept.close(60)
+    assert names(tmp_path) == [name]
+    assert kept.lost == 1
+    assert [log["event"] for log in logs] == ["evidence_not_kept"]
+
+
+def test_half_a_picture_is_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "rename", _full)
+    kept = Evidence(tmp_path, 30, 100)
+    kept.keep(PATCH, "P1-AS")
+    kept.close(60)
+    assert list(tmp_path.iterdir()) == []
+    assert kept.lost == 1
+
+
+def test_half_a_picture_of_a_power_cut_is_removed(tmp_path: Path) -> None:
+    half = tmp_path / ".20250101-120000.000-P1-AS.jpg"
+    half.write_bytes(b"half")
+    os.utime(half, (time.time() - 3600,) * 2)
+    kept = Evidence(tmp_path, 30, 100)
+    kept.close(60)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_journals_disk_is_not_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there(tmp_path, 1, 5000)
+    free = [10_000_000]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: _Usage(10**9, 0, free[0]))
+    kept = Evidence(tmp_path, 30, 100)
+    with capture_logs() as logs:
+        kept.keep(PATCH, "P1-AS")
+        wait_for(lambda: kept.lost == 1)
+        assert names(tmp_path) == []
+        free[0] = 10**9
+        name = kept.keep(PATCH, "P2-AS")
+        kept.close(60)
+    assert names(tmp_path) == [name]
+    assert [log["event"] for log in logs] == ["evidence_not_kept"]
+    assert "MB" in logs[0]["reason"]
+
+
+def _full(*_: object) -> Path:
+    raise OSError(28, "No space left on device")
 
 
 def test_a_folder_that_cannot_be_written_costs_pictures_only(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     kept = Evidence(tmp_path / "file" / "below", 30, 100)
     assert kept.keep(PATCH, "P1-AS") is not None
-    kept.close()
+    kept.close(60)
     assert kept.lost == 1
 
 
@@ -70,4 +193,4 @@ def test_a_slow_disk_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert None in told
     assert kept.lost >= 100
     slow.set()
-    kept.close()
+    kept.close(60)
