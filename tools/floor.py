@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -23,6 +22,7 @@ from typing import Final, NamedTuple
 from drivers.simulators.angel_eye_ii import Mode
 from drivers.simulators.shoe import Fault
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
+from shoe_daemon.demo.child import end_child, start_child
 from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer
 from shoe_daemon.demo.mind import Mind
 from shoe_daemon.demo.referee import Referee
@@ -155,10 +155,8 @@ def main(arguments: list[str]) -> int:
         for wish in _wishes(wanted, Path(folder)):
             parts.enter_context(dealt(wish))
         if wanted.display is not None:
-            show = [sys.executable, "-m", "shoe_daemon", "display", "--broker", wanted.broker]
-            display = subprocess.Popen([*show, "--listen", wanted.display])
-            parts.callback(display.wait)
-            parts.callback(display.terminate)
+            show = ("display", "--broker", wanted.broker, "--listen", wanted.display)
+            parts.callback(end_child, start_child(*show))
         print(f"{wanted.tables} tables at {wanted.broker}, site {SITE}; Ctrl-C ends it")
         stopping.wait()
     return 0

@@ -8,10 +8,11 @@ import contextlib
 import importlib.util
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Final, Self
+
+from shoe_daemon.demo.child import end_child, start_child
 
 __all__ = ["BoardServer", "has_display"]
 
@@ -20,7 +21,6 @@ _HOST: Final = "127.0.0.1"
 _EXTRAS: Final = ("starlette", "uvicorn")
 _PATIENCE: Final = 15.0
 _LOOK: Final = 0.02
-_ENDS: Final = 5.0
 
 
 def has_display() -> bool:
@@ -63,13 +63,9 @@ class BoardServer:
         """
         Start it; it is not ready at once.
         """
-        command = [sys.executable, "-m", "shoe_daemon", "display", "--config"]
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - this very program
-                [*command, str(self._configuration)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+            self._process = start_child(
+                "display", "--config", str(self._configuration), stdout=log, stderr=log
             )
         return self
 
@@ -77,14 +73,8 @@ class BoardServer:
         """
         Stop it; it has ended when this returns.
         """
-        if self._process is None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(_ENDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        if self._process is not None:
+            end_child(self._process)
 
     @property
     def up(self) -> bool:
