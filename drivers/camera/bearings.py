@@ -70,25 +70,33 @@ class Ambience:
         if len(kept) < _LEAST_POINTS:
             kept = pixels
         self._raster = Raster(kept, (1, len(kept)))
-        self._reference = self._raster.sample(reference).astype(np.float32)
-        self._before: NDArray[np.float32] | None = None
+        brightest = _brightest(self._raster.sample(reference))
+        # Grey values that tell something.
+        self._lit = np.flatnonzero(brightest > 16)  # noqa: PLR2004 - as above
+        self._reference = brightest[self._lit].astype(np.float32)
+        self._before: Image | None = None
         self._noise = 2.0
 
     def measure(self, image: Image) -> Light:
         """
         Say how a picture is lit.
         """
-        now = self._raster.sample(image).astype(np.float32)
+        now = self._raster.sample(image)
         if self._before is not None:
-            apart = float(np.median(np.abs(now - self._before)))
+            apart = float(np.median(cv2.absdiff(now, self._before)))
             # Slowly: one picture in which much moves is no noise.
             self._noise += 0.1 * (min(apart * 1.48, 12.0) - self._noise)
         self._before = now
-        lit = self._reference.max(axis=2) > 16  # noqa: PLR2004 - grey values that tell something
-        if not lit.any():
+        if not len(self._lit):
             return Light(1.0, self._noise)
-        ratio = now.max(axis=2)[lit] / self._reference.max(axis=2)[lit]
+        ratio = _brightest(now)[self._lit] / self._reference
         return Light(float(np.clip(np.median(ratio), 0.15, 4.0)), self._noise)
+
+
+def _brightest(points: Image) -> Image:
+    # Over three colours numpy's own maximum takes ten times as long.
+    blue, green, red = (points[0, :, colour] for colour in range(3))
+    return np.asarray(np.maximum(np.maximum(blue, green), red), np.uint8)
 
 
 class Bearings:

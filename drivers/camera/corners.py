@@ -17,29 +17,24 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.camera.fitting import (
+    ENOUGH,
+    TURN,
+    Found,
+    Pose,
+    Scene,
+    brightest,
+    covers,
+    fit_card,
+    grey_of,
+    in_reach,
+)
 from drivers.camera.frames import Image
 from drivers.camera.geometry import STRAY, Floats
 
 __all__ = ["Bounds", "Found", "Pose", "Scene", "different", "find_card", "fit_card", "grey_of"]
 
-TURN: Final = math.radians(27.0)
-"""By how much a card may be turned from where its place says that it lies."""
-
 _DIFFERENT: Final = 26
-_ALONG: Final = np.linspace(0.08, 0.92, 30)
-"""Where along a side its edge is looked for: not at the rounded corners."""
-
-_ACROSS: Final = np.arange(-4.0, 4.01, 0.5)
-"""Millimetres inside and outside of a side among which its edge is looked for."""
-
-_STEEP: Final = 7.0
-_STRONG: Final = 0.6
-"""Share of the strongest edge that another one has to have to be taken for one."""
-
-_NEAR: Final = 0.9
-"""Millimetres by which a point of an edge may miss its side."""
-
-_ENOUGH: Final = 0.55
 _PROPOSALS: Final = 10
 _LINES: Final = 9
 _LEAST_LINE: Final = 12.0
@@ -47,48 +42,6 @@ _LEAST_LINE: Final = 12.0
 
 _INSIDE: Final = 0.93
 """Share of a card's surface that has to differ from the empty table."""
-
-
-class Pose(NamedTuple):
-    """
-    Where a card lies on its patch: millimetres from the middle, radians, relative size.
-    """
-
-    x: float
-    y: float
-    turn: float
-    size: float = 1.0
-
-
-class Found(NamedTuple):
-    """
-    A card that was found.
-
-    Attributes:
-        pose: Where it lies.
-        quad: Its corners in the patch, in reading order.
-        sides: The share of each side that shows: top, right, bottom, left.
-        inside: The share of its surface that differs from the empty table.
-    """
-
-    pose: Pose
-    quad: Floats
-    sides: tuple[float, float, float, float]
-    inside: float
-
-    @property
-    def score(self) -> float:
-        """
-        How well it is founded; 4 at best.
-        """
-        return sum(self.sides)
-
-    @property
-    def is_whole(self) -> bool:
-        """
-        Whether at least three sides show.
-        """
-        return sum(side >= _ENOUGH for side in self.sides) >= 3  # noqa: PLR2004 - of four
 
 
 class Bounds(NamedTuple):
@@ -101,25 +54,6 @@ class Bounds(NamedTuple):
         stray: How far from the patch's middle a card may be.
     """
 
-    scale: float
-    card: tuple[float, float]
-    stray: float = STRAY
-
-
-class Scene(NamedTuple):
-    """
-    What is looked at.
-
-    Attributes:
-        grey: The piece of the picture, its lightest colour.
-        mask: What of it differs from the empty one.
-        scale: Pixels a millimetre.
-        card: Width and height in millimetres.
-        stray: How far from the middle a card may be.
-    """
-
-    grey: NDArray[np.float32]
-    mask: NDArray[np.uint8]
     scale: float
     card: tuple[float, float]
     stray: float = STRAY
@@ -146,21 +80,6 @@ def find_card(patch: Image, empty: Image, bounds: Bounds, gain: float = 1.0) -> 
     return best
 
 
-def fit_card(scene: Scene, pose: Pose) -> Found | None:
-    """
-    Draw a card that lies nearly at a pose to the edges around it, as far as they show;
-    None where they lead away from there.
-    """
-    return _draw_to_edges(scene, pose)
-
-
-def grey_of(patch: Image) -> NDArray[np.float32]:
-    """
-    Return what edges are looked for in.
-    """
-    return np.asarray(cv2.GaussianBlur(patch.max(axis=2), (3, 3), 0), np.float32)
-
-
 def different(patch: Image, empty: Image, gain: float) -> NDArray[np.uint8]:
     """
     Return what differs from the empty table, as ones.
@@ -170,10 +89,10 @@ def different(patch: Image, empty: Image, gain: float) -> NDArray[np.uint8]:
     box = np.ones((3, 3), np.uint8)
     low = cv2.convertScaleAbs(cv2.erode(empty, box), alpha=gain)
     high = cv2.convertScaleAbs(cv2.dilate(empty, box), alpha=gain)
-    apart = cv2.max(cv2.subtract(patch, high), cv2.subtract(low, patch)).max(axis=2)
+    apart = brightest(np.asarray(cv2.max(cv2.subtract(patch, high), cv2.subtract(low, patch))))
     limit = _DIFFERENT * min(1.0, max(0.45, gain))
-    mask = (apart > limit).astype(np.uint8)
-    mask = cv2.morphologyEx(mask, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
+    far = (apart > limit).astype(np.uint8)
+    mask = cv2.morphologyEx(far, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
     return np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, box), np.uint8)
 
 
@@ -186,11 +105,11 @@ def _better(one: Found | None, other: Found | None) -> Found | None:
 def _best(scene: Scene, proposals: Iterable[Pose]) -> Found | None:
     best: Found | None = None
     for pose in proposals:
-        found = _draw_to_edges(scene, pose)
+        found = fit_card(scene, pose)
         if found is None or not (found.is_whole and _is_founded(found)):
             # A back has a frame inside its edge: what lies farther out is the edge.
-            framed = _draw_to_edges(scene, pose, outermost=True)
-            found = framed if framed is not None and min(framed.sides) >= _ENOUGH else found
+            framed = fit_card(scene, pose, outermost=True)
+            found = framed if framed is not None and min(framed.sides) >= ENOUGH else found
         if found is not None and _is_founded(found):
             best = _better(best, found)
     return best
@@ -204,15 +123,6 @@ def _is_founded(found: Found) -> bool:
     # Two sides that meet.
     shows = [side >= 0.7 for side in found.sides]  # noqa: PLR2004 - nearly all of a side
     return any(shows[i] and shows[(i + 1) % 4] for i in range(4))
-
-
-def _in_reach(pose: Pose, stray: float = STRAY) -> bool:
-    return (
-        abs(pose.x) <= stray
-        and abs(pose.y) <= stray
-        and abs(pose.turn) <= TURN
-        and abs(pose.size - 1) < 0.06  # noqa: PLR2004 - a card's height over the felt
-    )
 
 
 def _of_shapes(scene: Scene) -> Iterator[Pose]:
@@ -229,7 +139,7 @@ def _of_shapes(scene: Scene) -> Iterator[Pose]:
         if np.all(np.abs(np.array(sides) / wanted - 1) < 0.16):  # noqa: PLR2004 - a finger's worth
             half = scene.mask.shape[0] / 2
             pose = Pose((x - half) / scene.scale, (y - half) / scene.scale, turn)
-            if _in_reach(pose, scene.stray):
+            if in_reach(pose, scene.stray):
                 yield pose
 
 
@@ -252,7 +162,7 @@ def _of_lines(scene: Scene, patch: Image) -> list[Pose]:
         for one in upright
         for other in level
         for pose in _at_corner(scene, one, other)
-        if _in_reach(pose, scene.stray) and _covers(scene, pose) > _INSIDE - 0.05
+        if in_reach(pose, scene.stray) and covers(scene, pose) > _INSIDE - 0.05
     ]
     return _unlike(poses)
 
@@ -265,7 +175,7 @@ class _Line(NamedTuple):
 
 def _lines(scene: Scene, patch: Image) -> tuple[list[_Line], list[_Line]]:
     detector = cv2.createLineSegmentDetector(cv2.LSD_REFINE_STD)
-    found: Any = detector.detect(patch.max(axis=2))[0]
+    found: Any = detector.detect(brightest(patch))[0]
     ends = np.zeros((0, 4)) if found is None else np.asarray(found, np.float64).reshape(-1, 4)
     ends = (ends - scene.mask.shape[0] / 2) / scene.scale
     upright: list[_Line] = []
@@ -323,114 +233,3 @@ def _unlike(poses: list[Pose]) -> list[Pose]:
         ):
             kept.append(pose)
     return kept[:_PROPOSALS]
-
-
-def _corners(scene: Scene, pose: Pose) -> Floats:
-    """
-    Return the corners of a pose in millimetres from the middle, in reading order.
-    """
-    width, height = np.array(scene.card) / 2 * pose.size
-    flat = np.array([(-width, -height), (width, -height), (width, height), (-width, height)])
-    cos, sin = math.cos(pose.turn), math.sin(pose.turn)
-    turned: Floats = flat @ np.array([[cos, sin], [-sin, cos]]) + (pose.x, pose.y)
-    return turned
-
-
-def _covers(scene: Scene, pose: Pose) -> float:
-    corners = _corners(scene, pose)
-    u, v = np.meshgrid(np.linspace(0.06, 0.94, 9), np.linspace(0.06, 0.94, 11))
-    points = (
-        corners[0]
-        + u.reshape(-1, 1) * (corners[1] - corners[0])
-        + v.reshape(-1, 1) * (corners[3] - corners[0])
-    )
-    return float(np.mean(_look_up(scene, scene.mask, points)))
-
-
-def _look_up(scene: Scene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
-    half = scene.mask.shape[0] / 2
-    pixels = (points * scene.scale + half).astype(np.float32)
-    found = cv2.remap(
-        image,
-        pixels[:, 0].reshape(-1, 1),
-        pixels[:, 1].reshape(-1, 1),
-        cv2.INTER_LINEAR,
-        borderMode=cv2.BORDER_CONSTANT,
-        borderValue=0,
-    )
-    return np.asarray(found).ravel()
-
-
-def _draw_to_edges(scene: Scene, pose: Pose, *, outermost: bool = False) -> Found | None:
-    """
-    Move a pose until the edges around it lie on its sides; None where it runs away.
-
-    The strongest edges are taken, or of several strong ones the outermost.
-    """
-    sides: tuple[float, ...] = ()
-    for reach in (4.0, 3.0, 2.0, 1.5):
-        points, normals, wanted, good = _edges(scene, pose, reach, outermost=outermost)
-        if np.count_nonzero(good) < len(_ALONG):
-            return None
-        pose = _moved(pose, points[good], normals[good], wanted[good])
-        if not _in_reach(pose, scene.stray):
-            return None
-        near = np.abs(wanted) <= _NEAR
-        sides = tuple(float(np.mean(part)) for part in np.split(good & near, 4))
-    corners = _corners(scene, pose)
-    quad = corners * scene.scale + scene.mask.shape[0] / 2
-    return Found(pose, quad, sides, _covers(scene, pose))  # type: ignore[arg-type] # four of them
-
-
-def _edges(
-    scene: Scene, pose: Pose, reach: float, *, outermost: bool
-) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
-    """
-    Look across each side for its edge.
-
-    Returns:
-        Points of the sides, the directions out of the card there, how far out the
-        edge is in millimetres, and whether there is one.
-    """
-    corners = _corners(scene, pose)
-    points = np.concatenate(
-        [corners[i] + _ALONG[:, None] * (corners[(i + 1) % 4] - corners[i]) for i in range(4)]
-    )
-    cos, sin = math.cos(pose.turn), math.sin(pose.turn)
-    outwards = np.array([(sin, -cos), (cos, sin), (-sin, cos), (-cos, -sin)])
-    normals = np.repeat(outwards, len(_ALONG), axis=0)
-    across = _ACROSS[np.abs(_ACROSS) <= reach + 0.5]
-    grid = points[:, None, :] + across[None, :, None] * normals[:, None, :]
-    values = _look_up(scene, scene.grey, grid.reshape(-1, 2)).reshape(len(points), len(across))
-    steps = np.abs(values[:, 2:] - values[:, :-2])
-    share = _STRONG if outermost else 1.0
-    strong = steps >= share * steps.max(axis=1, keepdims=True)
-    best = steps.shape[1] - 1 - strong[:, ::-1].argmax(axis=1)
-    good = steps[np.arange(len(steps)), best] > _STEEP
-    return points, normals, across[1:-1][best], good
-
-
-def _moved(pose: Pose, points: Floats, normals: Floats, wanted: Floats) -> Pose:
-    """
-    Return the pose whose sides go through these points, most of them.
-    """
-    arms = points - (pose.x, pose.y)
-    columns = np.column_stack(
-        [
-            normals,
-            normals[:, 1] * arms[:, 0] - normals[:, 0] * arms[:, 1],
-            (normals * arms).sum(axis=1),
-        ]
-    )
-    # A little resistance keeps what no edge tells where it was; size is all but known, or
-    # the printed frame of a back would be taken for its edge.
-    brake = np.diag([0.05, 0.05, 40.0, 1_000_000.0])
-    weights = np.ones(len(wanted))
-    step = np.zeros(4)
-    for _ in range(4):
-        weighted = columns * weights[:, None]
-        step = np.linalg.solve(weighted.T @ columns + brake, weighted.T @ wanted)
-        off = np.abs(wanted - columns @ step)
-        weights = 1.0 / (1.0 + (off / 0.6) ** 2) ** 2
-    dx, dy, turn, size = (float(each) for each in step)
-    return Pose(pose.x + dx, pose.y + dy, pose.turn + turn, pose.size * (1 + size))

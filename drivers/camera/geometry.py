@@ -4,7 +4,7 @@ From millimetres on the table to pixels, and the small upright pictures of place
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import cv2
@@ -21,7 +21,7 @@ __all__ = [
     "Raster",
     "axes_of",
     "place_patch",
-    "place_raster",
+    "places_raster",
     "stray_of",
 ]
 
@@ -165,16 +165,19 @@ def place_patch(ground: Ground, place: Place, card: CardSize) -> Patch:
     return Patch(ground, place.centre, axes_of(ground, place.centre, place.turn), reach)
 
 
-def place_raster(ground: Ground, place: Place, card: CardSize) -> Raster:
+def places_raster(ground: Ground, places: Sequence[Place], card: CardSize) -> Raster:
     """
-    Return the points of a place: of the card that lies in its middle, and a little more.
+    Return the points of places, one below the other: of the card that lies in the middle of
+    each, and a little more.
     """
-    axes = axes_of(ground, place.centre, place.turn)
     u = np.arange(-card.width / 2 - 2, card.width / 2 + 2.1, _STEP)
     v = np.arange(-card.height / 2 - 2, card.height / 2 + 2.1, _STEP)
     grid = np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2)
-    pixels = ground.to_pixels(grid @ axes + np.array(place.centre))
-    return Raster(pixels, (len(v), len(u)))
+    points = [
+        grid @ axes_of(ground, place.centre, place.turn) + np.array(place.centre)
+        for place in places
+    ]
+    return Raster(ground.to_pixels(np.concatenate(points)), (len(v) * len(places), len(u)))
 
 
 def axes_of(ground: Ground, centre: Point, turn: int) -> Floats:

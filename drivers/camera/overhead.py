@@ -16,7 +16,7 @@ from drivers.camera.bearings import Ambience, Bearings
 from drivers.camera.evidence import Evidence
 from drivers.camera.eye import Eye, Spot
 from drivers.camera.frames import Image, Picture
-from drivers.camera.geometry import Ground, Raster, place_patch, place_raster, stray_of
+from drivers.camera.geometry import Ground, place_patch, places_raster, stray_of
 from drivers.camera.ledger import Laid, Ledger
 from drivers.camera.messages import Say, Statement
 from drivers.camera.places import Kind, Place, Seen, State, Watcher
@@ -41,11 +41,9 @@ class _Box:
     One place of the layout.
     """
 
-    def __init__(self, slot: Slot, spot: Spot, raster: Raster, reference: Image) -> None:
+    def __init__(self, slot: Slot, spot: Spot) -> None:
         self.slot = slot
         self.spot = spot
-        self.raster = raster
-        self.watcher = Watcher(raster.sample(reference))
         self.place = Place()
 
 
@@ -60,6 +58,7 @@ class Overhead:
         ground = Ground(profile)
         # The noise of one picture is nobody's reference.
         reference = np.asarray(cv2.GaussianBlur(reference, (3, 3), 0), np.uint8)
+        places = [place for place in profile.place if place.slot is not None]
         self._boxes = [
             _Box(
                 place.slot,
@@ -68,12 +67,12 @@ class Overhead:
                     reference,
                     stray_of(place, profile.place),
                 ),
-                place_raster(ground, place, profile.card),
-                reference,
             )
-            for place in profile.place
+            for place in places
             if place.slot is not None
         ]
+        self._raster = places_raster(ground, places, profile.card)
+        self._watcher = Watcher(self._samples(reference))
         self._ambience = Ambience(profile, ground, reference)
         self._bearings = Bearings(profile, ground, reference)
         self._eye = eye
@@ -90,9 +89,9 @@ class Overhead:
         if not self._bearings.check(image, at):
             return []
         light = self._ambience.measure(image)
-        for box in self._boxes:
-            sample = box.raster.sample(image)
-            look = box.watcher.update(sample, at, gain=light.gain, noise=light.noise)
+        samples = self._samples(image)
+        looks = self._watcher.update(samples, at, gain=light.gain, noise=light.noise)
+        for box, look in zip(self._boxes, looks, strict=True):
             if box.place.step(look, at):
                 self._ledger.lift(box.slot)
         said: list[Statement] = []
@@ -101,6 +100,10 @@ class Overhead:
         for laid in self._ledger.due(lambda laid: self._waits(laid, at)):
             said.append(self._tell(laid))
         return said + self._clear(at)
+
+    def _samples(self, image: Image) -> Image:
+        whole = self._raster.sample(image)
+        return whole.reshape(len(self._boxes), -1, *whole.shape[1:])
 
     def finish(self) -> list[Statement]:
         """

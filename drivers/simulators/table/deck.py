@@ -16,9 +16,9 @@ from drivers.simulators.cards import UNSEEN_LAYOUTS, UNSEEN_SEED, Layout, Style,
 from drivers.simulators.cards import outline as card_outline
 from drivers.simulators.cards import style as style_of
 from drivers.simulators.table.camera import Camera, Floats
-from drivers.simulators.table.layout import CARD
+from drivers.simulators.table.layout import CARD, Point
 from drivers.simulators.table.motion import FACE, Pose
-from drivers.simulators.table.sprite import Light, Sprite, lay, shade, sprite
+from drivers.simulators.table.sprite import STILL, Box, Light, Sprite, lay, shade, sprite
 from shoe_daemon.game.cards import Card
 
 __all__ = ["Deck", "card_quad", "deck_of"]
@@ -27,6 +27,7 @@ _BENT_MOST: Final = 150.0
 _BENDS: Final = 420.0
 """Degrees of a bend for each share of the card that is bent."""
 
+_FEWEST_ROWS: Final = 4
 _GLOSS: Final = 1.0
 _CASINO: Final = (Layout.JUMBO, *UNSEEN_LAYOUTS)
 
@@ -80,39 +81,43 @@ class Deck:
         light: Light | None,
         *,
         shadow: bool = True,
-    ) -> None:
+        way: Point = STILL,
+    ) -> list[Box]:
         """
         Lay a card into a picture, with its shadow where it throws one.
+
+        Returns:
+            The rectangles in which the picture changed.
         """
+        changed: list[Box | None] = []
         for piece in _pieces(pose):
             quad = camera.seen(piece.corners)
             if shadow:
-                _cast(picture, piece.corners, camera, pose)
+                changed.append(_cast(picture, piece.corners, camera, pose))
             shown = self.face(card)
             if _area(quad) <= 0:
                 # Seen from behind: its left is on the right.
                 shown, quad = self._back, quad[[1, 0, 3, 2]]
-            lay(picture, _part(shown, piece), quad, light)
+            changed.append(lay(picture, _part(shown, piece), quad, light, way))
+        return [box for box in changed if box is not None]
 
 
-def _cast(picture: NDArray[np.uint8], corners: Floats, camera: Camera, pose: Pose) -> None:
+def _cast(picture: NDArray[np.uint8], corners: Floats, camera: Camera, pose: Pose) -> Box | None:
     high = float(corners[:, 2].max()) + 1.0
     fallen = corners * np.array([1.0, 1.0, 0.0])
     fallen[:, :2] += corners[:, 2:] * np.array([0.18, 0.30]) + 0.7
     soft = (0.8 + high * 0.12) * camera.matrix[0, 0] / camera.height
-    shade(picture, camera.seen(fallen), soft, 0.42 if pose.up < 1 else 0.36)
+    return shade(picture, camera.seen(fallen), soft, 0.42 if pose.up < 1 else 0.36)
 
 
 def _part(whole: Sprite, piece: _Piece) -> Sprite:
     if piece.last - piece.first == 1:
         return whole
-    rows = whole.ink.shape[0]
-    cut = slice(round(piece.first * rows), max(round(piece.last * rows), 4))
-    return Sprite(
-        np.ascontiguousarray(whole.ink[cut]),
-        np.ascontiguousarray(whole.through[cut]),
-        whole.gloss,
-    )
+    rows = whole.paint.shape[0]
+    # However little of a card is bent, something is drawn.
+    first = min(round(piece.first * rows), rows - _FEWEST_ROWS)
+    last = max(round(piece.last * rows), first + _FEWEST_ROWS)
+    return Sprite(np.ascontiguousarray(whole.paint[first:last]), whole.gloss)
 
 
 def _pieces(pose: Pose) -> Iterator[_Piece]:

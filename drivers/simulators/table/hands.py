@@ -91,12 +91,10 @@ def hand(grip: Grip, person: int) -> Sprite:
 @lru_cache(maxsize=4)
 def arm_shadow(grip: Grip) -> Pixels:
     """
-    Draw what the shadow of an arm leaves of the light.
+    Draw how much of the light the shadow of an arm takes.
     """
-    whole = hand(grip, 0)
-    covers = cv2.GaussianBlur(cv2.bitwise_not(whole.through), (0, 0), 9)
-    through = cv2.convertScaleAbs(covers, alpha=-0.38, beta=0)
-    return np.asarray(cv2.subtract(np.full_like(covers, 255), through), np.uint8)
+    soft = cv2.GaussianBlur(hand(grip, 0).covers, (0, 0), 9)
+    return np.asarray(cv2.convertScaleAbs(soft, alpha=0.38), np.uint8)
 
 
 def _add(

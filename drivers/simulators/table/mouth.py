@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from drivers.simulators.table.camera import Camera
 from drivers.simulators.table.deck import Deck, deck_of
-from drivers.simulators.table.layout import CARD, THROAT, throat_window
+from drivers.simulators.table.layout import CARD, THROAT, Point, throat_window
+from drivers.simulators.table.motion import Pose
 from drivers.simulators.table.settings import Settings, Trouble
-from drivers.simulators.table.sprite import LIT, Light
-from drivers.simulators.table.state import Moment, moment
+from drivers.simulators.table.sprite import LIT, STILL, Light
+from drivers.simulators.table.state import Moment, Shown
 from drivers.simulators.table.stretch import Stretch
 
 __all__ = ["MouthView"]
@@ -28,9 +29,6 @@ _SHUTTER: Final = 0.0012
 
 _SLOW: Final = 0.022
 """That of a hurried card, which is never sharp."""
-
-_STEPS: Final = 7
-_PIXELS_A_STEP: Final = 2.5
 
 
 class MouthView:
@@ -71,38 +69,26 @@ class MouthView:
         if not state.cards:
             return empty
         shutter = _SLOW if Trouble.UNREADABLE in state.active else _SHUTTER
-        steps = self._exposures(state, shutter)
-        whole = np.zeros(empty.shape, np.uint16)
-        for number in range(steps):
-            picture = empty.copy()
-            self._pass(picture, moment(state.stretch, state.at - shutter * number / steps), light)
-            if steps == 1:
-                return self._framed(picture, empty)
-            cv2.add(whole, picture, dst=whole, dtype=cv2.CV_16U)
-        mixed = np.asarray(cv2.convertScaleAbs(whole, alpha=1 / steps), np.uint8)
-        return self._framed(mixed, empty)
-
-    def _framed(self, picture: Pixels, empty: Pixels) -> Pixels:
-        """
-        Let the shoe's plates hide what is not in the window.
-        """
+        picture = empty.copy()
+        # The next card lies on the one before: from below, that one hides it.
+        for each in sorted(state.cards, key=lambda shown: shown.pose.x):
+            pose, way = self._moving(each, state.at, shutter)
+            deck = self._deck(state.stretch.deck)
+            deck.lay(picture, each.track.card, pose, self.camera, light, shadow=False, way=way)
+        # The shoe's plates hide what is not in the window.
         cv2.copyTo(empty, self._window, picture)
         return picture
 
-    def _exposures(self, state: Moment, shutter: float) -> int:
-        before = moment(state.stretch, max(0.0, state.at - shutter))
-        there = {id(each.track): each.pose for each in before.cards}
-        far = max(
-            abs(each.pose.x - there.get(id(each.track), each.pose).x) for each in state.cards
-        )
-        pixels = far * self.camera.matrix[0, 0] / self.camera.height
-        return 1 + min(_STEPS - 1, int(pixels / _PIXELS_A_STEP + 0.5))
-
-    def _pass(self, picture: Pixels, state: Moment, light: Light) -> None:
-        # The next card lies on the one before: from below, that one hides it.
-        for each in sorted(state.cards, key=lambda shown: shown.pose.x):
-            deck = self._deck(state.stretch.deck)
-            deck.lay(picture, each.track.card, each.pose, self.camera, light, shadow=False)
+    def _moving(self, shown: Shown, at: float, shutter: float) -> tuple[Pose, Point]:
+        """
+        Say where a card is in the middle of an exposure, and by how many pixels it moves.
+        """
+        before, middle = shown.track.pose(at - shutter), shown.track.pose(at - shutter / 2)
+        if before is None or middle is None:
+            return shown.pose, STILL
+        pixels = self.camera.matrix[0, 0] / self.camera.height
+        x, y = shown.pose.x - before[0].x, shown.pose.y - before[0].y
+        return middle[0], (x * pixels, y * pixels)
 
     def _deck(self, number: int) -> Deck:
         if number not in self._decks:

@@ -5,7 +5,7 @@ What the sensor and the cable make of a picture: noise, flicker, blur, torn pict
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, NamedTuple
 
 import cv2
 import numpy as np
@@ -19,13 +19,18 @@ Pixels = NDArray[np.uint8]
 
 _SPARE: Final = 64
 _BANK: Final = 3
-_GREY: Final = 128.0
-_SPREAD: Final = 16.0
-"""Steps of noise in the bank, so that it can be made weaker and stronger."""
-
 _FLICKER: Final = 0.10
 _BEAT: Final = 7.3
 """How often a second the lamps' hundred flashes beat with the camera's pictures."""
+
+
+class _Speckle(NamedTuple):
+    """
+    Noise: by how much each point of a picture is brighter, or darker.
+    """
+
+    more: Pixels
+    less: Pixels
 
 
 class Sensor:
@@ -39,14 +44,14 @@ class Sensor:
         size = (settings.height + _SPARE, settings.width + _SPARE)
         self._bank = [self._speckle(size) for _ in range(_BANK)] if settings.noise else []
 
-    def _speckle(self, size: tuple[int, int]) -> Pixels:
+    def _speckle(self, size: tuple[int, int]) -> _Speckle:
         # What is in all colours alike, and what is in each: single pixels of one colour
         # are smeared by every camera.
         grey = self._chance.normal(0, 1, size).astype(np.float32)
         colour = self._chance.normal(0, 1, (size[0] // 2, size[1] // 2, 3)).astype(np.float32)
         smeared = cv2.resize(colour, size[::-1], interpolation=cv2.INTER_LINEAR)
-        whole = grey[..., None] * 0.75 + smeared * 0.8
-        return np.asarray(np.clip(whole * _SPREAD + _GREY, 0, 255).round(), np.uint8)
+        whole = ((grey[..., None] * 0.75 + smeared * 0.8) * self._noise).round()
+        return _Speckle(*(np.asarray(np.clip(each, 0, 255), np.uint8) for each in (whole, -whole)))
 
     def take(
         self, picture: Pixels, at: float, *, flicker: bool, blur: float, torn: bool
@@ -66,16 +71,17 @@ class Sensor:
         if flicker:
             gain = 1 + _FLICKER * math.sin(2 * math.pi * _BEAT * at)
             picture = np.asarray(cv2.convertScaleAbs(picture, alpha=gain), np.uint8)
-        if self._bank:
-            picture = self._noisy(picture)
+        picture = self._noisy(picture) if self._bank else picture.copy()
         return self._torn(picture) if torn else picture
 
     def _noisy(self, picture: Pixels) -> Pixels:
         which, x, y = (int(v) for v in self._chance.integers((_BANK, _SPARE, _SPARE)))
         high, wide = picture.shape[:2]
-        speckle = self._bank[which][y : y + high, x : x + wide]
-        share = self._noise / _SPREAD
-        return np.asarray(cv2.addWeighted(picture, 1.0, speckle, share, -_GREY * share), np.uint8)
+        more, less = (each[y : y + high, x : x + wide] for each in self._bank[which])
+        # Where one is anything, the other is nothing.
+        noisy = np.asarray(cv2.add(picture, more), np.uint8)
+        cv2.subtract(noisy, less, dst=noisy)
+        return noisy
 
     def _torn(self, picture: Pixels) -> Pixels:
         """

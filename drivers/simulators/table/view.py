@@ -17,10 +17,10 @@ from drivers.simulators.table.felt import CHIP, MARKER, chip, cloth, marker
 from drivers.simulators.table.hands import arm_shadow, hand, hand_corners
 from drivers.simulators.table.layout import CARD, EXTENT, Point
 from drivers.simulators.table.light import Lamps, Shadow, lamp_for_glare, lamps_of
-from drivers.simulators.table.motion import HandTrack, Pose
+from drivers.simulators.table.motion import CardTrack, HandTrack, Pose
 from drivers.simulators.table.settings import Settings, Trouble
-from drivers.simulators.table.sprite import LIT, Light, dim, lay, shade
-from drivers.simulators.table.state import Moment, Shown, moment
+from drivers.simulators.table.sprite import LIT, STILL, Box, Light, dim, lay, shade
+from drivers.simulators.table.state import Moment, Shown
 from drivers.simulators.table.stretch import Bet, Effect, Stretch
 
 __all__ = ["TableView"]
@@ -30,8 +30,6 @@ Pixels = NDArray[np.uint8]
 _FADES: Final = 0.35
 """Seconds in which a lamp goes out."""
 
-_STEPS: Final = 6
-_PIXELS_A_STEP: Final = 3.0
 _DETAIL: Final = 1.5
 """Cards are drawn so many times as large as they are seen."""
 
@@ -59,8 +57,12 @@ class TableView:
         self._light_key: object = None
         self._light = Light(self._ground)
         self._lit: Pixels = self._ground
-        self._still_key: object = None
+        self._still_key: tuple[object, list[object]] = (None, [])
         self._still: Pixels = self._ground
+        self._stills = 0
+        self._picture: Pixels = self._ground
+        self._picture_of = 0
+        self._stale: list[Box] = []
 
     def leave(self, stretch: Stretch) -> None:
         """
@@ -75,42 +77,43 @@ class TableView:
 
     def draw(self, state: Moment) -> Pixels:
         """
-        Give the picture of a moment.
+        Give the picture of a moment; it is good until the next one is drawn.
         """
         self._shine(state)
         self._settle(state)
-        moving = [each for each in state.cards if each.since < 0]
-        if not moving and not state.hands:
-            return self._still
-        steps = self._exposures(state)
-        if steps == 1:
-            picture = self._still.copy()
-            self._move(picture, state)
-            return picture
-        return self._blurred(state, steps)
+        self._wipe()
+        picture = self._picture
+        for each in state.cards:
+            if each.since < 0:
+                pose, way = self._moving(each.track, state.at, each.pose)
+                seen = each._replace(pose=pose)
+                self._stale += self._lay(picture, seen, state.stretch.deck, way)
+        for track, pose in state.hands:
+            self._reach(picture, track, *self._moving(track, state.at, pose))
+        return picture
 
-    def _blurred(self, state: Moment, steps: int) -> Pixels:
+    def _wipe(self) -> None:
         """
-        Expose for as long as the shutter is open.
+        Take away what moved in the last picture.
+        """
+        if self._picture.shape != self._still.shape or self._picture_of != self._stills:
+            self._picture_of, self._picture = self._stills, self._still.copy()
+        for left, top, right, bottom in self._stale:
+            self._picture[top:bottom, left:right] = self._still[top:bottom, left:right]
+        self._stale.clear()
+
+    def _moving(self, track: CardTrack | HandTrack, at: float, now: Pose) -> tuple[Pose, Point]:
+        """
+        Say where something is in the middle of the time for which the shutter is open, and
+        by how many pixels it moves in that time.
         """
         shutter = self._settings.exposure
-        whole = np.zeros(self._still.shape, np.uint16)
-        for number in range(steps):
-            picture = self._still.copy()
-            then = moment(state.stretch, state.at - shutter * number / (steps - 1))
-            self._move(picture, then)
-            cv2.add(whole, picture, dst=whole, dtype=cv2.CV_16U)
-        return np.asarray(cv2.convertScaleAbs(whole, alpha=1 / steps), np.uint8)
-
-    def _exposures(self, state: Moment) -> int:
-        before = moment(state.stretch, max(0.0, state.at - self._settings.exposure))
-        there = {id(each.track): each.pose for each in before.cards}
-        there |= {id(track): pose for track, pose in before.hands}
-        now = [(id(each.track), each.pose) for each in state.cards if each.since < 0]
-        now += [(id(track), pose) for track, pose in state.hands]
-        far = max((math.dist(pose.at, there.get(key, pose).at) for key, pose in now), default=0.0)
-        pixels = far * self.camera.matrix[0, 0] / self.camera.height
-        return 1 + min(_STEPS - 1, int(pixels / _PIXELS_A_STEP + 0.5))
+        before, middle = track.pose(at - shutter), track.pose(at - shutter / 2)
+        if before is None or middle is None:
+            return now, STILL
+        ends = self.camera.seen(np.array([(p.x, p.y, p.up) for p in (before[0], now)]))
+        x, y = ends[1] - ends[0]
+        return middle[0], (float(x), float(y))
 
     # What does not move.
 
@@ -127,7 +130,7 @@ class TableView:
     def _shine(self, state: Moment) -> None:
         if self._ground_key is not self.camera:
             self._ground_key, self._light_key = self.camera, None
-            self._ground = self._warped()
+            self._ground, self._still_key = self._warped(), (None, [])
             self._lamps.clear()
         strengths = [1.0] * len(self._hung)
         dazzling: tuple[Point, ...] = ()
@@ -142,7 +145,7 @@ class TableView:
                 shadow = _leaning(effect, state.at)
         key = (tuple(strengths), dazzling, shadow)
         if key != self._light_key:
-            self._light_key, self._still_key = key, None
+            self._light_key = key
             self._light = self._lamps_with(dazzling).light(
                 (*strengths, *(1.0 for _ in dazzling)), shadow
             )
@@ -167,18 +170,19 @@ class TableView:
 
     def _settle(self, state: Moment) -> None:
         lying = [each for each in state.cards if each.since >= 0]
-        key = (
-            tuple((id(each.track), each.pose, each.marked) for each in lying),
-            state.bets,
-            state.stretch.deck,
-        )
-        if key == self._still_key:
+        ground = (self._light_key, state.bets, state.stretch.deck)
+        key: list[object] = [(each.track, each.pose, each.marked) for each in lying]
+        if (ground, key) == self._still_key:
             return
-        self._still_key = key
-        self._still = self._lit.copy()
-        for bet in state.bets:
-            self._stack(bet)
-        for each in lying:
+        before, there = self._still_key
+        self._still_key = ground, key
+        self._stills += 1
+        if before != ground or key[: len(there)] != there:
+            there = []
+            self._still = self._lit.copy()
+            for bet in state.bets:
+                self._stack(bet)
+        for each in lying[len(there) :]:
             self._lay(self._still, each, state.stretch.deck)
 
     # What is drawn.
@@ -191,10 +195,12 @@ class TableView:
             self._decks[number] = deck_of(settings.seed, settings.deck, number, width)
         return self._decks[number]
 
-    def _lay(self, picture: Pixels, shown: Shown, deck: int) -> None:
-        self._deck(deck).lay(picture, shown.track.card, shown.pose, self.camera, self._light)
+    def _lay(self, picture: Pixels, shown: Shown, deck: int, way: Point = STILL) -> list[Box]:
+        card, pose = shown.track.card, shown.pose
+        changed = self._deck(deck).lay(picture, card, pose, self.camera, self._light, way=way)
         if shown.marked:
-            self._mark(picture, shown.pose)
+            self._mark(picture, pose)
+        return changed
 
     def _mark(self, picture: Pixels, pose: Pose) -> None:
         turn = math.radians(pose.heading)
@@ -221,19 +227,16 @@ class TableView:
         rim = ((-half, -half), (half, -half), (half, half), (-half, half))
         return self.camera.seen(np.array([[at[0] + x, at[1] + y, up] for x, y in rim]))
 
-    def _move(self, picture: Pixels, state: Moment) -> None:
-        for each in state.cards:
-            if each.since < 0:
-                self._lay(picture, each, state.stretch.deck)
-        for track, pose in state.hands:
-            self._reach(picture, track, pose)
-
-    def _reach(self, picture: Pixels, track: HandTrack, pose: Pose) -> None:
+    def _reach(self, picture: Pixels, track: HandTrack, pose: Pose, way: Point) -> None:
         corners = hand_corners(pose.at, pose.heading, pose.up)
-        quad = self.camera.seen(corners)
         shadow = corners * np.array([1.0, 1.0, 0.0]) + np.array([10.0, 14.0, 0.0])
-        dim(picture, arm_shadow(track.grip), self.camera.seen(shadow))
-        lay(picture, hand(track.grip, track.person), quad, self._light)
+        drawn = hand(track.grip, track.person)
+        for box in (
+            dim(picture, arm_shadow(track.grip), self.camera.seen(shadow)),
+            lay(picture, drawn, self.camera.seen(corners), self._light, way),
+        ):
+            if box is not None:
+                self._stale.append(box)
 
 
 def _leaning(effect: Effect, at: float) -> Shadow:

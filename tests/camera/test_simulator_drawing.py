@@ -1,0 +1,86 @@
+"""
+What is drawn cheaply is what would be drawn from nothing, and what a shutter would see.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from drivers.simulators.table.camera import camera_of
+from drivers.simulators.table.hands import Grip, hand
+from drivers.simulators.table.script import stretches
+from drivers.simulators.table.sensor import Sensor
+from drivers.simulators.table.settings import OVERHEAD_TROUBLES, Settings
+from drivers.simulators.table.sprite import lay
+from drivers.simulators.table.state import moment
+from drivers.simulators.table.view import TableView
+from tests.camera.tabletop import settings
+
+_SIZE = (360, 640, 3)
+
+
+def view(wish: Settings) -> TableView:
+    return TableView(wish, camera_of(wish))
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_what_was_there_before_leaves_no_trace(seed: int) -> None:
+    wish = settings(seed=seed, rounds=6, troubles=OVERHEAD_TROUBLES, trouble_rate=0.7, pause=0.1)
+    playing = view(wish)
+    for stretch in islice(stretches(wish), 5):
+        for number, at in enumerate(np.arange(0.0, stretch.seconds, 0.13)):
+            state = moment(stretch, float(at))
+            playing.push(state)
+            drawn = playing.draw(state)
+            if number % 12 == 0:
+                fresh = view(wish)
+                fresh.camera = playing.camera
+                assert np.array_equal(drawn, fresh.draw(state))
+
+
+@pytest.mark.parametrize("way", [(14.0, 0.0), (-9.0, 5.0), (3.0, -30.0), (0.0, 2.0)])
+def test_what_moves_is_smeared_as_a_shutter_would(way: tuple[float, float]) -> None:
+    arm = hand(Grip.FLAT, 3)
+    quad = np.array([(200.0, 40.0), (330.0, 60.0), (310.0, 500.0), (180.0, 480.0)])
+    ground = np.full(_SIZE, (60, 96, 22), np.uint8)
+    smeared = ground.copy()
+    lay(smeared, arm, quad, None, way)
+    exposed = np.zeros(_SIZE, np.float64)
+    for share in np.linspace(-0.5, 0.5, 33):
+        once = ground.copy()
+        lay(once, arm, quad + np.array(way) * share, None)
+        exposed += once / 33
+    apart = np.abs(cv2.blur(smeared, (3, 3)).astype(np.float64) - cv2.blur(exposed, (3, 3)))
+    assert apart.mean() < 1.0
+    assert float(np.percentile(apart, 99.5)) < 16
+
+
+def test_what_is_smeared_stays_within_its_rectangle() -> None:
+    ground = np.full(_SIZE, 90, np.uint8)
+    quad = np.array([(200.0, 100.0), (330.0, 100.0), (330.0, 300.0), (200.0, 300.0)])
+    picture = ground.copy()
+    box = lay(picture, hand(Grip.PINCH, 1), quad, None, (40.0, -25.0))
+    assert box is not None
+    left, top, right, bottom = box
+    picture[top:bottom, left:right] = 90
+    assert np.array_equal(picture, ground)
+
+
+def test_the_sensor_s_noise_is_as_asked_for() -> None:
+    def noise(level: float, grey: int) -> NDArray[np.float64]:
+        sensor = Sensor(Settings(width=640, height=360, noise=level))
+        flat = np.full(_SIZE, grey, np.uint8)
+        seen = sensor.take(flat, 0.0, flicker=False, blur=0.0, torn=False)
+        return seen.astype(np.float64) - grey
+
+    assert abs(noise(2.5, 120).mean()) < 0.1
+    assert noise(2.5, 120).std() == pytest.approx(2.5, rel=0.1)
+    assert noise(5.0, 120).std() == pytest.approx(5.0, rel=0.1)
+    assert noise(5.0, 0).min() == 0
+    assert noise(5.0, 255).max() == 0
+    assert not noise(0.0, 120).any()
