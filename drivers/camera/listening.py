@@ -23,7 +23,8 @@ def check_listen(listen: str) -> tuple[str, int]:
     """
     host, colon, port = listen.rpartition(":")
     host = host.strip("[]")
-    if not (colon and port.isdecimal() and int(port) < _PORTS and host in LOOPBACK):
+    is_port = port.isascii() and port.isdecimal() and int(port) < _PORTS
+    if not (colon and is_port and host in LOOPBACK):
         raise UserError(
             f"options.view: {listen!r}; expected an address of this machine alone, such as "
             "127.0.0.1:8091"

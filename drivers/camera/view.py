@@ -7,6 +7,8 @@ Pictures are made only while somebody looks. Nothing is kept, nothing can be ord
 from __future__ import annotations
 
 import contextlib
+import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,16 +19,25 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import cv2
+import structlog
 
 from drivers.camera.frames import Image
 from drivers.camera.listening import LOOPBACK, check_listen
 from drivers.camera.looks import Look, drawn
-from shoe_daemon.errors import UserError
 
 __all__ = ["View"]
 
 _WANTED: Final = 3.0
 """Seconds after somebody's last question for which pictures are kept for him."""
+
+_FRESH: Final = 3.0
+"""Seconds for which a picture is shown as what the camera sees now."""
+
+_PATIENCE: Final = 1.0
+"""Seconds for which the next picture is waited for, where the last one is older."""
+
+_TRY_AGAIN: Final = 10.0
+"""Seconds after which a port is tried again that somebody else had."""
 
 _QUALITY: Final = 82
 _CSP: Final = (
@@ -40,9 +51,14 @@ _FILES: Final = {
 }
 
 
+_log = structlog.get_logger(__name__)
+
+
 class View:
     """
     One camera's view, from when it is made to `close`.
+
+    Where somebody else has its port it waits for that: the camera reads all the same.
     """
 
     def __init__(self, listen: str, name: str) -> None:
@@ -52,29 +68,43 @@ class View:
             name: What the picture is of.
 
         Raises:
-            UserError: It cannot listen there.
+            UserError: That is nowhere, or could be seen by others.
         """
-        address = check_listen(listen)
+        self._address = check_listen(listen)
         self.name = name
         self._asked = float("-inf")
         self._shown: tuple[Image, list[Look]] | None = None
-        self._lock = threading.Lock()
+        self._since = float("-inf")
+        self._changed = threading.Condition()
+        self._server: _Server | None = None
+        self._tried = float("-inf")
+        self._said = False
+        self._listen()
+
+    def _listen(self) -> None:
+        self._tried = time.monotonic()
         try:
-            self._server = _Server(address, _Handler)
+            self._server = _Server(self._address, self)
         except OSError as error:
-            raise UserError(f"options.view: {listen}: {error.strerror or error}") from error
-        self._server.view = self
-        self._thread = threading.Thread(
+            if not self._said:
+                self._said = True
+                _log.warning(
+                    "view_not_there",
+                    listen="{}:{}".format(*self._address),
+                    reason=error.strerror or str(error),
+                )
+            return
+        threading.Thread(
             target=self._server.serve_forever, args=(0.1,), name="camera-view", daemon=True
-        )
-        self._thread.start()
+        ).start()
 
     @property
     def port(self) -> int:
         """
         Where it listens.
         """
-        return int(self._server.server_address[1])
+        address = self._server.server_address if self._server else self._address
+        return int(address[1])
 
     @property
     def wanted(self) -> bool:
@@ -87,34 +117,74 @@ class View:
         """
         Take the newest picture, and ask what is known of its places where that is wanted.
         """
+        if self._server is None and time.monotonic() - self._tried >= _TRY_AGAIN:
+            self._listen()
         if self.wanted or self._shown is None:
             found = looks()
-            with self._lock:
-                self._shown = image, found
+            with self._changed:
+                self._shown, self._since = (image, found), time.monotonic()
+                self._changed.notify_all()
 
     def picture(self) -> bytes | None:
         """
-        Give the newest picture, drawn over, as a JPEG.
+        Give what the camera sees now, drawn over, as a JPEG; None where no picture comes.
         """
         self._asked = time.monotonic()
-        with self._lock:
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._is_fresh, _PATIENCE):
+                return None
             shown = self._shown
         if shown is None:
             return None
         done, data = cv2.imencode(".jpg", drawn(*shown), [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
         return data.tobytes() if done else None
 
+    @property
+    def _is_fresh(self) -> bool:
+        return time.monotonic() - self._since < _FRESH
+
     def close(self) -> None:
         """
-        Stop listening.
+        Stop listening, and part from those who look.
         """
-        self._server.shutdown()
-        self._server.server_close()
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server.part()
+            self._server = None
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    view: View
+
+    def __init__(self, address: tuple[str, int], view: View) -> None:
+        self.view = view
+        self._open: set[Any] = set()
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        super().__init__(address, _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as socketserver gives them
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:  # noqa: ANN401 - as above
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401, ARG002 - as above
+        """
+        Say nothing of people who went away.
+        """
+        if not isinstance(sys.exception(), OSError):
+            _log.warning("view_failed", exc_info=True)
+
+    def part(self) -> None:
+        """
+        End what connections there are: nobody must go on being shown the last picture.
+        """
+        for each in list(self._open):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -4,14 +4,21 @@ People of this machine see what the camera sees, and nobody else does.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import socket
+import struct
 from collections.abc import Iterator
 from contextlib import closing
+from threading import Thread
+from threading import enumerate as enumerate_threads
 
 import cv2
 import numpy as np
 import pytest
+from structlog.testing import capture_logs
 
+from drivers.camera import view as views
 from drivers.camera.frames import Picture
 from drivers.camera.listening import check_listen
 from drivers.camera.looks import Look, drawn
@@ -23,6 +30,7 @@ from drivers.simulators.table.calibrated import write_simulated_profile
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
+from tests.brokers import wait_for
 from tests.camera.tabletop import settings
 
 _SQUARE = ((100.0, 100.0), (200.0, 100.0), (200.0, 220.0), (100.0, 220.0))
@@ -53,15 +61,26 @@ class _Quiet:
         self.closed = True
 
 
+def _has_ipv6() -> bool:
+    with contextlib.suppress(OSError), socket.create_server(("::1", 0), family=socket.AF_INET6):
+        return True
+    return False
+
+
 @pytest.fixture
-def view() -> Iterator[View]:
+def view(monkeypatch: pytest.MonkeyPatch) -> Iterator[View]:
+    # However long a slow machine takes between two lines of a test.
+    monkeypatch.setattr(views, "_FRESH", 3600.0)
+    monkeypatch.setattr(views, "_WANTED", 3600.0)
     view = View("127.0.0.1:0", "overhead")
     yield view
     view.close()
 
 
-def _ask(view: View, path: str, host: str | None = None) -> tuple[int, dict[str, str], bytes]:
-    with closing(http.client.HTTPConnection("127.0.0.1", view.port, timeout=30)) as line:
+def _ask(
+    view: View, path: str, host: str | None = None, at: str = "127.0.0.1"
+) -> tuple[int, dict[str, str], bytes]:
+    with closing(http.client.HTTPConnection(at, view.port, timeout=60)) as line:
         line.request("GET", path, headers={} if host is None else {"Host": host})
         answer = line.getresponse()
         headers = {key.lower(): value for key, value in answer.getheaders()}
@@ -73,16 +92,43 @@ def _grey() -> np.ndarray[tuple[int, int, int], np.dtype[np.uint8]]:
 
 
 @pytest.mark.parametrize(
-    "listen", ["0.0.0.0:8091", "8091", "127.0.0.1:", "127.0.0.1:99999", "table.example:80", ""]
+    "listen",
+    [
+        "0.0.0.0:8091",
+        "8091",
+        "127.0.0.1:",
+        "127.0.0.1:99999",
+        "127.0.0.1:\u0663",
+        "table.example:80",
+        "",
+    ],
 )
 def test_it_listens_on_this_machine_alone(listen: str) -> None:
     with pytest.raises(UserError, match=r"options\.view: .* expected an address of this machine"):
         check_listen(listen)
 
 
-def test_a_port_that_is_taken_is_said(view: View) -> None:
-    with pytest.raises(UserError, match=r"options\.view"):
-        View(f"127.0.0.1:{view.port}", "other")
+def test_a_port_that_is_taken_costs_the_view_and_not_the_camera(
+    view: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "_TRY_AGAIN", 0.0)
+    with capture_logs() as logs:
+        other = View(f"127.0.0.1:{view.port}", "other")
+        other.show(_grey(), list)
+        other.show(_grey(), list)
+    assert [(log["event"], log["log_level"]) for log in logs] == [("view_not_there", "warning")]
+    assert str(view.port) in logs[0]["listen"]
+    view.close()
+    other.show(_grey(), list)
+    assert _ask(other, "/picture.jpg")[0] == 200
+    other.close()
+
+
+@pytest.mark.skipif(not _has_ipv6(), reason="this machine has no IPv6")
+def test_it_listens_on_the_other_loopback_too() -> None:
+    view = View("[::1]:0", "overhead")
+    assert _ask(view, "/", host=f"[::1]:{view.port}", at="::1")[0] == 200
+    view.close()
 
 
 @pytest.mark.parametrize("path", ["/", "/look.js", "/look.css"])
@@ -107,6 +153,56 @@ def test_other_paths_are_not_there(view: View) -> None:
 
 def test_there_is_no_picture_before_the_first(view: View) -> None:
     assert _ask(view, "/picture.jpg")[0] == 503
+
+
+def test_a_picture_of_long_ago_is_not_shown(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    view.show(_grey(), list)
+    assert _ask(view, "/picture.jpg")[0] == 200
+    monkeypatch.setattr(views, "_FRESH", 0.0)
+    assert _ask(view, "/picture.jpg")[0] == 503
+
+
+def test_who_comes_after_a_while_gets_the_next_picture(
+    view: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "_PATIENCE", 60.0)
+    answers: list[int] = []
+    asking = Thread(target=lambda: answers.append(_ask(view, "/picture.jpg")[0]), daemon=True)
+    asking.start()
+    wait_for(lambda: view.wanted)
+    view.show(_grey(), list)
+    asking.join(60)
+    assert answers == [200]
+
+
+def test_who_looked_before_it_was_closed_is_not_shown_the_old_picture(view: View) -> None:
+    view.show(_grey(), list)
+    with closing(http.client.HTTPConnection("127.0.0.1", view.port, timeout=60)) as line:
+        line.request("GET", "/picture.jpg")
+        with closing(line.getresponse()) as answer:
+            assert answer.status == 200
+            answer.read()
+        view.close()
+        with pytest.raises((http.client.HTTPException, OSError)):
+            _again(line)
+
+
+def test_who_goes_away_in_the_middle_is_no_news(
+    view: View, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_connection(("127.0.0.1", view.port), timeout=60) as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        line.sendall(b"GET /picture.jpg HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n")
+        wait_for(lambda: view.wanted)
+    view.show(_grey(), list)
+    wait_for(lambda: not any("process_request" in each.name for each in enumerate_threads()))
+    assert capsys.readouterr().err == ""
+
+
+def _again(line: http.client.HTTPConnection) -> None:
+    line.auto_open = 0
+    line.request("GET", "/picture.jpg")
+    line.getresponse()
 
 
 def test_the_picture_is_the_newest_with_what_is_known_drawn_over(view: View) -> None:
