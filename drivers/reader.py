@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from drivers.backoff import SHORTEST, Backoff, Complaint
 from drivers.contract import Driver, Frame, FrameKind, LineSettings, OpensLine, Transport
+from drivers.discretion import discreet
 from drivers.transport import EndOfCaptureError, LineError, open_transport
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
@@ -129,7 +130,7 @@ class Reader:
         self._stopping = threading.Event()
         self._wait = around.wait or self._stopping.wait
         self._backoff = Backoff(around.jitter)
-        self._complaint = Complaint(_log.bind(reader=name, port=url))
+        self._complaint = Complaint(_log.bind(reader=name, port=discreet(url)))
         self._transport: Transport | None = None
         self._ever_up = False
         self._said_up: bool | None = None
@@ -170,7 +171,7 @@ class Reader:
         """
         transport = self._transport
         if transport is None:
-            raise LineError(f"{self.url}: not open")
+            raise LineError(f"{discreet(self.url)}: not open")
         transport.write(data)
 
     def run(self) -> None:

@@ -18,6 +18,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from drivers.contract import OpensLine
+from drivers.discretion import discreet
 from drivers.transport import LineError, open_transport
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.errors import UserError
@@ -101,11 +102,12 @@ def _reader(reader: Reading) -> Finding:
             open_transport(reader.port, reader.line).close()
     except (LineError, UserError) as error:
         return Finding(about, "bad", str(error))
+    shown = discreet(reader.port)
     if reader.port.startswith(_UNSTABLE):
         text = "may be another device after the next start: name it by /dev/serial/by-id"
-        return Finding(about, "note", f"{reader.port} opens, but {text}")
+        return Finding(about, "note", f"{shown} opens, but {text}")
     look = "listen to it with `calibrate serial`" if own is None else own.look
-    return Finding(about, "good", f"{reader.port} opens; {look}")
+    return Finding(about, "good", f"{shown} opens; {look}")
 
 
 def _broker(setup: Setup) -> Iterator[Finding]:

@@ -202,6 +202,7 @@ def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wan
     from calibration.camera.controls import lock_device
     from calibration.camera.guide import Wanted
     from calibration.camera.pictures import fingerprint_of, mode_of
+    from drivers.discretion import discreet
 
     mode = mode_of(options["mode"])
     locks = tuple(lock_device(address, mode))
@@ -209,7 +210,7 @@ def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wan
         _say(f"{lock.name}: {lock.said}")
     mode = msgspec.structs.replace(
         mode,
-        source=f"camera:{address.where}" if address.is_live else None,
+        source=discreet(f"camera:{address.where}") if address.is_live else None,
         controls={name: value for lock in locks for name, value in lock.controls.items()},
         fingerprint=fingerprint_of(address),
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from drivers.contract import OpensLine
+from drivers.discretion import discreet
 from shoe_daemon.config import Reading, Setup, load_config
 from shoe_daemon.display.config import DisplaySettings, DisplaySetup, is_display, load_display
 from shoe_daemon.display.languages import languages
@@ -107,4 +108,4 @@ def _reader(reader: Reading) -> str:
     settings = f", {line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
     if isinstance(reader.driver, OpensLine):
         settings = ""
-    return f"reader    {reader.id}: {reader.driver.name} on {reader.port}{settings}"
+    return f"reader    {reader.id}: {reader.driver.name} on {discreet(reader.port)}{settings}"

@@ -93,7 +93,11 @@ class Heard(list[Frame]):
         return [said for said in self.observations if isinstance(said, Link | Gap)]
 
 
-def played(script: Script, sink: Callable[[Frame], object] | None = None) -> tuple[Reader, Heard]:
+def played(
+    script: Script,
+    sink: Callable[[Frame], object] | None = None,
+    url: str = "/dev/shoe/1",
+) -> tuple[Reader, Heard]:
     """
     Run a reader through a whole script, in this thread.
     """
@@ -101,7 +105,7 @@ def played(script: Script, sink: Callable[[Frame], object] | None = None) -> tup
     reader = Reader(
         "shoe",
         AngelEyeII(),
-        "/dev/shoe/1",
+        url,
         AngelEyeII.line,
         sink or heard.append,
         surroundings=script.surroundings(),

@@ -1,0 +1,45 @@
+"""
+The password of a network camera is in the configuration and nowhere else.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from drivers.camera.address import parse_address
+from drivers.simulators.table.calibrated import write_simulated_profile
+from shoe_daemon.cli import main
+from shoe_daemon.cli.calibrate_camera import _wanted
+from tests.camera.tabletop import settings
+
+_PORT = "camera:rtsp://operator:s3cret@127.0.0.1:9/one"
+
+
+def _configured(folder: Path) -> Path:
+    profile = write_simulated_profile(settings(seed=1), folder / "profile")
+    file = folder / "table.toml"
+    file.write_text(
+        f'site = "casino"\n[journal]\npath = "{folder}/journal.db"\n'
+        f'[[reader]]\nid = "eye"\ndriver = "camera"\nport = "{_PORT}"\n'
+        f'[reader.options]\nprofile = "{profile}"\n'
+    )
+    return file
+
+
+def test_what_looks_at_a_configuration_does_not_tell_it(tmp_path: Path) -> None:
+    file = str(_configured(tmp_path))
+    for arguments in (["check-config", file], ["doctor", "--config", file]):
+        told = CliRunner().invoke(main, arguments)
+        assert "rtsp://127.0.0.1:9/one" in told.output, told.output
+        assert "s3cret" not in told.output
+
+
+def test_a_profile_does_not_keep_it() -> None:
+    """
+    What a camera's profile says of its source stands in what is said when it is unlike it.
+    """
+    options = {"mode": None, "risk": None, "station": "overhead"}
+    wanted = _wanted(parse_address(_PORT), None, options)
+    assert wanted.camera.source == "camera:rtsp://127.0.0.1:9/one"
