@@ -59,12 +59,11 @@ def _declared(fold: Fold, round_: RoundState, obs: Result) -> None:
         rounds.say_due(fold, round_, repeat=False)
         return
     _cross_check(fold, round_, obs)
-    rounds.say_due(fold, round_, repeat=False)
     if fold.mode in {RoundEnd.DEVICE, RoundEnd.BUTTON} or round_.partial or not verdict.known:
         rounds.end(fold, round_, _outcome(obs))
         readers.synced(fold)
     else:
-        rounds.move_on(fold, round_)
+        rounds.go_on(fold, round_, repeat=False)
 
 
 def _outcome(obs: Result) -> Outcome | None:
@@ -215,8 +214,7 @@ def reveal(fold: Fold) -> None:
     round_ = rounds.in_progress(fold)
     if round_ is not None:
         rounds.reveal(fold, round_)
-        rounds.say_due(fold, round_, repeat=False)
-        rounds.move_on(fold, round_)
+        rounds.go_on(fold, round_, repeat=False)
 
 
 def booted(fold: Fold, _obs: Booted) -> None:

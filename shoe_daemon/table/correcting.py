@@ -162,8 +162,7 @@ def _follow(fold: Fold, round_: RoundState) -> None:
     if round_.finished:
         result_again(fold, round_)
     elif not round_.ended:
-        rounds.say_due(fold, round_, repeat=False)
-        rounds.move_on(fold, round_)
+        rounds.go_on(fold, round_, repeat=False)
 
 
 def result_again(fold: Fold, round_: RoundState) -> None:

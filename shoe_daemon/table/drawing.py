@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Slot
 from shoe_daemon.table import checking, dealing, events, inventory, rounds, shoes
@@ -17,6 +16,13 @@ from shoe_daemon.table.state import Drawn
 if TYPE_CHECKING:
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.state import RoundState
+
+# What every card is asked is looked up once: in Python 3.11 to find a member of an
+# enumeration takes longer than to call a function.
+_P1 = Slot.P1
+_AUTO = RoundEnd.AUTO
+_DEVICE = RoundEnd.DEVICE
+_EXCESS = IrregularityKind.EXCESS_CARD
 
 _SPOT = {slot: spot for spot, slot in enumerate(DEALING_ORDER)}
 _MOST_EXCESS = 20
@@ -47,7 +53,7 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
         rounds.leave(fold, round_)
         _settle_mode(fold, card)  # a new session may have come into force
     seed = _take_seed(fold, slot)
-    at_start = seed is not None or (slot is Slot.P1 and not joined)
+    at_start = seed is not None or (slot is _P1 and not joined)
     partial = not at_start and (slot is not None or fold.state.unsynced or joined)
     if at_start:
         synced(fold)
@@ -78,14 +84,14 @@ def _settle_mode(fold: Fold, card: Drawn) -> None:
     # The first card tells whether this reader names the places; one that passed unread
     # may have none although it does.
     names = card.declared is not None
-    if fold.mode is RoundEnd.AUTO and (names or not card.unread):
+    if fold.mode is _AUTO and (names or not card.unread):
         fold.settle_mode(RoundEnd.DEVICE if names else RoundEnd.QUIET)
 
 
 def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:
     if round_.over and (rounds.is_complete(round_) or rounds.is_stuck(round_)):
         return True
-    if card.declared is Slot.P1 and (round_.missing or fold.mode is RoundEnd.DEVICE):
+    if card.declared is _P1 and (round_.missing or fold.mode is _DEVICE):
         return True
     if round_.missing and card.declared is not None and round_.spots[_SPOT[card.declared]]:
         return True  # its own first cards were not seen
@@ -101,7 +107,7 @@ def _is_repeat(round_: RoundState, card: Drawn) -> bool:
     # round is not: the next round may well begin with an equal card.
     if card.declared is None or card.face is None:
         return False
-    if card.declared is Slot.P1 and len(round_.cards) > 1:
+    if card.declared is _P1 and len(round_.cards) > 1:
         return False
     return any(lies.declared is card.declared and lies.face is card.face for lies in round_.cards)
 
@@ -113,7 +119,7 @@ def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = Non
     if round_.unread_pending and card.declared is not None:
         _fill_unread(fold, round_, card.declared)
     problem = _place(round_, card)
-    if problem is IrregularityKind.EXCESS_CARD:
+    if problem is _EXCESS:
         take_excess(fold, round_, card)
         return
     deal(fold, round_, card, seen=seen)
@@ -128,8 +134,7 @@ def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = Non
     if fold.state.checks:
         checking.compare(fold, round_)
     rounds.set_deadlines(fold, round_)
-    rounds.say_due(fold, round_, repeat=True)
-    rounds.move_on(fold, round_)
+    rounds.go_on(fold, round_, repeat=True)
 
 
 def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = None) -> None:
@@ -163,11 +168,11 @@ def seen_at_once(fold: Fold, round_: RoundState, slot: Slot | None) -> bool:
     """
     Tell whether the players see a card when it is drawn.
     """
-    if fold.style is DealingStyle.FACE_UP:
+    if fold.face_up:
         return True
     if slot is None and round_.partial:
         return False  # it may be one of the Banker's first two
-    return fold.style is DealingStyle.BANKER_TUCKED and slot not in {Slot.B1, Slot.B2}
+    return fold.tucked and slot not in {Slot.B1, Slot.B2}
 
 
 def _place(round_: RoundState, card: Drawn) -> IrregularityKind | None:
@@ -177,7 +182,7 @@ def _place(round_: RoundState, card: Drawn) -> IrregularityKind | None:
     if not verdict.known:
         return _place_unchecked(round_, card)
     if verdict.spot is None:
-        return IrregularityKind.EXCESS_CARD
+        return _EXCESS
     put(round_, card, verdict.spot)
     return compare(round_, card)
 
@@ -207,7 +212,7 @@ def _place_by_word(round_: RoundState, card: Drawn) -> IrregularityKind | None:
     # Something is missing here, so only the reader's word says where a card is.
     verdict = rounds.truth(round_)
     if verdict.known and verdict.spot is None:
-        return IrregularityKind.EXCESS_CARD
+        return _EXCESS
     if card.declared is None:
         return None
     if verdict.spot == dealing.B3:
@@ -228,12 +233,12 @@ def _misplace(round_: RoundState) -> IrregularityKind:
 def _place_unchecked(round_: RoundState, card: Drawn) -> IrregularityKind | None:
     # The faces that decide are not known: the reader's word stands until then.
     if len(round_.cards) >= len(DEALING_ORDER):
-        return IrregularityKind.EXCESS_CARD
+        return _EXCESS
     round_.unchecked = True
     if card.declared in {Slot.P3, Slot.B3}:
         spot = _SPOT[card.declared]
         if round_.spots[spot] is not None:
-            return IrregularityKind.EXCESS_CARD
+            return _EXCESS
         put(round_, card, spot)
         return None
     if round_.spots[dealing.P3] is not None and round_.spots[dealing.B3] is None:
@@ -325,7 +330,7 @@ def take_excess(
         round_.excess.append(card)
     card.slot = None
     if not moved:
-        card.public = card.face is not None and fold.style is DealingStyle.FACE_UP
+        card.public = card.face is not None and fold.face_up
     if card.face is not None and not (card.public or moved):
         fold.emit(events.StaffCardDealt(card.face, None))
     shown = card.face if card.public else None

@@ -52,9 +52,8 @@ def _go_on(fold: Fold, round_: RoundState) -> None:
     check_thirds(fold, round_)
     if round_.relaid:
         relaying.take_all_back(fold, round_)
-    rounds.say_due(fold, round_, repeat=False)
     rounds.await_quiet(fold, round_)
-    rounds.move_on(fold, round_)
+    rounds.go_on(fold, round_, repeat=False)
 
 
 def unread_on(round_: RoundState, slot: Slot | None) -> Drawn | None:

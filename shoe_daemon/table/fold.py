@@ -41,6 +41,8 @@ class Fold:
     One table at work. Nothing here does I/O or reads a clock.
 
     Attributes:
+        face_up: Cards are seen at the draw.
+        tucked: So they are but for the Banker's first two.
         mode: What ends a round here; ``auto`` until a card has told.
         together: The card that is being taken came too close after the one before.
     """
@@ -48,6 +50,7 @@ class Fold:
     __slots__ = (
         "at",
         "events",
+        "face_up",
         "house",
         "in_round",
         "mode",
@@ -57,6 +60,7 @@ class Fold:
         "reason",
         "state",
         "together",
+        "tucked",
     )
 
     def __init__(self, state: TableState) -> None:
@@ -64,9 +68,7 @@ class Fold:
         self.at = state.now
         self.events: list[Event] = []
         self.in_round = state.round is not None and not state.round.ended
-        self.house: House = house_of(state.session)
-        self.policy: Policy = policy_of(state.session)
-        self.options: Options = state.session.options
+        self._keep(state.session)
         self.operator: str | None = None
         self.reason: str | None = None
         self.together = False
@@ -80,12 +82,19 @@ class Fold:
             UserError: Its house cannot be; the one before stays in force.
         """
         state = self.state
-        self.house, self.policy = house_of(session), policy_of(session)
-        self.options = session.options
+        self._keep(session)
         if session.options.round_end is not state.session.options.round_end:
             state.mode = None
         state.session, state.next_session = session, None
         self.mode = self._mode()
+
+    def _keep(self, session: Session) -> None:
+        house, policy = house_of(session), policy_of(session)
+        self.house: House = house
+        self.policy: Policy = policy
+        self.options: Options = session.options
+        self.face_up = house.dealing_style is DealingStyle.FACE_UP
+        self.tucked = house.dealing_style is DealingStyle.BANKER_TUCKED
 
     def settle_mode(self, mode: RoundEnd) -> None:
         """
@@ -106,13 +115,6 @@ class Fold:
         The decks of a shoe here.
         """
         return self.options.decks or self.house.decks
-
-    @property
-    def style(self) -> DealingStyle:
-        """
-        When cards are seen here.
-        """
-        return self.house.dealing_style
 
     def microseconds(self) -> int:
         """

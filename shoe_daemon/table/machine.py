@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from shoe_daemon.table.options import RoundEnd
     from shoe_daemon.table.snapshot import PublicHistory, PublicTable
 
+_PLAY: Final = seen.Role.PLAY
+
 _FORM: Final = b"table-1\n"
 """What a checkpoint of this version begins with."""
 
@@ -184,7 +186,7 @@ def _card(fold: Fold, obs: seen.CardDrawn) -> None:
 def _drawn(fold: Fold, obs: seen.CardDrawn) -> None:
     if obs.slot is None and shoes.awaits_burn(fold) and rounds.may_burn(fold):
         _burned(fold, obs)
-    elif obs.role is seen.Role.PLAY:
+    elif obs.role is _PLAY:
         if not faces.read_again(fold, obs.slot, obs.card):
             drawing.play(fold, Drawn(obs.card, obs.slot))
     elif obs.role is seen.Role.OUTSIDE:

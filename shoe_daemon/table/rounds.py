@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, FOUR_CARDS, Coup, Holding, Kind, Outcome, Slot
 from shoe_daemon.table import checking, curating, dealing, events, inventory, results, shoes
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 
 AbortCause = Literal["reset", "restart", "forced", "new_round"]
 _SECOND = 1_000_000
+# Looked up once, as in `drawing`.
+_QUIET = RoundEnd.QUIET
+_RULES = RoundEnd.RULES
 
 
 def in_progress(fold: Fold) -> RoundState | None:
@@ -115,10 +117,12 @@ def say_due(fold: Fold, round_: RoundState, *, repeat: bool) -> None:
         round_: The round in progress.
         repeat: Say it even if nothing changed: a card has just been dealt.
     """
+    _say_due(fold, round_, truth(round_), repeat=repeat)
+
+
+def _say_due(fold: Fold, round_: RoundState, verdict: dealing.Due, *, repeat: bool) -> None:
     if round_.hidden:
         verdict = dealing.due(dealing.public_points(round_.spots), partial=round_.partial)
-    else:
-        verdict = truth(round_)
     if verdict.spot is not None:
         inventory.check_enough(fold, round_)
     if repeat or (verdict.known and verdict.say != round_.due):
@@ -132,7 +136,7 @@ def set_deadlines(fold: Fold, round_: RoundState) -> None:
     """
     await_quiet(fold, round_)
     after = fold.options.reveal_after
-    if after is None or fold.style is not DealingStyle.BANKER_TUCKED:
+    if after is None or not fold.tucked:
         return
     if fold.options.timeless:
         if round_.hidden and is_complete(round_):
@@ -146,7 +150,7 @@ def await_quiet(fold: Fold, round_: RoundState) -> None:
     """
     Where silence ends rounds, count it from now on, if it would end this one.
     """
-    if fold.mode is not RoundEnd.QUIET:
+    if fold.mode is not _QUIET:
         return
     if round_.partial or is_complete(round_) or is_stuck(round_):
         gap = int(fold.options.quiet_gap * _SECOND)
@@ -175,18 +179,24 @@ def show(fold: Fold, round_: RoundState, card: Drawn) -> None:
     fold.emit(events.CardDisclosed(banker, card.face, player, card.slot))
 
 
-def move_on(fold: Fold, round_: RoundState) -> None:
+def go_on(fold: Fold, round_: RoundState, *, repeat: bool) -> None:
     """
-    Finish the round, and end it, as soon as the rules and the options let it.
+    Say whose card is next, as `say_due` does; finish the round, and end it, as soon as
+    the rules and the options let it.
     """
-    if round_.partial or not is_complete(round_):
-        return
-    if fold.mode is RoundEnd.RULES:
+    verdict = truth(round_)
+    _say_due(fold, round_, verdict, repeat=repeat)
+    if verdict.known and verdict.spot is None and not round_.partial:
+        _move_on(fold, round_)
+
+
+def _move_on(fold: Fold, round_: RoundState) -> None:
+    if fold.mode is _RULES:
         round_.over = True
     if awaits_faces(round_):
         return
     if not (round_.finished or round_.hidden) and fold.options.result_on is ResultOn.COMPLETE:
-        finish(fold, round_)
+        _publish(fold, round_, own_result(fold, round_))
     if round_.over:
         end(fold, round_)
 
@@ -209,12 +219,16 @@ def finish(fold: Fold, round_: RoundState, declared: Outcome | None = None) -> N
     Where something is missing, the cards on both sides of the gap may belong to
     two rounds, however well they fit: they count only if the device agrees.
     """
-    round_.finished = True
     data = own_result(fold, round_) if not round_.hidden and is_complete(round_) else None
     if data is None or (round_.partial and data.outcome is not declared):
         data = declared_result(round_, declared)
         round_.unread_result = not round_.partial
         round_.partial = True
+    _publish(fold, round_, data)
+
+
+def _publish(fold: Fold, round_: RoundState, data: events.RoundFinished) -> None:
+    round_.finished = True
     results.offer(fold, round_.number, data)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game.cards import DECK
-from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Kind
 from shoe_daemon.table import checking, curating, events, inventory, past, results
@@ -92,7 +91,7 @@ def burned(
     shoe.out += 1
     left = fold.state.burn_due if ordered else shoe.burn_left
     # A card that the reader calls none of these may be one that is to stay hidden.
-    hides = not said and fold.style is not DealingStyle.FACE_UP
+    hides = not said and not fold.face_up
     unseen = (burn.face_down or hides) and not first
     fold.emit(events.CardBurned(None if unseen else card, None if left is None else max(left, 0)))
     if unseen and card is not None:
