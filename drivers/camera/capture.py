@@ -21,8 +21,16 @@ _SILENT: Final = 3.0
 """Seconds without a picture after which a source is given up."""
 
 _OPENING: Final = 12.0
+_LETTING_GO: Final = 2.0
+"""Seconds that a new attempt gives the one before it to come back."""
+
 _FEW: Final = 2
 """Pictures that wait where none may be lost and all of them are in a file."""
+
+
+_left_behind: dict[str, threading.Thread] = {}
+"""Threads that hang in their sources. There is one of each at most, however often it is tried:
+what hangs also keeps a device to itself, or OpenCV's lock."""
 
 
 class Pace:
@@ -83,6 +91,7 @@ class Capture:
             LineError: None came, or none that can be used.
             UserError: None ever will.
         """
+        self._await_the_last()
         self._thread.start()
         until = time.monotonic() + _OPENING
         with self._changed:
@@ -93,6 +102,14 @@ class Capture:
                 return self._pictures[0]
         self.stop()
         raise self._fault or LineError(f"{self._name}: no picture within {_OPENING:g} s")
+
+    def _await_the_last(self) -> None:
+        hanging = _left_behind.get(self._name)
+        if hanging is not None:
+            hanging.join(_LETTING_GO)
+            if hanging.is_alive():
+                raise LineError(f"{self._name}: hangs: it has not let go of the last attempt yet")
+            _left_behind.pop(self._name, None)
 
     def take(self, timeout: float) -> Picture | None:
         """
@@ -120,11 +137,12 @@ class Capture:
         Raises:
             LineError: They do not.
         """
+        source = self._source
+        if source is not None:
+            source.check()  # it knows best what is wrong
         silent = time.monotonic() - self.newest
         if silent > _SILENT and self._pace.live:
             raise LineError(f"{self._name}: no picture for {silent:.1f} s")
-        if self._source is not None:
-            self._source.check()
 
     def stop(self) -> None:
         """
@@ -135,8 +153,13 @@ class Capture:
             self._stopping = True
             self._pictures.clear()
             self._changed.notify_all()
+        source = self._source
+        if source is not None:
+            source.wake()
         if self._thread.is_alive():
             self._thread.join(0.5)
+            if self._thread.is_alive():
+                _left_behind[self._name] = self._thread
 
     def _run(self) -> None:
         try:

@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
-import stat
+import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import cv2
 
 from drivers.camera import raw
 from drivers.camera.address import Address, Kind
+from drivers.camera.devices import Device
+from drivers.camera.jpegs import open_jpegs
 from drivers.camera.profile import Camera
+from drivers.camera.refusals import refused, why_not
+from drivers.camera.video import READ_PATIENCE, Video, settle
 from drivers.transport import EndOfCaptureError, LineError
-from shoe_daemon.errors import UserError
 
 __all__ = ["Source", "open_source"]
 
-_OPEN_PATIENCE: Final = 8000
-_READ_PATIENCE: Final = 3000
-"""Milliseconds for OpenCV, where it honours them."""
-
+_OPEN_PATIENCE: Final = 8.0
 _USUAL_FPS: Final = 30.0
 _PICTURES: Final = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff"}
 
@@ -56,6 +55,12 @@ class Source(Protocol):
         """
         ...
 
+    def wake(self) -> None:
+        """
+        Let go of a read that waits, from another thread, where that is possible.
+        """
+        ...
+
     def close(self) -> None:
         """
         Give it back.
@@ -71,12 +76,13 @@ def open_source(address: Address, camera: Camera, fps: float | None = None) -> S
         LineError: It cannot be opened, or not in that mode.
         UserError: It can never be.
     """
+    settle()
     wanted = fps or camera.fps
     match address.kind:
         case Kind.DEVICE:
-            return _Device(address, camera, wanted)
+            return Device(address, camera, wanted)
         case Kind.STREAM:
-            return _Stream(address)
+            return _stream(address)
         case Kind.FILE:
             return _File(address)
         case Kind.FOLDER:
@@ -85,111 +91,41 @@ def open_source(address: Address, camera: Camera, fps: float | None = None) -> S
             return _Raw(address)
 
 
-class _Video:
+def _stream(address: Address) -> Source:
+    found = open_jpegs(address) if address.where.startswith("http://") else None
+    return found or _Stream(address)
+
+
+class _Stream(Video):
     """
-    What OpenCV opens.
-    """
+    A network camera whose stream FFmpeg takes apart.
 
-    def __init__(self, name: str, video: cv2.VideoCapture) -> None:
-        self._name = name
-        self._video = video
-
-    def _next(self) -> Any:  # noqa: ANN401 - whatever OpenCV gives
-        try:
-            good, image = self._video.read()
-        except cv2.error as error:
-            raise LineError(f"{self._name}: {_first_line(error)}") from error
-        if not good or image is None:
-            raise LineError(f"{self._name}: no picture came: unplugged, or switched off?")
-        return image
-
-    def check(self) -> None:
-        """
-        Nothing is known from outside.
-        """
-
-    def close(self) -> None:
-        with contextlib.suppress(cv2.error):
-            self._video.release()
-
-
-class _Device(_Video):
-    """
-    A camera of this machine, through Video4Linux.
+    What waits in the network's buffers when it is opened is read away within some tenths of
+    a second by the thread that reads. Options against it would be of the whole process, and
+    cost a file its first pictures.
     """
 
-    def __init__(self, address: Address, camera: Camera, fps: float | None) -> None:
-        self._path = Path(address.where)
-        self._number = _device_number(self._path)
-        video = cv2.VideoCapture(str(self._path.resolve()), cv2.CAP_V4L2)
-        super().__init__(address.where, video)
-        try:
-            self._set(camera, fps)
-        except LineError:
-            self.close()
-            raise
-
-    def _set(self, camera: Camera, fps: float | None) -> None:
-        if not self._video.isOpened():
-            raise LineError(
-                f"{self._name}: cannot be opened: another program has it, or it is no camera"
-            )
-        if camera.format is not None:
-            self._video.set(cv2.CAP_PROP_FOURCC, cv2.VideoWriter.fourcc(*camera.format))
-        self._video.set(cv2.CAP_PROP_FRAME_WIDTH, camera.width)
-        self._video.set(cv2.CAP_PROP_FRAME_HEIGHT, camera.height)
-        if fps is not None:
-            self._video.set(cv2.CAP_PROP_FPS, fps)
-        self._video.set(cv2.CAP_PROP_BUFFERSIZE, 1)
-        self._check_format(camera)
-        for name, value in camera.controls.items():
-            self._lock(name, value)
-
-    def _check_format(self, camera: Camera) -> None:
-        given = _four_letters(self._video.get(cv2.CAP_PROP_FOURCC))
-        if camera.format is not None and given and given != camera.format:
-            raise LineError(
-                f"{self._name}: wrong pixel format: gives {given}; its profile was made with "
-                f"{camera.format}"
-            )
-
-    def _lock(self, name: str, value: float) -> None:
-        number = getattr(cv2, f"CAP_PROP_{name.upper()}", None)
-        if number is None:
-            raise UserError(f"camera.controls.{name}: OpenCV has no such control")
-        self._video.set(number, value)  # many cameras have fewer; the check of the shoe tells
-
-    def read(self) -> tuple[Any, float | None]:
-        return self._next(), None
-
-    def check(self) -> None:
-        if _device_number(self._path) != self._number:
-            raise LineError(f"{self._name}: the path leads to another device now")
-
-
-class _Stream(_Video):
-    """
-    A network camera.
-    """
+    gone: ClassVar[str] = "the stream broke off"
 
     def __init__(self, address: Address) -> None:
-        # What waits in a network's buffers is read away by the thread that reads. Options
-        # against it would be of the whole process, and cost a file its first pictures.
-        patience = [
+        wishes = [
             cv2.CAP_PROP_OPEN_TIMEOUT_MSEC,
-            _OPEN_PATIENCE,
+            round(_OPEN_PATIENCE * 1000),
             cv2.CAP_PROP_READ_TIMEOUT_MSEC,
-            _READ_PATIENCE,
+            round(READ_PATIENCE * 1000),
+            # Each thread more holds one picture back: 40 ms, on 16 cores more than half a second.
+            cv2.CAP_PROP_N_THREADS,
+            1,
         ]
-        super().__init__(str(address), cv2.VideoCapture(address.where, cv2.CAP_FFMPEG, patience))
+        super().__init__(str(address), cv2.VideoCapture(address.where, cv2.CAP_FFMPEG, wishes))
         if not self._video.isOpened():
-            raise LineError(f"{self._name}: no stream comes from there")
+            raise LineError(refused(address, why_not(address)))
 
     def read(self) -> tuple[Any, float | None]:
-        return self._next(), None
+        return self.next(), None
 
 
-class _File(_Video):
+class _File(Video):
     """
     A video, once.
     """
@@ -241,6 +177,9 @@ class _Folder:
     def check(self) -> None:
         pass
 
+    def wake(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 
@@ -260,29 +199,9 @@ class _Raw:
     def check(self) -> None:
         pass
 
+    def wake(self) -> None:
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         self._connection.close()
-
-
-def _device_number(path: Path) -> int:
-    try:
-        told = path.stat()
-    except FileNotFoundError as error:
-        raise LineError(f"{path}: no such device: unplugged?") from error
-    except OSError as error:
-        raise LineError(f"{path}: {error.strerror}") from error
-    if not stat.S_ISCHR(told.st_mode):
-        raise LineError(f"{path}: no camera: expected a device such as /dev/video0")
-    if not os.access(path, os.R_OK | os.W_OK):
-        raise LineError(f"{path}: not allowed: the daemon's user must be in its group (video)")
-    return told.st_rdev
-
-
-def _four_letters(value: float) -> str:
-    number = int(value) if math.isfinite(value) else 0
-    letters = bytes((number >> shift) & 0xFF for shift in (0, 8, 16, 24))
-    return letters.decode("ascii") if letters.isalnum() else ""
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -222,6 +222,9 @@ class Hanging:
     def check(self) -> None:
         pass
 
+    def wake(self) -> None:
+        pass
+
     def close(self) -> None:
         self.closed.set()
 

@@ -1,0 +1,195 @@
+"""
+A network camera that speaks RTSP, as small as it can be: JPEGs over RTP (RFC 2435) within the
+RTSP connection itself, for whoever measures or tests how a stream is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from enum import Enum, auto
+from typing import Final, NamedTuple, Self
+
+__all__ = ["Mood", "RtspCamera"]
+
+_PACKET: Final = 1400
+_CLOCK: Final = 90_000
+_JPEG: Final = 26
+_SOI: Final = 2
+_DQT, _SOS, _SOF = 0xDB, 0xDA, 0xC0
+_TABLE: Final = 64
+_SDP: Final = (
+    "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=table\r\nt=0 0\r\n"
+    "m=video 0 RTP/AVP 26\r\nc=IN IP4 0.0.0.0\r\na=control:track\r\n"
+)
+
+
+class Mood(Enum):
+    """
+    What it does while somebody looks.
+    """
+
+    SENDS = auto()
+    SILENT = auto()
+    """Keeps the line, sends nothing."""
+
+    DEAF = auto()
+    """Takes the line, answers nothing."""
+
+
+class _Scan(NamedTuple):
+    width: int
+    height: int
+    tables: bytes
+    data: bytes
+
+
+class RtspCamera:
+    """
+    Sends what `picture` gives, so many times a second, to each who looks.
+
+    Attributes:
+        mood: May be changed at any moment.
+        refusal: Status and reason with which it describes no stream; empty where it does.
+        visits: How many came.
+    """
+
+    def __init__(self, picture: Callable[[], bytes], fps: float = 25.0, port: int = 0) -> None:
+        self.mood = Mood.SENDS
+        self.refusal = ""
+        self.visits = 0
+        self._picture = picture
+        self._span = 1 / fps
+        self._port = port
+        self._door: socket.socket | None = None
+        self._open: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Self:
+        self.come_back()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.go_away()
+
+    @property
+    def url(self) -> str:
+        """
+        What a configuration gives as the port.
+        """
+        return f"camera:rtsp://127.0.0.1:{self._port}/table"
+
+    def come_back(self) -> None:
+        """
+        Answer, at the same place as before.
+        """
+        door = socket.create_server(("127.0.0.1", self._port))
+        self._port = door.getsockname()[1]
+        self._door = door
+        self._begin(self._listen, door)
+
+    def go_away(self) -> None:
+        """
+        Hang up on all, and answer nobody.
+        """
+        for each in filter(None, (self._door, *self._open)):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(60)
+        if self._door is not None:
+            self._door.close()
+        self._threads.clear()
+        self._open.clear()
+
+    def _begin(self, what: Callable[[socket.socket], None], connection: socket.socket) -> None:
+        thread = threading.Thread(target=what, args=(connection,), daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _listen(self, door: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = door.accept()
+                self.visits += 1
+                self._open.append(connection)
+                self._begin(self._serve, connection)
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError, ValueError):
+            playing = False
+            while not playing:
+                playing = self._answer(connection, _question(connection))
+            sequence, began = 0, time.monotonic()
+            while True:
+                if self.mood is Mood.SENDS:
+                    stamp = int((time.monotonic() - began) * _CLOCK)
+                    for packet in _packets(self._picture(), sequence, stamp):
+                        connection.sendall(packet)
+                        sequence += 1
+                time.sleep(self._span)
+
+    def _answer(self, connection: socket.socket, question: str) -> bool:
+        verb = question.partition(" ")[0]
+        number = next(
+            (line[5:].strip() for line in question.split("\r\n") if line.startswith("CSeq:")), "0"
+        )
+        if self.mood is Mood.DEAF:
+            return False
+        status, more, body = "200 OK", "", ""
+        if verb == "DESCRIBE" and self.refusal:
+            status = self.refusal
+        elif verb == "DESCRIBE":
+            more, body = "Content-Type: application/sdp\r\n", _SDP
+        elif verb == "SETUP":
+            more = "Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n"
+        lines = f"RTSP/1.0 {status}\r\nCSeq: {number}\r\nSession: 1\r\n{more}"
+        connection.sendall(f"{lines}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        return verb == "PLAY"
+
+
+def _question(connection: socket.socket) -> str:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        got = connection.recv(4096)
+        if not got:
+            raise ValueError("hung up")
+        data += got
+    return data.decode("latin-1")
+
+
+def _packets(jpeg: bytes, sequence: int, stamp: int) -> Iterator[bytes]:
+    scan = _scan(jpeg)
+    for at in range(0, len(scan.data), _PACKET):
+        piece = scan.data[at : at + _PACKET]
+        last = at + _PACKET >= len(scan.data)
+        head = struct.pack(
+            "!BBHII", 0x80, _JPEG | 0x80 * last, (sequence + at // _PACKET) & 0xFFFF, stamp, 1
+        )
+        # One colour sample for four pixels, and tables of its own.
+        head += struct.pack("!IBBBB", at, 1, 255, scan.width // 8, scan.height // 8)
+        if at == 0:
+            head += struct.pack("!BBH", 0, 0, len(scan.tables)) + scan.tables
+        yield struct.pack("!cBH", b"$", 0, len(head) + len(piece)) + head + piece
+
+
+def _scan(jpeg: bytes) -> _Scan:
+    """
+    Take a JPEG apart, as OpenCV writes it.
+    """
+    at, tables, width, height = _SOI, b"", 0, 0
+    while True:
+        kind, length = jpeg[at + 1], struct.unpack_from("!H", jpeg, at + 2)[0]
+        body = jpeg[at + 4 : at + 2 + length]
+        at += 2 + length
+        if kind == _DQT:
+            step = 1 + _TABLE
+            tables += b"".join(body[n + 1 : n + step] for n in range(0, len(body), step))
+        elif kind == _SOF:
+            height, width = struct.unpack_from("!HH", body, 1)
+        elif kind == _SOS:
+            return _Scan(width, height, tables, jpeg[at:-2])

@@ -1,0 +1,365 @@
+"""
+A network camera's MJPEG stream, from a real socket: a round is read from it, and whatever it
+does is told by name. The reader comes back by itself, no card is invented, nothing piles up.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from drivers.camera import capture, jpegs, stations
+from drivers.camera import line as camera_line
+from drivers.camera.address import Kind
+from drivers.camera.driver import CameraDriver, CameraOptions
+from drivers.transport import LineError
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+from tests.camera import scenes
+from tests.camera.reading import ByHeart
+from tests.camera.scenes import Scene, on
+from tests.camera.servers import (
+    BOUNDARY,
+    NetworkCamera,
+    Visit,
+    capture_threads,
+    draw_all,
+    encoded,
+    first_then,
+    jpeg,
+)
+from tests.camera.watching import Watching, wait_until
+
+ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
+ROUND = [("P1", "AS"), ("B1", "10H"), ("P2", "KD"), ("B2", "7C")]
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return scenes.profile(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _drawn() -> None:
+    draw_all()
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    However busy the machine is, it is not the camera that is silent.
+    """
+    for module, name in ((capture, "_SILENT"), (jpegs, "_PATIENCE"), (jpegs, "_OPENING")):
+        monkeypatch.setattr(module, name, 60.0)
+
+
+@pytest.fixture(autouse=True)
+def _by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stations, "load_reader", lambda *_: ByHeart())
+
+
+@pytest.fixture
+def driver(profile: Path) -> CameraDriver:
+    return CameraDriver(CameraOptions(profile=str(profile), evidence=""))
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("told", [True, False], ids=["lengths-told", "lengths-not-told"])
+def test_a_round_is_read_from_a_stream(profile: Path, told: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    scenes_ = [Scene(tuple(on(*each) for each in ROUND[:count])) for count in range(5)]
+    film = [[encoded(scene.drawn(number)) for number in range(4)] for scene in scenes_]
+
+    def behave(visit: Visit) -> None:
+        """
+        Four cards, and the table cleared.
+        """
+        visit.answer()
+        for pictures in (*film, film[0]):
+            for number in range(25):
+                visit.picture(pictures[number % 4], told=told)
+        visit.wait()
+
+    with NetworkCamera(behave) as camera, Watching(camera.url, profile) as watching:
+        wait_until(lambda: seen.TableCleared() in watching.said, "the end of the round")
+        dealt = [seen.Placed(slot=Slot(slot), card=Card(card)) for slot, card in ROUND]
+        assert watching.cards == dealt
+        assert not watching.lost
+
+
+def _half_for_ever(visit: Visit) -> None:
+    while True:
+        data = jpeg("KD", 1)
+        visit.picture(data[: len(data) // 2])
+
+
+def _garbage_for_ever(visit: Visit) -> None:
+    noise = np.random.default_rng(3).integers(0, 256, 40_000, dtype=np.uint8).tobytes()
+    while True:
+        visit.picture(noise)
+
+
+def _another_size(visit: Visit) -> None:
+    while True:
+        visit.picture(jpeg("KD", 1, width=640))
+
+
+def _black(visit: Visit) -> None:
+    while True:
+        visit.picture(encoded(np.full((720, 1280, 3), 3, np.uint8)))
+
+
+def _frozen(visit: Visit) -> None:
+    while True:
+        visit.picture(jpeg(None, 3))
+
+
+def _noise_for_ever(visit: Visit) -> None:
+    while True:
+        visit.say(bytes(range(256)) * 40)
+        time.sleep(0.02)
+
+
+def _stops_in_mid_picture(visit: Visit) -> None:
+    data = jpeg("KD", 1)
+    head = f"--{BOUNDARY}\r\nContent-Type: image/jpeg\r\nContent-Length: {len(data)}\r\n\r\n"
+    visit.say(head.encode() + data[: len(data) // 2])
+
+
+def _hangs_in_mid_picture(visit: Visit) -> None:
+    _stops_in_mid_picture(visit)
+    visit.wait()
+
+
+@pytest.mark.parametrize(
+    ("trouble", "told"),
+    [
+        (_stops_in_mid_picture, "closed by the other side in mid-picture"),
+        (lambda visit: None, "closed by the other side"),
+        (Visit.wait, "no picture for 3"),
+        (_hangs_in_mid_picture, "no picture for 3"),
+        (_noise_for_ever, "no picture for 3"),
+        (_half_for_ever, "damaged"),
+        (_garbage_for_ever, "damaged"),
+        (_another_size, "pictures of 640x360; its profile was made with 1280x720"),
+        (_black, "the picture is black"),
+        (_frozen, "the picture is frozen"),
+    ],
+    ids=lambda each: getattr(each, "__name__", None),
+)
+def test_what_happens_to_a_stream_is_told_and_it_goes_on_by_itself(
+    trouble: Callable[[Visit], None], told: str, profile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frozen_after: dict[Kind, float | None] = vars(camera_line)["_FROZEN_AFTER"]
+    monkeypatch.setitem(frozen_after, Kind.STREAM, 2.0)
+    with (
+        NetworkCamera(first_then(trouble)) as camera,
+        Watching(camera.url, profile) as watching,
+    ):
+        why = watching.wait_lost()
+        assert told in why
+        assert why.startswith(camera.url.removeprefix("camera:"))
+        assert "\n" not in why
+        # What came after the trouble is what is there, and nothing of what came before.
+        assert watching.wait_card() == ACE
+        assert watching.cards == [ACE]
+        back = watching.said.index(seen.Link(up=True), 1)
+        assert watching.said[back + 1] == seen.Gap(detail=seen.GapDetail.RECONNECT)
+        assert len(list(capture_threads())) == 1
+    wait_until(lambda: not list(capture_threads()), "the end of the thread")
+
+
+@pytest.mark.usefixtures("patient")
+def test_one_half_picture_among_whole_ones_does_no_harm(profile: Path) -> None:
+    def behave(visit: Visit) -> None:
+        visit.answer()
+        while True:
+            visit.pictures("AS", count=3)
+            visit.picture(jpeg("KD", 1)[:9000])
+            visit.picture(b"no picture at all")
+
+    with NetworkCamera(behave) as camera, Watching(camera.url, profile) as watching:
+        assert watching.wait_card() == ACE
+        wait_until(lambda: watching.reader.counts.repeats >= 2, "some seconds more")
+        assert watching.cards == [ACE]
+        assert not watching.lost
+
+
+def _says(status: str, kind: str, body: bytes = b"", *more: str) -> Callable[[Visit], None]:
+    def behave(visit: Visit) -> None:
+        visit.answer(status, kind, f"Content-Length: {len(body)}", *more)
+        visit.say(body)
+
+    return behave
+
+
+NO_STREAM = "no stream comes from there"
+
+
+@pytest.mark.parametrize(
+    ("behave", "told"),
+    [
+        (_says("404 Not Found", "text/html", b"gone"), "404 Not Found: is the path right?"),
+        (
+            _says("401 Unauthorized", "text/html", b"", 'WWW-Authenticate: Basic realm="camera"'),
+            "401 Unauthorized: are name and password right?",
+        ),
+        (_says("503 Service Unavailable", "text/html"), "503 Service Unavailable"),
+        (
+            _says("200 OK", "text/html; charset=utf-8", b"<html>Log in</html>"),
+            "a page (text/html), no pictures: is the path right?",
+        ),
+        (_says("200 OK", "image/jpeg", jpeg()), "one picture (image/jpeg), no stream"),
+        (lambda visit: visit.say(b"SSH-2.0-OpenSSH_9.2\r\n"), "SSH-2.0-OpenSSH_9.2"),
+        (lambda visit: None, "Remote end closed connection"),
+        (Visit.wait, "no answer"),
+    ],
+    ids=["404", "401", "503", "a-page", "one-picture", "no-http", "hangs-up", "hangs"],
+)
+def test_what_gives_no_stream_is_told_in_its_own_words(
+    behave: Callable[[Visit], None], told: str, driver: CameraDriver
+) -> None:
+    with NetworkCamera(behave) as camera:
+        with pytest.raises(LineError) as raised:
+            driver.open_line(camera.url)
+        assert f"{camera.url.removeprefix('camera:')}: {NO_STREAM}: {told}" in str(raised.value)
+
+
+def test_nobody_there_is_told(driver: CameraDriver) -> None:
+    with NetworkCamera(Visit.wait) as camera:
+        url = camera.url
+    with pytest.raises(LineError, match=f"{NO_STREAM}: Connection refused"):
+        driver.open_line(url)
+
+
+def _asks_for_a_digest(visit: Visit) -> None:
+    def md5(text: str) -> str:
+        return hashlib.md5(text.encode()).hexdigest()  # noqa: S324 - what the protocol is made of
+
+    told = dict(
+        part.strip().replace('"', "").split("=", 1)
+        for part in visit.header("Authorization").removeprefix("Digest ").split(",")
+        if "=" in part
+    )
+    key = md5("admin:camera:s#c:ret") + f":n0nce:{told.get('nc')}:{told.get('cnonce')}:auth:"
+    if told.get("response") == md5(key + md5("GET:/live")):
+        visit.answer()
+        visit.pictures("AS")
+    else:
+        ask = 'WWW-Authenticate: Digest realm="camera", nonce="n0nce", qop="auth"'
+        visit.answer("401 Unauthorized", "text/html", "Content-Length: 0", ask)
+
+
+def _asks_for_a_password(visit: Visit) -> None:
+    word = base64.b64encode(b"admin:s#c:ret").decode()
+    if visit.header("Authorization") == f"Basic {word}":
+        visit.answer()
+        visit.pictures("AS")
+    else:
+        ask = 'WWW-Authenticate: Basic realm="camera"'
+        visit.answer("401 Unauthorized", "text/html", "Content-Length: 0", ask)
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("behave", [_asks_for_a_digest, _asks_for_a_password])
+def test_name_and_password_are_given_where_asked_for_and_told_to_nobody(
+    behave: Callable[[Visit], None], profile: Path, driver: CameraDriver
+) -> None:
+    with NetworkCamera(behave) as camera:
+        right = camera.url.replace("//", "//admin:s%23c%3Aret@")
+        with Watching(right, profile) as watching:
+            assert watching.wait_card() == ACE
+        with pytest.raises(LineError, match="401") as raised:
+            driver.open_line(camera.url.replace("//", "//admin:wrong@"))
+        assert "wrong" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "seam"),
+    [
+        (f'multipart/x-mixed-replace; boundary="{BOUNDARY}"', f"--{BOUNDARY}"),
+        (f"multipart/x-mixed-replace;boundary=--{BOUNDARY}", f"--{BOUNDARY}"),
+        (f"multipart/x-mixed-replace; boundary=--{BOUNDARY}", f"----{BOUNDARY}"),
+    ],
+)
+@pytest.mark.usefixtures("patient")
+def test_the_ways_in_which_cameras_write_their_boundary(
+    kind: str, seam: str, driver: CameraDriver
+) -> None:
+    def behave(visit: Visit) -> None:
+        visit.answer("200 OK", kind)
+        while True:
+            visit.say(f"{seam}\r\nContent-Type: image/jpeg\r\n\r\n".encode() + jpeg() + b"\r\n")
+            time.sleep(0.04)
+
+    with NetworkCamera(behave) as camera:
+        line = driver.open_line(camera.url)
+        wait_until(lambda: b"watching" in line.read(), "pictures")
+        line.close()
+
+
+def test_a_camera_that_goes_and_comes_back_is_found_again(profile: Path) -> None:
+    def behave(visit: Visit) -> None:
+        visit.answer()
+        visit.pictures("AS" if visit.number > 1 else None)
+
+    with NetworkCamera(behave) as camera, Watching(camera.url, profile) as watching:
+        wait_until(lambda: watching.links, "the camera")
+        camera.go_away()
+        watching.wait_lost()
+        wait_until(lambda: "Connection refused" in watching.reader.detail, "the next attempt")
+        assert not watching.cards
+        camera.come_back()
+        assert watching.wait_card() == ACE
+
+
+def test_a_camera_that_hangs_is_let_go_at_once_when_the_reader_is_stopped(profile: Path) -> None:
+    def behave(visit: Visit) -> None:
+        visit.answer()
+        visit.pictures(count=10)
+        visit.wait()
+
+    with NetworkCamera(behave) as camera:
+        with Watching(camera.url, profile) as watching:
+            wait_until(lambda: watching.links, "the camera")
+            began = time.monotonic()
+        assert time.monotonic() - began < 30
+        wait_until(lambda: not list(capture_threads()), "the end of the thread")
+
+
+def test_a_camera_that_never_answers_makes_no_threads_pile_up(profile: Path) -> None:
+    with NetworkCamera(Visit.wait) as camera, Watching(camera.url, profile) as watching:
+        wait_until(lambda: camera.visits >= 3, "some attempts")
+        assert NO_STREAM in watching.wait_lost()
+        assert len(list(capture_threads())) <= 1
+
+
+def test_a_stream_of_another_kind_is_read_by_ffmpeg(profile: Path, tmp_path: Path) -> None:
+    writer = cv2.VideoWriter(
+        str(tmp_path / "table.avi"), cv2.VideoWriter.fourcc(*"MJPG"), 25, (1280, 720)
+    )
+    for number in range(75):
+        writer.write(Scene((on("P1", "AS"),) if number > 5 else ()).drawn(number % 4))
+    writer.release()
+    film = (tmp_path / "table.avi").read_bytes()
+
+    def behave(visit: Visit) -> None:
+        visit.answer("200 OK", "video/x-msvideo")
+        for at in range(0, len(film), 200_000):
+            visit.say(film[at : at + 200_000])
+            time.sleep(0.05)
+        if visit.number > 2:
+            visit.wait()
+
+    with NetworkCamera(behave) as camera, Watching(camera.url, profile) as watching:
+        assert watching.wait_card() == ACE
+        assert "the stream broke off" in watching.wait_lost()
+        wait_until(lambda: any("no picture for" in each for each in watching.lost), "a hang")
+        assert set(map(str, watching.cards)) == {str(ACE)}

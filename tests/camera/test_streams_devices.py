@@ -1,0 +1,215 @@
+"""
+A camera of this machine, by what OpenCV's Video4Linux backend is known to do: the mode is
+asked for in the right order and read back, what is locked stays locked or is told, and a
+camera that is unplugged, silent, damaged or taken is told by name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import pytest
+from structlog.testing import capture_logs
+
+from drivers.camera import stations
+from drivers.camera.address import Address, Kind
+from drivers.camera.devices import Device
+from drivers.camera.frames import Image
+from drivers.camera.profile import Camera
+from drivers.camera.sources import open_source
+from drivers.transport import LineError
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+from tests.camera import scenes
+from tests.camera.reading import ByHeart
+from tests.camera.scenes import Scene, on
+from tests.camera.servers import capture_threads
+from tests.camera.video4linux import (
+    AUTO_EXPOSURE,
+    AUTO_WB,
+    AUTOFOCUS,
+    EXPOSURE,
+    FOCUS,
+    WB_TEMPERATURE,
+    Webcam,
+)
+from tests.camera.watching import Watching, wait_until
+
+ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
+# As a person may have written them: the values before what makes them count.
+LOCKED = {
+    "exposure": 156.0,
+    "auto_exposure": 1.0,
+    "wb_temperature": 4000.0,
+    "auto_wb": 0.0,
+    "focus": 30.0,
+    "autofocus": 0.0,
+}
+HELD = {AUTO_EXPOSURE: 1, EXPOSURE: 156, AUTO_WB: 0, WB_TEMPERATURE: 4000, AUTOFOCUS: 0, FOCUS: 30}
+
+
+@pytest.fixture
+def webcam(monkeypatch: pytest.MonkeyPatch) -> Webcam:
+    webcam = Webcam()
+    scene = [Scene().drawn(number) for number in range(4)]
+    webcam.picture = lambda number: scene[number % 4]
+    monkeypatch.setattr(cv2, "VideoCapture", webcam.capture)
+    monkeypatch.setattr(stations, "load_reader", lambda *_: ByHeart())
+    return webcam
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """
+    A device that is there, until it is unlinked: any that may be read and written will do.
+    """
+    (tmp_path / "video0").symlink_to("/dev/null")
+    return tmp_path / "video0"
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    camera = Camera(width=1280, height=720, fps=30, format="MJPG", controls=LOCKED)
+    return scenes.profile(tmp_path, camera=camera)
+
+
+def card_after(pictures: int) -> Callable[[int], Image]:
+    empty = [Scene().drawn(number) for number in range(4)]
+    lying = [Scene((on("P1", "AS"),)).drawn(number) for number in range(4)]
+    return lambda number: (lying if number >= pictures else empty)[number % 4]
+
+
+def opened(path: Path, **wishes: object) -> Device:
+    camera = Camera(width=1280, height=720, **wishes)  # type: ignore[arg-type]
+    source = open_source(Address(Kind.DEVICE, str(path)), camera)
+    assert isinstance(source, Device)
+    return source
+
+
+def test_a_card_is_read_in_the_mode_of_the_profile(
+    webcam: Webcam, path: Path, profile: Path
+) -> None:
+    webcam.picture = card_after(6)
+    with Watching(f"camera:{path}", profile) as watching:
+        assert watching.wait_card() == ACE
+    (capture,) = webcam.opened
+    assert (capture.format, capture.size, capture.rate) == ("MJPG", (1280, 720), 30)
+    # With one buffer a driver has none to fill while that is decoded: half of the pictures.
+    assert capture.buffers >= 2
+    assert not capture.open
+
+
+def test_a_format_that_it_has_not_is_told(webcam: Webcam, path: Path) -> None:
+    webcam.modes = {"YUYV": [(1280, 720)]}
+    with pytest.raises(LineError, match=r"wrong pixel format: gives YUYV; .* made with MJPG"):
+        opened(path, format="MJPG")
+    assert not webcam.opened[0].open
+
+
+def test_a_size_that_it_has_not_is_told_before_any_picture(webcam: Webcam, path: Path) -> None:
+    webcam.modes = {"MJPG": [(640, 480)]}
+    with pytest.raises(LineError, match=r"gives pictures of 640x480; .* made with 1280x720"):
+        opened(path, format="MJPG")
+
+
+def test_what_is_locked_is_set_in_the_order_in_which_it_counts(webcam: Webcam, path: Path) -> None:
+    with capture_logs() as logs:
+        source = opened(path, format="MJPG", controls=LOCKED)
+        source.read()
+    assert {number: webcam.controls[number] for number in HELD} == HELD
+    assert not webcam.opened[0].refused
+    assert not logs
+
+
+def test_a_camera_that_forgets_when_it_begins_is_told_again(webcam: Webcam, path: Path) -> None:
+    webcam.forgetful = True
+    with capture_logs() as logs:
+        opened(path, format="MJPG", controls=LOCKED).read()
+    assert {number: webcam.controls[number] for number in HELD} == HELD
+    assert not logs
+
+
+def test_a_lock_that_is_refused_is_told(webcam: Webcam, path: Path) -> None:
+    del webcam.controls[FOCUS]
+    # OpenCV's older numbers: 0.25 for by hand.
+    wishes = {"focus": 30.0, "autofocus": 0.0, "auto_exposure": 0.25}
+    with capture_logs() as logs:
+        source = opened(path, format="MJPG", controls=wishes)
+        source.read()
+        source.read()
+    assert [
+        (log["event"], log["log_level"], log["control"], log["wanted"], log["held"])
+        for log in logs
+    ] == [
+        ("camera_control_refused", "warning", "focus", 30.0, -1.0),
+        ("camera_control_refused", "warning", "auto_exposure", 0.25, 3.0),
+    ]
+
+
+def test_a_control_that_nobody_knows_is_told(webcam: Webcam, path: Path) -> None:
+    with pytest.raises(UserError, match=r"camera\.controls\.shine: OpenCV has no such control"):
+        opened(path, format="MJPG", controls={"shine": 1.0})
+
+
+def test_a_damaged_picture_costs_no_more_than_itself(
+    webcam: Webcam, path: Path, profile: Path
+) -> None:
+    webcam.damaged = lambda number: number % 3 == 0
+    webcam.picture = card_after(9)
+    with Watching(f"camera:{path}", profile) as watching:
+        assert watching.wait_card() == ACE
+        assert not watching.lost
+
+
+def test_damaged_pictures_only_are_told(webcam: Webcam, path: Path, profile: Path) -> None:
+    webcam.damaged = lambda number: number > 5
+    with Watching(f"camera:{path}", profile) as watching:
+        assert "no picture came: unplugged, or switched off?" in watching.wait_lost()
+
+
+def test_an_unplugged_camera_is_told_and_found_again(
+    webcam: Webcam, path: Path, profile: Path
+) -> None:
+    with Watching(f"camera:{path}", profile) as watching:
+        wait_until(lambda: watching.links, "the camera")
+        path.unlink()
+        webcam.plugged = False
+        assert "video0: no such device: unplugged?" in watching.wait_lost()
+        webcam.plugged, webcam.picture = True, card_after(6)
+        path.symlink_to("/dev/null")
+        assert watching.wait_card() == ACE
+
+
+def test_a_silent_camera_is_told_and_held_by_one_thread_only(
+    webcam: Webcam, path: Path, profile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "8")
+    with Watching(f"camera:{path}", profile) as watching:
+        wait_until(lambda: watching.links, "the camera")
+        webcam.silent.set()
+        assert "no picture for 3" in watching.wait_lost()
+        # The device is still its own: to open it again would only find it taken.
+        wait_until(lambda: "it has not let go of the last" in watching.reader.detail, "an attempt")
+        assert len(webcam.opened) == 1
+        assert len(list(capture_threads())) == 1
+        webcam.silent.clear()
+        webcam.picture = card_after(6)
+        assert watching.wait_card() == ACE
+
+
+def test_a_camera_that_another_program_has_is_told(webcam: Webcam, path: Path) -> None:
+    webcam.busy = True
+    with pytest.raises(LineError, match="cannot be opened: another program has it, or it is no"):
+        opened(path)
+
+
+def test_opencv_waits_no_longer_for_a_device_than_its_reader(webcam: Webcam, path: Path) -> None:
+    opened(path, format="MJPG")
+    assert float(os.environ["OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT"]) <= 3
+    # Of the whole process, and harmful: it costs a video its first pictures.
+    assert "OPENCV_FFMPEG_CAPTURE_OPTIONS" not in os.environ

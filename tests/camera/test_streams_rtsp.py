@@ -1,0 +1,124 @@
+"""
+A network camera's RTSP stream, read by OpenCV's FFmpeg over TCP: a card is read from it, and
+whatever it does is told by name. The reader comes back by itself, and nothing piles up.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from bench.rtsp import Mood, RtspCamera
+from drivers.camera import stations
+from drivers.camera.driver import CameraDriver, CameraOptions
+from drivers.transport import LineError
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+from tests.camera import scenes
+from tests.camera.reading import ByHeart
+from tests.camera.servers import capture_threads, draw_all, jpeg
+from tests.camera.watching import Watching, wait_until
+
+ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return scenes.profile(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _drawn() -> None:
+    draw_all()
+
+
+@pytest.fixture(autouse=True)
+def _by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stations, "load_reader", lambda *_: ByHeart())
+
+
+class Table:
+    """
+    What the camera sees; one card may lie on it.
+    """
+
+    def __init__(self) -> None:
+        self.card: str | None = None
+        self._numbers = count()
+
+    def __call__(self) -> bytes:
+        return jpeg(self.card, next(self._numbers) % 8)
+
+
+def test_a_card_is_read_over_rtsp(profile: Path) -> None:
+    table = Table()
+    with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
+        wait_until(lambda: watching.links, "the camera")
+        table.card = "AS"
+        assert watching.wait_card() == ACE
+        assert not watching.lost
+
+
+def test_a_server_that_is_killed_and_started_again(profile: Path) -> None:
+    table = Table()
+    with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
+        wait_until(lambda: watching.links, "the camera")
+        camera.go_away()
+        assert "rtsp://127.0.0.1" in watching.wait_lost()
+        wait_until(lambda: "Connection refused" in watching.reader.detail, "the next attempt")
+        assert not watching.cards
+        table.card = "AS"
+        camera.come_back()
+        assert watching.wait_card() == ACE
+        assert len(list(capture_threads())) == 1
+
+
+def test_packets_that_stop_are_told_and_the_stream_is_opened_again(profile: Path) -> None:
+    table = Table()
+    with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
+        wait_until(lambda: watching.links, "the camera")
+        camera.mood = Mood.SILENT
+        assert "no picture for 3" in watching.wait_lost()
+        table.card = "AS"
+        camera.mood = Mood.SENDS
+        assert watching.wait_card() == ACE
+        assert watching.cards == [ACE]
+
+
+def test_a_server_that_takes_the_line_and_answers_nothing(profile: Path) -> None:
+    with RtspCamera(Table()) as camera:
+        camera.mood = Mood.DEAF
+        with Watching(camera.url, profile) as watching:
+            assert "no stream comes from there: no answer" in watching.wait_lost()
+            wait_until(lambda: camera.visits >= 4, "some attempts")
+            assert len(list(capture_threads())) <= 1
+            # To stop it waits for nobody: the thread that hangs is left to itself.
+            began = time.monotonic()
+            watching.reader.stop()
+            assert watching.reader.join(60)
+            assert time.monotonic() - began < 40
+        wait_until(lambda: not list(capture_threads()), "the end of the thread")
+
+
+@pytest.mark.parametrize(
+    ("refusal", "told"),
+    [
+        ("404 Stream Not Found", "404 Stream Not Found: is the path right?"),
+        ("401 Unauthorized", "401 Unauthorized: are name and password right?"),
+        ("453 Not Enough Bandwidth", "453 Not Enough Bandwidth"),
+    ],
+)
+def test_a_refusal_is_told_in_its_own_words(refusal: str, told: str, profile: Path) -> None:
+    driver = CameraDriver(CameraOptions(profile=str(profile), evidence=""))
+    with RtspCamera(Table()) as camera:
+        camera.refusal = refusal
+        with pytest.raises(LineError) as raised:
+            driver.open_line(camera.url.replace("//", "//admin:secret@"))
+    assert f"{camera.url.removeprefix('camera:')}: no stream comes from there: {told}" in str(
+        raised.value
+    )
+    assert "secret" not in str(raised.value)

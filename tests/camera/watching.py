@@ -1,0 +1,70 @@
+"""
+A reader that looks through a camera, and what it said.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+from drivers.camera.driver import CameraDriver, CameraOptions
+from drivers.contract import Frame
+from drivers.reader import Reader
+from shoe_daemon.table.observations import Link, Observation, Placed, Unreadable
+
+PATIENCE = 60.0
+
+
+def wait_until(what: Callable[[], object], told: str) -> None:
+    until = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < until, f"waited in vain for {told}"
+        time.sleep(0.02)
+
+
+class Watching:
+    """
+    Runs a real reader with the real driver.
+    """
+
+    def __init__(self, url: str, profile: Path) -> None:
+        self._frames: list[Frame] = []
+        driver = CameraDriver(CameraOptions(profile=str(profile), evidence=""))
+        self.reader = Reader("camera", driver, url, driver.line, self._frames.append)
+
+    def __enter__(self) -> Self:
+        self.reader.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.reader.stop()
+        assert self.reader.join(PATIENCE)
+
+    @property
+    def said(self) -> list[Observation]:
+        return [each for frame in list(self._frames) for each in frame.observations]
+
+    @property
+    def links(self) -> list[Link]:
+        return [each for each in self.said if isinstance(each, Link)]
+
+    @property
+    def cards(self) -> list[Observation]:
+        return [each for each in self.said if isinstance(each, Placed | Unreadable)]
+
+    @property
+    def lost(self) -> list[str]:
+        """
+        Why the line was lost, each time.
+        """
+        return [str(link.detail) for link in self.links if not link.up]
+
+    def wait_lost(self, count: int = 1) -> str:
+        wait_until(lambda: len(self.lost) >= count, "the loss of the camera")
+        return self.lost[count - 1]
+
+    def wait_card(self) -> Observation:
+        wait_until(lambda: self.cards, "a card")
+        return self.cards[0]
