@@ -110,7 +110,7 @@ class Bearings:
 
     def __init__(self, profile: Profile, ground: Ground, reference: Image, name: str = "") -> None:
         self.moved: float | None = None
-        self._name = name or profile.camera.source or "camera"
+        self._name = name or "camera"
         x, y = np.mean(_watched(profile), axis=0)
         self._scale = ground.scale((float(x), float(y)))
         small = _small(reference)
@@ -118,21 +118,22 @@ class Bearings:
             (x, y, small[y : y + _TILE, x : x + _TILE]) for x, y in _choose(small, profile, ground)
         ]
         self._next: float | None = None
+        self._looked: float | None = None
         self._unlike = 0
         self._shifts: list[float] = []
 
     def check(self, image: Image, at: float) -> bool:
         """
-        Look, if it is time to; tell whether places are where they are thought to be.
+        Look, if it is time to; tell whether the camera is not known to have moved.
 
         Raises:
             LineError: The picture is of something else, or of this from elsewhere, and has
                 been so for some seconds.
         """
         if len(self._tiles) < _LEAST_TILES or (self._next is not None and at < self._next):
-            return self._is_steady
+            return self._is_near
         self._next = at + _EVERY
-        self.moved = self._shift(_small(image))
+        self._look(image, at)
         self._unlike = self._unlike + 1 if self.moved is None else 0
         if self._unlike >= _IN_A_ROW:
             raise LineError(
@@ -146,11 +147,26 @@ class Bearings:
                 f"{self._name}: the camera has moved by {np.median(self._shifts):.0f} mm on the "
                 "table: set it back, or calibrate it again"
             )
-        return self._is_steady
+        return self._is_near
+
+    def confirm(self, image: Image, at: float, since: float) -> bool:
+        """
+        Tell whether the table was seen where it is thought to be, at a moment or after it;
+        look once more where that is not known. What lies on a place is told only then.
+        """
+        if len(self._tiles) < _LEAST_TILES:
+            return True
+        known = self._looked is not None and self._looked >= since
+        if (not known or self.moved is None) and self._looked != at:
+            self._look(image, at)
+        return self.moved is not None and self._is_near
+
+    def _look(self, image: Image, at: float) -> None:
+        self.moved, self._looked = self._shift(_small(image)), at
 
     @property
-    def _is_steady(self) -> bool:
-        return not self._shifts or self._shifts[-1] <= MOST_MOVED
+    def _is_near(self) -> bool:
+        return self.moved is None or self.moved <= MOST_MOVED
 
     def _shift(self, now: Image) -> float | None:
         found = [self._find(now, *tile) for tile in self._tiles]

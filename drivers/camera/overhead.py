@@ -96,10 +96,12 @@ class Overhead:
                 self._ledger.lift(box.slot)
         said: list[Statement] = []
         for box in self._next(at):
-            said += self._look_at(box, image, at, light.gain)
+            # What lies on a place is that place's card only where the place has not moved.
+            if self._bearings.confirm(image, at, box.place.still):
+                said += self._look_at(box, image, at, light.gain)
         for laid in self._ledger.due(lambda laid: self._waits(laid, at)):
             said.append(self._tell(laid))
-        return said + self._clear(at)
+        return said + self._clear(image, at)
 
     def _samples(self, image: Image) -> Image:
         whole = self._raster.sample(image)
@@ -185,7 +187,7 @@ class Overhead:
             patch=patch,
         )
 
-    def _clear(self, at: float) -> list[Statement]:
+    def _clear(self, image: Image, at: float) -> list[Statement]:
         """
         Say once that all cards were taken off, when they have been for a while.
         """
@@ -197,6 +199,8 @@ class Overhead:
         if self._empty_since is None:
             self._empty_since = at
         if at - self._empty_since < _CLEAR:
+            return []
+        if not self._bearings.confirm(image, at, self._empty_since):
             return []
         said = [self._tell(laid) for laid in self._ledger.settle()]
         self._empty_since, self._dealt = None, False

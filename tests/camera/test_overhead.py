@@ -191,6 +191,41 @@ def test_a_camera_that_was_moved_says_nothing_and_then_by_how_much(table: Watche
     assert table.said == []
 
 
+LAID = (on("P1", "10D"), on("B1", "QH"), on("P2", "5D"), on("B2", "JC"))
+
+
+@pytest.mark.parametrize("far", [50.0, 70.0, 80.0, 110.0, 160.0, -80.0, -280.0])
+def test_a_camera_that_was_moved_before_it_was_opened_names_no_card(
+    profile: Profile, far: float
+) -> None:
+    watched = Watched(profile)
+    with pytest.raises(LineError):
+        watched.show(Scene(LAID, shift=(far, 5.0)), 6)
+    assert watched.said == []
+
+
+@pytest.mark.parametrize("far", [50.0, 80.0, -80.0, 110.0])
+@pytest.mark.parametrize("phase", [0.1, 0.4, 0.7, 0.9])
+def test_a_camera_that_is_moved_while_cards_lie_there_names_none_of_them_wrongly(
+    table: Watched, far: float, phase: float
+) -> None:
+    table.show(Scene(), 1 + phase)
+    assert len(table.show(Scene(LAID), 1)) == len(LAID)
+    with pytest.raises(LineError):
+        table.show(Scene(LAID, shift=(far, 5.0)), 6)
+    assert len(table.said) == len(LAID)
+
+
+def test_a_camera_that_is_moved_off_the_cards_does_not_see_the_table_cleared(
+    table: Watched,
+) -> None:
+    table.show(Scene((on("P1", "10D"),)), 1)
+    before = len(table.said)
+    with pytest.raises(LineError):
+        table.show(Scene((on("P1", "10D"),), shift=(0.0, -90.0)), 6)
+    assert told(table.said[before:]) == []
+
+
 def test_a_video_of_something_else_is_told(table: Watched) -> None:
     chance = np.random.default_rng(2)
     coarse = chance.integers(0, 255, (24, 40, 3)).astype(np.uint8)
