@@ -102,16 +102,19 @@ def shoe_of(settings: DemoSettings, house: House) -> Settings:
         fault_rate=settings.fault_rate,
         cut_behind=max(house.cut_card.position or CUT_BEHIND, CUT_BEHIND),
         last_rounds=min(house.cut_card.hands_after, 1),
-        excess=_excess(find_policy(settings.policy)),
+        excess=_excess(find_policy(settings.policy), camera=settings.camera),
         make_good=True,
     )
     return wanted if settings.seed is not None else _early_misdeal(wanted)
 
 
-def _excess(policy: Policy) -> Excess:
+def _excess(policy: Policy, *, camera: bool) -> Excess:
     """
-    Say what becomes of a card too many: what the policy would have done with it.
+    Say what becomes of a card too many: what the policy would have done with it. One that
+    a camera has read lay there for all to see, and is nobody's first card any more.
     """
+    if camera:
+        return Excess.BURNED
     rulings = policy.rulings(IrregularityKind.EXCESS_CARD)
     carried = {Action.CARRY_TO_NEXT_HAND, Action.CARRY_AS_DUMMY_HAND}
     return Excess.CARRIED if rulings and rulings[0].action in carried else Excess.BURNED

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pytest
 
-from drivers.simulators.angel_eye_ii import Mode, Settings, scenario, scenes
+from drivers.simulators.angel_eye_ii import Excess, Mode, Settings, scenario, scenes
 from drivers.simulators.shoe import CUT_BEHIND, Fault
 from shoe_daemon.demo.sample import boards
 from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of, without_waiting
@@ -86,3 +86,11 @@ def test_a_house_that_shuffles_every_round_is_refused() -> None:
 
 def test_the_scenario_ends_where_it_is_to_end() -> None:
     assert len(scenario(wanted(DemoSettings(rounds=5))).rounds) == 5
+
+
+@pytest.mark.parametrize(("camera", "excess"), [(False, Excess.CARRIED), (True, Excess.BURNED)])
+def test_a_card_too_many_that_lay_there_for_all_to_see_begins_no_round(
+    camera: bool,  # noqa: FBT001 - as pytest passes it
+    excess: Excess,
+) -> None:
+    assert wanted(DemoSettings(policy="us_nj_pa", seed=1, camera=camera)).excess is excess
