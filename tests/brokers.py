@@ -196,6 +196,18 @@ class Relay:
             end.close()
         self._ends.clear()
 
+    @contextlib.contextmanager
+    def closed(self) -> Iterator[None]:
+        """
+        Cut every line, and let nobody through until the block ends.
+        """
+        target, self._target = self._target, 0
+        self.cut()
+        try:
+            yield
+        finally:
+            self._target = target
+
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
             while True:

@@ -16,6 +16,7 @@ from typing import Final
 
 import structlog
 
+from shoe_daemon.display.census import Census
 from shoe_daemon.display.documents import filters
 from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.known import Message
@@ -31,6 +32,7 @@ from shoe_daemon.mqtt.client import (
 )
 from shoe_daemon.mqtt.pace import Backoff, Pace, Rarely
 from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.topics import STATUS
 from shoe_daemon.mqtt.wake import Bell
 
 __all__ = ["Feed"]
@@ -72,6 +74,8 @@ class Feed:
         self.turned = time.monotonic()
         self._settings, self._mailbox, self._now = settings, mailbox, now
         self._filters = filters(settings.prefix, site)
+        self._small = next(each for each in self._filters if each.endswith(f"/{STATUS}"))
+        self._census = Census(settings.prefix)
         self._pace = pace or Pace()
         self._backoff = Backoff(self._pace, random.Random())
         self._rarely = Rarely()
@@ -119,6 +123,7 @@ class Feed:
         reason = "the display stops"
         try:
             connection = self._connection()
+            self._census = Census(self._settings.prefix)
             try:
                 accepted = self._welcome(connection)
                 self._listen(connection)
@@ -160,11 +165,25 @@ class Feed:
             for happened in self._turn(connection):
                 if isinstance(happened, Subscribed):
                     asked -= 1
-                    if not asked:
+                    if asked == 0:
                         self._connected()
-            if asked and time.monotonic() > until:
+                    if asked <= 0:
+                        self._census.answered(time.monotonic())
+            self._count(connection)
+            if asked > 0 and time.monotonic() > until:
                 raise _Lost("the broker does not say whether we may listen")
         connection.disconnect()
+
+    def _count(self, connection: Connection) -> None:
+        """
+        Find out which tables the broker no longer has anything of.
+        """
+        now = time.monotonic()
+        if self._census.is_to_ask(now):
+            connection.subscribe(self._small)
+        there = self._census.result(now)
+        if there is not None:
+            self._mailbox.put_there(there)
 
     def _turn(self, connection: Connection) -> list[object]:
         """
@@ -175,11 +194,14 @@ class Feed:
         for happened in connection.turn(self._bell.descriptor, _TURN):
             match happened:
                 case Arrived(topic, payload, retained):
+                    now = time.monotonic()
+                    self._census.note(topic, payload, retained=retained, now=now)
                     self._mailbox.put(Message(topic, payload, retained))
                 case Closed(reason):
                     raise _Lost(reason)
                 case SubscriptionRefused(reason):
                     # It may let us read the rest: what it refuses shows as missing.
+                    self._census.give_up()
                     self._complain("subscription_refused", reason=reason)
                 case _:
                     others.append(happened)

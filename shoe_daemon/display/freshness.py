@@ -8,22 +8,34 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
 from shoe_daemon.table.moments import to_microseconds
 
-__all__ = ["Deadlines", "Fresh", "Heard", "Link", "age", "fresh", "stale_at"]
+__all__ = ["Deadlines", "Fresh", "Heard", "Link", "Moment", "fresh", "stale_at"]
 
 _HEARTBEAT: Final = 10
 _MISSED: Final = 3
 """So many heartbeats may fail to come before a table is stale."""
 
+_LATE: Final = 2.0
+"""Seconds that the next heartbeat may be late after a word that is mere hearsay."""
+
 _IDLE: Final = 1000
 """So many entries of tables that are no more are not worth the work."""
 
 Is = Literal["live", "stale", "stopping", "offline", "no_broker", "unknown"]
+
+
+class Moment(NamedTuple):
+    """
+    Now, by both clocks: monotonic seconds, and RFC 3339.
+    """
+
+    monotonic: float
+    wall: str
 
 
 class Fresh(Struct, frozen=True, rename={"state": "is"}):
@@ -66,6 +78,9 @@ class Heard(Struct):
         published: When that was sent.
         at: The same by our monotonic clock.
         heartbeat: Seconds within which the next one is due; None where it is not told.
+        hearsay: It has not said anything itself over this connection: what it said is a
+            copy, and nobody may be there any more who would say more.
+        ahead: So many seconds its clock is ahead of ours, as far as is known.
     """
 
     status: Literal["online", "stopping", "offline"] | None = None
@@ -75,6 +90,19 @@ class Heard(Struct):
     published: str | None = None
     at: float = 0.0
     heartbeat: int | None = None
+    hearsay: bool = False
+    ahead: float = 0.0
+
+    def note(self, session: str, published: str, moment: Moment, *, copied: bool) -> None:
+        """
+        Take note of a `state`, or of a copy of one that the broker had kept.
+        """
+        lag = (to_microseconds(moment.wall) - to_microseconds(published)) / 1e6
+        if not copied:
+            self.at, self.hearsay, self.ahead = moment.monotonic, False, -lag
+        elif (self.session, self.published) != (session, published):
+            self.at, self.hearsay = moment.monotonic - max(0.0, lag + self.ahead), True
+        self.session, self.published = session, published
 
 
 class Deadlines:
@@ -114,18 +142,13 @@ class Deadlines:
                 yield key
 
 
-def age(published: str, now: str) -> float:
-    """
-    Return the seconds since something was sent, by the clocks of two machines.
-    """
-    return max(0, to_microseconds(now) - to_microseconds(published)) / 1e6
-
-
 def stale_at(heard: Heard, stale_after: float | None = None) -> float:
     """
     Return the moment from which a table is stale if nothing comes, monotonic.
     """
-    return heard.at + (stale_after or _MISSED * (heard.heartbeat or _HEARTBEAT))
+    heartbeat = heard.heartbeat or _HEARTBEAT
+    patience = stale_after or _MISSED * heartbeat
+    return heard.at + (min(patience, heartbeat + _LATE) if heard.hearsay else patience)
 
 
 def fresh(heard: Heard | None, link: Link, now: float, stale_after: float | None = None) -> Fresh:

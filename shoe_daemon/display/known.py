@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, field
 
-from shoe_daemon.display.documents import Document
+from shoe_daemon.display.documents import Document, Fault
 from shoe_daemon.display.events import Events
-from shoe_daemon.display.freshness import Fresh, Heard
+from shoe_daemon.display.freshness import Fresh, Heard, Moment
 
 __all__ = ["Change", "Faults", "Limits", "Message", "Moment", "Table", "Told"]
 
@@ -37,15 +37,6 @@ class Limits(Struct, frozen=True):
     events: int = 200
     event_bytes: int = 200_000
     bytes: int = 256_000_000
-
-
-class Moment(NamedTuple):
-    """
-    Now, by both clocks: monotonic seconds, and RFC 3339.
-    """
-
-    monotonic: float
-    wall: str
 
 
 class Message(NamedTuple):
@@ -130,6 +121,26 @@ class Table:
         """
         found = self.documents.get(kind)
         return None if found is None else found.body
+
+    def check_session(self, session: str) -> None:
+        """
+        See that a session is not over.
+
+        Raises:
+            Fault: Another one has replaced it.
+        """
+        if session in self.past:
+            raise Fault(f"session {session[:20]!r} is over: another one has replaced it")
+
+    def check_devices(self, most: int) -> None:
+        """
+        See that there is room for one device more.
+
+        Raises:
+            Fault: There is none.
+        """
+        if sum(name.startswith("device/") for name in self.documents) >= most:
+            raise Fault(f"more than {most} devices")
 
     @property
     def devices(self) -> Iterator[tuple[str, Document]]:

@@ -24,6 +24,9 @@ _BYTES: Final = 64_000_000
 _AT_ONCE: Final = 500
 """So many messages are taken out in one go, lest browsers wait for all of them."""
 
+_MARK: Final = Message("", b"")
+"""Lies among the documents where `there` was put in; no topic is empty."""
+
 
 class Mail(NamedTuple):
     """
@@ -34,12 +37,15 @@ class Mail(NamedTuple):
         messages: Events first, as the contract has them come before documents.
         dropped: How many messages found no room.
         more: There are others still in the box.
+        there: All tables of which the broker has anything, where that was found out
+            just after these messages.
     """
 
     link: Link | None
     messages: list[Message]
     dropped: int
     more: bool
+    there: frozenset[str] | None = None
 
 
 class Mailbox:
@@ -57,6 +63,7 @@ class Mailbox:
         self._documents: dict[str, Message] = {}
         self._bytes = 0
         self._dropped = 0
+        self._there: frozenset[str] | None = None
         self._link: Link | None = None
         self._last = Link()
         self._rung = False
@@ -107,6 +114,16 @@ class Mailbox:
         since = at if at is not None else self._last.since
         self.put_link(Link(connected=False, since=since, detail=reason))
 
+    def put_there(self, there: frozenset[str]) -> None:
+        """
+        Say of which tables the broker has anything, after all that came before.
+        """
+        with self._lock:
+            self._there = there
+            self._documents.pop(_MARK.topic, None)
+            self._documents[_MARK.topic] = _MARK
+            self._wake()
+
     def _wake(self) -> None:
         if not self._rung:
             self._rung = True
@@ -117,10 +134,13 @@ class Mailbox:
         Take out what is to be dealt with now; the bell is not rung for the rest.
         """
         with self._lock:
-            messages = list(self._taken())
+            messages, there = list(self._taken()), None
+            if messages and messages[-1] is _MARK:
+                messages.pop()
+                there, self._there = self._there, None
             self._bytes -= sum(len(each.payload) for each in messages)
             self._rung = bool(self._events or self._documents)
-            mail = Mail(self._link, messages, self._dropped, self._rung)
+            mail = Mail(self._link, messages, self._dropped, self._rung, there)
             self._dropped, self._link = 0, None
         return mail
 
@@ -129,4 +149,7 @@ class Mailbox:
             if self._events:
                 yield self._events.popleft()
             elif self._documents:
-                yield self._documents.pop(next(iter(self._documents)))
+                message = self._documents.pop(next(iter(self._documents)))
+                yield message
+                if message is _MARK:
+                    return

@@ -46,6 +46,9 @@ _SWEEP: Final = 15
 _END: Final = 0.5
 """Seconds after which a browser that does not take what is left is let go."""
 
+_NAMED: Final = 20
+"""Tables that a line of the log names."""
+
 _MORE: Final = 200
 """Connections besides those that listen: pages and their files."""
 
@@ -141,6 +144,8 @@ class Display:
             self.hub.tell(self.tables.set_link(mail.link, moment.monotonic))
         for message in mail.messages:
             self._take(message, moment)
+        if mail.there is not None:
+            self.tables.miss(mail.there, moment.monotonic)
         if mail.dropped:
             what = f"{mail.dropped} messages dropped: they came faster than they could be read"
             self.hub.tell(self.tables.note_fault("", what, moment))
@@ -168,12 +173,19 @@ class Display:
         for turn in count(1):
             await asyncio.sleep(_LOOK)
             now = time.monotonic()
-            self.hub.tell(self.tables.pass_time(now))
+            changes = self.tables.pass_time(now)
+            self._say_gone([change.key for change in changes if change.what == "gone"])
+            self.hub.tell(changes)
             self.hub.settle()
             if turn % _SWEEP == 0:
                 server.sweep()
             if self._feed.alive and now - self._feed.turned < _HUNG:
                 tell_systemd("WATCHDOG=1", f"STATUS={self._summary()}")
+
+    def _say_gone(self, keys: list[str | None]) -> None:
+        if keys:
+            hint = "the broker has nothing of them any more"
+            _log.warning("tables_gone", count=len(keys), tables=keys[:_NAMED], hint=hint)
 
     def _summary(self) -> str:
         broker = "connected" if self.tables.link.connected else "no broker"

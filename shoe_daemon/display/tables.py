@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from shoe_daemon.display.documents import Document, Fault, Place, decode, place_of, same_but_time
 from shoe_daemon.display.events import Events, Scale
-from shoe_daemon.display.freshness import Deadlines, Fresh, Link, age, fresh, stale_at
+from shoe_daemon.display.freshness import Deadlines, Fresh, Link, fresh, stale_at
 from shoe_daemon.display.known import Change, Faults, Limits, Message, Moment, Table, Told
 from shoe_daemon.mqtt.topics import ALERTS, DEFAULT_PREFIX, HISTORY, RESULT, ROADS, STATE, STATUS
 
@@ -30,6 +30,9 @@ _AHEAD: Final = 100_000
 """Events come before the state that they lead to, but not by so many."""
 
 _TOPIC_TOLD: Final = 120
+
+_PARDON: Final = 30.0
+"""Seconds that a daemon may take to come back to a broker that has lost its memory."""
 
 
 class Tables:
@@ -60,6 +63,7 @@ class Tables:
         self.generation = 0
         self._scale = Scale(self._limits.bytes)
         self._deadlines = Deadlines()
+        self._missing = Deadlines()
 
     def __iter__(self) -> Iterator[Table]:
         return iter(self._by_key.values())
@@ -125,6 +129,7 @@ class Tables:
     def _take(self, place: Place, message: Message, moment: Moment) -> list[Change]:
         if not message.payload:
             return self._clear(place, moment)
+        self._missing.forget(place.key)
         document = decode(place, message.payload)
         table = self._by_key.get(place.key)
         if place.kind == "event":
@@ -180,26 +185,17 @@ class Tables:
     ) -> list[Change]:
         name = f"device/{place.name}" if place.name else place.kind
         before = table.documents.get(name)
-        self._check_session(table, document.body.session)
+        table.check_session(document.body.session)
         if before is not None and self._is_older(table, before.body, document.body, moment):
             if message.retained:
                 return []  # the broker had kept an older copy: it lost some time, and lies not
             raise Fault(f"seq went back from {before.body.seq} to {document.body.seq}")
         if place.kind == "device" and before is None:
-            self._check_devices(table)
+            table.check_devices(self._limits.devices)
         self._put(table, name, document)
         if place.kind == STATE:
             return self._take_state(table, before, document, message, moment)
         return self._told(table, place.kind, before, document)
-
-    def _check_session(self, table: Table, session: str) -> None:
-        if session in table.past:
-            raise Fault(f"session {session[:20]!r} is over: another one has replaced it")
-
-    def _check_devices(self, table: Table) -> None:
-        devices = [name for name in table.documents if name.startswith("device/")]
-        if len(devices) >= self._limits.devices:
-            raise Fault(f"more than {self._limits.devices} devices")
 
     def _is_older(self, table: Table, before: Any, after: Any, moment: Moment) -> bool:  # noqa: ANN401
         """
@@ -220,16 +216,12 @@ class Tables:
         message: Message,
         moment: Moment,
     ) -> list[Change]:
-        state, heard = document.body, table.heard
+        state = document.body
         begun: list[Change] = []
         if before is not None and before.body.session != state.session:
             begun = self._begin_session(table, before.body.session, state)
-        if not message.retained:
-            heard.at = moment.monotonic
-        elif (heard.session, heard.published) != (state.session, state.published):
-            heard.at = moment.monotonic - age(state.published, moment.wall)
-        heard.session, heard.published = state.session, state.published
-        heard.heartbeat = state.heartbeat
+        table.heard.note(state.session, state.published, moment, copied=message.retained)
+        table.heard.heartbeat = state.heartbeat
         self._look_again(table)
         changes = self._freshened(table, moment.monotonic)
         same = before is not None and same_but_time(before.body, state)
@@ -296,6 +288,7 @@ class Tables:
         table.events.clear()
         self._scale.add(-sum(len(each.json) for each in table.documents.values()))
         self._deadlines.forget(table.key)
+        self._missing.forget(table.key)
         del self._by_key[table.key]
         self._by_id[table.table].remove(table.key)
         self._by_id = {name: keys for name, keys in self._by_id.items() if keys}
@@ -324,7 +317,8 @@ class Tables:
         """
         Say what has changed only because time has passed.
         """
-        changes: list[Change] = []
+        over = list(self._missing.passed(now))
+        changes = [each for key in over for each in self._remove(self._by_key[key])]
         for key in self._deadlines.passed(now):
             table = self._by_key.get(key)
             if table is not None:
@@ -333,13 +327,26 @@ class Tables:
                     self._look_again(table)
         return changes
 
+    def miss(self, there: frozenset[str], now: float) -> None:
+        """
+        Take note of which tables the broker has anything, by their keys.
+
+        Those that are not there, and do not come back within half a minute, are no more.
+        """
+        for key in self._by_key.keys() - there:
+            self._missing.note(key, now + _PARDON)
+
     def set_link(self, link: Link, now: float) -> list[Change]:
         """
-        Take note of our own connection: without it nothing is fresh.
+        Take note of our own connection: without it nothing is fresh, and after it was lost
+        nothing is more than hearsay until it is said again.
         """
         self.link = link
+        self._missing = Deadlines()
         changes = [Change(None, "pit"), Change(None, "link")]
         for table in self:
+            table.heard.hearsay = True
+            self._look_again(table)
             changes += self._freshened(table, now)
             if link.connected and link.since is not None:
                 # What was said meanwhile, nobody has told us.

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import random
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.brokers import Listener, Mosquitto, Relay, mosquitto, wait_for
 from tests.display.running import PATIENCE, Browser, Display
-from tests.display.saying import payload, topic
+from tests.display.saying import payload, roads, topic
 from tests.display.test_server import Table
 from tests.mqtt.test_tls import Papers
 
@@ -97,6 +98,93 @@ def test_a_line_that_is_cut_again_and_again(mosquitto: Mosquitto, tmp_path: Path
             browser.wait("board", "state", "seq", value=seq)
         assert display.health()["faults"] == 0
         assert display.said().count("broker_lost") <= 2  # no more than one a minute
+
+
+LASTING = "allow_anonymous true\npersistence true\nautosave_interval 1\nautosave_on_changes true"
+QUICK = """
+import shoe_daemon.display.tables as tables
+tables._PARDON = 0.5
+"""
+
+
+def lasting(path: Path) -> Mosquitto:
+    """
+    Return a broker that remembers what is retained when it is killed, not yet started.
+    """
+    folder = folder_of(path, "mosquitto")
+    return Mosquitto(folder, f"{LASTING}\npersistence_location {folder}/")
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_tables_that_were_taken_away_while_nobody_listened_are_gone_and_no_others(
+    tmp_path: Path, protocol: str
+) -> None:
+    text = f'protocol = "{protocol}"\n[display]\ntables = ["waited"]\n'
+    names = {f"table-{number}" for number in range(60)}
+    with (
+        lasting(tmp_path) as broker,
+        Relay(broker.port) as relay,
+        Listener(broker.port, "nothing") as listener,
+        Display(tmp_path / "display", relay.port, text, patch=QUICK) as display,
+        Browser(display, "/pit/live") as pit,
+        Browser(display, "/table/gone/live") as board,
+    ):
+        table = Table(listener)
+        for name in (*names, "gone", "waited"):
+            table.say("roads", roads("BP"), table=name)
+            table.say("state", table=name)
+            table.say("status", state="offline", table=name)
+        board.wait("board", "known", value=True)
+        wait_for(lambda: display.health()["tables"] == 62, timeout=PATIENCE)
+        with relay.closed():
+            board.wait("board", "fresh", "is", value="no_broker")
+            for name in ("gone", "waited"):
+                for suffix in ("roads", "state", "status"):
+                    listener.publish(topic(suffix, name), b"", retain=True)
+        board.wait("board", "known", value=False)
+        wait_for(lambda: display.health()["tables"] == 60, timeout=PATIENCE)
+        gone = {each["key"] for each in pit.of("gone")} - {"waited"}  # when it came at first
+        assert gone == {"house.gone", "house.waited"}
+        wait_for(lambda: len(pit.latest["pit"]["order"]) == 61, timeout=PATIENCE)
+        order = pit.latest["pit"]["order"]
+        assert set(order) == {"waited", *(f"house.{name}" for name in names)}
+        said = [line for line in display.said().splitlines() if "tables_gone" in line]
+        assert any("house.gone" in line for line in said)
+        # It is as welcome as it was before.
+        table.say("state", table="gone")
+        board.wait("board", "known", value=True)
+
+
+def test_a_broker_that_comes_back_without_the_daemon_makes_nobody_live_for_long(
+    tmp_path: Path,
+) -> None:
+    """
+    What it kept says `online`: it has lost the last will, and nobody is there who would say more.
+    """
+    with (
+        lasting(tmp_path) as broker,
+        Listener(broker.port, "nothing") as listener,
+        Display(tmp_path / "display", broker.port) as display,
+        Browser(display, "/table/table-1/live") as browser,
+    ):
+        table = Table(listener)
+        table.begin()
+        table.say("state", heartbeat=10)
+        said = time.monotonic()
+        browser.wait("board", "fresh", "is", value="live")
+        kept = broker.folder / "mosquitto.db"
+        wait_for(lambda: kept.exists() and b'"heartbeat": 10,' in kept.read_bytes())
+        broker.kill()
+        browser.wait("board", "fresh", "is", value="no_broker")
+        wait_for(lambda: time.monotonic() > said + 13, timeout=PATIENCE)
+        before = len(browser.of("board"))
+        broker.start()
+        wait_for(lambda: display.health()["broker"]["connected"], timeout=PATIENCE)
+        browser.wait("board", "fresh", "is", value="stale")
+        came = [each["fresh"]["is"] for each in browser.of("board")[before:]]
+        assert "live" not in came
+        table.say("state", seq=2)
+        browser.wait("board", "fresh", "is", value="live")
 
 
 def test_only_the_site_of_the_configuration_is_heard(mosquitto: Mosquitto, tmp_path: Path) -> None:

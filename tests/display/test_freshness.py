@@ -78,10 +78,78 @@ def test_a_copy_that_the_broker_kept_is_as_old_as_it_says() -> None:
     table = told.tables.get("house.table-1")
     assert table is not None
     assert table.fresh == Fresh("live")
-    told.tables.pass_time(at(124).monotonic)
+    told.tables.pass_time(at(106).monotonic)
     assert table.fresh == Fresh("live")
-    told.tables.pass_time(at(125).monotonic)
+    told.tables.pass_time(at(107).monotonic)
     assert table.fresh == Fresh("stale", at(95).wall)
+
+
+def test_hearsay_is_good_for_one_heartbeat_and_what_is_heard_for_three() -> None:
+    assert judged(111.9, hearsay=True) == Fresh("live")
+    assert judged(112.0, hearsay=True) == Fresh("stale", "p")
+    assert judged(102.9, hearsay=True, heartbeat=1) == Fresh("live")
+    assert judged(103.0, hearsay=True, heartbeat=1).state == "stale"
+    quick = Heard(**LIVE, hearsay=True)
+    assert fresh(quick, HERE, 104.9, stale_after=5.0) == Fresh("live")
+    assert fresh(quick, HERE, 105.0, stale_after=5.0).state == "stale"
+
+
+def reconnected(lost: float, back: float, **copy: Any) -> Told:  # noqa: ANN401
+    """
+    Return tables that lost their broker and have it again, with the copy that it had kept.
+    """
+    told = heard()
+    told.tables.set_link(Link(connected=False, since="x"), at(lost).monotonic)
+    told.tables.set_link(HERE, at(back).monotonic)
+    told.hear("state", after=back, retained=True, **copy)
+    told.hear("status", after=back, retained=True)
+    return told
+
+
+def states(told: Told, *seconds: float) -> list[str]:
+    """
+    Let time pass, and say how fresh the table was at each of these moments.
+    """
+    found: list[str] = []
+    for second in seconds:
+        told.tables.pass_time(at(second).monotonic)
+        (table,) = told.tables
+        found.append(table.fresh.state)
+    return found
+
+
+def test_after_the_broker_was_away_the_next_heartbeat_is_waited_for_and_no_more() -> None:
+    assert states(reconnected(3, 5), 5, 11.9, 12) == ["live", "live", "stale"]
+    assert states(reconnected(3, 13), 13) == ["stale"]
+    told = reconnected(3, 5)
+    told.hear("state", after=10)
+    assert states(told, 12, 39.9, 40) == ["live", "live", "stale"]
+
+
+def test_a_broker_that_has_lost_its_memory_makes_nobody_live_for_longer() -> None:
+    told = heard()
+    told.tables.set_link(Link(connected=False, since="x"), at(3).monotonic)
+    told.tables.set_link(HERE, at(5).monotonic)
+    assert states(told, 11.9, 12) == ["live", "stale"]
+
+
+@pytest.mark.parametrize("ahead", [-300.0, 0.0, 300.0])
+def test_a_clock_that_goes_wrong_is_reckoned_with_once_it_was_heard(ahead: float) -> None:
+    told = heard()
+    told.hear("state", published=at(ahead).wall)
+    told.tables.set_link(Link(connected=False, since="x"), at(3).monotonic)
+    told.tables.set_link(HERE, at(20).monotonic)
+    told.hear("state", after=20, retained=True, published=at(15 + ahead).wall, seq=2)
+    assert states(told, 20, 26.9, 27) == ["live", "live", "stale"]
+
+
+@pytest.mark.parametrize("ahead", [0.0, 300.0])
+def test_of_a_clock_that_nobody_has_heard_no_copy_is_good_for_longer(ahead: float) -> None:
+    told = Told()
+    told.tables.set_link(HERE, at(0).monotonic)
+    told.hear("state", retained=True, published=at(ahead).wall)
+    told.hear("status", retained=True)
+    assert states(told, 11.9, 12) == ["live", "stale"]
 
 
 def test_a_copy_from_yesterday_is_stale_at_once() -> None:

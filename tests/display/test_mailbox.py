@@ -93,6 +93,29 @@ def test_of_what_is_too_long_so_much_is_kept_as_shows_it() -> None:
     assert len(box.all()[0].messages[0].payload) == SIZE_LIMIT + 1
 
 
+def test_what_was_found_out_comes_after_what_came_before_it() -> None:
+    box = Box()
+    for number in range(700):
+        box.put(f"device/d{number}")
+    box.box.put_there(frozenset("a"))
+    box.put("device/d3")
+    box.put("event/a")
+    mail = box.all()
+    assert [each.there for each in mail] == [None, frozenset("a"), None]
+    assert [len(each.messages) for each in mail] == [500, 200, 1]
+    assert mail[2].messages[0].topic == "p/s/t/device/d3"
+    assert box.rung == 1
+
+
+def test_of_what_was_found_out_twice_the_later_holds() -> None:
+    box = Box()
+    box.box.put_there(frozenset("a"))
+    box.put("state")
+    box.box.put_there(frozenset("b"))
+    (mail,) = box.all()
+    assert (len(mail.messages), mail.there) == (1, frozenset("b"))
+
+
 def test_a_lost_line_keeps_the_moment_when_it_was_lost() -> None:
     box = Box()
     box.box.lose_link(None, "nobody answers")
@@ -105,7 +128,7 @@ def test_a_lost_line_keeps_the_moment_when_it_was_lost() -> None:
 
 
 @PATIENT
-@given(st.lists(st.sampled_from(["state", "roads", "event/a", "take"]), max_size=40))
+@given(st.lists(st.sampled_from(["state", "roads", "event/a", "there", "take"]), max_size=40))
 def test_nothing_is_left_without_a_bell(steps: list[str]) -> None:
     box = Box()
     waiting, answered = False, 0
@@ -116,7 +139,7 @@ def test_nothing_is_left_without_a_bell(steps: list[str]) -> None:
                 box.all()
                 waiting = False
         else:
-            box.put(step)
+            box.box.put_there(frozenset()) if step == "there" else box.put(step)
             waiting = True
         assert not waiting or box.rung > answered
 

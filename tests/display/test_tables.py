@@ -415,3 +415,55 @@ def test_without_a_broker_nothing_is_fresh() -> None:
     assert set(what(told.tables.set_link(again, at(7).monotonic))) == {*told_are, "events"}
     assert the(told).events_since == at(7).wall
     assert the(told).fresh.state == "live"
+
+
+# --- what the broker no longer has ---
+
+
+def missed(*there: str) -> Told:
+    """
+    Return two tables, after it was found out of which ones the broker has anything.
+    """
+    told = heard("table-2", told=heard())
+    told.tables.miss(frozenset(there), at(10).monotonic)
+    return told
+
+
+def left(told: Told, after: float) -> set[str]:
+    told.tables.pass_time(at(after).monotonic)
+    return set(told.tables.keys())
+
+
+def test_a_table_of_which_the_broker_has_nothing_is_no_more_after_half_a_minute() -> None:
+    told = missed("house.table-2", "house.table-7")
+    assert len(left(told, 39.9)) == 2
+    assert {"gone", "pit"} <= set(what(told.tables.pass_time(at(40).monotonic)))
+    assert left(told, 40) == {"house.table-2"}
+    assert told.tables.named("table-1") == []
+    assert what(told.hear("state", after=50)) == ["new", "board", "row"]
+    assert left(told, 1000) == {"house.table-1", "house.table-2"}
+
+
+@pytest.mark.parametrize("content", [None, b"{"])
+def test_a_table_that_says_anything_meanwhile_stays(content: bytes | None) -> None:
+    told = missed()
+    told.hear("status", content, after=39)
+    assert left(told, 40) == {"house.table-1"}
+
+
+def test_to_clear_a_topic_is_to_say_nothing() -> None:
+    told = missed("house.table-2")
+    told.hear("roads", b"", after=39)
+    assert left(told, 40) == {"house.table-2"}
+
+
+def test_without_a_broker_nothing_is_given_up() -> None:
+    told = missed()
+    told.tables.set_link(Link(connected=False, since="x"), at(39).monotonic)
+    assert len(left(told, 1000)) == 2
+
+
+def test_a_table_that_is_cleared_while_it_is_missed_is_gone_once() -> None:
+    told = missed("house.table-2")
+    told.hear("state", b"", after=11)
+    assert left(told, 40) == {"house.table-2"}

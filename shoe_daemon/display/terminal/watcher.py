@@ -91,6 +91,8 @@ class Watcher:
                 self._came = moment.monotonic
             for message in mail.messages:
                 self.tables.receive(message, moment)
+            if mail.there is not None:
+                self.tables.miss(mail.there, moment.monotonic)
         self.tables.pass_time(time.monotonic())
         if len(self.tables) != known:
             self._came = time.monotonic()
