@@ -30,6 +30,10 @@ _COLOURS: Final[dict[str, Colour]] = {
 }
 _FONT: Final = cv2.FONT_HERSHEY_SIMPLEX
 _SIZE: Final = 0.55
+_USUAL_WIDTH: Final = 1280
+"""Pixels of a picture in which letters have that size."""
+
+_SMALLEST: Final = 0.6
 
 
 class Look(Struct, frozen=True):
@@ -74,11 +78,15 @@ def drawn(image: Image, looks: list[Look]) -> Image:
 def _draw(picture: Image, look: Look) -> None:
     colour = _COLOURS.get(look.state, _GREY)
     corners = np.round(np.array(look.polygon)).astype(np.int32)
-    thick = 1 if look.state == "empty" else 2
+    scale = max(_SMALLEST, picture.shape[1] / _USUAL_WIDTH)
+    thick = round((1 if look.state == "empty" else 2) * max(1.0, scale))
     cv2.polylines(picture, [corners], True, colour, thick, cv2.LINE_AA)  # noqa: FBT003 - OpenCV knows it by position
-    (wide, high), _ = cv2.getTextSize(look.words, _FONT, _SIZE, 1)
+    (wide, high), _ = cv2.getTextSize(look.words, _FONT, _SIZE * scale, 1)
+    edge = round(5 * scale)
     left = int(corners[:, 0].min())
-    top = max(0, int(corners[:, 1].min()) - high - 12)
-    cv2.rectangle(picture, (left, top), (left + wide + 10, top + high + 9), colour, -1)
-    at = (left + 5, top + high + 4)
-    cv2.putText(picture, look.words, at, _FONT, _SIZE, (20, 20, 20), 1, cv2.LINE_AA)
+    top = max(0, int(corners[:, 1].min()) - high - 2 * edge - 2)
+    cv2.rectangle(
+        picture, (left, top), (left + wide + 2 * edge, top + high + 2 * edge), colour, -1
+    )
+    at = (left + edge, top + high + edge)
+    cv2.putText(picture, look.words, at, _FONT, _SIZE * scale, (20, 20, 20), 1, cv2.LINE_AA)

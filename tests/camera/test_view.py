@@ -240,6 +240,18 @@ def test_a_picture_is_drawn_on_a_copy() -> None:
     assert image.min() == image.max() == 60
 
 
+@pytest.mark.parametrize("width", [640, 1280, 1920])
+def test_what_is_written_has_the_size_of_the_picture(width: int) -> None:
+    left = width // 4
+    place = ((left, 200.0), (left + width / 11, 200.0), (left + width / 11, 330.0), (left, 330.0))
+    empty = np.full((width * 9 // 16, width, 3), 60, np.uint8)
+    picture = drawn(empty, [Look("P1", place, "held", Card("10H"), 0.98)])
+    label = np.argwhere((picture[:199] != 60).any(axis=2))
+    high, wide = label.max(axis=0) - label.min(axis=0) + 1
+    assert 0.02 * width <= high <= 0.03 * width
+    assert wide <= width / 10
+
+
 def test_what_was_read_stands_beside_its_place(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("view")
     profile = load_profile(write_simulated_profile(settings(seed=1), folder))
