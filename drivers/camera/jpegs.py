@@ -115,6 +115,7 @@ class Jpegs:
         """
         Hang up.
         """
+        self.wake()
         with contextlib.suppress(OSError):
             self._answer.close()
         self._connection.close()

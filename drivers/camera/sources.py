@@ -204,4 +204,5 @@ class _Raw:
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
+        self.wake()
         self._connection.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from typing import Any, ClassVar, Final
 
@@ -22,6 +23,7 @@ READ_PATIENCE: Final = 3.0
 _NEARLY: Final = 0.9
 """Share of it after which a read that failed has waited, and was not refused."""
 
+_LETTING_GO: Final = 0.5
 _TRIES: Final = 10
 """Reads in a row that may fail: for OpenCV one picture that came damaged is a failure."""
 
@@ -53,6 +55,7 @@ class Video:
     def __init__(self, name: str, video: cv2.VideoCapture) -> None:
         self._name = name
         self._video = video
+        self._reading = threading.Lock()
 
     def next(self) -> Any:  # noqa: ANN401 - whatever OpenCV gives
         """
@@ -64,7 +67,8 @@ class Video:
         began = time.monotonic()
         for _ in range(_TRIES):
             try:
-                good, image = self._video.read()
+                with self._reading:
+                    good, image = self._video.read()
             except cv2.error as error:
                 raise LineError(f"{self._name}: {_first_line(error)}") from error
             if good and image is not None:
@@ -87,10 +91,13 @@ class Video:
 
     def close(self) -> None:
         """
-        Give it back.
+        Give it back; one that another thread reads at this moment goes with that thread.
         """
+        if not self._reading.acquire(timeout=_LETTING_GO):
+            return  # to take it from under that read would end the process
         with contextlib.suppress(cv2.error):
             self._video.release()
+        self._reading.release()
 
 
 def _first_line(error: Exception) -> str:

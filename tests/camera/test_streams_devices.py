@@ -6,7 +6,9 @@ camera that is unplugged, silent, damaged or taken is told by name.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -213,3 +215,24 @@ def test_opencv_waits_no_longer_for_a_device_than_its_reader(webcam: Webcam, pat
     assert float(os.environ["OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT"]) <= 3
     # Of the whole process, and harmful: it costs a video its first pictures.
     assert "OPENCV_FFMPEG_CAPTURE_OPTIONS" not in os.environ
+
+
+def test_what_another_thread_reads_is_not_taken_from_under_it(
+    webcam: Webcam, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "4")
+    source = opened(path, format="MJPG")
+    webcam.silent.set()
+
+    def read() -> None:
+        with contextlib.suppress(LineError):
+            source.read()
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    wait_until(lambda: webcam.opened[0].reading, "a read")
+    source.close()
+    assert not webcam.opened[0].closed_in_read
+    reading.join(60)
+    source.close()
+    assert not webcam.opened[0].open

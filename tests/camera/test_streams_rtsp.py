@@ -9,6 +9,7 @@ import time
 from itertools import count
 from pathlib import Path
 
+import cv2
 import pytest
 
 from bench.rtsp import Mood, RtspCamera
@@ -122,3 +123,20 @@ def test_a_refusal_is_told_in_its_own_words(refusal: str, told: str, profile: Pa
         raised.value
     )
     assert "secret" not in str(raised.value)
+
+
+def test_decoding_holds_no_picture_back(monkeypatch: pytest.MonkeyPatch, profile: Path) -> None:
+    # Each thread beyond the first keeps one; without this there are as many as there are cores.
+    asked: list[list[int]] = []
+    opening = cv2.VideoCapture
+
+    def opened(where: str, backend: int, wishes: list[int]) -> cv2.VideoCapture:
+        asked.append(wishes)
+        return opening(where, backend, wishes)
+
+    monkeypatch.setattr(cv2, "VideoCapture", opened)
+    driver = CameraDriver(CameraOptions(profile=str(profile), evidence=""))
+    with RtspCamera(Table()) as camera:
+        driver.open_line(camera.url).close()
+    (wishes,) = asked
+    assert dict(zip(wishes[::2], wishes[1::2], strict=True))[cv2.CAP_PROP_N_THREADS] == 1

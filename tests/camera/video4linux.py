@@ -74,6 +74,8 @@ class Capture:
         self.rate = 30
         self.buffers = 4
         self.refused: list[int] = []
+        self.reading = False
+        self.closed_in_read = False
         self._half: dict[int, int] = {}
         self._running = False
         self._numbers = count()
@@ -135,6 +137,13 @@ class Capture:
         return float(known.get(number, self.webcam.controls.get(number, -1)))
 
     def read(self) -> tuple[bool, Image | None]:
+        self.reading = True
+        try:
+            return self._read()
+        finally:
+            self.reading = False
+
+    def _read(self) -> tuple[bool, Image | None]:
         if not self._running and self.webcam.forgetful:
             self.webcam.controls |= {AUTO_EXPOSURE: 3, AUTO_WB: 1, AUTOFOCUS: 1}
         self._running = True
@@ -150,4 +159,6 @@ class Capture:
         return True, self.webcam.picture(number)
 
     def release(self) -> None:
+        # OpenCV itself would take the process with it.
+        self.closed_in_read |= self.reading
         self.open = False

@@ -1,0 +1,224 @@
+"""
+A whole table whose cameras are all bad, each in its own way: the doctor and the daemon tell
+each by name, the displays see that it is away, and the shoe and the orders go on without them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from bench.rtsp import Mood, RtspCamera
+from drivers.camera.frames import Image
+from drivers.camera.profile import Camera
+from shoe_daemon.game.round import Outcome
+from tests.brokers import PATIENCE, Mosquitto, mosquitto, wait_for
+from tests.camera import scenes
+from tests.camera.scenes import Scene, on
+from tests.camera.servers import NetworkCamera, Visit, draw_all, encoded, jpeg
+from tests.orders.pit import Supervisor
+from tests.service.running import SITE, TABLE, DaemonProcess, Shoe, cli, configure
+
+pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(600)]
+
+__all__ = ["mosquitto"]
+
+QUICK_ENOUGH = 30.0
+
+# A webcam that has no MJPG, at the path of a device that is always there.
+WEBCAM = """
+import cv2
+from tests.camera.video4linux import Webcam
+webcam, opened = Webcam(), cv2.VideoCapture
+webcam.modes = {"YUYV": [(1280, 720)]}
+def open_video(name, *more):
+    return (webcam.capture if name == "/dev/zero" else opened)(name, *more)
+cv2.VideoCapture = open_video
+"""
+
+
+@dataclass
+class Bad:
+    """
+    One camera.
+    """
+
+    url: str
+    told: str
+    seen_by_doctor: bool = True
+    profile: str = "profile.toml"
+
+
+def _stops(visit: Visit) -> None:
+    """
+    Pictures for the first who comes, and then none.
+    """
+    if visit.number == 1:
+        visit.answer()
+        visit.pictures(count=10)
+    visit.wait()
+
+
+def _black(visit: Visit) -> None:
+    visit.answer()
+    while True:
+        visit.picture(encoded(np.full((720, 1280, 3), 2, np.uint8)))
+
+
+def _smaller(visit: Visit) -> None:
+    visit.answer()
+    while True:
+        visit.picture(jpeg("KD", 1, width=640))
+
+
+@lru_cache(maxsize=1)
+def _other_table() -> list[Image]:
+    """
+    A table as a camera sees it that was set up the other way round.
+    """
+    scene = Scene((on("P1", "KD"),))
+    return [scene.drawn(number)[::-1, ::-1].copy() for number in range(4)]
+
+
+def _elsewhere(visit: Visit) -> None:
+    pictures = [encoded(picture) for picture in _other_table()]
+    visit.answer()
+    for number in count():
+        visit.picture(pictures[number % 4])
+
+
+def _lost_page(visit: Visit) -> None:
+    visit.answer("404 Not Found", "text/html", "Content-Length: 0")
+
+
+@pytest.fixture
+def cameras(tmp_path: Path) -> Iterator[dict[str, Bad]]:
+    draw_all()
+    folder = tmp_path / "table"
+    folder.mkdir()
+    camera = Camera(width=1280, height=720, format="MJPG")
+    (folder / "webcam").mkdir()
+    scenes.profile(folder / "webcam", camera=camera)
+    scenes.profile(folder)
+    (folder / "text.mp4").write_text("no video at all")
+    writer = cv2.VideoWriter(
+        str(folder / "other.avi"), cv2.VideoWriter.fourcc(*"MJPG"), 25, (1280, 720)
+    )
+    for number in range(200):
+        writer.write(_other_table()[number % 4])
+    writer.release()
+    with ExitStack() as stack:
+
+        def serve(behave: Callable[[Visit], None]) -> str:
+            return stack.enter_context(NetworkCamera(behave)).url
+
+        rtsp = stack.enter_context(RtspCamera(jpeg))
+        rtsp.mood = Mood.DEAF
+        yield {
+            "gone": Bad("camera:/dev/no-such-camera", "no such device: unplugged?"),
+            "format": Bad(
+                "camera:/dev/zero", "wrong pixel format: gives YUYV", profile="webcam/profile.toml"
+            ),
+            "stops": Bad(serve(_stops), "no picture for 3", seen_by_doctor=False),
+            "black": Bad(serve(_black), "the picture is black: is the lamp on"),
+            "smaller": Bad(serve(_smaller), "pictures of 640x360; its profile was made with"),
+            "elsewhere": Bad(serve(_elsewhere), "something else", seen_by_doctor=False),
+            "page": Bad(serve(_lost_page), "404 Not Found: is the path right?"),
+            "deaf": Bad(rtsp.url, "no stream comes from there"),
+            "text": Bad(f"camera:file:{folder}/text.mp4", "no video that OpenCV can read"),
+            "film": Bad(f"camera:file:{folder}/other.avi", "something else", seen_by_doctor=False),
+        }
+
+
+def _configured(folder: Path, cameras: dict[str, Bad], port: int, shoe: Shoe) -> Path:
+    checkers = json.dumps(list(cameras))
+    path = configure(folder, f"checkers = {checkers}", port=port, line=shoe.link)
+    with path.open("a", encoding="utf-8") as file:
+        for name, bad in cameras.items():
+            file.write(
+                f'[[reader]]\nid = "{name}"\ndriver = "camera"\nport = "{bad.url}"\n'
+                f'[reader.options]\nprofile = "{bad.profile}"\nevidence = ""\n'
+            )
+    return path
+
+
+def _lost(daemon: DaemonProcess) -> dict[str, list[str]]:
+    """
+    What the daemon's log says of each reader that was lost.
+    """
+    told: dict[str, list[str]] = {}
+    for line in daemon.log.read_text().splitlines():
+        if '"link_lost"' in line:
+            said = json.loads(line)
+            told.setdefault(said["reader"], []).append(said["detail"])
+    return told
+
+
+def _wait_told(daemon: DaemonProcess, pit: Supervisor, name: str, told: str) -> None:
+    def is_in_the_log() -> bool:
+        return any(told in each for each in _lost(daemon).get(name, []))
+
+    def is_away() -> bool:
+        return any(each.json["state"] == "no-signal" for each in pit.of(f"device/{name}"))
+
+    wait_for(is_in_the_log, f"{name}: {told}")
+    wait_for(is_away, f"that {name} is away on the displays")
+
+
+def test_bad_cameras_are_told_by_name_and_the_table_goes_on(
+    tmp_path: Path, mosquitto: Mosquitto, cameras: dict[str, Bad]
+) -> None:
+    with (
+        Shoe(tmp_path / "shoe") as shoe,
+        Supervisor(mosquitto.port, f"shoe/v1/{SITE}/{TABLE}") as pit,
+    ):
+        config = _configured(tmp_path / "table", cameras, mosquitto.port, shoe)
+        with DaemonProcess(config, patch=WEBCAM) as daemon:
+            daemon.start().wait_ready()
+            shoe.wait_heard().say("S")
+            for name, bad in cameras.items():
+                _wait_told(daemon, pit, name, bad.told)
+            shoe.draw("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+            shoe.call(Outcome.PLAYER)
+            (finished,) = pit.wait("event/round_finished")
+            data = finished.json["data"]
+            assert (data["outcome"], data["partial"]) == ("player", False)
+            dealt = [each.json["data"]["card"] for each in pit.of("event/card_dealt")]
+            assert sorted(dealt) == sorted(["9S", "2H", "KD", "3C"])
+            assert pit.order("new-shoe")["ok"]
+            # Not even while some of them hang does the end take long.
+            began = time.monotonic()
+            daemon.process.send_signal(signal.SIGTERM)
+            assert daemon.process.wait(PATIENCE) == 0
+            assert time.monotonic() - began < QUICK_ENOUGH
+            # Each line of the log is a JSON object: no library speaks there by itself.
+            for line in daemon.log.read_text().splitlines():
+                assert json.loads(line)["event"]
+
+
+def test_the_doctor_names_each_of_them(
+    tmp_path: Path, mosquitto: Mosquitto, cameras: dict[str, Bad]
+) -> None:
+    del cameras["format"]  # there is no such webcam but in a daemon's own process
+    with Shoe(tmp_path / "shoe") as shoe:
+        config = _configured(tmp_path / "table", cameras, mosquitto.port, shoe)
+        done = cli("doctor", "--config", config, "--json")
+    findings = {each["about"]: each for each in json.loads(done.stdout)}
+    assert done.returncode == 1
+    for name, bad in cameras.items():
+        finding = findings[f"reader {name}"]
+        assert finding["verdict"] == ("bad" if bad.seen_by_doctor else "good"), finding
+        if bad.seen_by_doctor:
+            assert re.search(re.escape(bad.told), finding["text"])
