@@ -212,6 +212,12 @@ class Asker(Protocol):
         """
         ...
 
+    def over(self, faults: Sequence[str], profile: str) -> None:
+        """
+        Hear how it ended.
+        """
+        ...
+
 
 class Scripted:
     """
@@ -285,6 +291,11 @@ class Scripted:
         """
         self._told(fault)
         return False
+
+    def over(self, faults: Sequence[str], profile: str) -> None:
+        """
+        There is nobody to tell.
+        """
 
 
 def missing_ranks(done: Sequence[Card]) -> list[str]:

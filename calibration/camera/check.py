@@ -4,7 +4,7 @@ The check at the start of a shoe: is all still as it was when the profile was ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -14,13 +14,14 @@ import numpy as np
 from msgspec import Struct
 
 from calibration.camera.cards import find_on
-from calibration.camera.deck import compare_card, kept_cards
+from calibration.camera.deck import Deck, Face, compare_deck, is_back, kept_cards
 from calibration.camera.drift import Finding, Kind, compare, gain_of, moved_by
 from calibration.camera.measures import Flicker, flicker_of, mean_of
 from calibration.camera.plane import Plane
 from calibration.camera.result import card_folder
 from drivers.camera.eye import Reader
 from drivers.camera.frames import Image
+from drivers.camera.geometry import Floats
 from drivers.camera.profile import Place, Profile
 from drivers.camera.sharpness import upright
 from shoe_daemon.errors import UserError
@@ -118,21 +119,41 @@ def _deck(
     cards: dict[str, Image],
     reader: Callable[[], Reader],
 ) -> list[Finding]:
+    known = Deck(cards)
+    faces: list[Face] = []
+    backs: list[Image] = []
+    unread: list[str] = []
+    for place, quad in _lying(profile, reference, now):
+        flat = upright(now, quad)
+        if is_back(flat):
+            backs.append(flat)
+            continue
+        reading = reader().read(now, np.asarray(quad, np.float32))
+        if reading.card is None:
+            unread.append(place.slot or "the shoe's mouth")
+        else:
+            faces.append(Face(flat, reading.card.rank))
+    if not (faces or backs or unread):
+        return [_unseen()]
+    return [*(_unread(name) for name in unread), *compare_deck(faces, backs, known)]
+
+
+def _unread(name: str) -> Finding:
+    text = f"the card on {name} could not be read surely: it was not compared"
+    return Finding(Kind.NOTE, text, bad=False)
+
+
+def _lying(profile: Profile, reference: Image, now: Image) -> Iterator[tuple[Place, Floats]]:
+    """
+    Give the cards that lie on the places, by their corners.
+    """
     size = profile.camera.width, profile.camera.height
     plane = Plane(np.array(profile.table.homography), profile.lens, None, None, size)
-    gain, lying = gain_of(profile, reference, now), 0
-    found: dict[str, Finding] = {}
+    gain = gain_of(profile, reference, now)
     for place in _watched(profile):
         quad = find_on(plane, place, now, reference, profile.card, gain)
-        if quad is None:
-            continue
-        lying += 1
-        flat = upright(now, quad)
-        rank = reader().read(now, np.asarray(quad, np.float32)).best.rank
-        finding = compare_card(flat, rank, profile, cards)
-        if finding is not None:
-            found.setdefault(finding.kind, finding)
-    return list(found.values()) if lying else [_unseen()]
+        if quad is not None:
+            yield place, quad
 
 
 def _watched(profile: Profile) -> tuple[Place, ...]:

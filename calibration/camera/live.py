@@ -34,7 +34,7 @@ from drivers.camera.profile import CardSize, Point
 from drivers.camera.windows import CropWindow
 from shoe_daemon.errors import UserError
 
-__all__ = ["Desk", "LivePage", "Order"]
+__all__ = ["Asked", "Desk", "LivePage", "Order"]
 
 _STATIC: Final = Path(__file__).parent / "static"
 _FILES: Final = {
@@ -74,6 +74,16 @@ class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(max_length=40)] = ""
 
 
+class Asked(Struct, frozen=True):
+    """
+    A card that is to be laid: its name for people, its colour, its place.
+    """
+
+    card: str
+    red: bool
+    slot: str
+
+
 class Desk:
     """
     What the page shows and what is changed on it; any thread may use it.
@@ -81,6 +91,7 @@ class Desk:
     Attributes:
         said: What was answered, on the page or at the terminal.
         wants: What can be done now: ``markers``, ``points``, ``boxes``, ``answer`` or nothing.
+        stages: The names of all that is done, one after the other.
     """
 
     def __init__(self, newest: Callable[[], Image | None], least: float) -> None:
@@ -88,6 +99,12 @@ class Desk:
         self.wants = ""
         self.points: list[Point] = []
         self.boxes: list[Box] = []
+        self.stages: Sequence[str] = ()
+        self._stage = 0
+        self._hint = self._over = ""
+        self._asked: Asked | None = None
+        self._seen = threading.Event()
+        self._watched = False
         self._newest = newest
         self._least = least
         self._plane: Plane | None = None
@@ -98,13 +115,40 @@ class Desk:
         self._lines: list[str] = []
         self._lock = threading.Lock()
 
-    def step(self, name: str, text: str, wants: str = "") -> None:
+    def step(
+        self, name: str, text: str, wants: str = "", hint: str = "", asked: Asked | None = None
+    ) -> None:
         """
         Begin a step.
+
+        Args:
+            name: For people.
+            text: What to do.
+            wants: What can be done on the page, as above.
+            hint: What an answer may look like.
+            asked: The card that is to be laid.
         """
         with self._lock:
             self._step, self._text, self.wants = name, text, wants
+            self._hint, self._asked = hint, asked
             self._serial += 1
+
+    def reach(self, stage: str) -> None:
+        """
+        Come to one of the stages.
+        """
+        if stage in self.stages:
+            self._stage = list(self.stages).index(stage)
+
+    def finish(self, name: str, text: str, *, good: bool, patience: float) -> None:
+        """
+        Say how it ended; wait a little for a page to show it.
+        """
+        self._seen.clear()
+        self._over = "good" if good else "bad"
+        self.step(name, text)
+        if self._watched:
+            self._seen.wait(patience)
 
     def tell(self, line: str) -> None:
         """
@@ -171,8 +215,16 @@ class Desk:
         image = self._newest()
         if image is None:
             return b""
-        _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 80])
+        _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 85])
         return data.tobytes()
+
+    def shown(self, state: dict[str, Any]) -> None:
+        """
+        A page has got this.
+        """
+        self._watched = True
+        if state["over"]:
+            self._seen.set()
 
     def state(self) -> dict[str, Any]:
         """
@@ -188,6 +240,11 @@ class Desk:
                 "lines": self._lines,
                 "points": self.points,
                 "boxes": self._boxes(),
+                "stages": self.stages,
+                "stage": self._stage,
+                "hint": self._hint,
+                "ask": msgspec.to_builtins(self._asked),
+                "over": self._over,
             }
         if image is not None:
             told["size"] = [image.shape[1], image.shape[0]]
@@ -280,7 +337,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif name == "picture.jpg":
             self._give(self.server.desk.picture(), "image/jpeg")
         elif name == "state":
-            self._give(json.dumps(self.server.desk.state()).encode(), "application/json")
+            state = self.server.desk.state()
+            self._give(json.dumps(state).encode(), "application/json")
+            self.server.desk.shown(state)
         elif name in _FILES:
             file, kind = _FILES[name]
             self._give((_STATIC / file).read_bytes(), kind)

@@ -21,7 +21,7 @@ from calibration.camera.answers import (
     missing_ranks,
 )
 from calibration.camera.layout import Box, layout_named
-from calibration.camera.live import Desk
+from calibration.camera.live import Asked, Desk
 from calibration.camera.plane import Plane
 from drivers.camera.frames import Image
 from shoe_daemon.errors import UserError
@@ -33,6 +33,10 @@ __all__ = ["Person"]
 _POINTS: Final = 4
 _SAMPLE: Final = 6
 _LOOK: Final = 0.3
+_LAST: Final = 3.0
+_STAGES: Final = ("plane", "empty table", "boxes", "13 cards", "back", "sample")
+_MOUTH: Final = ("plane", "empty mouth", "window", "13 cards", "back", "sample")
+_SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 
 
 class Person:
@@ -66,6 +70,7 @@ class Person:
         self._throat = throat
         self._chosen = random.sample(DECK, _SAMPLE)
         self._over = False
+        self._desk.stages = _MOUTH if throat else _STAGES
         self._lines = sys.stdin if lines is None else lines
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -74,8 +79,10 @@ class Person:
             self._desk.said.put(line.strip())
         self._over = True
 
-    def _ask(self, name: str, text: str, wants: str = "next") -> str:
-        self._desk.step(name, text, wants)
+    def _ask(
+        self, name: str, text: str, wants: str = "next", hint: str = "", asked: Asked | None = None
+    ) -> str:
+        self._desk.step(name, text, wants, hint, asked)
         self._echo(f"\n{name}{'' if name.endswith('?') else '.'} {text}")
         while True:
             try:
@@ -98,18 +105,25 @@ class Person:
         """
         Have markers laid, or four points clicked.
         """
-        said = self._ask(
-            "The table's plane",
-            f"Lay the printed markers ({self._side:g} mm) flat on the empty table, far apart, and "
-            "go on; or answer with a rectangle's size, such as 400x200, to click its corners.",
-            "markers",
-        )
+        self._desk.reach("plane")
+        said = self._ask("The plane", self._laying(), "markers", "or a size, such as 400x200")
         if not said:
             return PlaneStep(size=self._side)
         wide, cross, high = said.partition("x")
         if not (cross and wide.isdecimal() and high.isdecimal()):
             raise UserError(f"{said!r}; expected width x height in millimetres, such as 400x200")
         return self._clicked(float(wide), float(high))
+
+    def _laying(self) -> str:
+        if self._throat:
+            return (
+                "Lay a card into the shoe's mouth as it leaves, and answer 88x63 to click its "
+                "corners; or “63x88” where its short side is the upper one."
+            )
+        return (
+            f"Lay the printed markers ({self._side:g} mm) flat on the empty table, far apart, and "
+            "go on; or answer with a rectangle's size in mm to click its corners."
+        )
 
     def _clicked(self, wide: float, high: float) -> PlaneStep:
         self._desk.points.clear()
@@ -128,7 +142,9 @@ class Person:
         Have the table cleared.
         """
         self._desk.points.clear()
-        self._ask("The empty table", "Take everything off the table: markers, cards, hands.")
+        self._desk.reach(self._desk.stages[1])
+        what = "out of the mouth: cards" if self._throat else "off the table: markers, cards"
+        self._ask(f"The {self._desk.stages[1]}", f"Take everything {what}, hands.")
         return EmptyStep()
 
     def layout(self, plane: Plane, reference: Image) -> LayoutStep:
@@ -137,7 +153,11 @@ class Person:
         """
         del reference
         self._desk.place(plane, layout_named(self._preset))
-        text = "Drag the boxes on the page onto those of the felt."
+        self._desk.reach("boxes")
+        text = (
+            "Drag the boxes on the page onto those of the felt: one by one, or from beside them "
+            "all at once."
+        )
         self._ask(f"The boxes ({self._preset})", text, "boxes")
         x, y, turn = self._desk.shift
         return LayoutStep(preset=self._preset, x=x, y=y, turn=turn, boxes=tuple(self._desk.boxes))
@@ -148,9 +168,10 @@ class Person:
         """
         del reference
         self._desk.place(plane, (Box(None, 0.0, 0.0, 90),))
+        self._desk.reach("window")
         text = "Which way do cards leave the shoe in the picture: right, left, up or down?"
         ways = {"": (1, 0), "right": (1, 0), "left": (-1, 0), "down": (0, 1), "up": (0, -1)}
-        said = self._ask("The shoe's mouth", text, "answer").lower()
+        said = self._ask("The shoe's mouth", text, "answer", "right").lower()
         if said not in ways:
             raise UserError(f"{said!r}; expected right, left, up or down")
         x, y = ways[said]
@@ -165,16 +186,22 @@ class Person:
             return None
         rank, slot = missing[0], self._slot(len(done))
         usual = Card(f"{rank}{'SHDC'[len(done) % 4]}")
-        where = "into the shoe's mouth" if slot is None else f"on {slot}"
-        text = f"Lay the {usual} {where} and go on; or name the {rank} that you lay; “stop” ends."
-        card = self._named(f"A card of every rank: {rank}", text, usual)
+        self._desk.reach("13 cards")
+        text = (
+            f"Lay the {usual} {_where(slot)}. Or answer with the {rank} that you lay; “stop” ends."
+        )
+        name = f"Card {len(done) + 1} of {len(done) + len(missing)}"
+        card = self._named(name, text, usual, slot)
         return None if card is None else CardStep(card=card, slot=slot)
 
-    def _named(self, name: str, text: str, usual: Card) -> Card | None:
+    def _named(self, name: str, text: str, usual: Card, slot: Slot | None) -> Card | None:
         """
         Ask for a card's name until it is one; None where nobody goes on.
         """
-        while (said := self._ask(name, text, "answer").upper()) != "STOP":
+        shown = Asked(
+            f"{usual.rank}{_SUITS[usual.suit]}", usual.suit in "HD", str(slot or "the mouth")
+        )
+        while (said := self._ask(name, text, "answer", str(usual), shown).upper()) != "STOP":
             try:
                 return Card(said) if said else usual
             except ValueError:
@@ -189,10 +216,10 @@ class Person:
         Ask for a back.
         """
         slot = self._slot(0)
-        where = "into the shoe's mouth" if slot is None else f"on {slot}"
-        said = self._ask(
-            "The back", f"Lay a card face down {where}; “skip” leaves it out.", "answer"
-        )
+        self._desk.reach("back")
+        shown = Asked("a back", red=False, slot=str(slot or "the mouth"))
+        text = f"Lay a card face down {_where(slot)}; “skip” leaves it out."
+        said = self._ask("The back", text, "answer", "", shown)
         return None if said.lower() == "skip" else BackStep(slot=slot)
 
     def sample(self, number: int) -> CardStep | None:
@@ -202,9 +229,9 @@ class Person:
         if number >= _SAMPLE:
             return None
         usual, slot = self._chosen[number], self._slot(number)
-        where = "into the shoe's mouth" if slot is None else f"on {slot}"
-        text = f"Lay the {usual} {where}, as a dealer would; or name another; “stop” ends."
-        card = self._named(f"A sample: {number + 1} of {_SAMPLE}", text, usual)
+        self._desk.reach("sample")
+        text = f"Lay the {usual} {_where(slot)}, as a dealer would. Or name another; “stop” ends."
+        card = self._named(f"Sample {number + 1} of {_SAMPLE}", text, usual, slot)
         return None if card is None else CardStep(card=card, slot=slot)
 
     def again(self, fault: str) -> bool:
@@ -212,5 +239,21 @@ class Person:
         Ask whether to try once more.
         """
         self._desk.tell(fault)
-        said = self._ask("Once more?", f"{fault}. Go on to try again, “no” gives up.", "answer")
+        text = f"{fault}. Go on to try again, “no” gives up."
+        said = self._ask("Once more?", text, "answer", "")
         return said.lower() not in {"n", "no"}
+
+    def over(self, faults: Sequence[str], profile: str) -> None:
+        """
+        Show how it ended.
+        """
+        for each in faults:
+            self._desk.tell(f"to put right: {each}")
+        many = f"{len(faults)} thing{'s' if len(faults) > 1 else ''} to put right"
+        name = many if faults else "Calibrated"
+        text = f"Profile and report are written: {profile}. This page can be closed."
+        self._desk.finish(name, text, good=not faults, patience=_LAST)
+
+
+def _where(slot: Slot | None) -> str:
+    return "into the shoe's mouth" if slot is None else f"on {slot}"

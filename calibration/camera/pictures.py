@@ -181,6 +181,8 @@ class Live:
         Stop, and give the camera back.
         """
         self._stopping.set()
+        if (source := self._source) is not None:
+            source.wake()
         self._thread.join(2.0)
         self._leave()
 

@@ -190,10 +190,12 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
     pictures = open_pictures(address, wanted.camera)
     try:
         with _asker(pictures, script, options) as asker:
-            result = calibrate(pictures, asker, wanted)
+            wrong = _write(calibrate(pictures, asker, wanted), out, report)
+            asker.over(wrong, str(out))
     finally:
         pictures.close()
-    _write(result, out, report)
+    if wrong:
+        raise click.exceptions.Exit(1)
 
 
 def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wanted:  # noqa: ANN401 - an Address
@@ -246,7 +248,7 @@ def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -
         page.close()
 
 
-def _write(result: Result, out: Path, report: Path) -> None:
+def _write(result: Result, out: Path, report: Path) -> list[str]:
     from calibration.camera.report import write_report
     from calibration.camera.result import faults, write_result
 
@@ -257,5 +259,4 @@ def _write(result: Result, out: Path, report: Path) -> None:
         _say(f"to put right: {each}")
     _say(f"{out}: the profile")
     _say(f"{report}: the report")
-    if wrong:
-        raise click.exceptions.Exit(1)
+    return wrong

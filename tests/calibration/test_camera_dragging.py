@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, expect
 from calibration.camera.layout import layout_named
 from calibration.camera.live import Desk, LivePage
 from calibration.camera.plane import ground_of, plane_from_points
+from drivers.camera.frames import Image
 from tests.browser.chrome import PATIENCE, browse, watch
 
 SIZE = (1280, 720)
@@ -51,6 +52,37 @@ def test_a_box_is_dragged_and_a_step_is_left(browser: Browser) -> None:
             assert np.abs(after[1:] - before[1:]).max() < 0.2
             watched.page.locator("#next").click(timeout=PATIENCE)
             assert desk.said.get(timeout=30) == ""
+            assert watched.troubles == []
+            assert watched.page.evaluate("window.notes.violations") == []
+    finally:
+        page.close()
+
+
+def test_corners_are_clicked_under_a_loupe_and_an_unplugged_camera_is_seen(
+    browser: Browser,
+) -> None:
+    pictures: list[Image | None] = [np.full((720, 1280, 3), 90, np.uint8)]
+    desk = Desk(lambda: pictures[0], 36.0)
+    desk.step("Four points", "Click them.", "points")
+    page = LivePage(desk)
+    try:
+        with watch(browser) as watched:
+            watched.page.goto(page.url)
+            expect(watched.page.locator("#over.points")).to_be_visible(timeout=PATIENCE)
+            area = watched.page.locator("#over").bounding_box(timeout=PATIENCE)
+            assert area is not None
+            scale = area["width"] / SIZE[0]
+            x, y = area["x"] + 400 * scale, area["y"] + 300 * scale
+            watched.page.mouse.move(x, y)
+            expect(watched.page.locator("#loupe")).to_be_visible(timeout=PATIENCE)
+            with watched.page.expect_response("**/do", timeout=PATIENCE):
+                watched.page.mouse.click(x, y)
+            assert np.abs(np.array(desk.points) - (400, 300)).max() < 1
+            expect(watched.page.locator("#dark")).to_be_hidden(timeout=PATIENCE)
+            pictures[0] = None
+            expect(watched.page.locator("#dark")).to_be_visible(timeout=PATIENCE)
+            desk.finish("Calibrated", "All is written.", good=True, patience=30)
+            expect(watched.page.locator("h1.good")).to_have_text("Calibrated", timeout=PATIENCE)
             assert watched.troubles == []
             assert watched.page.evaluate("window.notes.violations") == []
     finally:

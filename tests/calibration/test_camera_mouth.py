@@ -107,7 +107,7 @@ def test_a_moved_camera_is_said(profile: Path) -> None:
 
 
 def test_another_deck_in_the_mouth_is_said(profile: Path) -> None:
-    assert Kind.OTHER_DECK in bad(checked(profile, seen("KC", deck=1)))
+    assert Kind.OTHER_DECK in bad(checked(profile, seen("5S", deck=1)))
 
 
 def test_a_lamp_that_is_out_in_the_mouth_is_said(profile: Path) -> None:

@@ -6,8 +6,10 @@ person answers at the terminal or on it.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -158,6 +160,45 @@ def test_four_points_are_clicked_on_the_page(desk: Desk) -> None:
     assert desk.points == [(float(number), 5.0) for number in range(20)], "five rectangles"
     desk.take(Order(do="clear"))
     assert desk.points == []
+
+
+def test_the_page_shows_what_is_to_be_laid_and_how_far_it_is(desk: Desk) -> None:
+    asked, _ = person(desk, ["\n", "\n", "stop\n"])
+    assert asked.plane().size == 90.0
+    assert desk.state()["stage"] == 0
+    asked.card([Card("AS")])
+    told = desk.state()
+    assert told["stages"][told["stage"]] == "13 cards"
+    asked.card([Card("AS")])
+    shown: list[dict[str, Any]] = []
+    step = desk.step
+
+    def stepped(*arguments: Any) -> None:  # noqa: ANN401 - as `step` takes them
+        step(*arguments)
+        shown.append(desk.state())
+
+    desk.step = stepped  # type: ignore[assignment, method-assign]
+    desk.said.put("")
+    asked.sample(1)
+    assert shown[0]["ask"]["slot"] == "B1"
+    assert shown[0]["ask"]["card"][-1] in "♠♥♦♣"
+    assert shown[0]["ask"]["red"] is (shown[0]["ask"]["card"][-1] in "♥♦")
+    assert shown[0]["hint"][-1] in "SHDC"
+
+
+def test_the_end_is_shown_with_what_is_to_be_put_right(page: LivePage, desk: Desk) -> None:
+    asked, _ = person(desk, [])
+    assert json.loads(call(page, "state")[2])["over"] == ""
+    asking = threading.Thread(target=asked.over, args=(["P1: blurred"], "table.toml"))
+    asking.start()
+    told: dict[str, Any] = {"over": ""}
+    while asking.is_alive() and not told["over"]:
+        told = json.loads(call(page, "state")[2])
+    asking.join(60)
+    assert (told["over"], told["step"], told["wants"]) == ("bad", "1 thing to put right", "")
+    assert told["lines"] == ["to put right: P1: blurred"]
+    asked.over([], "table.toml")
+    assert (desk.state()["over"], desk.state()["step"]) == ("good", "Calibrated")
 
 
 def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: Desk) -> None:

@@ -36,6 +36,9 @@ class Cable:
     def check(self) -> None:
         pass
 
+    def wake(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

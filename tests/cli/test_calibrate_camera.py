@@ -59,7 +59,7 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
                    "--out", out)  # fmt: skip
     assert done.exit_code == 1, done.output
     assert "to put right: not shown: 2, 3, 4" in done.output
-    assert "plane: at most 0." in done.output
+    assert "plane: 5 markers: at most 0." in done.output
     return out
 
 
@@ -87,7 +87,8 @@ def test_the_check_of_an_unchanged_camera_passes(profile: Path, tmp_path: Path) 
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)
     assert told["passed"] is True
-    assert told["findings"] == []
+    assert [each["kind"] for each in told["findings"]] == ["note"]
+    assert "2 more cards face up" in told["findings"][0]["text"]
 
 
 def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> None:

@@ -3,16 +3,29 @@
 const secret = location.pathname.split("/")[1];
 const at = (id) => document.getElementById(id);
 const picture = at("picture");
+const pen = picture.getContext("2d");
 const over = at("over");
 const SVG = "http://www.w3.org/2000/svg";
-let state = { boxes: [], points: [], markers: [], lines: [], wants: "" };
+let state = { boxes: [], points: [], markers: [], lines: [], stages: [], wants: "" };
 let drag = null;
 
+// A picture is shown once it is whole: one that does not come leaves the last one there.
 function poll() {
-  picture.src = "picture.jpg?" + Date.now();
+  if (state.over) return;
+  const next = new Image();
+  next.addEventListener("load", () => {
+    if (picture.width !== next.naturalWidth || picture.height !== next.naturalHeight) {
+      picture.width = next.naturalWidth;
+      picture.height = next.naturalHeight;
+      const ratio = next.naturalWidth / next.naturalHeight;
+      document.documentElement.style.setProperty("--ratio", String(ratio));
+    }
+    pen.drawImage(next, 0, 0);
+    setTimeout(poll, 120);
+  });
+  next.addEventListener("error", () => setTimeout(poll, 1000));
+  next.src = "picture.jpg?" + Date.now();
 }
-picture.addEventListener("load", () => setTimeout(poll, 120));
-picture.addEventListener("error", () => setTimeout(poll, 1000));
 
 async function ask() {
   try {
@@ -23,7 +36,7 @@ async function ask() {
   } catch {
     at("lost").hidden = false;
   }
-  setTimeout(ask, 400);
+  if (!state.over) setTimeout(ask, 400);
 }
 
 async function send(order) {
@@ -43,52 +56,78 @@ function shape(points, kind) {
   return made;
 }
 
-function label(points, words, size) {
+function label(points, words, size, kind = "", below = false) {
   const made = document.createElementNS(SVG, "text");
-  made.setAttribute("x", points.reduce((sum, p) => sum + p[0], 0) / points.length);
-  made.setAttribute("y", points.reduce((sum, p) => sum + p[1], 0) / points.length + size / 3);
+  const mean = (axis) => points.reduce((sum, p) => sum + p[axis], 0) / points.length;
+  const foot = Math.max(...points.map((p) => p[1])) + size;
+  made.setAttribute("x", mean(0));
+  made.setAttribute("y", below ? foot : mean(1) + size / 3);
+  made.setAttribute("class", kind);
   made.setAttribute("font-size", size);
   made.textContent = words;
   over.append(made);
 }
 
 function show(told) {
+  if (told.serial !== state.serial) at("words").value = "";
   state = told;
   at("step").textContent = told.step;
+  at("step").className = told.over || "";
   at("text").textContent = told.text;
+  at("dark").hidden = Boolean(told.size) || Boolean(told.over);
   at("sharpness").textContent = told.sharpness === undefined ? "–" : told.sharpness.toFixed(2);
   at("light").textContent = told.light === undefined ? "–" : Math.round(told.light);
-  at("markers").textContent = told.wants === "markers" ? (told.markers || []).length : "–";
+  at("marked").hidden = told.wants !== "markers";
+  at("markers").textContent = (told.markers || []).length;
   at("turning").hidden = told.wants !== "boxes";
-  at("pointing").hidden = told.wants !== "points";
-  at("answer").hidden = told.wants !== "answer";
+  at("pointing").hidden = told.wants !== "points" || !told.points.length;
+  at("answer").hidden = told.wants !== "answer" && told.wants !== "markers";
+  at("words").placeholder = told.hint || "";
   at("next").hidden = told.wants === "";
-  at("lines").replaceChildren(...told.lines.slice().reverse().map((line) => {
-    const made = document.createElement("li");
-    made.textContent = line;
-    return made;
+  showAsked(told.ask);
+  at("stages").replaceChildren(...told.stages.map((name, number) => {
+    const kind = told.over || number < told.stage ? "done" : number === told.stage ? "now" : "";
+    return item("li", kind, item("span", "", name));
   }));
-  at("budget").tBodies[0].replaceChildren(...told.boxes.map((box) => {
-    const row = document.createElement("tr");
-    row.className = box.pixels >= box.least ? "good" : "bad";
-    for (const words of [box.name, `${box.pixels} pixels of ${box.least}`]) {
-      row.insertCell().textContent = words;
-    }
-    return row;
-  }));
+  at("lines").replaceChildren(...told.lines.slice().reverse().map(
+    (line) => item("li", line.startsWith("to put right") ? "bad" : "", line)));
+  at("budget").hidden = !told.boxes.length || Boolean(told.ask) || Boolean(told.over);
+  at("budget").tBodies[0].replaceChildren(...told.boxes.map((box) => item("tr",
+    box.pixels >= box.least ? "good" : "bad",
+    item("td", "", box.name), item("td", "", String(box.pixels)))));
+  if (told.boxes.length) {
+    at("budget").caption.textContent = `Pixels of an index; ${told.boxes[0].least} at the least`;
+  }
   draw();
+}
+
+function item(tag, kind, ...inside) {
+  const made = document.createElement(tag);
+  made.className = kind;
+  made.append(...inside);
+  return made;
+}
+
+function showAsked(asked) {
+  at("ask").hidden = !asked;
+  if (!asked) return;
+  at("card").textContent = asked.card;
+  at("card").className = asked.red ? "red" : "";
+  at("slot").textContent = asked.slot;
 }
 
 function draw() {
   if (!state.size) return;
-  const size = state.size[0] / 50;
+  // Letters keep their size for the eye, however small the picture is shown.
+  const size = Math.max(state.size[0] / 55, (13 * state.size[0]) / (over.clientWidth || 1));
   over.setAttribute("viewBox", `0 0 ${state.size[0]} ${state.size[1]}`);
   over.setAttribute("class", state.wants);
   over.replaceChildren();
   state.boxes.forEach((box, index) => {
-    const made = shape(box.points, box.pixels >= box.least ? "good" : "bad");
+    const asked = state.ask && (box.name === state.ask.slot ? "asked" : "idle");
+    const made = shape(box.points, asked || (box.pixels >= box.least ? "good" : "bad"));
     made.dataset.index = index;
-    label(box.points, box.name, size);
+    label(box.points, box.name, size, asked || "", true);
   });
   for (const marker of state.markers || []) {
     shape(marker.points, "marker");
@@ -118,14 +157,41 @@ function where(event) {
 over.addEventListener("pointerdown", (event) => {
   if (!state.size) return;
   const from = where(event);
-  if (state.wants === "points") send({ do: "point", x: from[0], y: from[1] });
+  if (state.wants === "points") magnify(event);
   if (state.wants !== "boxes") return;
   const index = event.target.dataset.index;
   drag = { from, index: index === undefined ? -1 : Number(index), boxes: state.boxes };
   over.setPointerCapture(event.pointerId);
 });
 
+// What is under the pointer, four times as large, beside it: corners are hit to a pixel.
+function magnify(event) {
+  const [x, y] = where(event);
+  const [loupe, box] = [at("loupe"), over.getBoundingClientRect()];
+  const lens = loupe.getContext("2d");
+  const reach = loupe.width / 8;
+  lens.imageSmoothingEnabled = false;
+  lens.fillRect(0, 0, loupe.width, loupe.height);
+  lens.drawImage(picture, x - reach, y - reach, 2 * reach, 2 * reach,
+    0, 0, loupe.width, loupe.height);
+  lens.strokeStyle = "#ffd54f";
+  lens.beginPath();
+  for (const [from, to] of [[[90, 60], [90, 120]], [[60, 90], [120, 90]]]) {
+    lens.moveTo(...from);
+    lens.lineTo(...to);
+  }
+  lens.stroke();
+  loupe.hidden = false;
+  const [left, top] = [event.clientX - box.left, event.clientY - box.top];
+  const wide = loupe.offsetWidth;
+  loupe.style.left = `${left + (left > box.width / 2 ? -wide - 16 : 16)}px`;
+  loupe.style.top = `${Math.max(0, Math.min(box.height - wide, top - wide / 2))}px`;
+}
+
+over.addEventListener("pointerleave", () => { at("loupe").hidden = true; });
+
 over.addEventListener("pointermove", (event) => {
+  if (state.wants === "points") magnify(event);
   if (!drag) return;
   const to = where(event);
   const move = (p) => [p[0] + to[0] - drag.from[0], p[1] + to[1] - drag.from[1]];
@@ -136,6 +202,11 @@ over.addEventListener("pointermove", (event) => {
 });
 
 over.addEventListener("pointerup", (event) => {
+  at("loupe").hidden = true;
+  if (state.wants === "points") {
+    const [x, y] = where(event);
+    send({ do: "point", x, y });
+  }
   if (!drag) return;
   const { from, index, boxes } = drag;
   const to = where(event);
@@ -165,7 +236,7 @@ at("clear").addEventListener("click", () => send({ do: "clear" }));
 at("next").addEventListener("click", () => {
   const words = at("words").value;
   at("words").value = "";
-  send(state.wants === "answer"
+  send(state.wants === "answer" || state.wants === "markers"
     ? { do: "answer", text: words, serial: state.serial }
     : { do: "next", serial: state.serial });
 });

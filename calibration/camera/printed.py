@@ -1,0 +1,165 @@
+"""
+What is printed on a card: the figure of its index, where everything stands, what ink it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.camera.frames import Image
+from drivers.camera.geometry import Floats
+
+__all__ = ["Print", "apart_in_ink", "figures_alike", "ink_of", "patterns_alike"]
+
+Single = NDArray[np.float32]
+
+SIZE: Final = (160, 224)
+"""Width and height to which a card's picture is brought, in pixels."""
+
+_INDEX: Final = (round(SIZE[0] * 0.25), round(SIZE[1] * 0.43))
+"""Where the index is, from the card's corner."""
+
+_DARK: Final = 0.5
+_SURE: Final = 0.8
+"""Shares of the darkest print from which something is print, and is nothing but ink."""
+
+_ROW: Final = 3
+_ROOM: Final = 4
+"""Pixels: the least height of a figure, and by how far it may stand elsewhere."""
+
+_COARSE: Final = 2.5
+_STRAY: Final = 5
+_RED: Final = 1.35
+_BASE: Final = 8.0
+
+
+class Print(NamedTuple):
+    """
+    The print of an upright card, as seen from either end.
+
+    Attributes:
+        ends: How much ink is where, 0 to 1.
+        colour: The ink's blue, green and red, as shares of the paper's; None where there
+            is too little of it.
+    """
+
+    ends: tuple[Single, Single]
+    colour: Floats | None
+
+    @property
+    def is_red(self) -> bool:
+        """
+        Whether the ink is red.
+        """
+        return self.colour is not None and bool(self.colour[2] > _RED * self.colour[0])
+
+
+def ink_of(flat: Image) -> Print:
+    """
+    See what is printed on an upright card, whatever the light.
+    """
+    card = np.asarray(cv2.resize(flat, SIZE, interpolation=cv2.INTER_CUBIC), np.uint8)
+    turned = np.ascontiguousarray(card[::-1, ::-1])
+    upper, lower = _ink(card), _ink(turned)
+    colours = [each for each in (_colour(card, upper), _colour(turned, lower)) if each is not None]
+    return Print((upper, lower), np.median(colours, axis=0) if colours else None)
+
+
+def _ink(card: Image) -> Single:
+    dark = cv2.GaussianBlur(card, (0, 0), 1.0).min(axis=2).astype(np.float32)
+    paper = max(float(np.percentile(dark, 85)), 1.0)
+    ink = np.clip((paper - dark) / paper, 0, 1)
+    darkest = float(np.percentile(ink[: _INDEX[1], : _INDEX[0]], 99))
+    return np.asarray(np.clip(ink / max(darkest, 0.15), 0, 1), np.float32)
+
+
+def _colour(card: Image, ink: Single) -> Floats | None:
+    paper = np.percentile(card.reshape(-1, 3), 85, axis=0)
+    corner = card[: _INDEX[1], : _INDEX[0]]
+    there = ink[: _INDEX[1], : _INDEX[0]] > _SURE
+    if there.sum() < _BASE:
+        return None
+    return np.asarray((corner[there].mean(axis=0) + _BASE) / (paper + _BASE), np.float64)
+
+
+def figures_alike(now: Print, before: Print) -> float:
+    """
+    Return how alike the figures of two indexes are, and whether they stand in the same place,
+    at the ends at which they are most; 1 is the same.
+    """
+    found = [0.0]
+    for end in before.ends:
+        figure = _figure(end)
+        if figure is None:
+            continue
+        left, top, right, bottom = figure
+        wanted = np.ascontiguousarray(end[top:bottom, left:right])
+        rows = slice(top - _ROOM, bottom + _ROOM)
+        columns = slice(left - _ROOM, right + _ROOM)
+        found += [_best(each[rows, columns], wanted) for each in now.ends]
+    return max(found)
+
+
+def _figure(ink: Single) -> tuple[int, int, int, int] | None:
+    """
+    Find the figure: the uppermost print in the index, with a little white about it.
+    """
+    printed = ink[2 : _INDEX[1], 2 : _INDEX[0]] > _DARK
+    top, bottom = _first_run(np.asarray(printed.any(axis=1)), _ROW, 0)
+    if top == bottom:
+        return None
+    left, right = _first_run(np.asarray(printed[top:bottom].any(axis=0)), 1, _ROW)
+    x, y = max(_ROOM, left + 2 - _ROOM), max(_ROOM, top + 2 - _ROOM)
+    return x, y, right + 2 + _ROOM, bottom + 4
+
+
+def _first_run(there: NDArray[Any], least: int, gap: int) -> tuple[int, int]:
+    """
+    Find the first run of at least so many, which may have gaps; nothing is (0, 0).
+    """
+    first = last = -1
+    for place, value in enumerate(there):
+        if value:
+            first = place if first < 0 else first
+            last = place
+        elif first >= 0 and place - last > gap:
+            if last + 1 - first >= least:
+                break
+            first = -1
+    return (first, last + 1) if first >= 0 else (0, 0)
+
+
+def _best(where: Single, wanted: Single) -> float:
+    found = cv2.matchTemplate(np.ascontiguousarray(where), wanted, cv2.TM_CCOEFF_NORMED)
+    return float(found.max())
+
+
+def patterns_alike(now: Print, before: Print) -> float:
+    """
+    Return how alike the whole faces of two cards of one rank are, roughly; 1 is the same.
+    """
+    wanted = np.ascontiguousarray(_rough(before.ends[0])[_STRAY:-_STRAY, _STRAY:-_STRAY])
+    return max(_best(_rough(each), wanted) for each in now.ends)
+
+
+def _rough(ink: Single) -> Single:
+    return np.asarray(cv2.GaussianBlur(ink, (0, 0), _COARSE), np.float32)
+
+
+def apart_in_ink(now: Print, others: Iterable[Print]) -> float:
+    """
+    Return how far an ink is from that of the other cards of its colour: 0 is the same, 0.7
+    is twice as bright in one of its colours.
+    """
+    known = [
+        each.colour for each in others if each.colour is not None and each.is_red is now.is_red
+    ]
+    if now.colour is None or not known:
+        return 0.1
+    apart = np.log(now.colour) - np.log(np.median(known, axis=0))
+    return min(4.0, float(np.abs(apart).max()))
