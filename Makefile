@@ -91,8 +91,9 @@ camera-shoes: venv # hours: simulated shoes read by both cameras; is any round s
 	$(BIN)/python -m bench.shoes_by_camera --station throat --shoes $(SHOES) $(ARGS)
 
 .PHONY: pictures
-pictures: venv # the README's pictures of the demo and of boards in a terminal, drawn anew
+pictures: venv # the documents' pictures of the demo, of boards in a terminal and of cameras, drawn anew
 	$(BIN)/python -m shoe_daemon.demo.picture docs/pictures
+	$(BIN)/python -m tools.make_camera_pictures
 
 .PHONY: screenshots
 screenshots: venv # docs/pictures: the pages at four sizes in all languages, and the pit

@@ -108,7 +108,8 @@ class Viewed:
         if said is None or self._now - at > _STAYS:
             return Look("mouth", corners, "empty")
         state = "unreadable" if said.card is None else "read"
-        return Look("mouth", corners, state, said.card, said.confidence)
+        # The next one may be passing already.
+        return Look("last", corners, state, said.card, said.confidence)
 
     def _in_picture(
         self, polygon: tuple[tuple[float, float], ...]

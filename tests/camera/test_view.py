@@ -27,6 +27,7 @@ from drivers.camera.profile import load_profile
 from drivers.camera.view import View
 from drivers.camera.viewed import Viewed
 from drivers.simulators.table.calibrated import write_simulated_profile
+from drivers.simulators.table.settings import Station
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
@@ -65,6 +66,16 @@ def _has_ipv6() -> bool:
     with contextlib.suppress(OSError), socket.create_server(("::1", 0), family=socket.AF_INET6):
         return True
     return False
+
+
+class _Shoe(_Quiet):
+    """
+    A station at a shoe's mouth, out of which an ace came.
+    """
+
+    def look(self, picture: Picture) -> list[Statement]:
+        ace = Statement(say=Say.CARD, card=Card("AS"), confidence=0.99)
+        return [ace] if picture.number == 1 else []
 
 
 @pytest.fixture
@@ -238,6 +249,21 @@ def test_a_picture_is_drawn_on_a_copy() -> None:
     image = _grey()
     drawn(image, [Look("P1", _SQUARE, "moving")])
     assert image.min() == image.max() == 60
+
+
+def test_a_card_that_left_the_shoe_is_not_taken_for_the_next_one(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("mouth")
+    wanted = settings(seed=1, station=Station.THROAT)
+    profile = load_profile(write_simulated_profile(wanted, folder))
+    viewed = Viewed(_Shoe(), profile, View("127.0.0.1:0", "throat"))
+    words = []
+    for number, at in enumerate((0.0, 1.0, 2.0), 1):
+        viewed.look(Picture(_grey(), at, number))
+        words.append([look.words for look in viewed.looks()])
+    assert words == [["last AS 0.99"], ["last AS 0.99"], ["mouth empty"]]
+    viewed.close()
 
 
 @pytest.mark.parametrize("width", [640, 1280, 1920])

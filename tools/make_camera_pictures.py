@@ -1,0 +1,154 @@
+"""
+Makes the pictures of what a camera saw and what was read, in docs/pictures.
+
+    python -m tools.make_camera_pictures     all of them anew
+
+The same seeds deal the same cards before the simulated camera; what is written over the
+pictures is what the driver said of them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import cv2
+import numpy as np
+
+from drivers.camera.driver import CameraOptions
+from drivers.camera.frames import Image, Picture
+from drivers.camera.looks import Look, drawn
+from drivers.camera.profile import load_profile
+from drivers.camera.stations import make_station
+from drivers.camera.view import View
+from drivers.camera.viewed import Viewed
+from drivers.simulators.table.calibrated import write_simulated_profile
+from drivers.simulators.table.scene import Scene
+from drivers.simulators.table.settings import Settings, Station, Trouble
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PICTURES: Final = ROOT / "docs" / "pictures"
+
+_OVERHEAD: Final = Settings(seed=3, rounds=3, fps=20, squeezed=0.5, overlap=0.4)
+_DIRTY: Final = Settings(
+    seed=11, rounds=2, fps=20, troubles=(Trouble.UNREADABLE,), trouble_rate=1.0
+)
+_THROAT: Final = Settings(seed=5, rounds=1, fps=60, station=Station.THROAT)
+
+_FONT: Final = cv2.FONT_HERSHEY_SIMPLEX
+_WIDE: Final = 960
+_PATCH: Final = 250
+_GAP: Final = 12
+_PAPER: Final = (250, 250, 250)
+_INK: Final = (30, 30, 30)
+
+Wanted = Callable[[list[Look]], float]
+
+
+def main() -> None:
+    """
+    Make all pictures.
+    """
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        squeezed, read = _best(_OVERHEAD, folder, _is_busy, _how_many("held"))
+        (dirty,) = _best(_DIRTY, folder, _how_many("unreadable"))
+        (mouth,) = _best(_THROAT, folder, _how_many("read"), before=12)
+        _write("camera-read.jpg", _table([[squeezed, read], [dirty, mouth]]))
+        patches = sorted((folder / "evidence").glob("*.jpg"))
+        chosen = [each for each in patches if "unread" in each.name][:2]
+        chosen += [each for each in patches if "unread" not in each.name][: 8 - len(chosen)]
+        strip = [_patch(each) for each in sorted(chosen)]
+        _write("camera-evidence.jpg", _table([strip[:4], strip[4:]]))
+
+
+def _best(settings: Settings, folder: Path, *wanted: Wanted, before: int = 1) -> list[Image]:
+    """
+    Watch a game; return the picture that is most like what is wanted, for each wish.
+
+    Of the last pictures `before` it the brightest is shown: a card that is told has left.
+    """
+    place = folder / f"{settings.station}-{settings.seed}"
+    profile = load_profile(write_simulated_profile(settings, place))
+    options = CameraOptions(station=profile.station)
+    station = make_station(profile, options, folder / "evidence")
+    viewed = Viewed(station, profile, View("127.0.0.1:0", profile.station))
+    found: list[tuple[float, Image]] = []
+    last: deque[Image] = deque(maxlen=before)
+    for number, (image, at, _) in enumerate(Scene(settings).frames(), 1):
+        if image is None:
+            continue
+        last.append(image)
+        viewed.look(Picture(image, at, number))
+        looks = viewed.looks()
+        worth = [each(looks) for each in wanted]
+        found = found or [(-1.0, image)] * len(wanted)
+        for place_of, each in enumerate(worth):
+            if each > found[place_of][0]:
+                found[place_of] = each, drawn(max(last, key=np.mean), looks)
+    viewed.close()
+    return [_sized(image) for _, image in found]
+
+
+def _sized(image: Image) -> Image:
+    high = round(image.shape[0] * _WIDE / image.shape[1])
+    return np.asarray(cv2.resize(image, (_WIDE, high), interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _how_many(state: str) -> Wanted:
+    return lambda looks: float(sum(look.state == state for look in looks))
+
+
+def _is_busy(looks: list[Look]) -> float:
+    """
+    Say how much there is to be seen: cards read, face down, and under a hand.
+    """
+    held, down, moving = (_how_many(state)(looks) for state in ("held", "down", "moving"))
+    return min(held, 2.0) + min(down, 2.0) + (2.0 if moving == 1 else 0.0)
+
+
+def _patch(path: Path) -> Image:
+    """
+    Give a picture of the evidence with its name below it.
+    """
+    image = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    assert image is not None  # noqa: S101 - it was written a moment ago
+    high = round(image.shape[0] * _PATCH / image.shape[1])
+    page = np.full((_PATCH + 34, _PATCH, 3), _PAPER, np.uint8)
+    small = cv2.resize(image, (_PATCH, min(high, _PATCH)), interpolation=cv2.INTER_AREA)
+    page[: small.shape[0]] = small
+    words = path.stem.partition(".")[2][4:]
+    cv2.putText(page, words, (4, _PATCH + 24), _FONT, 0.62, _INK, 1, cv2.LINE_AA)
+    return page
+
+
+def _table(rows: list[list[Image]]) -> Image:
+    """
+    Put pictures side by side, and below one another.
+    """
+    lines = []
+    for row in rows:
+        high = max(each.shape[0] for each in row)
+        lines.append(np.hstack([_framed(each, high) for each in row]))
+    return np.vstack(lines)
+
+
+def _framed(image: Image, high: int) -> Image:
+    below = high - image.shape[0]
+    sides = _GAP // 2, below + _GAP // 2, _GAP // 2, _GAP // 2
+    framed = cv2.copyMakeBorder(image, *sides, cv2.BORDER_CONSTANT, value=_PAPER)
+    return np.asarray(framed, np.uint8)
+
+
+def _write(name: str, image: Image) -> None:
+    path = PICTURES / name
+    cv2.imwrite(str(path), image, [cv2.IMWRITE_JPEG_QUALITY, 82])
+    print(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()
