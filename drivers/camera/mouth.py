@@ -18,6 +18,8 @@ from drivers.camera.profile import Profile, Throat
 
 __all__ = ["Aimed", "Mouth"]
 
+Floats32 = NDArray[np.float32]
+
 _ROWS: Final = 1.0
 _COLUMNS: Final = 3.0
 """Millimetres between the points by which the mouth is watched, along and across."""
@@ -25,6 +27,22 @@ _COLUMNS: Final = 3.0
 _DIFFERENT: Final = 30.0
 _COVERED: Final = 0.55
 """Share of a row that something as wide as a card covers; a finger does not."""
+
+_ALIKE: Final = 14.0
+_FREE: Final = 0.45
+"""Share of a row that looks as it does empty: no card, which is as wide, lies there."""
+
+_SOFT: Final = 8
+"""Rows beside something in which its blurred edge hides the mouth."""
+
+_STRIP: Final = 8
+"""Rows whose pattern is compared."""
+
+_LIKE: Final = 0.45
+"""Likeness of its pattern by which the empty mouth is known in another light."""
+
+_PLAIN: Final = 0.5
+"""Spread of grey values up to which there is no pattern."""
 
 _GAP: Final = 12
 """Rows of dark print across a whole card, which are no gap between two."""
@@ -53,6 +71,7 @@ class Mouth:
 
     Attributes:
         length: Of a card along that way, in millimetres.
+        low: Where the window begins, at the shoe.
         leading: Which of a card's two ends leads: 0 for the upper one, 1 for the lower.
     """
 
@@ -72,8 +91,10 @@ class Mouth:
         self._window = (corners - self._centre) @ self._axes.T
         along = self._window[:, 0 if self._sideways else 1]
         self._positions = np.arange(along.min() + _ROWS / 2, along.max(), _ROWS)
+        self.low = float(along.min())
         self._raster = self._make_raster(ground, across)
         self._empty = self._raster.sample(reference).astype(np.float32)
+        self._pattern = _pattern(self._empty.mean(axis=2))
         self._stray = float(np.abs(along).max()) + self.length / 2
         reach = float(np.abs(self._window).max()) + 4
         centre = float(self._centre[0]), float(self._centre[1])
@@ -87,13 +108,34 @@ class Mouth:
         points = np.stack(flat, axis=-1).reshape(-1, 2) @ self._axes + self._centre
         return Raster(ground.to_pixels(points), rows.shape)
 
-    def extents(self, image: Image, at: float, gain: float) -> list[Extent]:
+    def sample(self, image: Image) -> Image:
         """
-        Say what covers the window, from the shoe outwards.
+        Take the points by which the window is watched.
         """
-        apart = np.abs(self._raster.sample(image) - self._empty * gain).max(axis=2)
+        return self._raster.sample(image)
+
+    def extents(self, sample: Image, at: float, gain: float) -> list[Extent]:
+        """
+        Say what covers the window, from the shoe outwards: nothing only where so much of the
+        empty mouth is seen everywhere that no card can be there.
+        """
+        empty = self._empty * gain
+        apart = np.abs(sample - empty).max(axis=2)
         covered = (apart > _DIFFERENT * min(1.0, max(0.4, gain))).mean(axis=1) > _COVERED
-        return runs(_closed(covered), self._positions, at)
+        hidden = (apart <= _ALIKE * max(1.0, gain)).mean(axis=1) < _FREE
+        if hidden.any():
+            shows = self._shows(sample)
+            covered, hidden = covered & ~shows, hidden & ~shows
+        return runs(_closed(covered | _apart(hidden, covered), hidden), self._positions, at)
+
+    def _shows(self, sample: Image) -> NDArray[np.bool_]:
+        """
+        Say in which rows the pattern of the empty mouth shows: also in another light.
+        """
+        now, empty = _pattern(sample.mean(axis=2, dtype=np.float32)), self._pattern
+        alike, this, that = (_together(each) for each in (now * empty, now**2, empty**2))
+        clear = (alike > _LIKE * np.sqrt(this * that)) & (empty.std(axis=(1, 2)) > _PLAIN)
+        return np.pad(np.repeat(clear, _STRIP), (0, len(sample) - _STRIP * len(clear)))
 
     def aim(self, image: Image, extent: Extent, gain: float, *, leading: bool) -> Aimed | None:
         """
@@ -128,11 +170,37 @@ class Mouth:
         return bool(((local >= low) & (local <= high)).all())
 
 
-def _closed(covered: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _pattern(rows: Floats32) -> Floats32:
+    """
+    Return strips of rows without all that changes slowly: light and shadow.
+    """
+    fine = np.diff(np.diff(rows, axis=0, append=rows[-1:]), axis=1)
+    return fine[: len(fine) // _STRIP * _STRIP].reshape(-1, _STRIP, fine.shape[1])
+
+
+def _together(strips: Floats32) -> NDArray[np.float64]:
+    """
+    Sum up each strip with those beside it.
+    """
+    return np.convolve(strips.sum(axis=(1, 2)), np.ones(3), "same")
+
+
+def _apart(hidden: NDArray[np.bool_], covered: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """
+    Return the hidden rows that are not just beside covered ones: dark print, a dark back.
+    """
+    near = np.convolve(covered, np.ones(2 * _SOFT + 1), "same") > 0
+    return np.asarray(hidden & ~near)
+
+
+def _closed(covered: NDArray[np.bool_], hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """
+    Fill the gaps in which the empty mouth does not show: dark print across a whole card.
+    """
     there = np.flatnonzero(covered)
     filled = covered.copy()
     for before, after in pairwise(there):
-        if 1 < after - before <= _GAP:
+        if after - before <= _GAP or hidden[before + 1 : after].all():
             filled[before:after] = True
     return filled
 

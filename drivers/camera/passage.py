@@ -7,18 +7,35 @@ the window; the shoe is on the negative side.
 
 from __future__ import annotations
 
+from enum import Enum
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Extent", "Passage", "Way", "runs"]
+__all__ = ["Extent", "Fate", "Passage", "Side", "runs"]
 
 _TOUCH: Final = 3.0
-_EDGES: Final = 6
+_EDGES: Final = 5
 """Positions of edges from which a motion can be told."""
 
+_NEAR: Final = 3
+"""Pictures before and after an edge is hidden by which it is followed."""
+
 _LEAST_RUN: Final = 8.0
+_STEP: Final = 1.5
+"""Millimetres from picture to picture from which something moves."""
+
+_PEEP: Final = 20.0
+"""Millimetres by which a card may show itself, and go back, without any word of it."""
+
+_FASTEST: Final = 4000.0
+"""Millimetres a second that no card surpasses."""
+
+_BEHIND: Final = 8.0
+_BACKWARDS: Final = 1500.0
+"""Millimetres a second at most, at which a card is pushed back."""
 
 
 class Extent(NamedTuple):
@@ -38,59 +55,208 @@ class Extent(NamedTuple):
     ends: bool
 
 
-class Way(NamedTuple):
+class Side(Enum):
     """
-    Where something came from, and where it went.
+    Where something came from, or went.
     """
 
-    from_shoe: bool
-    to_table: bool
+    SHOE = "shoe"
+    TABLE = "table"
+    UNKNOWN = "unknown"
+
+
+class Fate(Enum):
+    """
+    What has become of something that was in the window.
+
+    ``left``: it came out of the shoe. ``returned``: it went back into it. ``harmless``: no
+    card can have passed with it. ``unclear``: one may have.
+    """
+
+    LEFT = "left"
+    RETURNED = "returned"
+    HARMLESS = "harmless"
+    UNCLEAR = "unclear"
 
 
 class Passage:
     """
     One thing that passes, or two at once.
+
+    Attributes:
+        extents: How it was seen, picture by picture.
+        torn: Whether it was out of sight meanwhile, or was not seen to come.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, low: float, length: float, *, torn: bool = False) -> None:
+        """
+        Args:
+            low: Where the window begins, at the shoe.
+            length: Of a card.
+            torn: It was not seen to come.
+        """
         self.extents: list[Extent] = []
+        self.torn = torn
+        self._low = low
+        self._length = length
+        self._waited = 0.0
 
     def add(self, extent: Extent) -> None:
         """
         It was seen here.
         """
+        if not self.extents or (
+            not extent.starts and extent.end - extent.start <= self._length + _BEHIND
+        ):
+            self._waited = extent.at  # half out of the shoe, it may wait for long
         self.extents.append(extent)
 
     @property
-    def way(self) -> Way:
+    def lingers(self) -> float:
         """
-        Where it came from and where it went.
+        For how long it has been where no card stays.
         """
-        first, last = self.extents[0], self.extents[-1]
-        # What is first seen in mid-window came too fast to be seen enter: from the shoe.
-        from_shoe = not first.starts or first.ends
-        to_table = last.starts if last.starts != last.ends else last.start + last.end > 0
-        return Way(from_shoe, to_table)
+        return self.extents[-1].at - self._waited
 
-    def excess(self, length: float) -> float | None:
+    def is_another(self, extent: Extent, *, more: bool) -> bool:
+        """
+        Tell whether what is now innermost is another thing, behind this one.
+
+        Args:
+            extent: Where it is.
+            more: Whether there is something else, farther out.
+        """
+        last = self.extents[-1]
+        if more:
+            return extent.end < last.end - _BEHIND
+        if not extent.ends or extent.starts:
+            return False
+        gone = last.starts and not last.ends and extent.end < last.start
+        return gone or last.end - extent.end > _BACKWARDS * (extent.at - last.at)
+
+    def may_be(self, extent: Extent) -> bool:
+        """
+        Tell whether this may be it, a moment later, on its way out.
+        """
+        last = self.extents[-1]
+        return extent.starts and extent.start > last.start and extent.end > last.end - _BEHIND
+
+    @property
+    def leaves(self) -> bool:
+        """
+        Whether it was last seen to go out at the table's side, or back where it came from.
+        """
+        last = self.extents[-1]
+        return last.starts != last.ends
+
+    def fate(self, at: float) -> Fate:
+        """
+        Say what has become of it, which was seen to be gone at this moment.
+        """
+        came, went = self.came, self.went(at)
+        if went is Side.TABLE and came is Side.SHOE:
+            return Fate.LEFT
+        if went is Side.SHOE and came is Side.SHOE:
+            peeped = max(each.end for each in self.extents) < self._low + _PEEP
+            if peeped:
+                return Fate.HARMLESS
+            return Fate.RETURNED if self.extents[-1].ends else Fate.UNCLEAR
+        if came is Side.TABLE and went is Side.TABLE and self._left_the_shoe_free:
+            return Fate.HARMLESS
+        return Fate.UNCLEAR
+
+    @property
+    def _left_the_shoe_free(self) -> bool:
+        # Whatever comes out of the shoe has to pass there.
+        return not self.torn and min(each.start for each in self.extents) > self._low + _PEEP
+
+    @property
+    def came(self) -> Side:
+        """
+        Where it came from.
+        """
+        first = self.extents[0]
+        way = self._way(self.extents[:2]) or self._way(self.extents[:3])
+        if len(self.extents) == 1:
+            return Side.UNKNOWN  # too fast, or a ghost
+        if not first.starts and first.ends:
+            return Side.SHOE
+        if first.starts and not first.ends and way <= 0:
+            return Side.TABLE
+        return Side.SHOE if way > 0 else Side.UNKNOWN
+
+    def went(self, at: float) -> Side:
+        """
+        Say where it went; it was seen to be gone at this moment.
+        """
+        last = self.extents[-1]
+        way = self._way(self.extents[-2:]) or self._way(self.extents[-3:])
+        if last.starts and not last.ends:
+            return Side.TABLE
+        if last.ends and not last.starts:
+            far = self._length - self._low - last.end
+            if (at - last.at) * _FASTEST < far:
+                return Side.UNKNOWN if way > 0 else Side.SHOE
+        return {1: Side.TABLE, -1: Side.SHOE, 0: Side.UNKNOWN}[way]
+
+    @staticmethod
+    def _way(extents: list[Extent]) -> int:
+        """
+        Say which way something moves: 1 out of the shoe, -1 into it, 0 where that was not
+        seen.
+        """
+        moved = 0.0
+        for before, after in pairwise(extents):
+            if before.starts and after.starts:
+                moved += after.start - before.start
+            elif before.ends and after.ends:
+                moved += after.end - before.end
+            elif before.ends != after.ends or before.starts != after.starts:
+                moved += (after.start + after.end - before.start - before.end) / 2
+        return 0 if abs(moved) < _STEP else int(np.sign(moved))
+
+    @property
+    def excess(self) -> float | None:
         """
         Return by how many millimetres it is longer than a card; None where too little of
         its motion was seen.
 
-        One smooth motion is drawn through both edges: they are seldom seen together.
+        Where both edges were seen at once it is measured. Else one smooth motion is drawn
+        through both, near the moment at which the one is hidden and the other appears.
         """
+        whole = [each.end - each.start for each in self.extents if each.starts and each.ends]
+        if whole:
+            return float(np.median(whole)) - self._length
         leads = [(each.at, each.end) for each in self.extents if each.ends]
         trails = [(each.at, each.start) for each in self.extents if each.starts]
-        if len(leads) < 2 or len(trails) < 2 or len(leads) + len(trails) < _EDGES:  # noqa: PLR2004 - a line
+        if not leads or not trails or leads[-1][0] > trails[0][0]:
             return None
-        begin = self.extents[0].at
-        span = max(self.extents[-1].at - begin, 1e-6)
-        rows = [((at - begin) / span, end - length / 2, 0.0) for at, end in leads]
-        rows += [((at - begin) / span, start + length / 2, -1.0) for at, start in trails]
-        moments, places, behind = np.array(rows).T
-        powers = np.vander(moments, 4 if len(rows) > _EDGES + 1 else 3)
-        found, *_ = np.linalg.lstsq(np.column_stack([powers, behind]), places, rcond=None)
-        return float(found[-1])
+        return _longer(leads[-_NEAR:], trails[:_NEAR], self._length)
+
+
+def _longer(
+    leads: list[tuple[float, float]], trails: list[tuple[float, float]], length: float
+) -> float | None:
+    """
+    Draw a motion through the one edge before it is hidden, and the other once it appears.
+    """
+    if min(len(leads), len(trails)) < 2:  # noqa: PLR2004 - a line
+        return None
+    if len(leads) + len(trails) < _EDGES:
+        # As fast in between as before and after.
+        speeds = [
+            (each[-1][1] - each[0][1]) / (each[-1][0] - each[0][0]) for each in (leads, trails)
+        ]
+        moved = (trails[0][0] - leads[-1][0]) * sum(speeds) / 2
+        return leads[-1][1] + moved - trails[0][1] - length
+    begin = leads[0][0]
+    span = max(trails[-1][0] - begin, 1e-6)
+    rows = [((at - begin) / span, end - length / 2, 0.0) for at, end in leads]
+    rows += [((at - begin) / span, start + length / 2, -1.0) for at, start in trails]
+    moments, places, behind = np.array(rows).T
+    powers = np.vander(moments, 4 if len(rows) > _EDGES else 3)
+    found, *_ = np.linalg.lstsq(np.column_stack([powers, behind]), places, rcond=None)
+    return float(found[-1])
 
 
 def runs(occupied: NDArray[np.bool_], positions: NDArray[np.float64], at: float) -> list[Extent]:

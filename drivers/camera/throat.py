@@ -21,8 +21,10 @@ from drivers.camera.frames import Image, Picture
 from drivers.camera.geometry import Floats, Ground
 from drivers.camera.messages import Say, Statement
 from drivers.camera.mouth import Mouth
-from drivers.camera.passage import Extent, Passage
+from drivers.camera.passage import Extent, Fate, Passage
 from drivers.camera.profile import Profile
+from drivers.camera.sight import Sight
+from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 
 __all__ = ["Throat"]
@@ -37,8 +39,15 @@ _AGREE: Final = 2
 _TOO_LONG: Final = 8.0
 """Millimetres by which a card is too long to be one."""
 
-_HOLE: Final = 0.3
-"""Seconds without a picture in which a card may have passed unseen."""
+_DARKEST: Final = 0.2
+_BLACK: Final = 12.0
+"""Share of its usual light, and grey value, up to which nothing is to be seen."""
+
+_BLIND: Final = 5.0
+"""Seconds without sight after which the camera is given up."""
+
+_LINGERS: Final = 10.0
+"""Seconds for which something may be in the mouth that is no card half out of the shoe."""
 
 _QUIET: Final = 1.0
 """Seconds without anything in the mouth after which an error is over."""
@@ -79,51 +88,47 @@ class Throat:
         self._mouth = Mouth(profile, ground, reference)
         self._ambience = Ambience(profile, ground, reference)
         self._bearings = Bearings(profile, ground, reference)
+        self._sight = Sight()
         self._eye = eye
         self._evidence = evidence
+        self._darkest = max(_BLACK, _DARKEST * _brightest(reference))
         self._gain = 1.0
         self._passage: Passage | None = None
         self._shots: list[_Shot] = []
+        self._vanished = False
         self._error = False
         self._quiet_since = 0.0
-        self._last: float | None = None
 
     def look(self, picture: Picture) -> list[Statement]:
         """
         Take the next picture.
+
+        Raises:
+            LineError: The camera cannot be trusted any more, or its window is not free.
         """
-        missed = self._missed(picture.at)
-        return missed + self._watch(picture)
-
-    def _missed(self, at: float) -> list[Statement]:
-        before, self._last = self._last, at
-        if before is None or at - before <= _HOLE:
-            return []
-        return [Statement(say=Say.MISSED, note=f"no picture for {at - before:.1f} s")]
-
-    def _watch(self, picture: Picture) -> list[Statement]:
         image, at, _ = picture
         self._bearings.check(image, at)
-        light = self._ambience.measure(image)
-        if self._passage is None:
-            self._gain = light.gain
-        found = self._mouth.extents(image, at, self._gain)
-        if not found:
-            return self._nothing(at)
-        said: list[Statement] = []
-        if len(found) > 1 and self._passage is not None and not self._follows(found[0]):
-            said = self._over(at)  # the next card is on its way before this one is gone
-        if self._passage is None:
-            self._passage, self._shots = Passage(), []
-        self._passage.add(found[0])
-        self._keep(_Shot(picture, found[0]))
-        return said
+        sample = self._mouth.sample(image)
+        gain = self._ambience.measure(image).gain
+        if self._sight.is_frozen(sample) or _brightest(image) < self._darkest:
+            return self._blind(at)
+        found = self._mouth.extents(sample, at, gain)
+        said = self._unseen(self._sight.sees(at))
+        self._gain = gain
+        if self._passage is not None and self._sight.leapt:
+            self._passage.torn = True
+        if found:
+            return said + self._there(picture, found)
+        self._sight.rests()
+        return said + self._nothing(at)
 
     def finish(self) -> list[Statement]:
         """
-        There will be no more pictures: a card on its way has not left.
+        There will be no more pictures: what is on its way may have left or not.
         """
-        return []
+        if self._passage is None:
+            return []
+        return self._unclear()
 
     def close(self) -> None:
         """
@@ -132,13 +137,57 @@ class Throat:
         if self._evidence is not None:
             self._evidence.close()
 
-    def _follows(self, extent: Extent) -> bool:
-        # The innermost thing is what it was, not another one behind it.
-        passage = self._passage
-        return passage is not None and extent.end >= passage.extents[-1].end - _TOO_LONG
+    def _blind(self, at: float) -> list[Statement]:
+        """
+        A picture came of which it cannot be told whether a card is there.
+        """
+        hole = self._sight.blind(at)
+        if self._passage is not None:
+            self._passage.torn |= hole is not None
+        if self._sight.unseen(at) > _BLIND:
+            raise LineError(
+                "camera: the shoe's mouth does not look as in its profile: is something "
+                "before the lens, or its lamp out?"
+            )
+        return self._unseen(hole)
+
+    def _unseen(self, hole: float | None) -> list[Statement]:
+        if hole is None:
+            return []
+        note = f"the shoe's mouth was not seen for {hole:.1f} s"
+        return [Statement(say=Say.MISSED, note=note)]
+
+    def _there(self, picture: Picture, found: list[Extent]) -> list[Statement]:
+        """
+        Something is in the mouth.
+        """
+        said: list[Statement] = []
+        passage, innermost = self._passage, found[0]
+        if passage is not None and passage.is_another(innermost, more=len(found) > 1):
+            # The next card is on its way before this one is gone.
+            if passage.may_be(found[-1]) and len(found) > 1:
+                passage.add(found[-1])
+                self._keep(_Shot(picture, found[-1]))
+            said = self._over(picture.at)
+            passage = None
+        if passage is None:
+            torn = self._sight.leapt or (len(found) > 1 and not said)
+            passage = Passage(self._mouth.low, self._mouth.length, torn=torn)
+            self._shots = []
+        self._passage, self._vanished = passage, False
+        passage.add(innermost)
+        self._keep(_Shot(picture, innermost))
+        if passage.lingers > _LINGERS:
+            raise LineError(
+                "camera: something lies in the shoe's mouth, where cards pass: take it out"
+            )
+        return said
 
     def _nothing(self, at: float) -> list[Statement]:
         if self._passage is not None:
+            if not (self._passage.leaves or self._vanished):
+                self._vanished = True  # in mid-window: perhaps only for this picture
+                return []
             self._quiet_since = at
             return self._over(at)
         if self._error and at - self._quiet_since >= _QUIET:
@@ -162,35 +211,46 @@ class Throat:
         Say what has passed.
         """
         passage, shots = self._passage, self._shots
-        self._passage, self._shots = None, []
         if passage is None:
             return []
-        way = passage.way
-        last = passage.extents[-1].at
-        if not way.to_table:
-            return self._returned(shots)
-        if not way.from_shoe:
-            return []  # a hand that reached in
-        late = int((at - last) * 1000)
-        excess = passage.excess(self._mouth.length)
+        fate = passage.fate(at)
+        if fate is Fate.UNCLEAR or (passage.torn and fate is not Fate.LEFT):
+            return self._unclear()
+        self._passage, self._shots = None, []
+        match fate:
+            case Fate.RETURNED:
+                return self._returned(shots)
+            case Fate.LEFT:
+                return self._left(passage, shots, int((at - passage.extents[-1].at) * 1000))
+        return []
+
+    def _unclear(self) -> list[Statement]:
+        """
+        A card may have left, or not.
+        """
+        shots, self._passage, self._shots = self._shots, None, []
+        patch = self._kept(shots[len(shots) // 2].picture.image, "unclear")
+        note = "something was in the shoe's mouth: whether a card left is not known"
+        return [Statement(say=Say.MISSED, patch=patch, note=note)]
+
+    def _left(self, passage: Passage, shots: list[_Shot], late: int) -> list[Statement]:
         readings = self._readings(shots)
+        excess = passage.excess
         if excess is not None and excess > _TOO_LONG:
             return self._two(readings, excess, late)
-        return self._one(readings, late, shots)
+        first, last = (self._agreed(part) for part in readings)
+        if first is not None and last is not None and first is not last:
+            return self._two(readings, 0.0, late)
+        is_one = first is not None and first is last
+        if passage.torn and not is_one:
+            self._shots = shots
+            return self._unclear()
+        # Of two together one alone may have been read, where their length is not known.
+        return [self._say(readings, late, shots, certain=is_one or excess is not None)]
 
     def _returned(self, shots: list[_Shot]) -> list[Statement]:
-        if not any(shot.extent.ends for shot in shots):
-            return []
         self._error = True
         return [Statement(say=Say.RETURNED, patch=self._kept(shots[-1].picture.image, "returned"))]
-
-    def _one(
-        self, readings: tuple[list[_Read], list[_Read]], late: int, shots: list[_Shot]
-    ) -> list[Statement]:
-        cards = {card for part in readings if (card := self._agreed(part)) is not None}
-        if len(cards) > 1:
-            return self._two(readings, 0.0, late)
-        return [self._say(readings, late, shots)]
 
     def _two(
         self, readings: tuple[list[_Read], list[_Read]], excess: float, late: int
@@ -219,9 +279,14 @@ class Throat:
         return None if against or for_it < max(_AGREE, len(both) * 2 / 3) else whole.card
 
     def _say(
-        self, readings: tuple[list[_Read], list[_Read]], late: int, shots: list[_Shot]
+        self,
+        readings: tuple[list[_Read], list[_Read]],
+        late: int,
+        shots: list[_Shot],
+        *,
+        certain: bool = True,
     ) -> Statement:
-        card = self._agreed(*readings)
+        card = self._agreed(*readings) if certain else None
         whole = self._eye.together(*[[each.reads for each in part] for part in readings])
         sharpest = min([*readings[0], *readings[1]], key=lambda read: read.blur, default=None)
         patch = sharpest.patch if sharpest else None
@@ -271,3 +336,7 @@ class Throat:
             return None
         blur = self._eye.blur_of_end(image, window)
         return _Index(image, window, blur, aimed.patch) if self._eye.is_sharp(blur) else None
+
+
+def _brightest(image: Image) -> float:
+    return float(np.percentile(image[8::16, 8::16], 99))

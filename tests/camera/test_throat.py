@@ -5,49 +5,17 @@ as what they are.
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from drivers.camera.driver import CameraOptions
 from drivers.camera.frames import Picture
-from drivers.camera.messages import Statement
 from drivers.camera.passage import Extent, Passage, runs
 from drivers.camera.profile import Profile
-from drivers.camera.stations import make_station
 from tests.camera import mouths
 from tests.camera.mouths import FPS, OUT, passing
-from tests.camera.reading import ByHeart
-
-Told = list[tuple[str, str | None]]
-
-
-class Watched:
-    """
-    A station that is shown what passes.
-    """
-
-    def __init__(self, profile: Profile) -> None:
-        options = CameraOptions(station="throat")
-        self.station = make_station(profile, options, None, ByHeart(least=0.6))
-        self.said: list[Statement] = []
-        self.now = 0.0
-        self.number = 0
-
-    def show(self, *tracks: list[mouths.Card], light: float = 1.0, rest: float = 0.2) -> Told:
-        before = len(self.said)
-        nothing: list[tuple[mouths.Card, ...]] = [()] * round(rest * FPS)
-        together = [
-            tuple(card for card in cards if card) for cards in zip_longest(*tracks, fillvalue=None)
-        ]
-        for cards in [*together, *nothing]:
-            self.number += 1
-            self.now += 1 / FPS
-            image = mouths.drawn(*cards, number=self.number, light=light)
-            self.said += self.station.look(Picture(image, self.now, self.number))
-        return [(each.say.value, each.card) for each in self.said[before:]]
+from tests.camera.watched import Watched
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +88,7 @@ def test_a_hole_in_the_pictures_may_have_hidden_a_card(mouth: Watched) -> None:
 
 
 def extents(length: float, speed: float, bend: float = 0.0) -> Passage:
-    passage = Passage()
+    passage = Passage(-52, 88)
     for number in range(30):
         at = number / FPS
         start = -52 - length + speed * at + bend * at * at
@@ -133,7 +101,7 @@ def extents(length: float, speed: float, bend: float = 0.0) -> Passage:
 @pytest.mark.parametrize("speed", [250.0, 400.0, 550.0])
 @pytest.mark.parametrize("more", [0.0, 12.0, 30.0])
 def test_the_length_of_what_passes_is_known(speed: float, more: float) -> None:
-    excess = extents(88 + more, speed, bend=120).excess(88)
+    excess = extents(88 + more, speed, bend=120).excess
     assert excess is not None
     assert abs(excess - more) < 4
 

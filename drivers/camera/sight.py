@@ -1,0 +1,125 @@
+"""
+Whether the shoe's mouth was in sight all the time.
+
+Pictures that do not come, that are frozen, or in which nothing can be told from nothing,
+leave holes. In a long one a card may have passed unseen.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Sight"]
+
+_HOLE: Final = 0.22
+"""Seconds in which a card may pass unseen."""
+
+_LEAP: Final = 0.1
+"""Seconds in which what is in the mouth may become something else."""
+
+_USUAL: Final = 2.5
+"""Usual spans between two pictures: one that is lost is borne, even of a slow camera."""
+
+_REMEMBERED: Final = 25
+_LATE: Final = 0.5
+"""Share of the usual span within which a picture comes that was only kept waiting."""
+
+_NOISY: Final = 10
+"""Pictures of nothing, none like the one before, from which a camera is known for its noise."""
+
+_REPEAT: Final = 1.0
+"""Seconds of a hole after which it is told again that there is one."""
+
+
+class Sight:
+    """
+    Counts the time between pictures that tell something.
+
+    Attributes:
+        leapt: Whether so much time lies before the latest picture that what is in the mouth
+            may be something else than before.
+    """
+
+    def __init__(self) -> None:
+        self.leapt = True
+        self._last: float | None = None
+        self._spans: deque[float] = deque(maxlen=_REMEMBERED)
+        self._waiting: float | None = None
+        self._told: float | None = None
+        self._sample: NDArray[np.uint8] | None = None
+        self._same = False
+        self._unlike = 0
+
+    def is_frozen(self, sample: NDArray[np.uint8]) -> bool:
+        """
+        Whether a picture is just the one before once more.
+
+        Only where a sensor's noise has made every picture another one so far: what a
+        stream's encoder does not see change comes as it was.
+        """
+        self._same = self._sample is not None and np.array_equal(sample, self._sample)
+        self._sample = sample
+        return self._same and self._unlike >= _NOISY
+
+    def rests(self) -> None:
+        """
+        Nothing moved in this picture: if it is not the one before, that is noise.
+        """
+        self._unlike = 0 if self._same else self._unlike + 1
+
+    def blind(self, at: float) -> float | None:
+        """
+        A picture came that tells nothing; return the seconds of a hole that is to be told.
+        """
+        if self._last is None:
+            self._last = at
+        hole = at - self._last
+        if hole <= self._limit(_HOLE) or self._told is not None:
+            return None
+        self._told = at
+        return hole
+
+    def unseen(self, at: float) -> float:
+        """
+        Return for how many seconds there was no picture that told something.
+        """
+        return 0.0 if self._last is None else at - self._last
+
+    def sees(self, at: float) -> float | None:
+        """
+        A picture came that tells something; return the seconds of a hole that is to be told.
+        """
+        before, self._last = self._last, at
+        told, self._told = self._told, None
+        if before is None:
+            return None
+        span = at - before
+        self.leapt = span > self._limit(_LEAP)
+        if told is not None:
+            return span if at - told > _REPEAT else None
+        return self._judged(span)
+
+    def _judged(self, span: float) -> float | None:
+        """
+        A picture may have been kept waiting with others: they come at once, none is lost.
+        """
+        waiting, self._waiting = self._waiting, None
+        usual = self._usual
+        self._spans.append(span)
+        if waiting is not None and span < _LATE * usual:
+            self._waiting = waiting - usual
+            return None
+        if span > self._limit(_HOLE):
+            self._waiting = span
+        return waiting if waiting is not None and waiting > self._limit(_HOLE) else None
+
+    @property
+    def _usual(self) -> float:
+        return float(np.median(self._spans)) if self._spans else _LEAP / _USUAL
+
+    def _limit(self, least: float) -> float:
+        return max(least, _USUAL * self._usual)

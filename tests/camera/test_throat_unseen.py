@@ -1,0 +1,202 @@
+"""
+Nothing passes a shoe's mouth in silence: where a card may have left unseen, that is told.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from drivers.camera.frames import Image
+from drivers.camera.passage import Extent, Fate, Passage
+from drivers.camera.profile import Profile
+from drivers.camera.sight import Sight
+from drivers.transport import LineError
+from tests.camera import mouths
+from tests.camera.mouths import FPS, HALF, OUT, SCALE, passing
+from tests.camera.watched import Watched
+
+MISSED = ("missed", None)
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    return mouths.profile(tmp_path_factory.mktemp("mouth"))
+
+
+@pytest.fixture
+def mouth(profile: Profile) -> Watched:
+    watched = Watched(profile)
+    watched.show(rest=0.8)
+    return watched
+
+
+def covered(image: Image, start: float, end: float, grey: int, width: float = 75) -> Image:
+    """
+    Hide a stretch of the window, in millimetres, behind something flat.
+    """
+    high, wide = image.shape[:2]
+    left, right = (round(wide / 2 + np.clip(x, -HALF[0], HALF[0]) * SCALE) for x in (start, end))
+    top, bottom = (round(high / 2 + y * SCALE) for y in (-width / 2, width / 2))
+    hidden = image.copy()
+    hidden[max(0, top) : bottom, left:right] = grey
+    return hidden
+
+
+def test_a_lamp_that_fades_in_mid_passage_costs_no_later_card(mouth: Watched) -> None:
+    track = passing("9S")
+    half = len(track) // 2
+    mouth.look(*[mouth.drawn(card) for card in track[:half]])
+    told = mouth.show(track[half:], light=0.3)
+    assert told in ([("card", "9S")], [("unreadable", None)])
+    assert mouth.show(passing("KD"), light=0.3) == [("card", "KD")]
+
+
+@pytest.mark.parametrize("dark", [0.0, 0.03])
+def test_what_passes_while_it_is_dark_may_have_been_a_card(mouth: Watched, dark: float) -> None:
+    pictures = [mouth.drawn(card, light=dark) for card in passing("AS")]
+    assert mouth.look(*pictures) == [MISSED]
+    assert mouth.show() == []
+    assert mouth.show(passing("KD")) == [("card", "KD")]
+
+
+def test_what_passes_behind_a_frozen_picture_may_have_been_a_card(mouth: Watched) -> None:
+    frozen = mouth.drawn()
+    assert MISSED in mouth.look(*[frozen] * 12)
+    assert mouth.show(passing("KD")) == [("card", "KD")]
+
+
+def test_a_stream_that_repeats_what_rests_is_not_frozen(profile: Profile) -> None:
+    watched, still = Watched(profile), mouths.drawn(number=1)
+    assert watched.look(*[still] * 60) == []
+    pictures = [watched.drawn(card) for card in passing("7H")]
+    assert watched.look(*pictures, *[still] * 60) == [("card", "7H")]
+
+
+@pytest.mark.parametrize("lost", range(1, 8))
+def test_a_card_of_which_pictures_are_lost_is_told_somehow(mouth: Watched, lost: int) -> None:
+    pictures: list[Image | None] = [mouth.drawn(card) for card in passing("AS")]
+    pictures[lost : lost + 3] = [None] * 3
+    told = [*mouth.look(*pictures), *mouth.show()]
+    assert told
+    assert set(told) <= {MISSED, ("card", "AS"), ("unreadable", None)}
+
+
+@pytest.mark.parametrize("x", [-60.0, -20.0, 0.0, 25.0, 60.0])
+def test_what_is_seen_in_one_picture_alone_is_told(mouth: Watched, x: float) -> None:
+    told = mouth.show([("AS", x)])
+    assert told in ([MISSED], []) if x < -50 else told == [MISSED]
+
+
+def test_a_hand_that_leaves_the_shoes_side_free_is_no_matter(mouth: Watched) -> None:
+    reach = [*np.linspace(60, -10, 8), *np.linspace(-10, 60, 8)]
+    assert mouth.look(*[covered(mouth.drawn(), x, 60, 150) for x in reach]) == []
+    assert mouth.show(passing("KD")) == [("card", "KD")]
+
+
+@pytest.mark.parametrize("grey", [15, 70, 150])
+def test_a_hand_before_the_whole_window_may_hide_a_card(mouth: Watched, grey: int) -> None:
+    reach = [*np.linspace(60, -60, 8), *[-60.0] * 10, *np.linspace(-60, 60, 8)]
+    pictures = [covered(mouth.drawn(), x, 60, grey) for x in reach]
+    assert MISSED in [*mouth.look(*pictures), *mouth.show()]
+    assert mouth.show(passing("KD")) == [("card", "KD")]
+
+
+def test_something_that_stays_in_the_mouth_ends_the_line(mouth: Watched) -> None:
+    def stays() -> None:
+        for _ in range(round(15 * FPS)):
+            mouth.look(covered(mouth.drawn(), 10, 30, 200))
+
+    with pytest.raises(LineError, match="something lies in the shoe's mouth"):
+        stays()
+
+
+def test_a_card_half_out_of_the_shoe_may_wait_for_long(mouth: Watched) -> None:
+    mouth.show([("AS", float(x)) for x in np.linspace(-OUT, -70, 6)], rest=0)
+    mouth.show([("AS", -70.0)] * round(15 * FPS), rest=0)
+    assert mouth.show([("AS", float(x)) for x in np.linspace(-70, OUT, 9)]) == [("card", "AS")]
+
+
+def test_a_lamp_that_is_out_for_long_ends_the_line(mouth: Watched) -> None:
+    def stays() -> None:
+        for _ in range(round(8 * FPS)):
+            mouth.look(mouth.drawn(light=0.02))
+
+    with pytest.raises(LineError, match="does not look as in its profile"):
+        stays()
+
+
+def test_two_cards_of_few_pictures_are_two(mouth: Watched) -> None:
+    told = mouth.show(passing("AS", 0.28), passing("10H", 0.28, lag=0.04))
+    assert told[0] == ("double_feed", None)
+    assert len(told) == 3
+
+
+def test_cards_without_a_gap_between_their_pictures_are_two(mouth: Watched) -> None:
+    first, second = passing("AS"), passing("KD")
+    pictures = [mouth.drawn(card) for card in [*first[:-2], *second[2:]]]
+    assert [*mouth.look(*pictures), *mouth.show()] == [("card", "AS"), ("card", "KD")]
+
+
+def test_the_next_card_may_show_before_the_first_has_left(mouth: Watched) -> None:
+    first, second = passing("AS"), passing("KD")
+    waiting: list[mouths.Card] = [("KD", -75.0)] * len(first)
+    assert mouth.show(first, waiting, rest=0) in ([("card", "AS")], [("unreadable", None)])
+    mouth.show(waiting * 3, rest=0)
+    assert mouth.show([card for card in second if card[1] > -75]) == [("card", "KD")]
+
+
+def test_a_back_as_dark_as_the_mouth_is_no_nothing(mouth: Watched) -> None:
+    def shown(x: float) -> Image:
+        return covered(mouth.drawn(), x - 44, x + 44, 62, width=63)
+
+    pictures = [shown(x) for _, x in passing("AS")]
+    assert [*mouth.look(*pictures), *mouth.show()] == [("unreadable", None)]
+
+
+def test_a_card_on_its_way_when_the_pictures_end_may_have_left(mouth: Watched) -> None:
+    mouth.look(*[mouth.drawn(card) for card in passing("AS")[:5]])
+    assert [each.say.value for each in mouth.station.finish()] == ["missed"]
+
+
+def test_a_card_that_is_there_when_the_pictures_begin_may_not_be_whole(profile: Profile) -> None:
+    told = Watched(profile).show(passing("AS")[5:])
+    assert told in ([("card", "AS")], [MISSED])
+
+
+def way(*positions: tuple[float, float], torn: bool = False) -> Fate:
+    passage = Passage(-52, 88, torn=torn)
+    for number, (start, end) in enumerate(positions):
+        low, high = max(start, -52.0), min(end, 52.0)
+        passage.add(Extent(number / FPS, low, high, start > -49, end < 49))
+    return passage.fate(len(positions) / FPS)
+
+
+def test_what_became_of_it_is_said_only_where_it_was_seen() -> None:
+    assert way((-90, -2), (-50, 38), (0, 88)) is Fate.LEFT
+    assert way((-90, -2), (-70, 18), (-80, 8), (-110, -22)) is Fate.RETURNED
+    assert way((-125, -37), (-124, -36), (-125, -37)) is Fate.HARMLESS
+    assert way((20, 200), (5, 200), (30, 200)) is Fate.HARMLESS
+    assert way((20, 200), (-48, 200), (30, 200)) is Fate.UNCLEAR
+    assert way((20, 200), (5, 200), (30, 200), torn=True) is Fate.UNCLEAR
+    assert way((-60, 100)) is Fate.UNCLEAR
+    assert way((-44, 44)) is Fate.UNCLEAR
+
+
+def holes(*moments: float) -> list[float]:
+    sight = Sight()
+    told = [sight.sees(at) for at in moments]
+    return [round(hole, 2) for hole in told if hole is not None]
+
+
+def test_pictures_that_were_kept_waiting_are_not_missed() -> None:
+    usual = [number / 25 for number in range(30)]
+    later = [usual[-1] + 0.24 + number / 25 for number in range(10)]
+    assert holes(*usual, *later) == [0.24]
+    # The same, but five of them come at once: none was lost.
+    burst = [usual[-1] + 0.24 + number / 1000 for number in range(5)]
+    assert holes(*usual, *burst, *[burst[-1] + 0.04, burst[-1] + 0.08]) == []
+
+
+def test_a_slow_camera_is_not_told_as_one_that_misses_pictures() -> None:
+    assert holes(*[number / 8 for number in range(40)]) == []

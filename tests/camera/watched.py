@@ -1,0 +1,62 @@
+"""
+A station at a shoe's mouth that is shown what passes.
+"""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+
+import numpy as np
+
+from drivers.camera.driver import CameraOptions
+from drivers.camera.frames import Image, Picture
+from drivers.camera.messages import Statement
+from drivers.camera.profile import Profile
+from drivers.camera.stations import make_station
+from tests.camera import mouths
+from tests.camera.mouths import FPS
+from tests.camera.reading import ByHeart
+
+Told = list[tuple[str, str | None]]
+
+
+class Watched:
+    """
+    What was shown, and what was said to it.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        options = CameraOptions(station="throat")
+        self.station = make_station(profile, options, None, ByHeart(least=0.6))
+        self.said: list[Statement] = []
+        self.now = 0.0
+        self.number = 0
+
+    def show(self, *tracks: list[mouths.Card], light: float = 1.0, rest: float = 0.2) -> Told:
+        """
+        Let cards pass together, then nothing for a moment; return what was said.
+        """
+        nothing: list[tuple[mouths.Card, ...]] = [()] * round(rest * FPS)
+        together = [
+            tuple(card for card in cards if card) for cards in zip_longest(*tracks, fillvalue=None)
+        ]
+        return self.look(*[self.drawn(*cards, light=light) for cards in [*together, *nothing]])
+
+    def drawn(self, *cards: mouths.Card, light: float = 1.0) -> Image:
+        """
+        Draw a picture with a noise of its own.
+        """
+        self.number += 1
+        return mouths.drawn(*cards, number=self.number, light=light)
+
+    def look(self, *images: Image | None) -> Told:
+        """
+        Look at pictures as they are; None for one that does not come.
+        """
+        before = len(self.said)
+        for image in images:
+            self.now += 1 / FPS
+            if image is not None:
+                picture = Picture(np.asarray(image, np.uint8), self.now, self.number)
+                self.said += self.station.look(picture)
+        return [(each.say.value, each.card) for each in self.said[before:]]
