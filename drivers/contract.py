@@ -217,3 +217,17 @@ class NamesFiles(Protocol):
             journal: What is kept for the journal lies beside this file.
         """
         ...
+
+
+@runtime_checkable
+class KeepsPictures(Protocol):
+    """
+    A driver that keeps pictures of what it read, for people to look at.
+    """
+
+    @property
+    def evidence(self) -> Path | None:
+        """
+        The folder; None where none are kept.
+        """
+        ...

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from drivers.contract import OpensLine
+from drivers.contract import KeepsPictures, OpensLine
 from drivers.discretion import discreet
 from drivers.transport import LineError, open_transport
 from shoe_daemon.config import Reading, Setup
@@ -58,6 +58,8 @@ def examine(setup: Setup) -> Iterator[Finding]:
     yield from _journal(setup.journal)
     for reader in setup.readers:
         yield _reader(reader)
+        if isinstance(reader.driver, KeepsPictures):
+            yield _evidence(f"reader {reader.id}", reader.driver.evidence)
     if not setup.readers:
         yield Finding("reader", "bad", "none is configured: nothing will be seen")
     yield from _broker(setup)
@@ -108,6 +110,18 @@ def _reader(reader: Reading) -> Finding:
         return Finding(about, "note", f"{shown} opens, but {text}")
     look = "listen to it with `calibrate serial`" if own is None else own.look
     return Finding(about, "good", f"{shown} opens; {look}")
+
+
+def _evidence(about: str, folder: Path | None) -> Finding:
+    if folder is None:
+        text = "keeps no pictures of what it reads: no dispute can be looked at"
+        return Finding(about, "note", text)
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        text = f"cannot keep pictures of what it reads: {there} is no folder that can be written"
+        return Finding(about, "bad", text)
+    count = sum(1 for _ in folder.glob("*.jpg"))
+    return Finding(about, "good", f"keeps pictures of what it reads in {folder}: {count:,} there")
 
 
 def _broker(setup: Setup) -> Iterator[Finding]:

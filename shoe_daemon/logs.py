@@ -4,8 +4,10 @@ How the daemon logs: JSON lines for the service manager, colours for a person.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
+from collections.abc import Iterator
 
 import structlog
 
@@ -27,3 +29,18 @@ def set_up_logs(*, quiet: bool = False) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+
+
+@contextlib.contextmanager
+def aside() -> Iterator[None]:
+    """
+    Say warnings and worse on stderr meanwhile, away from what programs read.
+    """
+    before = structlog.get_config() if structlog.is_configured() else None
+    set_up_logs(quiet=True)
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()
+        if before is not None:
+            structlog.configure(**before)

@@ -10,7 +10,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from shoe_daemon.logs import set_up_logs
+from shoe_daemon.logs import aside, set_up_logs
 
 
 def test_a_line_is_one_object_and_quiet_leaves_warnings(
@@ -38,3 +38,17 @@ def test_what_has_logged_already_can_still_be_listened_to() -> None:
     with capture_logs() as lines:
         log.info("after")
     assert [line["event"] for line in lines] == ["after"]
+
+
+def test_what_is_said_aside_leaves_stdout_alone_and_no_trace(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    structlog.reset_defaults()
+    before = structlog.get_config()
+    with aside():
+        structlog.get_logger("early").warning("told")
+    assert structlog.get_config() == before
+    assert not structlog.is_configured()
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert json.loads(told.err)["event"] == "told"

@@ -111,8 +111,7 @@ class Evidence:
         self._thread.join(patience)
 
     def _run(self) -> None:
-        self._tidy()
-        tidied = time.monotonic()
+        tidied = float("-inf")  # not before the first picture: to look changes nothing
         while True:
             with contextlib.suppress(queue.Empty):
                 item = self._waiting.get(timeout=_TIDY_EVERY)

@@ -13,6 +13,7 @@ import msgspec
 from shoe_daemon.config import load_config
 from shoe_daemon.doctor import Finding, examine
 from shoe_daemon.errors import UserError
+from shoe_daemon.logs import aside
 
 _SIGNS = {"good": "ok", "note": "--", "bad": "!!"}
 
@@ -35,10 +36,11 @@ def command(file: Path, *, as_json: bool) -> None:
     if anything is bad.
     """
     findings = []
-    for finding in examine(load_config(file)):
-        findings.append(finding)
-        if not as_json:
-            click.echo(_line(finding))
+    with aside():
+        for finding in examine(load_config(file)):
+            findings.append(finding)
+            if not as_json:
+                click.echo(_line(finding))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(findings), indent=2))
     bad = sum(finding.verdict == "bad" for finding in findings)

@@ -152,8 +152,15 @@ def test_half_a_picture_of_a_power_cut_is_removed(tmp_path: Path) -> None:
     half.write_bytes(b"half")
     os.utime(half, (time.time() - 3600,) * 2)
     kept = Evidence(tmp_path, 30, 100)
+    name = kept.keep(PATCH, "P1-AS")
     kept.close(60)
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_who_only_opens_a_camera_changes_nothing(tmp_path: Path) -> None:
+    there(tmp_path, 1, age=31 * _DAY)
+    Evidence(tmp_path, 30, 100).close(60)
+    assert len(names(tmp_path)) == 1
 
 
 def test_the_journals_disk_is_not_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
