@@ -34,6 +34,9 @@ _SETTINGS: Final = {
     "OPENCV_FFMPEG_LOGLEVEL": "-8",
 }
 
+_ERRORS: Final = 2
+"""OpenCV's number for a log of errors only."""
+
 
 def settle() -> None:
     """
@@ -41,8 +44,11 @@ def settle() -> None:
     """
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
-    logging = cv2.utils.logging
-    logging.setLogLevel(logging.LOG_LEVEL_ERROR)  # what it warns of is told by name
+    # What it warns of is told by name. Where this is said differs between its versions.
+    logging = getattr(cv2.utils, "logging", None)
+    say = getattr(logging, "setLogLevel", None) or getattr(cv2, "setLogLevel", None)
+    if say is not None:
+        say(_ERRORS)
 
 
 class Video:

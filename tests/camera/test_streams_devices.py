@@ -22,6 +22,7 @@ from drivers.camera.devices import Device
 from drivers.camera.frames import Image
 from drivers.camera.profile import Camera
 from drivers.camera.sources import open_source
+from drivers.camera.video import settle
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
@@ -236,3 +237,16 @@ def test_what_another_thread_reads_is_not_taken_from_under_it(
     reading.join(60)
     source.close()
     assert not webcam.opened[0].open
+
+
+def test_an_opencv_that_says_it_otherwise_or_not_at_all_is_no_worse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # 4.10 has it elsewhere than 5.0: a set-up that fails would cost the camera.
+    said: list[int] = []
+    monkeypatch.delattr(cv2.utils, "logging", raising=False)
+    monkeypatch.setattr(cv2, "setLogLevel", said.append, raising=False)
+    settle()
+    assert said == [2]
+    monkeypatch.delattr(cv2, "setLogLevel")
+    settle()
