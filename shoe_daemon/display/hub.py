@@ -22,10 +22,19 @@ class Hub:
         closing: Streams are to end.
     """
 
-    def __init__(self, tables: Tables, views: Views, now: Callable[[], str]) -> None:
+    def __init__(
+        self, tables: Tables, views: Views, now: Callable[[], str], version: str = ""
+    ) -> None:
+        """
+        Args:
+            tables: The model.
+            views: What is told of it.
+            now: The time of day, RFC 3339.
+            version: Which display this is.
+        """
         self.tables, self.views = tables, views
         self.closing = False
-        self._now = now
+        self._now, self._version = now, version.encode()
         self._all: set[Stream] = set()
         self._by_key: dict[str, set[Stream]] = {}
         self._waiting: dict[str, set[Stream]] = {}
@@ -41,9 +50,9 @@ class Hub:
 
     def beat(self) -> bytes:
         """
-        Return the sign of life.
+        Return the sign of life, by which a page also learns that it has become old.
         """
-        return b'{"now":"%s"}' % self._now().encode()
+        return b'{"now":"%s","version":"%s"}' % (self._now().encode(), self._version)
 
     def tell(self, changes: Iterable[Change]) -> None:
         """

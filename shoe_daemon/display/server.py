@@ -26,6 +26,7 @@ from shoe_daemon.display.hub import Hub
 from shoe_daemon.display.known import Message, Moment
 from shoe_daemon.display.mailbox import Mailbox
 from shoe_daemon.display.tables import Tables
+from shoe_daemon.display.version import version
 from shoe_daemon.display.views import Views
 from shoe_daemon.mqtt.pace import Pace, Rarely
 from shoe_daemon.notify import tell_systemd
@@ -66,7 +67,7 @@ class Display:
             name if "." in name or settings.site is None else f"{settings.site}.{name}"
             for name in settings.tables
         ]
-        self.hub = Hub(self.tables, Views(self.tables, wanted), _now)
+        self.hub = Hub(self.tables, Views(self.tables, wanted), _now, version())
         self._mailbox = Mailbox(self._ring)
         self._feed = Feed(mqtt, settings.site, self._mailbox, _now, pace=pace)
         self._site = Site(setup, self.hub)

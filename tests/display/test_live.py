@@ -29,7 +29,7 @@ class Open:
 
     def __init__(self, told: Told, *wanted: str) -> None:
         self.told = told
-        self.hub = Hub(told.tables, Views(told.tables, wanted), lambda: "now")
+        self.hub = Hub(told.tables, Views(told.tables, wanted), lambda: "now", "v1")
 
     def watch(self, watched: Watched, beat: float = 30.0) -> AsyncGenerator[bytes, None]:
         return Stream(self.hub, watched, beat=beat).run()
@@ -127,7 +127,7 @@ def test_a_sign_of_life_comes_where_nothing_else_does() -> None:
     async def run() -> None:
         stream = Open(heard()).watch(BOARD, beat=0.01)
         await events_of(stream)
-        assert await events_of(stream) == [("beat", {"now": "now"})]
+        assert await events_of(stream) == [("beat", {"now": "now", "version": "v1"})]
 
     asyncio.run(run())
 

@@ -63,11 +63,15 @@ window.Shoe = Shoe;
       source = new window.EventSource(url);
       Object.keys(handlers).concat(handlers.beat ? [] : ["beat"]).forEach(function (name) {
         source.addEventListener(name, function (message) {
+          function read() {
+            return JSON.parse(message.data);
+          }
           alive();
           if (handlers[name]) {
-            hand(handlers, name, function () {
-              return JSON.parse(message.data);
-            });
+            hand(handlers, name, read);
+          }
+          if (name === "beat") {
+            hand({ beat: Shoe.renew }, name, read);
           }
         });
       });
