@@ -25,7 +25,7 @@ from drivers.simulators.table.state import moment
 from drivers.simulators.table.stretch import Effect, Stretch
 from shoe_daemon.game.cards import DECK, Card
 
-__all__ = ["TROUBLES", "Act", "Stage"]
+__all__ = ["TROUBLES", "Act", "Stage", "acts", "stage_settings"]
 
 _FAR: Final = THROAT.size[0] / 2 + CARD[1] / 2 + 6
 _PLASTIC: Final = (40, 190, 225)
@@ -501,15 +501,16 @@ TROUBLES: Final[dict[str, Callable[[Acts], Act]]] = {
 }
 
 
-def acts(seed: int) -> Acts:
+def acts(settings: Settings) -> Acts:
     """
-    Give what makes acts for a stage of this seed.
+    Give what makes acts for such a stage.
     """
-    return Acts(Random(f"passages {seed}"), small(seed))
+    return Acts(Random(f"passages {settings.seed}"), settings)
 
 
-def small(seed: int) -> Settings:
+def stage_settings(seed: int, width: int) -> Settings:
     """
-    Give the settings of a small picture.
+    Give the settings of a picture of this width.
     """
-    return Settings(station=Station.THROAT, width=480, height=270, seed=seed, fps=25.0)
+    high = width * 9 // 16
+    return Settings(station=Station.THROAT, width=width, height=high, seed=seed, fps=25.0)

@@ -24,7 +24,7 @@ from typing import Final
 import cv2
 from msgspec import Struct
 
-from bench.passages import TROUBLES, Act, Stage, acts, small
+from bench.passages import TROUBLES, Act, Stage, acts, stage_settings
 from drivers.camera.driver import CameraOptions
 from drivers.camera.eye import Reader
 from drivers.camera.frames import Judge, Picture
@@ -33,12 +33,15 @@ from drivers.camera.messages import Say, Statement
 from drivers.camera.profile import Profile, load_profile
 from drivers.camera.stations import load_reader, make_station
 from drivers.simulators.table.calibrated import write_simulated_profile
+from drivers.simulators.table.settings import Settings
 from drivers.transport import LineError
 
 _BAD: Final = ("silent", "invented", "wrong")
 _COLUMNS: Final = ("acts", "cards", "right", "unreadable", "told", "needless", *_BAD)
 _PASSED: Final = (Say.CARD, Say.UNREADABLE)
 _AGAIN: Final = 0.5
+_WIDTH: Final = 480
+"""Of the pictures: enough to read by, and quickly drawn."""
 
 
 class Told(Struct):
@@ -133,21 +136,24 @@ def _is_part(named: list, left: list) -> bool:  # type: ignore[type-arg]
     return all(any(card is other for other in rest) for card in named)
 
 
-def _played(passages: int, troubles: list[str], seed: int) -> Iterator[tuple[str, Act, Told]]:
+def _played(
+    passages: int, troubles: list[str], seed: int, width: int = _WIDTH
+) -> Iterator[tuple[str, Act, Told]]:
     number = 0
     while number < passages:
-        yield from _shift(seed, troubles, min(len(troubles) * 4, passages - number))
+        settings = stage_settings(seed, width)
+        yield from _shift(settings, troubles, min(len(troubles) * 4, passages - number))
         number += len(troubles) * 4
         seed += 1
 
 
-def _shift(seed: int, troubles: list[str], many: int) -> Iterator[tuple[str, Act, Told]]:
+def _shift(settings: Settings, troubles: list[str], many: int) -> Iterator[tuple[str, Act, Told]]:
     """
     One mouth, deck and camera: each trouble a few times, in any order.
     """
     with tempfile.TemporaryDirectory() as folder:
-        profile = load_profile(write_simulated_profile(small(seed), Path(folder)))
-        stage, maker = Stage(small(seed)), acts(seed)
+        profile = load_profile(write_simulated_profile(settings, Path(folder)))
+        stage, maker = Stage(settings), acts(settings)
         watch = Watch(profile, load_reader(profile, None))
         order = (troubles * 4)[:many]
         maker.chance.shuffle(order)
@@ -162,6 +168,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.throat")
     parser.add_argument("--passages", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--width", type=int, default=_WIDTH, help="of the pictures")
     parser.add_argument("--trouble", action="append", choices=list(TROUBLES))
     parser.add_argument("--why", action="store_true", help="each act that was not told well")
     wishes = parser.parse_args()

@@ -24,7 +24,7 @@ _NEAR: Final = 3
 """Pictures before and after an edge is hidden by which it is followed."""
 
 _LEAST_RUN: Final = 8.0
-_STEP: Final = 1.5
+_STEP: Final = 4.0
 """Millimetres from picture to picture from which something moves."""
 
 _PEEP: Final = 20.0
@@ -88,17 +88,21 @@ class Passage:
         torn: Whether it was out of sight meanwhile, or was not seen to come.
     """
 
-    def __init__(self, low: float, length: float, *, torn: bool = False) -> None:
+    def __init__(
+        self, low: float, length: float, *, before: float = 0.0, torn: bool = False
+    ) -> None:
         """
         Args:
             low: Where the window begins, at the shoe.
             length: Of a card.
+            before: When it was not yet there.
             torn: It was not seen to come.
         """
         self.extents: list[Extent] = []
         self.torn = torn
         self._low = low
         self._length = length
+        self._before = before
         self._waited = 0.0
 
     def add(self, extent: Extent) -> None:
@@ -181,9 +185,16 @@ class Passage:
             return Side.UNKNOWN  # too fast, or a ghost
         if not first.starts and first.ends:
             return Side.SHOE
-        if first.starts and not first.ends and way <= 0:
+        if first.starts and not first.ends and (way <= 0 or not self._may_have_come):
             return Side.TABLE
         return Side.SHOE if way > 0 else Side.UNKNOWN
+
+    @property
+    def _may_have_come(self) -> bool:
+        # From the shoe to where it was first seen, between two pictures.
+        first = self.extents[0]
+        far = first.start + self._length - self._low - _LEAST_RUN
+        return (first.at - self._before) * _FASTEST >= far
 
     def went(self, at: float) -> Side:
         """

@@ -22,6 +22,7 @@ from drivers.camera.geometry import Floats, Ground
 from drivers.camera.messages import Say, Statement
 from drivers.camera.mouth import Mouth
 from drivers.camera.passage import Extent, Fate, Passage
+from drivers.camera.plates import Plates
 from drivers.camera.profile import Profile
 from drivers.camera.sight import Sight
 from drivers.transport import LineError
@@ -88,6 +89,7 @@ class Throat:
         self._mouth = Mouth(profile, ground, reference)
         self._ambience = Ambience(profile, ground, reference)
         self._bearings = Bearings(profile, ground, reference)
+        self._plates = Plates(profile, ground, reference)
         self._sight = Sight()
         self._eye = eye
         self._evidence = evidence
@@ -97,7 +99,7 @@ class Throat:
         self._shots: list[_Shot] = []
         self._vanished = False
         self._error = False
-        self._quiet_since = 0.0
+        self._quiet_since = self._seen = 0.0
 
     def look(self, picture: Picture) -> list[Statement]:
         """
@@ -110,7 +112,8 @@ class Throat:
         self._bearings.check(image, at)
         sample = self._mouth.sample(image)
         gain = self._ambience.measure(image).gain
-        if self._sight.is_frozen(sample) or _brightest(image) < self._darkest:
+        dark = _brightest(image) < self._darkest
+        if self._sight.is_frozen(sample) or dark or not self._plates.are_seen(image):
             return self._blind(at)
         found = self._mouth.extents(sample, at, gain)
         said = self._unseen(self._sight.sees(at))
@@ -120,6 +123,7 @@ class Throat:
         if found:
             return said + self._there(picture, found)
         self._sight.rests()
+        self._seen = at
         return said + self._nothing(at)
 
     def finish(self) -> list[Statement]:
@@ -146,8 +150,8 @@ class Throat:
             self._passage.torn |= hole is not None
         if self._sight.unseen(at) > _BLIND:
             raise LineError(
-                "camera: the shoe's mouth does not look as in its profile: is something "
-                "before the lens, or its lamp out?"
+                "camera: the shoe's mouth does not look as in its profile: was the camera "
+                "moved, is something before its lens, or its lamp out?"
             )
         return self._unseen(hole)
 
@@ -172,7 +176,8 @@ class Throat:
             passage = None
         if passage is None:
             torn = self._sight.leapt or (len(found) > 1 and not said)
-            passage = Passage(self._mouth.low, self._mouth.length, torn=torn)
+            before = self._seen
+            passage = Passage(self._mouth.low, self._mouth.length, before=before, torn=torn)
             self._shots = []
         self._passage, self._vanished = passage, False
         passage.add(innermost)

@@ -126,6 +126,17 @@ def test_a_lamp_that_is_out_for_long_ends_the_line(mouth: Watched) -> None:
         stays()
 
 
+@pytest.mark.parametrize("shift", [(60, 0), (-160, 90), (0, 180), (250, 0)])
+def test_a_camera_that_was_moved_sees_no_mouth(mouth: Watched, shift: tuple[int, int]) -> None:
+    def moved() -> None:
+        for _ in range(round(8 * FPS)):
+            mouth.look(np.roll(mouth.drawn(), shift, axis=(1, 0)))
+
+    with pytest.raises(LineError, match="was the camera moved"):
+        moved()
+    assert [each.say.value for each in mouth.said] == ["missed"]
+
+
 def test_two_cards_of_few_pictures_are_two(mouth: Watched) -> None:
     told = mouth.show(passing("AS", 0.28), passing("10H", 0.28, lag=0.04))
     assert told[0] == ("double_feed", None)
@@ -165,7 +176,7 @@ def test_a_card_that_is_there_when_the_pictures_begin_may_not_be_whole(profile: 
 
 
 def way(*positions: tuple[float, float], torn: bool = False) -> Fate:
-    passage = Passage(-52, 88, torn=torn)
+    passage = Passage(-52, 88, before=-1 / FPS, torn=torn)
     for number, (start, end) in enumerate(positions):
         low, high = max(start, -52.0), min(end, 52.0)
         passage.add(Extent(number / FPS, low, high, start > -49, end < 49))
@@ -179,6 +190,8 @@ def test_what_became_of_it_is_said_only_where_it_was_seen() -> None:
     assert way((20, 200), (5, 200), (30, 200)) is Fate.HARMLESS
     assert way((20, 200), (-48, 200), (30, 200)) is Fate.UNCLEAR
     assert way((20, 200), (5, 200), (30, 200), torn=True) is Fate.UNCLEAR
+    # What trembles at the table's side did not come out of the shoe between two pictures.
+    assert way((36, 200), (40, 200), (36, 200)) is Fate.HARMLESS
     assert way((-60, 100)) is Fate.UNCLEAR
     assert way((-44, 44)) is Fate.UNCLEAR
 
