@@ -241,6 +241,8 @@ class Connection:
         Wait for the socket, for the descriptor `wake` or for `timeout` seconds, at
         most one; return what happened.
         """
+        # Before the wait, so that nothing that has come waits for it.
+        self._client.loop_misc()
         pipe = self._client.socket()
         if pipe is not None and not self._happened:
             self._watch(pipe.fileno(), wake)
@@ -265,7 +267,6 @@ class Connection:
                 self._client.loop_read()
             if self._client.want_write():
                 self._client.loop_write()
-        self._client.loop_misc()
 
     def _buffered(self) -> bool:
         """

@@ -28,21 +28,29 @@ class Bell:
         """
         Wake the thread; does nothing when it is already called, or has left.
         """
-        if self._rung:
-            return
+        if not self._rung:
+            self._ring_once()
+
+    def _ring_once(self) -> None:
         with self._lock:
-            if not self._closed:
+            # Another thread may have rung it by now.
+            if not (self._rung or self._closed):
                 self._rung = True
                 os.eventfd_write(self.descriptor, 1)
 
     def hear(self) -> None:
         """
         Be ready for the next ring; look at what it may be about after this, not before.
+
+        Without the lock: who rings holds it while the thread that hears wakes up, and
+        would be waited for.
         """
         if self._rung:
-            with self._lock:
-                self._rung = False
+            try:
                 os.eventfd_read(self.descriptor)
+            except BlockingIOError:
+                return  # it is about to be rung: the next wait ends at once
+            self._rung = False
 
     def close(self) -> None:
         """

@@ -41,7 +41,7 @@ _LULL: Final = 0.005
 """Seconds without a frame after which the core does what can wait."""
 
 _LOOK: Final = 0.05
-"""Seconds after which it does so although frames come without a lull."""
+"""Seconds without a lull after which it does so although frames come."""
 
 _RETRY: Final = 1.0
 """Seconds between two attempts to write to a journal that cannot be written."""
@@ -102,7 +102,7 @@ class Daemon:
         self._watch = Watch(self.readers, self.publisher)
         self._ready = False
         self._overfull = False
-        self._looked = 0.0
+        self._busy_since: float | None = None
 
     def _make_publisher(self, setup: Setup) -> Publisher | None:
         config = setup.config
@@ -175,8 +175,16 @@ class Daemon:
         items = self._next_items()
         if items:
             self._take(items)
-        if not items or time.monotonic() - self._looked > _LOOK:
+        if not items or self._is_overdue():
             self._look_around()
+
+    def _is_overdue(self) -> bool:
+        # What the first frame after a lull has caused is on its way out, and the publisher
+        # could not work while the core does: all else waits for the next lull.
+        now = time.monotonic()
+        if self._busy_since is None:
+            self._busy_since = now
+        return now - self._busy_since > _LOOK
 
     def _look_around(self) -> None:
         """
@@ -186,7 +194,7 @@ class Daemon:
         self._bulletin.catch_up()
         self._bulletin.refresh(blocked=self._is_blocked())
         self._watch.feed(self._bulletin)
-        self._looked = time.monotonic()
+        self._busy_since = None
 
     def _is_blocked(self) -> bool:
         # It has to come down to the half before all is well again.

@@ -94,12 +94,15 @@ class Table:
         The next deadline: microseconds since 1970, and its name; a `Tick` is
         owed then.
         """
+        reveal_at, quiet_at = self.state.reveal_at, self.state.quiet_at
+        if reveal_at is None and quiet_at is None:
+            return None
         due = [
             (at, name)
-            for at, name in ((self.state.reveal_at, "reveal"), (self.state.quiet_at, "quiet"))
+            for at, name in ((reveal_at, "reveal"), (quiet_at, "quiet"))
             if at is not None
         ]
-        return min(due, default=None)
+        return min(due)
 
     def _meet_deadlines(self, at: str) -> None:
         now, fold = to_microseconds(at), self._fold

@@ -4,9 +4,11 @@ The small parts: topics, settings, waits, the bell and the client's name.
 
 from __future__ import annotations
 
+import os
 import random
 import select
 import socket
+import threading
 from pathlib import Path
 
 import msgspec
@@ -195,3 +197,61 @@ def test_the_bell_is_heard_once_however_often_it_rings() -> None:
     bell.close()
     bell.close()
     bell.ring()
+
+
+def test_who_rings_the_bell_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    bell = Bell()
+    written = os.eventfd_write
+    in_time: list[bool] = []
+
+    def write_and_see_it_heard(descriptor: int, value: int) -> None:
+        written(descriptor, value)
+        other = threading.Thread(target=bell.hear, daemon=True)
+        other.start()
+        other.join(5.0)
+        in_time.append(not other.is_alive())
+
+    monkeypatch.setattr(os, "eventfd_write", write_and_see_it_heard)
+    bell.ring()
+    assert in_time == [True]
+    bell.close()
+
+
+def test_what_is_about_to_be_rung_is_heard_at_the_next_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bell = Bell()
+    written = os.eventfd_write
+
+    def hear_and_write(descriptor: int, value: int) -> None:
+        bell.hear()
+        written(descriptor, value)
+
+    monkeypatch.setattr(os, "eventfd_write", hear_and_write)
+    bell.ring()
+    assert select.select([bell.descriptor], [], [], 0)[0]
+    bell.hear()
+    assert not select.select([bell.descriptor], [], [], 0)[0]
+    bell.close()
+
+
+def test_no_ring_is_lost_whoever_rings_at_which_moment() -> None:
+    bell, rings = Bell(), 5000
+    said = [0, 0]
+
+    def ring(who: int) -> None:
+        for _ in range(rings):
+            said[who] += 1
+            bell.ring()
+
+    threads = [threading.Thread(target=ring, args=(who,)) for who in range(len(said))]
+    for thread in threads:
+        thread.start()
+    while said != [rings, rings]:
+        assert select.select([bell.descriptor], [], [], 60)[0]
+        bell.hear()
+    for thread in threads:
+        thread.join()
+    bell.hear()
+    assert not select.select([bell.descriptor], [], [], 0)[0]
+    bell.close()
