@@ -108,7 +108,10 @@ def _flicker(profile: Profile, pictures: Sequence[Image]) -> Flicker | None:
 
 
 def _unseen() -> Finding:
-    text = "no card lies on a place: the deck was not compared; lay one there and check again"
+    text = (
+        "no card lies on a place: the deck was not compared; that takes three cards face up and "
+        "one face down"
+    )
     return Finding(Kind.NOTE, text, bad=False)
 
 

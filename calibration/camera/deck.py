@@ -150,12 +150,12 @@ def _faces(faces: Sequence[Face], deck: Deck) -> list[Finding]:
     mean = sum(odds) / len(odds)
     same = round(1 / (1 + math.exp(-mean)), 3)
     ranks = ", ".join(face.rank for face in faces)
-    many = "s" if len(faces) > 1 else ""
+    many, one = ("s", "") if len(faces) > 1 else ("", "s")
     text = (
-        f"other deck: figures, places and ink of {len(faces)} card{many} ({ranks}) are "
-        f"{same:.0%} alike the profile's: {_ADVICE}"
+        f"other deck: figure, place and ink of the card{many} that lie{one} there ({ranks}) are "
+        f"those of the profile's deck with {same:.0%} likelihood: {_ADVICE}"
     )
-    return [Finding(Kind.OTHER_DECK, text, amount=same, unit="likeness")]
+    return [Finding(Kind.OTHER_DECK, text, amount=same, unit="likelihood")]
 
 
 def are_others(odds: Sequence[float]) -> bool:

@@ -20,10 +20,11 @@ from drivers.camera.address import Kind as AddressKind
 from drivers.camera.frames import Image
 from drivers.camera.profile import Camera
 from drivers.camera.sources import Source, open_source
+from drivers.discretion import discreet
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 
-__all__ = ["Live", "Pictures", "Recorded", "address_of", "mode_of", "open_pictures"]
+__all__ = ["Live", "Pictures", "Recorded", "address_of", "mode_of", "open_pictures", "port_of"]
 
 _PATIENCE: Final = 12.0
 _BETWEEN: Final = 0.5
@@ -39,6 +40,16 @@ def address_of(source: str) -> Address:
     Read a source; ``camera:`` before it may be left out.
     """
     return parse_address(source if source.startswith("camera:") else f"camera:{source}")
+
+
+def port_of(address: Address) -> str | None:
+    """
+    Write a camera as `address_of` reads it again, without a password; None for a recording.
+    """
+    if not address.is_live:
+        return None
+    kind = "raw:" if address.kind is AddressKind.RAW else ""
+    return discreet(f"camera:{kind}{address.where}")
 
 
 def mode_of(text: str | None) -> Camera:

@@ -5,6 +5,7 @@ The report of a calibration: one HTML file with its pictures in it, for a screen
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 from calibration.camera.cards import Sample, drawn_outline
 from calibration.camera.plane import ground_of
 from calibration.camera.result import Result, faults
-from calibration.camera.threshold import good_pixels
+from calibration.camera.threshold import good_pixels, measured
 from drivers.camera.frames import Image
 from drivers.camera.windows import window_quads
 from shoe_daemon.errors import UserError
@@ -27,6 +28,9 @@ __all__ = ["report_of", "write_report"]
 _PAGE: Final = Path(__file__).parent / "static" / "report.html"
 _WIDTH: Final = 1100
 _NONE: Final = "&ndash;"
+_CHART: Final = (680, 190, 62)
+"""Width, height, and what is left of the line."""
+
 _GOOD, _BAD, _MARK = (84, 160, 60), (38, 30, 200), (230, 140, 60)
 _SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 
@@ -62,6 +66,7 @@ def report_of(result: Result) -> str:
         samples=_samples(result.samples),
         settings=_settings(result),
         good=f"{good_pixels():.0f}",
+        curve=_curve(result),
     )
 
 
@@ -87,7 +92,7 @@ def _table(result: Result) -> Image:
         name = place.slot or "other"
         corners = ground.to_pixels(place.polygon)
         drawn_outline(drawn, corners, _GOOD if passed.get(name, True) else _BAD)
-        _label(drawn, name, corners.mean(axis=0))
+        _label(drawn, name, np.array([corners[:, 0].mean(), corners[:, 1].max() + 22]))
     if result.throat is not None:
         drawn_outline(drawn, ground.to_pixels(result.throat.window), _GOOD)
     return drawn
@@ -167,6 +172,9 @@ def _cards(result: Result) -> str:
             f"{escape(sample.slot)}<br>{sample.confidence:.3f}, {sample.pixels:.0f} px<br>"
             f"{_verdict(sample.passed)}</figcaption></figure>"
         )
+    if result.back is not None:
+        picture = _picture(result.back, "The back", 180)
+        told.append(f"<figure>{picture}<figcaption><b>Back</b></figcaption></figure>")
     return "".join(told) or "<p>None.</p>"
 
 
@@ -181,6 +189,46 @@ def _samples(samples: Iterable[Sample]) -> str:
         f"<td class='n'>{each.pixels:.0f}</td><td class='n'>{each.blur:.2%}</td>"
         f"<td>{_verdict(each.passed)} {escape(each.fault)}</td></tr>"
         for each in samples
+    )
+
+
+def _curve(result: Result) -> str:
+    """
+    Draw what was measured with these weights: how rarely a card was wrong at each threshold,
+    as proven, and the one that is set.
+    """
+    points, chosen = measured(), result.threshold
+    if len(points) < 2 or chosen is None:  # noqa: PLR2004 - two make a line
+        return ""
+    rare = [math.log10(1 / each.risk) for each in points]
+    low, high = math.floor(min(rare)), max(rare) + 0.25
+    wide = _CHART[0] - _CHART[2] - 24
+    tall = _CHART[1] - 26
+
+    def at(number: int) -> tuple[float, float]:
+        x = _CHART[2] + wide * number / (len(points) - 1)
+        return x, 8 + tall * (1 - (rare[number] - low) / (high - low))
+
+    drawn = [
+        f'<text x="{_CHART[2] - 6}" y="{8 + tall * (1 - (power - low) / (high - low)) + 3:.1f}" '
+        f'text-anchor="end">1 in {10**power:,}</text>'
+        for power in range(low, math.floor(high) + 1)
+    ]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(at, range(len(points))))
+    drawn.append(f'<polyline points="{line}"/>')
+    for number, each in enumerate(points):
+        x, y = at(number)
+        is_set = each.threshold == chosen.value
+        drawn.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{4.5 if is_set else 2}"/>')
+        words = f"<tspan>{each.threshold:g}</tspan>"
+        kind = ' class="set"' if is_set else ""
+        drawn.append(
+            f'<text x="{x:.1f}" y="{_CHART[1] - 4}" text-anchor="middle"{kind}>{words}</text>'
+        )
+    name = f"Threshold {chosen.told}"
+    return (
+        f'<svg class="curve" role="img" aria-label="{escape(name)}" '
+        f'viewBox="0 0 {_CHART[0]} {_CHART[1]}">{"".join(drawn)}</svg>'
     )
 
 

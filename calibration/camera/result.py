@@ -19,7 +19,7 @@ from calibration.camera.drift import flickering
 from calibration.camera.markers import Marker
 from calibration.camera.measures import Flicker
 from calibration.camera.plane import Plane
-from calibration.camera.threshold import Threshold
+from calibration.camera.threshold import Threshold, proven
 from calibration.camera.window import Fit
 from drivers.camera import profile as kept
 from drivers.camera.frames import Image
@@ -89,6 +89,7 @@ def faults(result: Result) -> list[str]:
         told.append(f"the empty table's sharpness is {result.sharpness:.2f}: focus the lens")
     if not result.flicker.steady:
         told.append(flickering(result.flicker).text)
+    told += _risk_faults(result.threshold)
     told += [f"{each.card} on {each.slot}: {each.fault}" for each in _failed(result)]
     return told + result.notes
 
@@ -107,6 +108,19 @@ def _plane_faults(result: Result) -> list[str]:
     if plane.lens is None and result.station == "overhead":
         told.append(f"the lens is not known, it may bend by millimetres: {advice}")
     return told
+
+
+def _risk_faults(chosen: Threshold | None) -> list[str]:
+    best = proven()
+    if chosen is None or chosen.stated is None or chosen.kept or best is None:
+        return []
+    most = f"{1 / best.risk:.0f}"
+    told = (
+        f"one wrong card in {1 / chosen.stated:.0f} is not proven for this recogniser: its test "
+        f"proves one in {most} at {best.threshold:g}: state --risk {most}, or take "
+        f"{chosen.value:g}, at which more cards are unreadable"
+    )
+    return [told]
 
 
 def _few(budget: Budget) -> str:

@@ -9,10 +9,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from drivers.camera.confidence import CURVE, curve, threshold_for
+from drivers.camera.confidence import CURVE, CurvePoint, curve, threshold_for
 from drivers.camera.recogniser import SHIPPED, WEIGHTS
 
-__all__ = ["Threshold", "choose", "good_pixels", "least_pixels"]
+__all__ = ["Threshold", "choose", "good_pixels", "least_pixels", "measured", "proven"]
 
 _USUAL: Final = 36.0
 
@@ -31,6 +31,13 @@ def good_pixels() -> float:
     known = json.loads(WEIGHTS.with_name("index.json").read_text())
     measured = known.get("test", {}).get("limits", {}).get("pixels", _USUAL)
     return max(float(measured), least_pixels())
+
+
+def measured() -> tuple[CurvePoint, ...]:
+    """
+    Give the measured curve of these weights; nothing where there is none.
+    """
+    return curve() if CURVE.is_file() else ()
 
 
 class Threshold(Struct, frozen=True):
@@ -68,7 +75,14 @@ class Threshold(Struct, frozen=True):
         if self.risk is None or self.accepted is None:
             return f"{head}; no curve was measured with these weights"
         found = f"at most one in {1 / self.risk:.0f} wrong (95 %), {self.accepted:.1%} accepted"
-        return f"{head}; measured: {found}" + ("" if self.kept else "; not proven by the test")
+        return f"{head}; measured: {found}" + ("" if self.kept else "; NOT proven")
+
+
+def proven() -> CurvePoint | None:
+    """
+    Give the point of the curve at which the least risk is proven.
+    """
+    return min(measured(), key=lambda point: point.risk, default=None)
 
 
 def choose(risk: float | None) -> Threshold:

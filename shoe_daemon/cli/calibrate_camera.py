@@ -144,7 +144,10 @@ def _check(path: Path | None, source: str | None, at: float | None, *, as_json: 
     if path is None:
         raise UserError("--check: --profile is missing; expected the profile to compare with")
     profile = load_profile(path)
-    address = address_of(source or profile.camera.source or "")
+    source = source or profile.camera.source
+    if source is None:
+        raise UserError(f"{path}: made from a recording; expected --source, the camera to check")
+    address = address_of(source)
     with _opened(address, profile) as pictures:
         taken = pictures.take(_PICTURES, at)
     found = check_profile(profile, path, taken, lambda: load_reader(profile, None))
@@ -203,8 +206,7 @@ def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wan
 
     from calibration.camera.controls import lock_device
     from calibration.camera.guide import Wanted
-    from calibration.camera.pictures import fingerprint_of, mode_of
-    from drivers.discretion import discreet
+    from calibration.camera.pictures import fingerprint_of, mode_of, port_of
 
     mode = mode_of(options["mode"])
     locks = tuple(lock_device(address, mode))
@@ -212,7 +214,7 @@ def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wan
         _say(f"{lock.name}: {lock.said}")
     mode = msgspec.structs.replace(
         mode,
-        source=discreet(f"camera:{address.where}") if address.is_live else None,
+        source=port_of(address),
         controls={name: value for lock in locks for name, value in lock.controls.items()},
         fingerprint=fingerprint_of(address),
     )

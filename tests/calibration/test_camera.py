@@ -36,6 +36,7 @@ from calibration.camera.measures import flicker_of, sharpness_of
 from calibration.camera.plane import ground_of, plane_from_markers, plane_from_points
 from calibration.camera.report import report_of
 from calibration.camera.result import Result, faults, write_result
+from calibration.camera.threshold import choose, proven
 from drivers.camera.frames import Image
 from drivers.camera.profile import Camera, CardSize, load_profile
 from drivers.camera.recogniser import Recogniser
@@ -57,7 +58,7 @@ from tests.calibration.camera_world import (
     seen,
 )
 
-WANTED = Wanted("overhead", "simulated", Camera(width=1280, height=720), 1 / 15_000, "now")
+WANTED = Wanted("overhead", "simulated", Camera(width=1280, height=720), 1 / 4000, "now")
 POINTS = np.array([[box.x, box.y] for box in PLACES.values()])
 
 
@@ -200,7 +201,7 @@ def test_cards_are_found_measured_and_kept(written: Path) -> None:
 
 def test_a_profile_is_read_again_as_it_was_written(written: Path) -> None:
     profile = load_profile(written)
-    assert "for at most one wrong card in 15000" in profile.made.risk
+    assert "for at most one wrong card in 4000" in profile.made.risk
     assert len(profile.place) == 6
     assert profile.reading.threshold is not None
     reference = cv2.imread(str(profile.reference))
@@ -213,7 +214,18 @@ def test_the_report_needs_nothing_from_elsewhere() -> None:
     assert "default-src 'none'" in page
     assert "http" not in page.replace("http-equiv", "")
     assert "<script" not in page
-    assert page.count("data:image/jpeg") == 2 + 5
+    assert page.count("data:image/jpeg") == 2 + 5 + 1, "table, plane, cards, the back"
+    assert page.count('class="set"') == 1
+
+
+def test_a_risk_that_no_test_proves_is_said_with_the_one_that_is() -> None:
+    told = faults(replace(result(), threshold=choose(1 / 1_000_000)))
+    line = next(each for each in told if "is not proven" in each)
+    assert line.startswith("one wrong card in 1000000 is not proven")
+    best = proven()
+    assert best is not None
+    assert f"--risk {1 / best.risk:.0f}" in line
+    assert not any("proven" in each for each in faults(result()))
 
 
 # The check at the start of a shoe

@@ -69,7 +69,7 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         back=BackStep(at=30.0),
         sample=steps[:1],
     )
-    wanted = Wanted("throat", "simulated", Camera(width=1280, height=720), 1 / 15_000, "now")
+    wanted = Wanted("throat", "simulated", Camera(width=1280, height=720), 1 / 4000, "now")
     result = calibrate(Shelf(pictures), Scripted(script, None), wanted)
     assert all(each.read == each.card for each in result.cards)
     assert len(faults(result)) == 1, "only that not every rank was shown"

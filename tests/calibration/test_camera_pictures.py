@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from calibration.camera.pictures import Live
+from calibration.camera.pictures import Live, address_of, port_of
 from drivers.camera.frames import Image
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
@@ -72,3 +72,11 @@ def test_a_camera_that_comes_back_is_looked_through_again(cable: Cable, live: Li
     cable.plugged.set()
     assert len(live.take(3)) == 3
     assert cable.opened == 2
+
+
+@pytest.mark.parametrize("source", ["/dev/video0", "raw:/run/eye", "rtsp://10.0.0.5/stream1"])
+def test_a_profile_names_its_camera_so_that_it_is_found_again(source: str) -> None:
+    port = port_of(address_of(source))
+    assert port == f"camera:{source}"
+    assert address_of(port) == address_of(source)
+    assert port_of(address_of("file:night.avi")) is None

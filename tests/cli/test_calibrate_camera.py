@@ -97,7 +97,7 @@ def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> No
         (["--out", tmp_path / "p.toml"], "--source and --out are needed"),
         (["--check"], "--profile is missing"),
         (["--check", "--profile", tmp_path / "none.toml"], "none.toml"),
-        (["--check", "--profile", profile], "expected camera:"),
+        (["--check", "--profile", profile], "made from a recording; expected --source"),
         (["--source", "webcam", "--out", tmp_path / "p.toml"], "expected camera:"),
         (["--source", "file:x.avi", "--out", "p.toml", "--mode", "huge"], "expected WIDTHxHEIGHT"),
     ):
