@@ -49,7 +49,7 @@ from drivers.simulators.table.settings import (
 )
 
 _KINDS: Final = ("rounds", "exact", "held", "told", "silent")
-_FPS: Final = {Station.OVERHEAD: 10.0, Station.THROAT: 40.0}
+_FPS: Final = {Station.OVERHEAD: 10.0, Station.THROAT: 25.0}
 _SIZES: Final = {Station.OVERHEAD: (1280, 720), Station.THROAT: (640, 360)}
 
 
@@ -90,7 +90,7 @@ def settings_of(seed: int, wishes: argparse.Namespace) -> Settings:
         shoes=1,
         rounds=wishes.rounds,
         fps=_FPS[station],
-        pause=0.1 if overhead else 0.45,
+        pause=0.1 if overhead else 0.2,
         troubles=(OVERHEAD_TROUBLES if overhead else THROAT_TROUBLES)
         if wishes.trouble_rate
         else (),

@@ -14,7 +14,7 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.table.event_kinds import Irregularity, IrregularityClosed
+from shoe_daemon.table.event_kinds import Irregularity, IrregularityClosed, ReaderStatus
 from shoe_daemon.table.events import Event, decode_event
 
 __all__ = ["Ear"]
@@ -31,12 +31,14 @@ class Ear:
         events: All events in their order, each once.
         seq: Of the last one.
         alerts: The irregularities that are open, by their ids.
+        down: Whether the camera is lost.
     """
 
     def __init__(self, port: int, topics: Topics) -> None:
         self.events: list[Event] = []
         self.seq = 0
         self.alerts: dict[int, Irregularity] = {}
+        self.down = False
         self._topics = topics
         self._changed = threading.Condition()
         self._ready = False
@@ -70,6 +72,12 @@ class Ear:
         Wait until an event has been heard.
         """
         self._wait(lambda: self.seq >= seq, f"event {seq}")
+
+    def open_shoe(self) -> None:
+        """
+        Be the person who says that a new shoe begins: all is well from here on.
+        """
+        self._order("new-shoe", reason="a new shoe")
 
     def decide(self) -> None:
         """
@@ -128,3 +136,5 @@ class Ear:
                 self.alerts[found.id] = found
             case IrregularityClosed(id=number):
                 self.alerts.pop(number, None)
+            case ReaderStatus(link=link):
+                self.down = link == "down"

@@ -13,10 +13,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -29,7 +28,7 @@ from drivers.camera.line import CameraLine, judge_of, watch
 from drivers.reader import Surroundings
 from drivers.simulators.shoe import DealtRound
 from drivers.simulators.table.calibrated import PROFILE, write_simulated_profile
-from drivers.simulators.table.scene import Scene
+from drivers.simulators.table.scene import Scene, Shot
 from drivers.simulators.table.settings import Settings, Station
 from drivers.simulators.table.truth import Truth
 from drivers.transport import LineError
@@ -56,18 +55,8 @@ _SILENT: Final = 3.0
 _FROZEN: Final = 3.0
 _QUIET_GAP: Final = 3.0
 _SEES_OUT: Final = 2.5
-_IDLE: Final = 0.3
-"""Seconds after a passage from which on a shoe's mouth is looked at seldom."""
-
-_SELDOM: Final = 0.2
 _PATIENCE: Final = 120.0
 _SOON: Final = 0.0005
-
-
-class _Moment(NamedTuple):
-    at: float
-    truth: Truth
-    draw: Callable[[], Image | None]
 
 
 class Film:
@@ -92,7 +81,7 @@ class Film:
         self._scene = scene
         self._begins = begins
         self._playing: DealtRound | None = None
-        self._moments = self._all()
+        self._shots = self._all()
 
     def monotonic(self) -> float:
         """
@@ -106,6 +95,12 @@ class Film:
         """
         return BEGIN + int(self.now * 1_000_000)
 
+    def set_right(self) -> None:
+        """
+        Put the camera back to where it was, where it was pushed.
+        """
+        self._scene.set_right()
+
     def picture(self) -> Image | None:
         """
         Take the next picture; None where all is over.
@@ -114,12 +109,11 @@ class Film:
             LineError: None has come for too long.
         """
         last = self.now
-        for moment in self._moments:
-            self._pass(moment)
-            image = moment.draw()
-            if image is not None:
+        for shot in self._shots:
+            self._pass(shot)
+            if shot.image is not None:
                 self.pictures += 1
-                return image
+                return shot.image
             if self.now - last > _SILENT:
                 raise LineError(f"no picture for {self.now - last:.1f} s")
         self.over.set()
@@ -131,55 +125,28 @@ class Film:
         """
         until = self.now + seconds
         while self.now < until:
-            moment = next(self._moments, None)
-            if moment is None:
+            shot = next(self._shots, None)
+            if shot is None:
                 self.over.set()
                 return
-            self._pass(moment)
+            self._pass(shot)
 
-    def _pass(self, moment: _Moment) -> None:
-        self.now = moment.at
-        dealt, truth = self._scene.playing, moment.truth
-        there = truth.cards or truth.moving or self._playing is None
-        if dealt is not None and dealt is not self._playing and there:
+    def _pass(self, shot: Shot) -> None:
+        self.now = shot.at
+        dealt, truth = self._scene.playing, shot.truth
+        if dealt is not None and dealt is not self._playing and (truth.cards or truth.moving):
             self._playing = dealt
             self._begins(dealt, truth)
 
-    def _all(self) -> Iterator[_Moment]:
+    def _all(self) -> Iterator[Shot]:
         scene = self._scene
-        overhead = scene.settings.station is Station.OVERHEAD
-        yield from self._above() if overhead else self._mouth()
+        yield from scene.frames()
         # The empty table for a moment; then time passes.
         at, span = self.now, 1 / scene.settings.fps
         for number in range(1, int(_SEES_OUT / span)):
             moment = at + number * span
-            yield _Moment(moment, Truth(moment), scene.empty)
+            yield Shot(scene.empty(), moment, Truth(moment))
         self.now += 4 * _QUIET_GAP
-
-    def _above(self) -> Iterator[_Moment]:
-        for shot in self._scene.frames():
-            yield _Moment(shot.at, shot.truth, partial(_identity, shot.image))
-
-    def _mouth(self) -> Iterator[_Moment]:
-        """
-        Look at a mouth seldom while nothing is in it.
-        """
-        scene, number, busy, last = self._scene, 0, 0.0, -1.0
-        while (shot := scene.shot(number / scene.settings.fps, draw=False)) is not None:
-            busy = shot.at if shot.truth.moving or shot.truth.active else busy
-            if shot.at - busy < _IDLE or shot.at - last >= _SELDOM:
-                last = shot.at
-                yield _Moment(shot.at, shot.truth, partial(_drawn, scene, shot.at))
-            number += 1
-
-
-def _identity(image: Image | None) -> Image | None:
-    return image
-
-
-def _drawn(scene: Scene, at: float) -> Image | None:
-    shot = scene.shot(at)
-    return None if shot is None else shot.image
 
 
 class _Turns:
@@ -360,7 +327,13 @@ class Table:
 
     def _begins(self, dealt: DealtRound, truth: Truth) -> None:
         self._catch_up()
-        self._ear.decide()
+        if self.rounds:
+            self._ear.decide()
+        else:
+            self._ear.open_shoe()
+        if self._ear.down:
+            # Who hears that the camera is lost has a look at it.
+            self.film.set_right()
         trouble = truth.trouble and truth.trouble.value
         self.rounds.append(Dealt(dealt, trouble, self.film.now))
 

@@ -5,7 +5,7 @@ What became of each round of a shoe: what was dealt, held against what the broke
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -107,7 +107,7 @@ class Verdict(Struct):
     failed: str = ""
 
 
-def judge(verdict: Verdict, rounds: list[Dealt], events: Iterable[Event], begin: int) -> None:
+def judge(verdict: Verdict, rounds: list[Dealt], events: Sequence[Event], begin: int) -> None:
     """
     Enter what became of the rounds of a shoe.
 
@@ -117,9 +117,8 @@ def judge(verdict: Verdict, rounds: list[Dealt], events: Iterable[Event], begin:
         events: All that was said.
         begin: The moment of 0 seconds, in microseconds since 1970.
     """
-    for event in events:
-        verdict.events += 1
-        _note(rounds, (to_microseconds(event.at) - begin) / 1_000_000, event)
+    verdict.events = len(events)
+    _note_all(rounds, events, begin)
     reasons: Counter[str] = Counter()
     for dealt in rounds:
         became = _became(dealt)
@@ -133,6 +132,31 @@ def judge(verdict: Verdict, rounds: list[Dealt], events: Iterable[Event], begin:
             reasons.update(set(dealt.told) or {"nothing"})
             verdict.why.append(f"{became}: {_in_words(dealt)}")
     verdict.reasons = dict(reasons)
+
+
+def _note_all(rounds: list[Dealt], events: Iterable[Event], begin: int) -> None:
+    lost: float | None = None
+    for event in events:
+        at = (to_microseconds(event.at) - begin) / 1_000_000
+        _note(rounds, at, event)
+        if isinstance(event.data, ReaderStatus):
+            if event.data.link == "down":
+                lost = at if lost is None else lost
+            elif lost is not None:
+                _lose(rounds, lost, at)
+                lost = None
+    if lost is not None:
+        _lose(rounds, lost, float("inf"))
+
+
+def _lose(rounds: list[Dealt], since: float, until: float) -> None:
+    """
+    Between these moments everybody knew that there is no camera.
+    """
+    ends = [each.since for each in rounds[1:]] + [float("inf")]
+    for dealt, end in zip(rounds, ends, strict=True):
+        if dealt.since <= until and end >= since:
+            _tell(dealt, "camera lost", HOLDS)
 
 
 def _became(dealt: Dealt) -> str:
@@ -161,8 +185,6 @@ def _note(rounds: list[Dealt], at: float, event: Event) -> None:
             _tell(about, "held", HOLDS)
         case RoundAborted(cause=cause):
             _tell(about, f"aborted: {cause}", HOLDS)
-        case ReaderStatus(link="down"):
-            _tell(about, "camera lost", HOLDS)
         case Irregularity() as found:
             _tell(about, str(found.kind), found.severity)
 

@@ -69,7 +69,7 @@ def find_card(patch: Image, empty: Image, bounds: Bounds, gain: float = 1.0) -> 
         bounds: How large a card is, and where it may be.
         gain: How much brighter it is now than in the picture of the empty table.
     """
-    mask = different(patch, empty, gain)
+    mask = _filled(different(patch, empty, gain))
     width, height = bounds.card
     if np.count_nonzero(mask) < 0.2 * width * height * bounds.scale**2:
         return None
@@ -77,7 +77,28 @@ def find_card(patch: Image, empty: Image, bounds: Bounds, gain: float = 1.0) -> 
     best = _best(scene, _of_shapes(scene))
     if best is None or not best.is_whole:
         best = _better(best, _best(scene, _of_lines(scene, patch)))
+    if best is None or not best.is_whole:
+        best = _better(best, _best(_silhouette(scene), _of_shapes(scene)))
     return best
+
+
+def _filled(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """
+    Fill what is enclosed: a back of the felt's own colour differs by its rim alone.
+    """
+    shapes, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+    filled = np.zeros_like(mask)
+    cv2.drawContours(filled, shapes, -1, (1,), cv2.FILLED)
+    return filled
+
+
+def _silhouette(scene: Scene) -> Scene:
+    """
+    Leave of what is seen only that it differs from the empty table: the edge of a back
+    that is printed to its rim, on felt as light as it is, shows in nothing else.
+    """
+    shape = cv2.GaussianBlur(scene.mask * np.uint8(255), (3, 3), 0)
+    return scene._replace(grey=np.asarray(shape, np.float32))
 
 
 def different(patch: Image, empty: Image, gain: float) -> NDArray[np.uint8]:

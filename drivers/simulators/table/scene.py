@@ -111,6 +111,12 @@ class Scene:
         view, state = self._view, moment(Stretch(0), 0.0)
         return self._sensor.take(view.draw(state), 0.0, flicker=False, blur=0.0, torn=False)
 
+    def set_right(self) -> None:
+        """
+        Put the camera back to where it was, where it was pushed.
+        """
+        self._view.set_right()
+
     def shot(self, at: float, *, draw: bool = True) -> Shot | None:
         """
         Take a picture at a moment, which is not before that of the last one; None when
@@ -156,7 +162,7 @@ class Scene:
         if following is not None and following.shoe != self._shoe:
             # Between two shoes somebody sets the camera right.
             self._shoe = following.shoe
-            self._view.set_right()
+            self.set_right()
 
     def _picture(self, state: Moment, at: float) -> Pixels | None:
         active = state.active

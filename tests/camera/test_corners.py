@@ -1,0 +1,86 @@
+"""
+Cards are found by what shows of them, whatever felt they lie on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drivers.camera.corners import Bounds, find_card
+from drivers.camera.frames import Image
+from drivers.camera.geometry import Ground, place_patch, stray_of
+from drivers.camera.profile import load_profile
+from drivers.simulators.table.calibrated import write_simulated_profile
+from drivers.simulators.table.camera import camera_of
+from drivers.simulators.table.deck import card_quad
+from drivers.simulators.table.layout import PLACES
+from drivers.simulators.table.motion import CardTrack, Key, Pose
+from drivers.simulators.table.sensor import Sensor
+from drivers.simulators.table.settings import Settings
+from drivers.simulators.table.state import moment
+from drivers.simulators.table.stretch import Stretch
+from drivers.simulators.table.view import TableView
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+
+_NEAR = 10
+"""Pixels: some millimetres, as near as a face-down card has to be known."""
+
+
+class Backs:
+    """
+    A simulated table on which a card is laid face down.
+    """
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self._settings = settings = Settings(seed=seed, rounds=1)
+        self._profile = load_profile(write_simulated_profile(settings, folder))
+        self._view = TableView(settings, camera_of(settings))
+        self._sensor = Sensor(settings)
+
+    def seen(self, *cards: CardTrack) -> Image:
+        drawn = self._view.draw(moment(Stretch(0, cards=list(cards)), 1.0))
+        return self._sensor.take(drawn, 0.0, flicker=False, blur=0.0, torn=False)
+
+    def miss(self, slot: Slot, x: float, y: float, turn: float) -> float:
+        """
+        Lay one beside the middle of its place; return by how many pixels it is missed.
+        """
+        box, profile = PLACES[slot], self._profile
+        pose = Pose(box.x + x, box.y + y, 0.0, box.turn + turn)
+        place = next(each for each in profile.place if each.slot is slot)
+        patch = place_patch(Ground(profile), place, profile.card)
+        bounds = Bounds(patch.scale, (63.0, 88.0), stray_of(place, profile.place))
+        lying = self.seen(CardTrack([Key(0.0, pose)], Card("5D"), slot))
+        found = find_card(patch.cut(lying), patch.cut(self.seen()), bounds)
+        if found is None or not found.is_whole:
+            return float("inf")
+        true = card_quad(pose, self._view.camera)
+        quad = patch.to_picture(found.quad)
+        return float(min(np.abs(np.roll(quad, turn, 0) - true).max() for turn in (0, 2)))
+
+
+@pytest.fixture(scope="module", params=[2, 11, 102])
+def backs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Backs:
+    return Backs(request.param, tmp_path_factory.mktemp("table"))
+
+
+def _ways() -> Iterator[tuple[Slot, float, float, float]]:
+    chance = np.random.default_rng(9)
+    for number in range(30):
+        slot = list(PLACES)[number % len(PLACES)]
+        x, y, turn = (float(chance.normal(0, spread)) for spread in (2.5, 3.0, 2.5))
+        yield slot, x, y, turn
+
+
+def test_backs_are_found_on_any_felt(backs: Backs) -> None:
+    """
+    Of seed 2 the back is printed to its rim, and as light as the felt; of seed 102 it has
+    a white rim, and is of the felt's colour.
+    """
+    missed = [(way, miss) for way in _ways() if (miss := backs.miss(*way)) > _NEAR]
+    assert missed == []
