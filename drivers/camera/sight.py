@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Sight"]
 
-_HOLE: Final = 0.22
+_HOLE: Final = 0.15
 """Seconds in which a card may pass unseen."""
 
 _LEAP: Final = 0.1

@@ -50,6 +50,9 @@ _BLIND: Final = 5.0
 _LINGERS: Final = 10.0
 """Seconds for which something may be in the mouth that is no card half out of the shoe."""
 
+_INDEX: Final = 0.42
+"""Share of a card's length that an index takes."""
+
 _QUIET: Final = 1.0
 """Seconds without anything in the mouth after which an error is over."""
 
@@ -266,8 +269,15 @@ class Throat:
         self._error = True
         far = f"by {excess:.0f} mm" if excess else "as two indices tell"
         note = f"two cards left the shoe together, one behind the other {far}"
-        said = [Statement(say=Say.DOUBLE_FEED, note=note)]
-        return said + [self._say((part, []), late, []) for part in readings]
+        first, last = readings
+        # Where so little of the second shows, its index is one with the first one's.
+        shows = excess >= _INDEX * self._mouth.length or not excess
+        apart = self._agreed(first) is not self._agreed(last)
+        return [
+            Statement(say=Say.DOUBLE_FEED, note=note),
+            self._say((first, []), late, []),
+            self._say((last, []), late, [], certain=shows and apart),
+        ]
 
     def _agreed(self, one: list[_Read], other: Sequence[_Read] = ()) -> Card | None:
         """

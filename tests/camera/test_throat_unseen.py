@@ -143,6 +143,12 @@ def test_two_cards_of_few_pictures_are_two(mouth: Watched) -> None:
     assert len(told) == 3
 
 
+@pytest.mark.parametrize("lag", [0.02, 0.03, 0.05])
+def test_a_second_card_is_not_named_by_the_first_ones_index(mouth: Watched, lag: float) -> None:
+    told = mouth.show(passing("AS"), passing("10H", lag=lag))
+    assert [card for _, card in told if card] in ([], ["AS"], ["AS", "10H"], ["10H"])
+
+
 def test_cards_without_a_gap_between_their_pictures_are_two(mouth: Watched) -> None:
     first, second = passing("AS"), passing("KD")
     pictures = [mouth.drawn(card) for card in [*first[:-2], *second[2:]]]
