@@ -3,7 +3,7 @@ What stands behind ``camera:`` in a configuration.
 
     camera:/dev/video0          a camera of this machine; better a stable name below
                                 /dev/v4l/by-id or /dev/v4l/by-path
-    camera:rtsp://HOST/PATH     a stream, likewise http:// and https://
+    camera:rtsp://HOST/PATH     a stream, likewise rtsps://, http:// and https://
     camera:file:PATH            a video, once from its beginning to its end
     camera:folder:PATH          pictures, by their names
     camera:raw:PATH             raw pictures of a simulator, from a socket at this path
@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
+from drivers.discretion import discreet
 from shoe_daemon.errors import UserError
 
 __all__ = ["Address", "Kind", "parse_address"]
@@ -27,6 +28,7 @@ _EXPECTED: Final = (
     "expected camera:/dev/…, camera:rtsp://…, camera:http://…, camera:file:PATH, "
     "camera:folder:PATH or camera:raw:PATH"
 )
+_CODED: Final = "; in a name or a password @ is written %40, / %2F, # %23, ? %3F"
 
 
 class Kind(StrEnum):
@@ -55,14 +57,35 @@ class Address(Struct, frozen=True):
 
     def __str__(self) -> str:
         """
-        The source as people may see it: without a password.
+        The source as people may see it: without a name and a password.
         """
-        if self.kind is not Kind.STREAM:
-            return self.where
+        return discreet(self.where) if self.is_stream else self.where
+
+    def known_to(self, username: str, password: str) -> Address:
+        """
+        Return the source as somebody who says who he is: where ``{username}`` and
+        ``{password}`` stand, else before the host.
+
+        Raises:
+            UserError: None is asked for, or the address names somebody itself.
+        """
+        if not self.is_stream:
+            raise UserError(f"{self}: expected a network camera: no other asks for a name")
+        name, word = quote(username, safe=""), quote(password, safe="")
+        if "{password}" in self.where:
+            where = self.where.replace("{username}", name).replace("{password}", word)
+            return Address(self.kind, where)
         parts = urlsplit(self.where)
-        if parts.username is None:
-            return self.where
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        if parts.username is not None:
+            raise UserError(f"{self}: its port names somebody too; expected it to do so once")
+        return Address(self.kind, parts._replace(netloc=f"{name}:{word}@{parts.netloc}").geturl())
+
+    @property
+    def is_stream(self) -> bool:
+        """
+        Whether it is a network camera.
+        """
+        return self.kind is Kind.STREAM
 
     @property
     def is_live(self) -> bool:
@@ -84,8 +107,24 @@ def parse_address(url: str) -> Address:
         for kind in (Kind.FILE, Kind.FOLDER, Kind.RAW):
             if where.startswith(f"{kind}:") and len(where) > len(kind) + 1:
                 return Address(kind, where[len(kind) + 1 :])
-        if where.startswith(_STREAMS) and urlsplit(where).hostname:
+        if where.startswith(_STREAMS) and _has_host(where):
             return Address(Kind.STREAM, where)
         if where.startswith("/"):
             return Address(Kind.DEVICE, where)
-    raise UserError(f"port {url!r}: {_EXPECTED}")
+    raise UserError(f"port {_shown(url)!r}: {_EXPECTED}{_CODED if '@' in url else ''}")
+
+
+def _has_host(where: str) -> bool:
+    try:
+        parts = urlsplit(where)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False  # a bracket that is not closed, a port that is no number
+
+
+def _shown(url: str) -> str:
+    """
+    Return what is no address so that no password is in it, wherever it stands.
+    """
+    _, somebody, rest = discreet(url).rpartition("@")
+    return f"{_HEAD}…@{rest}" if somebody else rest

@@ -42,6 +42,7 @@ class Pace:
         own: A file's pictures come as they were taken, not as fast as they are read.
         waiting: How many may wait for the station; where one is enough, it is the newest.
         crop: What part of a picture the station needs; cut before it waits.
+        silent: Seconds without a picture that are borne; None for as many as is usual.
     """
 
     def __init__(
@@ -51,11 +52,13 @@ class Pace:
         own: bool = True,
         waiting: int = 1,
         crop: Callable[[Image], Image] | None = None,
+        silent: float | None = None,
     ) -> None:
         self.live = live
         self.own = own
         self.waiting = waiting if live else _FEW
         self.crop = crop
+        self.silent = silent
 
 
 class Capture:
@@ -141,7 +144,8 @@ class Capture:
         if source is not None:
             source.check()  # it knows best what is wrong
         silent = time.monotonic() - self.newest
-        if silent > _SILENT and self._pace.live:
+        borne = _SILENT if self._pace.silent is None else self._pace.silent
+        if silent > borne and self._pace.live:
             raise LineError(f"{self._name}: no picture for {silent:.1f} s")
 
     def stop(self) -> None:

@@ -11,11 +11,13 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from drivers.camera.address import parse_address
+from drivers.camera.address import Address, parse_address
 from drivers.camera.listening import check_listen
+from drivers.camera.login import logged_in
 from drivers.camera.messages import CameraDecoder
 from drivers.camera.profile import Profile, load_profile
 from drivers.contract import Decoder, LineSettings, Transport
+from drivers.discretion import discreet
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Signal
 
@@ -41,8 +43,12 @@ class CameraOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         evidence_days: How old these pictures become.
         evidence_megabytes: How much room they take.
         fps: Pictures a second that are asked for, instead of the profile's.
+        username: Who this table is for a network camera.
+        password_file: Its password is the first line of this file, which is looked for
+            among the unit's credentials first, then beside the configuration.
         view: Where people of this machine see what the camera sees, and what was read:
-            host and port of a page for browsers, such as ``127.0.0.1:8091``.
+            host and port of a page for browsers, such as ``127.0.0.1:8091``. Below it,
+            ``/plain`` lends the pictures as they are to `calibrate camera --check`.
         pace: Of a video file: ``own``, as it was taken, or ``fast``.
     """
 
@@ -53,6 +59,8 @@ class CameraOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     evidence_days: Annotated[float, Meta(gt=0, le=3650)] = 30
     evidence_megabytes: Annotated[float, Meta(gt=0, le=1_000_000)] = 500
     fps: Annotated[float, Meta(gt=0, le=1000)] | None = None
+    username: Annotated[str, Meta(min_length=1)] | None = None
+    password_file: Annotated[str, Meta(min_length=1)] | None = None
     view: str | None = None
     pace: Literal["own", "fast"] = "own"
 
@@ -139,14 +147,14 @@ class CameraDriver:
         Raises:
             UserError: What is wrong, in one line.
         """
-        parse_address(url)
+        self._address(url)
         if self.options.view is not None:
             check_listen(self.options.view)
         for module in ("cv2", "numpy"):
             if find_spec(module) is None:
                 raise UserError(
-                    f"port {url!r}: cameras need OpenCV, which is not installed; expected "
-                    "`pip install 'shoe-daemon[camera]'`"
+                    f"port {discreet(url)!r}: cameras need OpenCV, which is not installed; "
+                    "expected `pip install 'shoe-daemon[camera]'`"
                 )
         self.profile()
 
@@ -161,4 +169,8 @@ class CameraDriver:
         self.check_url(url)
         from drivers.camera.line import open_camera  # noqa: PLC0415 - brings OpenCV with it
 
-        return open_camera(parse_address(url), self.profile(), self.options, self.evidence)
+        return open_camera(self._address(url), self.profile(), self.options, self.evidence)
+
+    def _address(self, url: str) -> Address:
+        options = self.options
+        return logged_in(parse_address(url), options.username, options.password_file, self._folder)

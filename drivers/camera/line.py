@@ -15,6 +15,7 @@ from drivers.camera.address import Address, Kind
 from drivers.camera.capture import Capture, Pace
 from drivers.camera.frames import Judge, Picture
 from drivers.camera.messages import Say, Statement, encode_statement
+from drivers.camera.raw import PATIENCE
 from drivers.camera.sources import open_source
 from drivers.transport import READ_TIMEOUT, EndOfCaptureError, LineError
 
@@ -160,6 +161,7 @@ def open_camera(
         # A card passes the shoe's mouth in a few pictures; above the table the newest
         # one tells all.
         waiting=_WAITING if throat else 1,
+        silent=PATIENCE if address.kind is Kind.RAW else None,
     )
     capture = Capture(
         str(address),

@@ -21,12 +21,14 @@ from drivers.camera.frames import Image
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 
-__all__ = ["RawSender", "receive", "reconnect"]
+__all__ = ["PATIENCE", "RawSender", "receive", "reconnect"]
 
 _HEAD: Final = struct.Struct("!4sIIId")
 _MARK: Final = b"SHOE"
 _MOST: Final = 8192
-_PATIENCE: Final = 2.0
+PATIENCE: Final = 10.0
+"""Seconds for which one end waits for the other: a simulator that has to draw much, or has the
+machine not to itself, is slow, and that is no fault of a camera."""
 
 
 class RawSender:
@@ -55,7 +57,7 @@ class RawSender:
         while select.select([self._door], [], [], 0)[0]:
             connection, _ = self._door.accept()
             self._leave()
-            connection.settimeout(_PATIENCE)
+            connection.settimeout(PATIENCE)
             self._eye = connection
         return self._eye is not None
 
@@ -97,7 +99,7 @@ def reconnect(path: str) -> socket.socket:
         LineError: Nobody sends there.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(_PATIENCE)
+    connection.settimeout(PATIENCE)
     try:
         connection.connect(path)
     except OSError as error:
@@ -127,7 +129,7 @@ def _exactly(connection: socket.socket, size: int, name: str) -> bytearray:
         try:
             got = connection.recv_into(view[have:])
         except TimeoutError as error:
-            raise LineError(f"{name}: no picture for {_PATIENCE:g} s") from error
+            raise LineError(f"{name}: no picture for {PATIENCE:g} s") from error
         except OSError as error:
             raise LineError(f"{name}: {error.strerror or error}") from error
         if not got:

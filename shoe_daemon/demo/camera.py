@@ -88,7 +88,7 @@ class CameraDealer(Dealing):
         from drivers.simulators.table.scene import Scene  # noqa: PLC0415 - as above
 
         super().__init__()
-        # Drawn before anybody looks: who does waits for no picture longer than two seconds.
+        # Drawn before anybody looks: who does shall not have to wait.
         self._scene = Scene(settings, self._may_go_on)
         self._scene.empty()
         self._referee = referee

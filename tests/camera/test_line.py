@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera import stations
+from drivers.camera import raw, stations
 from drivers.camera.address import parse_address
 from drivers.camera.capture import Capture, Pace
 from drivers.camera.driver import CameraDriver, CameraOptions
@@ -272,6 +272,45 @@ def test_a_simulator_sends_pictures_and_goes_away(driver: CameraDriver, tmp_path
     with pytest.raises(LineError, match=r"camera\.sock: closed by the other side"):
         _until_it_fails(line.read)
     line.close()
+
+
+def test_a_simulator_that_is_slow_is_waited_for(driver: CameraDriver, tmp_path: Path) -> None:
+    sender = RawSender(tmp_path / "camera.sock")
+    stop = threading.Event()
+
+    def send() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            sender.send(Scene((on("P1", "AS"),) if number > 6 else ()).drawn(number % 4), 0.0)
+            stop.wait(3.5 if number == 6 else 0.03)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        line = driver.open_line(f"camera:raw:{sender.path}")
+        data, until = b"", time.monotonic() + 60
+        while b"placed" not in data and time.monotonic() < until:
+            data += line.read()
+            line.check()
+        assert EXPECTED[0] in observed(driver, data)
+        line.close()
+    finally:
+        stop.set()
+        thread.join()
+        sender.close()
+
+
+def test_a_simulator_that_says_nothing_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(raw, "PATIENCE", 0.2)
+    sender = RawSender(tmp_path / "camera.sock")
+    connection = raw.reconnect(str(sender.path))
+    with pytest.raises(LineError, match=r"^eye: no picture for 0\.2 s$"):
+        raw.receive(connection, "eye")
+    connection.close()
+    sender.close()
 
 
 def _until_it_fails(call: Callable[[], object]) -> None:

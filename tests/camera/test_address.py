@@ -1,0 +1,158 @@
+"""
+What a port names, who a table is for a network camera, and that nobody is told a password.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from drivers.camera import jpegs
+from drivers.camera.address import Address, Kind, parse_address
+from drivers.camera.driver import CameraDriver, CameraOptions
+from drivers.camera.login import logged_in
+from drivers.transport import LineError
+from shoe_daemon.cli import main
+from shoe_daemon.errors import UserError
+from tests.camera import scenes
+from tests.camera.servers import NetworkCamera, Visit
+
+BARE = "camera:http://10.0.0.5/live"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("camera:rtsp://admin:s3cret@10.0.0.5/stream", "rtsp://10.0.0.5/stream"),
+        ("camera:http://h/v?user=admin&pwd=s3cret&ch=1", "http://h/v?user=…&pwd=…&ch=1"),
+        ("camera:http://h/stream@2", "http://h/stream@2"),
+        ("camera:file:/a@b/c.mp4", "/a@b/c.mp4"),
+    ],
+)
+def test_an_address_is_told_without_who_logs_in(url: str, shown: str) -> None:
+    assert str(parse_address(url)) == shown
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "camera:rtsp://[::1",
+        "camera:rtsp://admin:s3cret@[::1/one",
+        "camera:rtsp://admin:s3cret@10.0.0.5:port/one",
+        "camera:rtsp://admin:s3/cret@10.0.0.5/one",
+        "camera:rtsp://admin:s3#cret@10.0.0.5/one",
+        "camera:rtsp://admin:s3?cret@10.0.0.5/one",
+        "camera:rtsp:/admin:s3cret@10.0.0.5/one",
+        "camera:RTSP://admin:s3cret@10.0.0.5/one",
+        "camera:ftp://10.0.0.5/one?pwd=s3cret",
+        "rtsp://admin:s3cret@10.0.0.5/one",
+        "camera:http://10.0.0.5:99999/one",
+        "camera:http://10.0.0.5:0/one",
+    ],
+)
+def test_what_is_no_address_is_told_in_one_line_without_its_password(url: str) -> None:
+    with pytest.raises(UserError, match=r"^port '.*': expected camera:/dev/…") as caught:
+        parse_address(url)
+    told = str(caught.value)
+    assert "\n" not in told
+    assert not any(part in told for part in ("s3", "cret@", "admin"))
+    assert ("%2F" in told) is ("@" in url)
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> str:
+    (tmp_path / "camera-password").write_text("p@ss/w #1\nand no more\n", encoding="utf-8")
+    return "camera-password"
+
+
+def test_a_password_is_the_first_line_of_its_file(tmp_path: Path, secret: str) -> None:
+    found = logged_in(parse_address(BARE), "table 7", secret, tmp_path)
+    assert found.where == "http://table%207:p%40ss%2Fw%20%231@10.0.0.5/live"
+    assert str(found) == "http://10.0.0.5/live"
+
+
+def test_a_bare_name_is_looked_for_among_the_credentials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    found = logged_in(parse_address(BARE), "t", secret, Path("/nowhere"))
+    assert "p%40ss" in found.where
+
+
+def test_a_password_stands_where_the_camera_wants_it(tmp_path: Path, secret: str) -> None:
+    port = parse_address("camera:http://10.0.0.5/v?usr={username}&pwd={password}&ch=1")
+    found = logged_in(port, "table-7", secret, tmp_path)
+    assert found.where == "http://10.0.0.5/v?usr=table-7&pwd=p%40ss%2Fw%20%231&ch=1"
+    assert str(found) == "http://10.0.0.5/v?usr=…&pwd=…&ch=1"
+    named = parse_address("camera:http://10.0.0.5/v?user=t&pwd={password}")
+    assert logged_in(named, None, secret, tmp_path).where.endswith("user=t&pwd=p%40ss%2Fw%20%231")
+
+
+def test_nobody_is_nobody(tmp_path: Path) -> None:
+    for where in (BARE, "camera:/dev/video0", "camera:file:{password}.mp4"):
+        assert logged_in(parse_address(where), None, None, tmp_path) == parse_address(where)
+
+
+def test_what_does_not_fit_together_is_told_in_one_line(tmp_path: Path, secret: str) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+
+    def told(port: str, username: str | None, file: str | None) -> str:
+        options = CameraOptions(username=username, password_file=file)
+        with pytest.raises(UserError) as caught:
+            CameraDriver(options).beside(tmp_path, tmp_path / "journal").check_url(port)
+        assert "\n" not in str(caught.value)
+        assert "p@ss" not in str(caught.value)
+        return str(caught.value)
+
+    missing = tmp_path / "missing"
+    assert told(BARE, "t", "missing") == (
+        f"options.password_file: {missing}: no such file or directory"
+    )
+    assert "first line is empty" in told(BARE, "t", "empty")
+    assert "not UTF-8" in told(BARE, "t", "binary")
+    assert "needs options.username" in told(BARE, None, secret)
+    assert "expected options.password_file" in told(f"{BARE}?pwd={{password}}", "t", None)
+    assert told("camera:/dev/video0", "t", secret).startswith("options.username: /dev/video0: exp")
+    twice = told("camera:http://a:b@10.0.0.5/live", "t", secret)
+    assert twice.startswith("options.username: http://10.0.0.5/live: its port names somebody too")
+
+
+def test_a_camera_gets_it_and_nobody_is_told(tmp_path: Path, secret: str) -> None:
+    asked: list[str] = []
+
+    def behave(visit: Visit) -> None:
+        asked.append(visit.header("Authorization"))
+        visit.answer("401 Unauthorized", "text/plain", 'WWW-Authenticate: Basic realm="camera"')
+
+    with NetworkCamera(behave) as camera:
+        found = logged_in(parse_address(camera.url), "t", secret, tmp_path)
+        with pytest.raises(LineError, match="401 Unauthorized: are name and") as caught:
+            jpegs.open_jpegs(found)
+    assert asked[:2] == ["", "Basic dDpwQHNzL3cgIzE="]
+    assert "p@ss" not in str(caught.value)
+    assert "p%40ss" not in str(caught.value)
+
+
+def test_a_configuration_needs_no_password_in_it(tmp_path: Path, secret: str) -> None:
+    file = tmp_path / "table.toml"
+    file.write_text(
+        f'site = "casino"\n[journal]\npath = "{tmp_path}/journal.db"\n'
+        f'[[reader]]\nid = "eye"\ndriver = "camera"\nport = "{BARE}"\n'
+        f'[reader.options]\nprofile = "{scenes.profile(tmp_path)}"\n'
+        f'username = "t"\npassword_file = "{secret}"\n'
+    )
+    done = CliRunner().invoke(main, ["check-config", str(file)])
+    assert done.exit_code == 0, done.output
+    assert "p@ss" not in done.output
+    (tmp_path / secret).unlink()
+    done = CliRunner().invoke(main, ["check-config", str(file)])
+    assert done.exit_code != 0
+    assert "reader 'eye': options.password_file: " in done.output
+    assert done.output.count("\n") == 1
+
+
+def test_an_address_is_what_it_was() -> None:
+    assert parse_address("camera:rtsps://10.0.0.5/x") == Address(Kind.STREAM, "rtsps://10.0.0.5/x")
