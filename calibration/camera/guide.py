@@ -298,7 +298,10 @@ def _back(pictures: Pictures, asker: Asker, result: Result) -> None:
     gain = gain_of(draft(result), result.reference, image)
     quad = find_on(result.plane, place, image, result.reference, result.card, gain)
     if quad is None or not is_back(upright(image, quad)):
-        result.notes.append("no back was found where a card should lie face down: show it again")
+        result.notes.append(
+            "no back was found where a card should lie face down: show it again; one of the "
+            "felt's own colour cannot be seen, and another back will then not be noticed"
+        )
         return
     result.back = upright(image, quad, width=160)
 
