@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
+import cv2
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from drivers.camera.corners import Bounds, find_card
+from drivers.camera.corners import Bounds, Found, find_card
 from drivers.camera.frames import Image
 from drivers.camera.geometry import Floats, Patch
 from drivers.camera.places import Kind, Seen
@@ -28,6 +29,9 @@ _PAPER: Final = 0.45
 
 Floats32 = NDArray[np.float32]
 
+
+_UNLIKE: Final = 3.0
+"""Grey values by which two pictures of the same differ, at the most."""
 
 _LIKELY: Final = 0.5
 """Confidence from which something of which only two edges show is a card."""
@@ -114,15 +118,26 @@ class Eye:
         window = profile.window
         self._window = CropWindow(x=window.x, y=window.y, width=window.width, height=window.height)
 
-    def look(self, spot: Spot, image: Image, gain: float) -> Seen:
+    def look(self, spot: Spot, image: Image, gain: float, before: Seen | None = None) -> Seen:
         """
         Look for the card of a spot.
+
+        Args:
+            spot: Where.
+            image: The picture.
+            gain: How much brighter the table is than when it was empty.
+            before: What was last seen there, where nothing has moved since.
         """
         patch = spot.patch.cut(image)
+        if before is not None and before.kind is Kind.BACK and _same(patch, before.patch):
+            return before._replace(patch=patch)
         bounds = Bounds(spot.patch.scale, self._card, spot.stray)
         found = find_card(patch, spot.empty, bounds, gain)
         if found is None:
             return Seen(Kind.NOTHING, patch=patch)
+        return self._read(spot, image, found, patch)
+
+    def _read(self, spot: Spot, image: Image, found: Found, patch: Image) -> Seen:
         quad = spot.patch.to_picture(found.quad)
         flat = upright(image, quad, self._card[1] / self._card[0])
         reading = self._reader.read(image, quad.astype(np.float32))
@@ -130,10 +145,9 @@ class Eye:
         seen = Seen(
             Kind.UNSURE, None, reading.best, round(reading.confidence, 4), round(blur, 4), patch
         )
-        if reading.card is not None and self.is_sharp(blur):
-            return seen._replace(kind=Kind.FACE, card=reading.card)
         if reading.card is not None:
-            return seen
+            sharp = self.is_sharp(blur)
+            return seen._replace(kind=Kind.FACE, card=reading.card) if sharp else seen
         if not found.is_whole and reading.confidence < _LIKELY:
             return Seen(Kind.NOTHING, patch=patch)  # two straight edges may be anything
         if found.is_whole and paper_of(flat) < _PAPER:
@@ -177,6 +191,12 @@ class Eye:
             first: Any = one[number % len(one)]
             both.append(replace(first, ends=first.ends + other[number % len(other)].ends))
         return self._reader.combined(both)
+
+
+def _same(one: Image, other: Image | None) -> bool:
+    if other is None or one.shape != other.shape:
+        return False
+    return cv2.norm(one, other, cv2.NORM_L1) < _UNLIKE * one.size
 
 
 def paper_of(card: Image) -> float:

@@ -135,7 +135,7 @@ class Overhead:
     def _look_at(self, box: _Box, image: Image, at: float, gain: float) -> list[Statement]:
         place = box.place
         held = place.state is State.HELD
-        seen = self._eye.look(box.spot, image, gain)
+        seen = self._eye.look(box.spot, image, gain, place.last)
         news = place.looked(seen, at)
         late = int((at - place.still) * 1000)
         if held:

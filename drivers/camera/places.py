@@ -193,6 +193,13 @@ class Place:
         self._unsure_since: float | None = None
         self.gave_up = False
 
+    @property
+    def last(self) -> Seen | None:
+        """
+        What was last seen there, where nothing has moved since.
+        """
+        return self._votes[-1] if self._votes else None
+
     def step(self, look: Look, at: float) -> bool:
         """
         Take how the place is now; tell whether a card that was there is gone.

@@ -33,7 +33,7 @@ _FEWEST: Final = 2
 _LEAST_WAY: Final = 1.5
 """Pixels by which a thing has to move to be smeared."""
 
-_GAPS: Final = 2.0
+_GAPS: Final = 3.0
 """Pixels between the places at which a smeared thing is seen, at the most."""
 
 _COARSE: Final = 4

@@ -97,7 +97,7 @@ class TableView:
         Take away what moved in the last picture.
         """
         if self._picture.shape != self._still.shape or self._picture_of != self._stills:
-            self._picture_of, self._picture = self._stills, self._still.copy()
+            self._picture_of, self._picture = self._stills, _onto(self._picture, self._still)
         for left, top, right, bottom in self._stale:
             self._picture[top:bottom, left:right] = self._still[top:bottom, left:right]
         self._stale.clear()
@@ -179,7 +179,7 @@ class TableView:
         self._stills += 1
         if before != ground or key[: len(there)] != there:
             there = []
-            self._still = self._lit.copy()
+            self._still = _onto(self._still, self._lit)
             for bet in state.bets:
                 self._stack(bet)
         for each in lying[len(there) :]:
@@ -237,6 +237,16 @@ class TableView:
         ):
             if box is not None:
                 self._stale.append(box)
+
+
+def _onto(place: Pixels, picture: Pixels) -> Pixels:
+    """
+    Copy a picture to where another one was, which is quicker than to find room for it.
+    """
+    if place.shape != picture.shape:
+        return picture.copy()
+    np.copyto(place, picture)
+    return place
 
 
 def _leaning(effect: Effect, at: float) -> Shadow:
