@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Slot
+from shoe_daemon.game.situations import Action
 from shoe_daemon.table import checking, dealing, events, inventory, rounds, shoes
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import synced
@@ -93,6 +94,8 @@ def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:
         return True
     if card.declared is _P1 and (round_.missing or fold.mode is _DEVICE):
         return True
+    if round_.missing and card.declared is None and _is_given_up(fold, round_):
+        return True
     if round_.missing and card.declared is not None and round_.spots[_SPOT[card.declared]]:
         return True  # its own first cards were not seen
     if round_.partial and card.declared is not None:
@@ -100,6 +103,13 @@ def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:
     # No round has seven cards; an excess card is one before an end that is seen.
     is_full = len(round_.cards) >= len(DEALING_ORDER)
     return is_full and (round_.partial or fold.mode is RoundEnd.RULES)
+
+
+def _is_given_up(fold: Fold, round_: RoundState) -> bool:
+    # The bets on the next round were closed without the card that is due: what is drawn
+    # now is the next round's, unless somebody chose to have that card drawn.
+    alert = fold.open_alert(IrregularityKind.MISSING_DRAW)
+    return round_.next_closed and (alert is None or alert.chosen != Action.DRAW_NOW)
 
 
 def _is_repeat(round_: RoundState, card: Drawn) -> bool:

@@ -10,8 +10,9 @@ import pytest
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen
+from shoe_daemon.table.options import RoundEnd
 from tests.misdeals.pit import Pit
-from tests.table.dealer import of_type, one
+from tests.table.dealer import of_type, one, types
 
 
 def place(pit: Pit, layout: str) -> None:
@@ -53,3 +54,33 @@ def test_a_round_whose_first_card_was_not_seen_is_partial() -> None:
     assert one(pit.events, "round_aborted").cause == "new_round"
     pit.say(seen.TableCleared(source="camera"))
     assert all(data.partial for data in pit.finished())
+
+
+def without_places(*, ruled: bool = False) -> Pit:
+    """
+    A shoe that names no places: the third card is forgotten, and the bets go on.
+    """
+    pit = Pit(round_end=RoundEnd.RULES)
+    pit.deal("P1 2C, B1 KD, P2 3C, B2 7D", slots=False)
+    pit.say(seen.BettingOpen())
+    assert pit.open_kinds() == ["missing_draw"]
+    if ruled:
+        pit.rule("draw_now")
+    pit.say(seen.NoMoreBets())
+    return pit
+
+
+def test_a_card_after_the_next_bets_is_no_forgotten_one() -> None:
+    pit = without_places()
+    pit.deal("P1 9S, B1 3D, P2 KS, B2 4H", slots=False)
+    assert one(pit.events, "round_aborted").cause == "new_round"
+    (data,) = pit.finished()
+    assert (data.player.cards, data.banker.cards) == (("9S", "KS"), ("3D", "4H"))
+    assert data.partial is False
+
+
+def test_a_forgotten_card_that_was_ordered_is_the_one() -> None:
+    pit = without_places(ruled=True)
+    pit.draw("9S")
+    assert one(pit.events, "irregularity_closed").action == "draw_now"
+    assert "round_aborted" not in types(pit.events)
