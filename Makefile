@@ -86,9 +86,14 @@ bench: venv # docs/measure.md says what the figures mean
 
 SHOES ?= 200
 .PHONY: camera-shoes
-camera-shoes: venv # hours: simulated shoes read by both cameras; is any round silently wrong?
-	$(BIN)/python -m bench.shoes_by_camera --station overhead --shoes $(SHOES) $(ARGS)
-	$(BIN)/python -m bench.shoes_by_camera --station throat --shoes $(SHOES) $(ARGS)
+SHARE ?= 1/1
+PLAYED ?= build/camera-shoes.jsonl
+camera-shoes: venv # hours: simulated shoes through camera, daemon and broker; goes on where it was
+	@$(BIN)/python tools/prepare.py mosquitto
+	@mkdir -p $(dir $(PLAYED))
+	@wrong=0; for station in overhead throat; do \
+	  $(BIN)/python -m bench.shoes_by_camera --station $$station --shoes $(SHOES) \
+	    --share $(SHARE) --out $(PLAYED) $(ARGS) || wrong=1; done; exit $$wrong
 
 .PHONY: pictures
 pictures: venv # the documents' pictures of the demo, of boards in a terminal and of cameras, drawn anew

@@ -79,6 +79,15 @@ class Ear:
         """
         self._order("new-shoe", reason="a new shoe")
 
+    def call(self, *, aborted: bool) -> None:
+        """
+        Be the dealer who says that a round is over, or that it came to nothing.
+        """
+        if aborted:
+            self._order("void-round", reason="the cards were taken back")
+        else:
+            self._order("confirm-result", reason="called")
+
     def decide(self) -> None:
         """
         Be the person for whom the table waits: the round is void, what was odd is seen.

@@ -39,7 +39,7 @@ from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.moments import to_microseconds
-from shoe_daemon.table.options import ResultOn
+from shoe_daemon.table.options import ResultOn, RoundEnd
 
 __all__ = ["BEGIN", "Film", "Table", "play_shoe"]
 
@@ -53,8 +53,10 @@ _SILENT: Final = 3.0
 """Seconds without a picture after which a live camera is given up."""
 
 _FROZEN: Final = 3.0
-_QUIET_GAP: Final = 3.0
 _SEES_OUT: Final = 2.5
+_AFTERWARDS: Final = 12.0
+"""Seconds for which the table is looked at when all has been played, and that pass then."""
+
 _PATIENCE: Final = 120.0
 _SOON: Final = 0.0005
 
@@ -69,17 +71,24 @@ class Film:
         pictures: How many were taken.
     """
 
-    def __init__(self, scene: Scene, begins: Callable[[DealtRound, Truth], None]) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        begins: Callable[[DealtRound, Truth], None],
+        ends: Callable[[DealtRound], None],
+    ) -> None:
         """
         Args:
             scene: What is played.
             begins: Told each round as it begins.
+            ends: Told each round when its cards are taken away.
         """
         self.now = 0.0
         self.over = threading.Event()
         self.pictures = 0
         self._scene = scene
         self._begins = begins
+        self._ends = ends
         self._playing: DealtRound | None = None
         self._shots = self._all()
 
@@ -94,6 +103,13 @@ class Film:
         Give what time it is, as a wall clock does.
         """
         return BEGIN + int(self.now * 1_000_000)
+
+    @property
+    def station(self) -> Station:
+        """
+        Where the camera is.
+        """
+        return self._scene.settings.station
 
     def set_right(self) -> None:
         """
@@ -137,6 +153,8 @@ class Film:
         if dealt is not None and dealt is not self._playing and (truth.cards or truth.moving):
             self._playing = dealt
             self._begins(dealt, truth)
+        if truth.finished is not None:
+            self._ends(truth.finished)
 
     def _all(self) -> Iterator[Shot]:
         scene = self._scene
@@ -146,7 +164,7 @@ class Film:
         for number in range(1, int(_SEES_OUT / span)):
             moment = at + number * span
             yield Shot(scene.empty(), moment, Truth(moment))
-        self.now += 4 * _QUIET_GAP
+        self.now += _AFTERWARDS
 
 
 class _Turns:
@@ -289,7 +307,7 @@ class Table:
     def __init__(self, settings: Settings, setup: Setup, ear: Ear) -> None:
         self._ear = ear
         self.rounds: list[Dealt] = []
-        self.film = film = Film(Scene(settings), self._begins)
+        self.film = film = Film(Scene(settings), self._begins, self._ends)
         around = Surroundings(
             clock=film.monotonic,
             wait=film.wait,
@@ -337,6 +355,14 @@ class Table:
         trouble = truth.trouble and truth.trouble.value
         self.rounds.append(Dealt(dealt, trouble, self.film.now))
 
+    def _ends(self, dealt: DealtRound) -> None:
+        """
+        Press the dealer's button, where no camera sees that the table is cleared.
+        """
+        if self.film.station is Station.THROAT:
+            self._catch_up()
+            self._ear.call(aborted=dealt.aborted)
+
     def _catch_up(self) -> None:
         """
         Wait until all that is due has been heard.
@@ -376,8 +402,9 @@ def _setup(settings: Settings, folder: Path, broker: int) -> Setup:
     table = TableSettings(
         id=settings.station.value,
         decks=settings.decks,
-        quiet_gap=_QUIET_GAP,
-        result_on=ResultOn.CONFIRMED if overhead else ResultOn.COMPLETE,
+        # Of a shoe's mouth alone nobody knows whether a card is late or forgotten.
+        round_end=RoundEnd.AUTO if overhead else RoundEnd.BUTTON,
+        result_on=ResultOn.CONFIRMED,
     )
     config = Config(
         site=f"shoe-{settings.seed}",
