@@ -23,6 +23,7 @@ _Points = NDArray[np.float32]
 _HEIGHTS: Final = (2.5, 3.0, 3.6, 4.2)
 _ACROSS: Final = (0.40, 0.36, 0.31, 0.28)
 _ALONG: Final = (0.29, 0.26, 0.22, 0.20)
+_WIDTHS: Final = (0.8, 1.0, 1.25)
 _SHAPE: Final = 0.30 / 0.42 * 63 / 88
 _UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 _FILLED: Final = 0.25
@@ -51,24 +52,30 @@ def _index(recogniser: Recogniser, image: Image, points: _Points) -> Reading:
 def index_windows(points: _Points) -> Iterator[Quad]:
     """
     Give windows for an index of unknown size, from its figure's middle and its pip's.
+
+    They are of several widths too: how far a card leans back, or a photo is stretched, the two
+    points do not tell.
     """
     for height in _HEIGHTS:
-        yield index_window(points, height)
+        for width in _WIDTHS:
+            yield index_window(points, height, width=width)
 
 
-def index_window(points: _Points, height: float, off: tuple[float, float] = (0.0, 0.0)) -> Quad:
+def index_window(
+    points: _Points, height: float, off: tuple[float, float] = (0.0, 0.0), width: float = 1.0
+) -> Quad:
     """
     Give the window of a height, in units of the way from the figure's middle to the pip's.
+
+    The width is in parts of that which fits the height.
     """
     rank, pip = points
     down = pip - rank
     right = np.array([down[1], -down[0]], np.float32)
-    width = height * _SHAPE
+    across = right * height * _SHAPE * width
     x, y = (float(np.interp(height, _HEIGHTS, share)) for share in (_ACROSS, _ALONG))
-    origin = rank - right * width * (x + off[0]) - down * height * (y + off[1])
-    return np.asarray(
-        origin + _UNIT[:, :1] * right * width + _UNIT[:, 1:] * down * height, np.float32
-    )
+    origin = rank - across * (x + off[0]) - down * height * (y + off[1])
+    return np.asarray(origin + _UNIT[:, :1] * across + _UNIT[:, 1:] * down * height, np.float32)
 
 
 def _box(recogniser: Recogniser, image: Image, points: _Points) -> Reading:

@@ -28,6 +28,15 @@ _FOLDER = click.option(
     show_default=True,
     help="Where decks, lessons and results are kept.",
 )
+_SHARDS = click.option(
+    "--shards", default=48, show_default=True, help="Lessons, of 5,000 patches each."
+)
+_SAMPLES = click.option(
+    "--samples", default=800_000, show_default=True, help="Patches that are looked at."
+)
+_CARDS = click.option(
+    "--cards", default=30_000, show_default=True, help="To choose with, and as many to state."
+)
 
 
 @main.command()
@@ -43,7 +52,7 @@ def fetch(folder: Path) -> None:
 
 @main.command()
 @_FOLDER
-@click.option("--shards", default=90, show_default=True, help="Of 5,000 patches each.")
+@_SHARDS
 @click.option("--seed", default=0, show_default=True)
 @click.option("--workers", default=2, show_default=True)
 def generate(folder: Path, shards: int, seed: int, workers: int) -> None:
@@ -62,7 +71,7 @@ def generate(folder: Path, shards: int, seed: int, workers: int) -> None:
 
 @main.command()
 @_FOLDER
-@click.option("--samples", default=2_000_000, show_default=True, help="Patches to learn from.")
+@_SAMPLES
 @click.option("--seed", default=0, show_default=True)
 @click.option("--workers", default=2, show_default=True)
 def train(folder: Path, samples: int, seed: int, workers: int) -> None:
@@ -78,7 +87,7 @@ def train(folder: Path, samples: int, seed: int, workers: int) -> None:
 
 @main.command()
 @_FOLDER
-@click.option("--cards", default=30_000, show_default=True, help="Of either set.")
+@_CARDS
 @click.option("--workers", default=2, show_default=True)
 def test(folder: Path, cards: int, workers: int) -> None:
     """
@@ -121,19 +130,37 @@ def score(  # noqa: PLR0913, PLR0917 - click passes every option
     click.echo(json.dumps(msgspec.to_builtins(figures), indent=2))
 
 
+@main.command()
+@_FOLDER
+def publish(folder: Path) -> None:
+    """
+    Puts what `all` made into the package: weights, figures, curve, picture.
+    """
+    from calibration.training import ship as shipping
+    from drivers.camera.recogniser import WEIGHTS
+
+    shipping.publish(folder, WEIGHTS.parent, Path("docs/pictures/recogniser.svg"))
+
+
 @main.command(name="all")
 @_FOLDER
+@_SHARDS
+@_SAMPLES
+@_CARDS
 @click.option("--workers", default=2, show_default=True)
 @click.pass_context
-def everything(context: click.Context, folder: Path, workers: int) -> None:
+def everything(  # noqa: PLR0913, PLR0917 - click passes every option
+    context: click.Context, folder: Path, shards: int, samples: int, cards: int, workers: int
+) -> None:
     """
-    From packages to figures: fetch, generate, train, test, score.
+    From packages to figures: fetch, generate, train, test, score; all of it lies in FOLDER then.
     """
     context.invoke(fetch, folder=folder)
-    context.invoke(generate, folder=folder, workers=workers)
-    context.invoke(train, folder=folder, workers=workers)
-    context.invoke(test, folder=folder, workers=workers)
-    context.invoke(score, folder=folder, workers=workers)
+    context.invoke(generate, folder=folder, shards=shards, workers=workers)
+    context.invoke(train, folder=folder, samples=samples, workers=workers)
+    context.invoke(test, folder=folder, cards=cards, workers=workers)
+    picture = folder / "recogniser.svg"
+    context.invoke(score, folder=folder, workers=workers, ship=True, picture=picture)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Measures weights with the two sets of cards and writes what the package has besi
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from calibration.training.picture import picture
 from calibration.training.rendered import Results, together
 from drivers.camera.recogniser import SHIPPED, checksum
 
-__all__ = ["ONE_IN", "Figures", "measure", "ship"]
+__all__ = ["ONE_IN", "Figures", "measure", "publish", "ship"]
 
 ONE_IN: Final = 15_000
 """Cards read for one wrong card that is borne, for the threshold that is shipped."""
@@ -107,12 +108,24 @@ def ship(choice: Results, test: Results, weights: Path, svg: Path | None = None)
     }
     _write(weights.with_name("index.json"), known)
     _write(weights.with_name("curve.json"), {"curve": msgspec.to_builtins(curve)})
-    card = weights.with_name("README.md")
-    if card.is_file():
-        card.write_text(_filled(card.read_text(), figures, known["sha256"]))
     if svg:
         svg.write_text(picture(test, figures.threshold))
     return figures
+
+
+def publish(folder: Path, weights: Path, svg: Path) -> None:
+    """
+    Put weights, what was written beside them and the picture into the package.
+
+    The figures of the model card there become those of these weights.
+    """
+    for name in ("index.onnx", "index.json", "curve.json"):
+        shutil.copyfile(folder / name, weights / name)
+    shutil.copyfile(folder / svg.name, svg)
+    known = json.loads((folder / "index.json").read_text())
+    figures = msgspec.convert(known["test"], Figures)
+    card = weights / "README.md"
+    card.write_text(_filled(card.read_text(), figures, known["sha256"]))
 
 
 def _write(path: Path, known: dict[str, Any]) -> None:

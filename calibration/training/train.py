@@ -33,7 +33,7 @@ _SUITS: Final = 1.5
 """What a wrong suit weighs against a wrong rank: a small club and a small spade are much alike."""
 _LOOK: Final = 50
 """Batches between two looks for new shards."""
-_REPORT: Final = 1500
+_REPORT: Final = 1000
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     How long is trained, and by how many processes together.
     """
 
-    samples: int = 2_000_000
+    samples: int = 800_000
     seed: int = 0
     workers: int = 2
 
