@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import multiprocessing
 import os
 import sys
 import tempfile
@@ -48,6 +49,7 @@ from drivers.simulators.table.settings import (
     Station,
 )
 
+_SHOES_A_PROCESS: Final = 5
 _KINDS: Final = ("rounds", "exact", "held", "told", "silent")
 _FPS: Final = {Station.OVERHEAD: 10.0, Station.THROAT: 25.0}
 _SIZES: Final = {Station.OVERHEAD: (1280, 720), Station.THROAT: (640, 360)}
@@ -151,11 +153,14 @@ def _seeds(wishes: argparse.Namespace) -> list[int]:
 def _played(
     seeds: list[int], asked: str, wishes: argparse.Namespace, port: int
 ) -> Iterator[Verdict]:
-    if wishes.jobs == 1:
-        for seed in seeds:
-            yield play(settings_of(seed, wishes), asked, port)
+    if len(seeds) == 1:
+        yield play(settings_of(seeds[0], wishes), asked, port)
         return
-    with ProcessPoolExecutor(wishes.jobs) as pool:
+    # What many threads took of memory in turn is only given back at the end of a process.
+    spawning = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(
+        wishes.jobs, mp_context=spawning, max_tasks_per_child=_SHOES_A_PROCESS
+    ) as pool:
         waiting = [pool.submit(play, settings_of(seed, wishes), asked, port) for seed in seeds]
         for each in as_completed(waiting):
             yield each.result()
