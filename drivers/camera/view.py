@@ -1,7 +1,8 @@
 """
 What a camera sees and what was read in it, in a browser of this machine.
 
-Pictures are made only while somebody looks. Nothing is kept, nothing can be ordered.
+Pictures are made only while somebody looks. Nothing is kept, nothing can be ordered. What it
+sees, with nothing drawn over, is lent to another program of this machine: ``/plain``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import cv2
 import structlog
 
 from drivers.camera.frames import Image
+from drivers.camera.lending import Lender, lend
 from drivers.camera.listening import LOOPBACK, check_listen
 from drivers.camera.looks import Look, drawn
 
@@ -44,6 +46,13 @@ _CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+_GUARD: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": _CSP,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 _FILES: Final = {
     "/": ("look.html", "text/html; charset=utf-8"),
     "/look.js": ("look.js", "text/javascript; charset=utf-8"),
@@ -72,6 +81,7 @@ class View:
         """
         self._address = check_listen(listen)
         self.name = name
+        self.lender = Lender()
         self._asked = float("-inf")
         self._shown: tuple[Image, list[Look]] | None = None
         self._since = float("-inf")
@@ -119,6 +129,7 @@ class View:
         """
         if self._server is None and time.monotonic() - self._tried >= _TRY_AGAIN:
             self._listen()
+        self.lender.give(image)
         if self.wanted or self._shown is None:
             found = looks()
             with self._changed:
@@ -147,6 +158,7 @@ class View:
         """
         Stop listening, and part from those who look.
         """
+        self.lender.close()
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -199,6 +211,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.BAD_REQUEST, b"", "text/plain")
         elif path == "/picture.jpg":
             self._picture()
+        elif path == "/plain":
+            self._plain()
         elif path in _FILES:
             name, kind = _FILES[path]
             page = resources.files("drivers.camera").joinpath("pages", name).read_bytes()
@@ -219,15 +233,19 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._answer(HTTPStatus.OK, data, "image/jpeg")
 
+    def _plain(self) -> None:
+        server = self.server
+        if isinstance(server, _Server) and server.view.lender.enter():
+            lend(server.view.lender, self, _GUARD)
+        else:
+            self._answer(HTTPStatus.SERVICE_UNAVAILABLE, b"", "text/plain")
+
     def _answer(self, status: HTTPStatus, body: bytes, kind: str) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-store")
-        self.send_header("Content-Security-Policy", _CSP)
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("Referrer-Policy", "no-referrer")
-        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        for name, value in _GUARD.items():
+            self.send_header(name, value)
         self.end_headers()
         with contextlib.suppress(OSError):
             self.wfile.write(body)

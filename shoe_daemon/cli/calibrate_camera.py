@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from calibration.camera.guide import Wanted
     from calibration.camera.pictures import Pictures
     from calibration.camera.result import Result
-    from drivers.camera.profile import Profile
 
 __all__ = ["camera", "print_markers"]
 
@@ -137,6 +136,7 @@ def _camera_extra() -> Iterator[None]:
 
 def _check(path: Path | None, source: str | None, at: float | None, *, as_json: bool) -> None:
     from calibration.camera.check import check_profile
+    from calibration.camera.lent import take
     from calibration.camera.pictures import address_of, other_camera
     from drivers.camera.profile import load_profile
     from drivers.camera.stations import load_reader
@@ -148,22 +148,10 @@ def _check(path: Path | None, source: str | None, at: float | None, *, as_json: 
     if source is None:
         raise UserError(f"{path}: made from a recording; expected --source, the camera to check")
     address = address_of(source)
-    with _opened(address, profile) as pictures:
-        taken = pictures.take(_PICTURES, at)
+    taken = take(address, profile.camera, _PICTURES, at)
     found = check_profile(profile, path, taken, lambda: load_reader(profile, None))
     other = other_camera(address, profile.camera.fingerprint)
     _tell_check(found, [other] if other else [], path, as_json=as_json)
-
-
-@contextlib.contextmanager
-def _opened(address: Any, profile: Profile) -> Iterator[Pictures]:  # noqa: ANN401 - an Address
-    from calibration.camera.pictures import open_pictures
-
-    pictures = open_pictures(address, profile.camera)
-    try:
-        yield pictures
-    finally:
-        pictures.close()
 
 
 def _tell_check(found: Checked, others: list[Any], path: Path, *, as_json: bool) -> None:

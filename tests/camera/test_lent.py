@@ -1,0 +1,293 @@
+"""
+A camera has one user: beside a running daemon it is checked by the pictures that this lends.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from calibration.camera import lent
+from calibration.camera.drift import moved_by
+from calibration.camera.measures import flicker_of, light_of, mean_of, sharpness_of
+from drivers.camera import jpegs
+from drivers.camera.address import parse_address
+from drivers.camera.frames import Image
+from drivers.camera.lending import Lender
+from drivers.camera.looks import Look
+from drivers.camera.profile import load_profile
+from drivers.camera.raw import RawSender
+from drivers.camera.view import View
+from drivers.simulators.table.calibrated import write_simulated_profile
+from drivers.simulators.table.settings import Settings
+from drivers.transport import LineError
+from shoe_daemon.cli import main
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import Card
+from tests.brokers import wait_for
+from tests.calibration.camera_world import seen
+from tests.service.running import DaemonProcess, configure
+
+_PLACE = ((100.0, 100.0), (300.0, 100.0), (300.0, 220.0), (100.0, 220.0))
+_FPS = 12.0
+
+
+class _Eye:
+    """
+    A simulated camera above the simulated table, which somebody may push.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._sender = RawSender(path)
+        self._ended = threading.Event()
+        self.push(0.0)
+        self._thread = threading.Thread(target=self._send, daemon=True)
+        self._thread.start()
+
+    def push(self, millimetres: float) -> None:
+        self._pictures = [seen(pushed=(0.0, millimetres, 0.0)) for _ in range(10)]
+
+    def _send(self) -> None:
+        number = 0
+        while not self._ended.wait(1 / _FPS):
+            number += 1
+            self._sender.send(self._pictures[number % 10], number / _FPS)
+
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join(60)
+        self._sender.close()
+
+
+@pytest.fixture
+def eye(tmp_path: Path) -> Iterator[_Eye]:
+    with closing(_Eye(tmp_path / "eye")) as eye:
+        yield eye
+
+
+@pytest.fixture
+def view() -> Iterator[View]:
+    with closing(View("127.0.0.1:0", "overhead")) as view:
+        yield view
+
+
+def _port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        return int(door.getsockname()[1])
+
+
+def _daemon(folder: Path, profile: Path, port: int) -> DaemonProcess:
+    reader = f'[[reader]]\nid = "eye"\ndriver = "camera"\nport = "camera:raw:{folder}/eye"\n'
+    options = f'[reader.options]\nprofile = "{profile}"\nview = "127.0.0.1:{port}"\n'
+    return DaemonProcess(configure(folder / "table", reader + options))
+
+
+def _checked(profile: Path, port: int) -> Result:
+    source = f"camera:http://127.0.0.1:{port}/plain"
+    wanted = ["--check", "--profile", str(profile), "--source", source, "--json"]
+    return CliRunner().invoke(main, ["calibrate", "camera", *wanted])
+
+
+def test_a_camera_is_checked_while_the_daemon_has_it(eye: _Eye, tmp_path: Path) -> None:
+    profile, port = write_simulated_profile(Settings(seed=3), tmp_path / "profile"), _port()
+    with _daemon(tmp_path, profile, port) as daemon:
+        daemon.start().wait_ready()
+        done = _checked(profile, port)
+        told = json.loads(done.stdout)
+        assert (done.exit_code, told["passed"]) == (0, True), done.output
+        assert told["moved"] < 0.3
+
+        eye.push(5.0)
+        told = _pushed(profile, port)
+        assert told["moved"] == pytest.approx(5.0, abs=0.3)
+        assert "has moved" not in daemon.log.read_text()
+
+        eye.push(50.0)
+        wait_for(lambda: "the camera has moved by 5" in daemon.log.read_text(), timeout=60)
+        told = _pushed(profile, port)
+        assert told["moved"] == pytest.approx(50.0, abs=2.0)
+        assert "calibrate again" in told["findings"][0]["text"]
+
+        eye.push(0.0)
+        assert _checked(profile, port).exit_code == 0
+        assert daemon.stop() == 0
+
+
+def _pushed(profile: Path, port: int) -> dict[str, Any]:
+    """
+    Check until the pictures are those after the push.
+    """
+    told: dict[str, Any] = {}
+
+    def is_pushed() -> bool:
+        done = _checked(profile, port)
+        told.update(json.loads(done.stdout))
+        return done.exit_code == 1 and told["findings"][0]["kind"] == "moved"
+
+    wait_for(is_pushed, timeout=120)
+    return told
+
+
+def test_nobody_lends_and_that_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(lent, "_PATIENCE", 0.0)
+    profile, port = write_simulated_profile(Settings(seed=3), tmp_path), _port()
+    done = _checked(profile, port)
+    assert done.exit_code == 2
+    assert done.output.count("\n") == 1
+    assert f"is options.view 127.0.0.1:{port}, does the daemon run?" in done.output
+
+
+def test_who_looks_at_a_camera_that_is_taken_is_told_how(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def taken(*_: object) -> None:
+        raise UserError("/dev/video0: cannot be opened: another program has it")
+
+    monkeypatch.setattr(lent, "open_pictures", taken)
+    profile = write_simulated_profile(Settings(seed=3), tmp_path)
+    wanted = ["--check", "--profile", str(profile), "--source", "/dev/video0"]
+    done = CliRunner().invoke(main, ["calibrate", "camera", *wanted])
+    assert done.exit_code == 2
+    assert "another program has it; beside a running daemon: --source http://" in done.output
+
+
+@pytest.mark.parametrize(
+    ("port", "yes"),
+    [
+        ("camera:http://127.0.0.1:8091/plain", True),
+        ("camera:http://[::1]:8091/plain", True),
+        ("camera:http://10.0.0.5:8091/plain", False),
+        ("camera:http://127.0.0.1:8091/video", False),
+        ("camera:/dev/video0", False),
+    ],
+)
+def test_only_a_daemon_of_this_machine_is_waited_for(port: str, yes: bool) -> None:  # noqa: FBT001 - what is expected
+    assert lent.is_lent(parse_address(port)) is yes
+
+
+class _Showing:
+    """
+    Shows a view one picture after another, with a place marked in it.
+    """
+
+    def __init__(self, view: View, picture: Image) -> None:
+        self._ended = threading.Event()
+        self._view = view
+        self._picture = picture
+        self._thread = threading.Thread(target=self._show, daemon=True)
+        self._thread.start()
+
+    def _show(self) -> None:
+        while not self._ended.wait(0.02):
+            self._view.show(self._picture, lambda: [Look("P1", _PLACE, "held", Card("AS"), 0.98)])
+
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join(60)
+
+
+def _borrowed(view: View) -> jpegs.Jpegs:
+    found = jpegs.open_jpegs(parse_address(f"camera:http://127.0.0.1:{view.port}/plain"))
+    assert found is not None
+    return found
+
+
+def test_what_is_lent_is_what_the_camera_sees(view: View) -> None:
+    picture = seen()
+    with closing(_Showing(view, picture)), closing(_borrowed(view)) as borrowed:
+        for _ in range(3):
+            image, _ = borrowed.read()
+            assert image.shape == picture.shape
+            apart = cv2.absdiff(image, picture)
+            assert float(np.mean(apart)) < 1.0
+            assert int(apart.max()) < 24
+
+
+def test_the_check_finds_the_same_in_what_is_lent(tmp_path: Path) -> None:
+    profile = load_profile(write_simulated_profile(Settings(seed=3), tmp_path))
+    reference = np.asarray(cv2.imread(str(profile.reference)), np.uint8)
+    pictures = [seen(pushed=(0.0, 5.0, 0.0)) for _ in range(8)]
+    lender = Lender()
+    assert lender.enter()
+    borrowed = lender.pictures()
+    lent_ones = [_through(lender, borrowed, each) for each in pictures]
+    lender.leave()
+    before, after = mean_of(pictures), mean_of(lent_ones)
+    moved = [moved_by(profile, reference, each) for each in (before, after)]
+    assert moved[0] is not None
+    assert moved[1] is not None
+    assert moved[1].far == pytest.approx(moved[0].far, abs=0.05)
+    assert sharpness_of(after) == pytest.approx(sharpness_of(before), abs=0.005)
+    assert light_of(after) == pytest.approx(light_of(before), abs=0.1)
+    flickers = [flicker_of(each, 25.0).strength for each in (pictures, lent_ones)]
+    assert flickers[1] == pytest.approx(flickers[0], abs=0.001)
+
+
+def _through(lender: Lender, borrowed: Iterator[bytes], picture: Image) -> Image:
+    taken: list[bytes] = []
+    taking = threading.Thread(target=lambda: taken.append(next(borrowed)), daemon=True)
+    taking.start()
+    while not taken:
+        lender.give(picture)
+        taking.join(0.02)
+    image = cv2.imdecode(np.frombuffer(taken[0], np.uint8), cv2.IMREAD_COLOR)
+    return np.asarray(image, np.uint8)
+
+
+def _asked(view: View, host: str) -> tuple[int, dict[str, str]]:
+    with closing(http.client.HTTPConnection("127.0.0.1", view.port, timeout=60)) as line:
+        line.request("GET", "/plain", headers={"Host": host})
+        answer = line.getresponse()
+        return answer.status, {key.lower(): value for key, value in answer.getheaders()}
+
+
+def test_it_is_guarded_as_the_page_is(view: View) -> None:
+    with closing(_Showing(view, seen())):
+        assert _asked(view, "evil.example:8091")[0] == 400
+        status, headers = _asked(view, "localhost:8091")
+        assert status == 200
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in headers
+
+
+def test_few_borrow_at_a_time(view: View) -> None:
+    first, second = _borrowed(view), _borrowed(view)
+    with pytest.raises(LineError, match="503"):
+        _borrowed(view)
+    first.close()
+    second.close()
+    with closing(_Showing(view, seen())):
+        wait_for(lambda: _asked(view, "127.0.0.1:1")[0] == 200, timeout=60)
+
+
+def test_it_ends_with_the_view_and_where_no_picture_comes(
+    view: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("drivers.camera.lending._SILENT", 0.1)
+    with pytest.raises(LineError, match="closed by the other side"):
+        _borrowed(view).read()
+    monkeypatch.undo()
+    borrowed = _borrowed(view)
+    view.close()
+    with pytest.raises(LineError, match=r"closed by the other side|broke off"):
+        borrowed.read()
+
+
+def test_nothing_is_held_while_nobody_borrows(view: View) -> None:
+    view.show(seen(), list)
+    assert view.lender._newest is None  # noqa: SLF001 - that is the promise
+    with closing(_Showing(view, seen())):
+        _borrowed(view).close()
+        wait_for(lambda: view.lender._newest is None, timeout=60)  # noqa: SLF001 - as above
