@@ -7,17 +7,16 @@ the table; a homography leads from there to the picture.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from drivers.camera.soundness import check_numbers, check_reference, check_sound
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.reading import in_plain_words, read_as, read_toml
-from shoe_daemon.game.round import DEALING_ORDER, Slot
+from shoe_daemon.game.round import Slot
 
 __all__ = [
     "VERSION",
@@ -43,8 +42,6 @@ Pixels = Annotated[int, Meta(ge=64, le=16_384)]
 Point = tuple[float, float]
 Polygon = Annotated[tuple[Point, ...], Meta(min_length=3, max_length=24)]
 Row = tuple[float, float, float]
-
-_FLAT: Final = 1e-9
 
 
 class _Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -226,26 +223,27 @@ def load_profile(path: Path) -> Profile:
     try:
         mapping = read_toml(path, "a camera's profile")
         _check_head(mapping)
-        profile = read_as(Profile, mapping, str(path))
-        _check(profile)
+        check_numbers(mapping)
+        read = read_as(Profile, mapping, str(path))
+        profile = msgspec.structs.replace(read, folder=str(path.parent))
+        check_sound(profile)
+        check_reference(profile)
     except UserError as error:
         told = str(error).removeprefix(f"{path}: ")
         raise UserError(f"{path}: {in_plain_words(told)}") from error
-    profile = msgspec.structs.replace(profile, folder=str(path.parent))
-    if not profile.reference.is_file():
-        raise UserError(
-            f"{path}: table.reference: {profile.table.reference!r}; expected a picture's "
-            "file beside the profile"
-        )
     return profile
 
 
 def write_profile(profile: Profile, path: Path) -> None:
     """
     Write a profile so that `load_profile` reads the same.
+
+    Raises:
+        UserError: It cannot be right.
     """
-    _check(profile)
     mapping = msgspec.to_builtins(msgspec.structs.replace(profile, folder=""))
+    check_numbers(mapping)
+    check_sound(profile)
     path.write_text("\n".join(_toml(_without_nothing(mapping))) + "\n", encoding="utf-8")
 
 
@@ -258,58 +256,6 @@ def _check_head(mapping: dict[str, Any]) -> None:
             f"version: {version!r}; expected {VERSION}: calibrate this camera again, or take "
             "the daemon of that version"
         )
-
-
-def _check(profile: Profile) -> None:
-    if abs(_determinant(profile.table.homography)) < _FLAT:
-        raise UserError("table.homography: no table can look so; expected nine other numbers")
-    if profile.station == "throat":
-        _check_throat(profile)
-    else:
-        _check_places(profile)
-
-
-def _check_throat(profile: Profile) -> None:
-    throat = profile.throat
-    if throat is None:
-        raise UserError("throat: missing; expected the section of a camera at the shoe's mouth")
-    if not any(throat.direction):
-        raise UserError("throat.direction: [0, 0]; expected the way that cards leave the shoe")
-    _check_polygon(profile, throat.window, "throat.window")
-
-
-def _check_places(profile: Profile) -> None:
-    there = {place.slot for place in profile.place}
-    missing = [slot.value for slot in DEALING_ORDER if slot not in there]
-    if missing:
-        raise UserError(f"place: none for {', '.join(missing)}; expected one for every slot")
-    for number, place in enumerate(profile.place, 1):
-        _check_polygon(profile, place.polygon, f"place {number}: polygon")
-
-
-def _check_polygon(profile: Profile, polygon: Iterable[Point], key: str) -> None:
-    for x, y in polygon:
-        if not (math.isfinite(x) and math.isfinite(y)):
-            raise UserError(f"{key}: [{x}, {y}]; expected millimetres")
-        if profile.lens is None and not _in_picture(profile, x, y):
-            raise UserError(
-                f"{key}: [{x:g}, {y:g}] lies outside the picture; expected a place that the "
-                f"camera sees with {profile.camera.width}x{profile.camera.height}"
-            )
-
-
-def _in_picture(profile: Profile, x: float, y: float) -> bool:
-    u, v, w = (row[0] * x + row[1] * y + row[2] for row in profile.table.homography)
-    if abs(w) < _FLAT:
-        return False
-    spare_x, spare_y = profile.camera.width * 0.05, profile.camera.height * 0.05
-    inside_x = -spare_x <= u / w <= profile.camera.width + spare_x
-    return inside_x and -spare_y <= v / w <= profile.camera.height + spare_y
-
-
-def _determinant(rows: tuple[Row, Row, Row]) -> float:
-    (a, b, c), (d, e, f), (g, h, i) = rows
-    return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
 
 
 def _without_nothing(mapping: dict[str, Any]) -> dict[str, Any]:

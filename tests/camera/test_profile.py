@@ -4,11 +4,21 @@ A profile is strict: what is wrong with it is said in one line, with its key.
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 
+import cv2
+import msgspec
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from drivers.camera.dimensions import dimensions
+from drivers.camera.geometry import Ground
 from drivers.camera.profile import Lens, Throat, load_profile, write_profile
+from drivers.camera.soundness import _bent
+from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.round import Slot
 from tests.camera import scenes
@@ -37,8 +47,6 @@ def test_it_is_read_as_it_was_written(path: Path) -> None:
 
 
 def test_sections_that_may_be_there_are_kept(path: Path) -> None:
-    import msgspec
-
     profile = msgspec.structs.replace(
         load_profile(path),
         station="throat",
@@ -60,6 +68,120 @@ def test_a_mistake_is_one_line_with_its_key(path: Path, right: str) -> None:
         load_profile(path)
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(str(path))
+
+
+LENS = (
+    "[lens]\nmatrix = [[900.0, 0, 640], [0, 900.0, 360], [0, 0, 1]]\ndistortion = [0.1, 0, 0, 0]\n"
+)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize(
+    ("pattern", "key"),
+    [
+        (r"(?<=homography = \[\[)[^,]+", r"table\.homography\.0\.0"),
+        (r"(?<=polygon = \[\[)[^,]+", r"place\.0\.polygon\.0\.0"),
+        (r"900\.0(?=, 0, 640)", r"lens\.matrix\.0\.0"),
+        (r"0\.1(?=, 0, 0, 0)", r"lens\.distortion\.0"),
+    ],
+)
+def test_what_is_no_number_is_told(path: Path, pattern: str, key: str, number: str) -> None:
+    text, count = re.subn(pattern, number, path.read_text() + LENS, count=1)
+    assert count == 1
+    path.write_text(text)
+    with pytest.raises(UserError, match=rf"{key}: {number}; expected a number$") as caught:
+        load_profile(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_what_is_no_number_is_not_written(path: Path) -> None:
+    profile = load_profile(path)
+    lens = Lens(matrix=((900, 0, 640), (0, 900, 360), (0, 0, 1)), distortion=(math.nan, 0, 0, 0))
+    before = path.read_text()
+    with pytest.raises(UserError, match=r"^lens\.distortion\.0: nan; expected a number$"):
+        write_profile(msgspec.structs.replace(profile, lens=lens), path)
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("[[1e200, 0, 0], [0, 1e200, 0], [0, 0, 1]]", r"table\.homography: no table can look so"),
+        ("[[1, 0, 0], [0, 1, 0], [1, 1, 0]]", r"table\.homography: no table can look so"),
+    ],
+)
+def test_what_no_table_looks_like_is_told(path: Path, wrong: str, told: str) -> None:
+    text = re.sub(r"homography = .*", f"homography = {wrong}", path.read_text())
+    path.write_text(text)
+    with pytest.raises(UserError, match=told):
+        load_profile(path)
+
+
+@pytest.mark.parametrize("wrong", ["-900.0, 0, 640", "0.0, 0, 640"])
+def test_what_no_lens_is_like_is_told(path: Path, wrong: str) -> None:
+    path.write_text(path.read_text() + LENS.replace("900.0, 0, 640", wrong))
+    with pytest.raises(UserError, match=r"lens\.matrix: no lens is so; expected \[\[f, 0, x\]"):
+        load_profile(path)
+
+
+def test_a_place_outside_the_picture_of_a_lens_is_told(path: Path) -> None:
+    first = path.read_text().split("polygon = [[")[1].split("]")[0]
+    path.write_text(path.read_text() + LENS)
+    load_profile(path)
+    path.write_text(path.read_text().replace(f"[[{first}]", "[[9000.0, 100.0]", 1))
+    with pytest.raises(UserError, match=r"place 1: polygon: .* lies outside the picture"):
+        load_profile(path)
+
+
+@pytest.mark.parametrize(
+    "bends", [(0.1, -0.02, 0.003, -0.002), (-0.3, 0.1, 0, 0, 0.02, 0.1, 0, 0)]
+)
+def test_a_lens_bends_as_opencv_says(bends: tuple[float, ...], path: Path) -> None:
+    lens = Lens(matrix=((900, 0, 640), (0, 910, 360), (0, 0, 1)), distortion=bends)
+    profile = msgspec.structs.replace(load_profile(path), lens=lens)
+    flat = msgspec.structs.replace(profile, lens=None)
+    points = [(0.0, 0.0), (300.0, 100.0), (650.0, 350.0)]
+    found = [_bent(lens, *at) for at in Ground(flat).to_pixels(points)]
+    assert np.allclose(found, Ground(profile).to_pixels(points), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["other.png", "other.jpg"])
+def test_a_reference_of_another_size_is_told(path: Path, name: str) -> None:
+    cv2.imwrite(str(path.with_name(name)), np.zeros((480, 640, 3), np.uint8))
+    path.write_text(path.read_text().replace("empty.png", name))
+    told = rf"table\.reference: '{name}' is 640x480; expected 1280x720, as camera\.width and"
+    with pytest.raises(UserError, match=told):
+        load_profile(path)
+
+
+def test_a_reference_of_that_size_is_good_in_either_form(path: Path) -> None:
+    cv2.imwrite(str(path.with_name("same.jpg")), np.zeros((720, 1280, 3), np.uint8))
+    path.write_text(path.read_text().replace("empty.png", "same.jpg"))
+    assert load_profile(path).reference.name == "same.jpg"
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\xff\xd8", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF89a"]
+)
+def test_what_is_no_picture_has_no_size(tmp_path: Path, data: bytes) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(data)
+    assert dimensions(file) is None
+    assert dimensions(tmp_path / "none") is None
+
+
+def test_check_config_tells_it(path: Path) -> None:
+    path.write_text(path.read_text().replace("width = 1280", "width = 1920"))
+    file = path.with_name("table.toml")
+    file.write_text(
+        f'site = "casino"\n[journal]\npath = "{path.parent}/journal.db"\n'
+        '[[reader]]\nid = "eye"\ndriver = "camera"\nport = "camera:/dev/video0"\n'
+        f'[reader.options]\nprofile = "{path}"\n'
+    )
+    done = CliRunner().invoke(main, ["check-config", str(file)])
+    assert done.exit_code == 2
+    assert done.output.count("\n") == 1
+    assert "'empty.png' is 1280x720; expected 1920x720" in done.output
 
 
 def test_a_slot_without_a_place_is_told(path: Path) -> None:
