@@ -69,36 +69,47 @@ def find_card(patch: Image, empty: Image, bounds: Bounds, gain: float = 1.0) -> 
         bounds: How large a card is, and where it may be.
         gain: How much brighter it is now than in the picture of the empty table.
     """
-    mask = _filled(different(patch, empty, gain))
+    mask = different(patch, empty, gain)
+    filled = _filled(mask)
     width, height = bounds.card
-    if np.count_nonzero(mask) < 0.2 * width * height * bounds.scale**2:
+    if np.count_nonzero(filled) < 0.2 * width * height * bounds.scale**2:
         return None
     scene = Scene(grey_of(patch), mask, *bounds)
     best = _best(scene, _of_shapes(scene))
     if best is None or not best.is_whole:
         best = _better(best, _best(scene, _of_lines(scene, patch)))
     if best is None or not best.is_whole:
-        best = _better(best, _best(_silhouette(scene), _of_shapes(scene)))
+        best = _better(best, _of_outlines(scene, filled))
     return best
+
+
+def _of_outlines(scene: Scene, filled: NDArray[np.uint8]) -> Found | None:
+    """
+    Find what has a card's outline, though its edges do not show, or its middle does not.
+
+    The edge of a back that is printed to its rim, on felt as light as it is, shows in
+    nothing but that it differs; a back of the felt's own colour differs by its rim alone.
+    What is enclosed by a line is no card for that: it has to be seen whole.
+    """
+    best = None
+    for mask in (scene.mask, filled):
+        shape = cv2.GaussianBlur(mask * np.uint8(255), (3, 3), 0)
+        for grey in (scene.grey, np.asarray(shape, np.float32)):
+            some = scene._replace(mask=mask, grey=grey)
+            best = _better(best, _best(some, _of_shapes(some)))
+            if best is not None and best.is_whole:
+                return best
+    return None
 
 
 def _filled(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """
-    Fill what is enclosed: a back of the felt's own colour differs by its rim alone.
+    Fill what is enclosed.
     """
     shapes, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     filled = np.zeros_like(mask)
     cv2.drawContours(filled, shapes, -1, (1,), cv2.FILLED)
     return filled
-
-
-def _silhouette(scene: Scene) -> Scene:
-    """
-    Leave of what is seen only that it differs from the empty table: the edge of a back
-    that is printed to its rim, on felt as light as it is, shows in nothing else.
-    """
-    shape = cv2.GaussianBlur(scene.mask * np.uint8(255), (3, 3), 0)
-    return scene._replace(grey=np.asarray(shape, np.float32))
 
 
 def different(patch: Image, empty: Image, gain: float) -> NDArray[np.uint8]:

@@ -140,7 +140,7 @@ class Overhead:
         late = int((at - place.still) * 1000)
         if held:
             return [] if news is None else [self._say(box.slot, news, late)]
-        if seen.kind is Kind.NOTHING or (place.gave_up and news is None):
+        if news is None and (seen.kind is Kind.NOTHING or place.gave_up):
             return []
         laid = self._ledger.lay(box.slot, place.since)
         laid.is_down |= place.state is State.DOWN

@@ -38,6 +38,11 @@ _MOVED: Final = 0.03
 _PATIENCE: Final = 1.2
 """Seconds for which a card that lies there may not be readable before that is said."""
 
+_UNKNOWN: Final = 3.0
+_LARGE: Final = 0.6
+"""Seconds for which something that covers so much of a place may lie there still, and be no
+card that is found, before it is said that there may be one."""
+
 _TRIES: Final = 6
 _AGREE: Final = 2
 _CHANGED: Final = 3
@@ -184,6 +189,7 @@ class Place:
         self.since = 0.0
         self.still = 0.0
         self.card: Card | None = None
+        self._share = 0.0
         self._forget()
 
     def _forget(self) -> None:
@@ -205,7 +211,7 @@ class Place:
         Take how the place is now; tell whether a card that was there is gone.
         """
         moved = look.since != self.still
-        self.still = look.since
+        self.still, self._share = look.since, look.share
         still_for = at - look.since
         if look.share < _OCCUPIED:
             bare = look.share < _BARE
@@ -302,6 +308,8 @@ class Place:
         return last
 
     def _give_up(self, seen: Seen, at: float) -> Seen | None:
+        if seen.kind is Kind.NOTHING:
+            return self._wonder(seen, at)
         if seen.kind not in {Kind.UNSURE, Kind.FACE}:
             return None
         if self._unsure_since is None:
@@ -311,6 +319,12 @@ class Place:
             return None
         self.gave_up = True
         return seen._replace(kind=Kind.UNSURE, card=None)
+
+    def _wonder(self, seen: Seen, at: float) -> Seen | None:
+        if self.gave_up or self._share < _LARGE or at - self.still < _UNKNOWN:
+            return None
+        self.gave_up = True
+        return seen._replace(kind=Kind.UNSURE)
 
     def told(self) -> None:
         """

@@ -106,6 +106,15 @@ def test_a_hand_is_neither_a_card_nor_the_end_of_one(table: Watched) -> None:
     assert table.show(card, 1) == []
 
 
+def test_what_lies_there_for_long_and_cannot_be_made_out_may_be_a_card(table: Watched) -> None:
+    x, y, _ = CENTRES["P1"]
+    over = tuple((x + dx, y + dy) for dx in (-14, 14) for dy in (-28, 0, 28))
+    assert table.show(Scene(chips=over), 2.5) == []
+    assert table.show(Scene(chips=over), 4) == [("unreadable", "P1", None)]
+    assert table.show(Scene(chips=over), 2) == []
+    assert table.show(Scene((on("P1", "QH"),)), 1) == [placed("P1", "QH")]
+
+
 def test_chips_and_markers_are_no_cards(table: Watched) -> None:
     chips = tuple((x + 10, y) for x, y, _ in CENTRES.values())
     assert table.show(Scene(chips=chips), 2) == []
