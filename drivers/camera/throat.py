@@ -245,10 +245,10 @@ class Throat:
         readings = self._readings(shots)
         excess = passage.excess
         if excess is not None and excess > _TOO_LONG:
-            return self._two(readings, excess, late)
+            return self._two(readings, excess, late, shots)
         first, last = (self._agreed(part) for part in readings)
         if first is not None and last is not None and first is not last:
-            return self._two(readings, 0.0, late)
+            return self._two(readings, 0.0, late, shots)
         is_one = first is not None and first is last
         if passage.torn and not is_one:
             self._shots = shots
@@ -261,7 +261,11 @@ class Throat:
         return [Statement(say=Say.RETURNED, patch=self._kept(shots[-1].picture.image, "returned"))]
 
     def _two(
-        self, readings: tuple[list[_Read], list[_Read]], excess: float, late: int
+        self,
+        readings: tuple[list[_Read], list[_Read]],
+        excess: float,
+        late: int,
+        shots: list[_Shot],
     ) -> list[Statement]:
         """
         Two cards came together: the first hides the second but for its end.
@@ -275,8 +279,8 @@ class Throat:
         apart = self._agreed(first) is not self._agreed(last)
         return [
             Statement(say=Say.DOUBLE_FEED, note=note),
-            self._say((first, []), late, []),
-            self._say((last, []), late, [], certain=shows and apart),
+            self._say((first, []), late, shots),
+            self._say((last, []), late, shots, certain=shows and apart),
         ]
 
     def _agreed(self, one: list[_Read], other: Sequence[_Read] = ()) -> Card | None:

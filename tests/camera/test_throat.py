@@ -5,12 +5,15 @@ as what they are.
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
 from drivers.camera.frames import Image
+from drivers.camera.messages import Say
 from drivers.camera.passage import Extent, Passage, runs
 from drivers.camera.profile import Profile
 from tests.camera import mouths
@@ -58,6 +61,19 @@ def test_two_cards_at_once_are_told(mouth: Watched, lag: float) -> None:
     assert mouth.show(passing("KD")) == [("card", "KD")]
 
 
+def test_there_is_a_picture_of_each_of_two_cards_though_neither_was_read(tmp_path: Path) -> None:
+    watched = Watched(mouths.profile(tmp_path), tmp_path / "evidence")
+    watched.show()
+    tracks = zip_longest(passing("AS"), passing("10H", lag=0.04))
+    pictures = [_smeared(watched.drawn(*filter(None, cards))) for cards in tracks]
+    told = [*watched.look(*pictures), *watched.show()]
+    assert told == [("double_feed", None), ("unreadable", None), ("unreadable", None)]
+    watched.station.close()
+    for each in watched.said[1:]:
+        assert each.patch is not None
+        assert (tmp_path / "evidence" / each.patch).is_file()
+
+
 def test_a_card_that_goes_back_was_not_dealt(mouth: Watched) -> None:
     track = passing("9D")
     half = track[: len(track) * 6 // 10]
@@ -71,16 +87,14 @@ def test_fingers_are_no_cards(mouth: Watched) -> None:
     assert mouth.show([*finger, *reversed(finger)]) == []
 
 
+def _smeared(image: Image) -> Image:
+    window = slice(20, -20), slice(65, -65)  # the plates do not move
+    image[window] = cv2.blur(image[window], (41, 1))
+    return image
+
+
 def test_what_is_smeared_is_told_as_unreadable(mouth: Watched) -> None:
-    import cv2
-
-    def smeared(card: mouths.Card) -> Image:
-        image = mouth.drawn(card)
-        window = slice(20, -20), slice(65, -65)  # the plates do not move
-        image[window] = cv2.blur(image[window], (41, 1))
-        return image
-
-    pictures = [smeared(card) for card in passing("AS")]
+    pictures = [_smeared(mouth.drawn(card)) for card in passing("AS")]
     assert [*mouth.look(*pictures), *mouth.show()] == [("unreadable", None)]
 
 

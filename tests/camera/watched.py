@@ -5,6 +5,7 @@ A station at a shoe's mouth that is shown what passes.
 from __future__ import annotations
 
 from itertools import zip_longest
+from pathlib import Path
 
 import numpy as np
 
@@ -25,9 +26,9 @@ class Watched:
     What was shown, and what was said to it.
     """
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, evidence: Path | None = None) -> None:
         options = CameraOptions(station="throat")
-        self.station = make_station(profile, options, None, ByHeart(least=0.6))
+        self.station = make_station(profile, options, evidence, ByHeart(least=0.6))
         self.said: list[Statement] = []
         self.now = 0.0
         self.number = 0
