@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from drivers.camera.frames import Image
-from drivers.camera.messages import Say
 from drivers.camera.passage import Extent, Passage, runs
 from drivers.camera.profile import Profile
 from tests.camera import mouths
