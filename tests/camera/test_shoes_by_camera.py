@@ -1,0 +1,107 @@
+"""
+The bench of whole shoes: what it plays goes through daemon and broker, and what is silently
+wrong is called so.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from bench.shoes_by_camera import play, settings_of
+from bench.shoes_by_camera_verdict import Dealt, Verdict, judge
+from drivers.simulators.shoe import DealtRound
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.events import Event
+from shoe_daemon.table.machine import Table
+from shoe_daemon.table.moments import from_microseconds
+from shoe_daemon.table.options import Options, ResultOn
+from tests.brokers import Mosquitto, mosquitto
+
+__all__ = ["mosquitto"]
+
+BEGIN = 1_800_000_000_000_000
+DEALT = (Slot.P1, "9S"), (Slot.B1, "2D"), (Slot.P2, "KH"), (Slot.B2, "5C")
+ROUND = DealtRound(1, 1, tuple((slot, Card(card)) for slot, card in DEALT))
+
+
+@pytest.mark.parametrize("station", ["overhead", "throat"])
+def test_a_shoe_goes_from_pixels_to_the_broker(station: str, mosquitto: Mosquitto) -> None:
+    wishes = Namespace(station=station, rounds=1, trouble_rate=0.0)
+    verdict = play(settings_of(4, wishes), "", mosquitto.port)
+    assert verdict.failed == ""
+    assert (verdict.rounds, verdict.exact) == (1, 1)
+    assert verdict.events > 8
+    assert not any(each.is_wrong for each in verdict.pushed)
+    assert [each.far for each in verdict.pushed] == ([0, 5, 50] if station == "overhead" else [])
+
+
+def heard(*observations: seen.Observation, **options: Any) -> list[Event]:  # noqa: ANN401 - options, by their names
+    table = Table()
+    events: list[Event] = []
+    session = seen.Session(options=Options(result_on=ResultOn.CONFIRMED, **options))
+    for number, each in enumerate((session, seen.Link(up=True), *observations)):
+        at = from_microseconds(BEGIN + number * 1_000_000)
+        events += table.apply(replace(each, at=at))
+    return events
+
+
+def placed(*cards: tuple[Slot, str]) -> list[seen.Observation]:
+    return [seen.Placed(slot=slot, card=Card(card)) for slot, card in cards]
+
+
+def judged(events: list[Event]) -> Verdict:
+    verdict = Verdict("overhead", 1)
+    judge(verdict, [Dealt(ROUND, None, 0.5)], events, BEGIN)
+    return verdict
+
+
+OVERHEAD: dict[str, Any] = {"signals": (seen.Signal.PLACEMENT, seen.Signal.CLEARED)}
+
+
+def test_a_round_that_is_shown_as_it_was_dealt_is_exact() -> None:
+    events = heard(*placed(*DEALT), seen.TableCleared(), **OVERHEAD)
+    assert judged(events).exact == 1
+
+
+def test_a_round_with_another_card_and_no_word_is_silent() -> None:
+    wrong = (*DEALT[:3], (Slot.B2, "6C"))
+    verdict = judged(heard(*placed(*wrong), seen.TableCleared(), **OVERHEAD))
+    assert (verdict.silent, verdict.troubles) == (1, {"none": [1, 0, 0, 0, 1]})
+    assert "told NOTHING" in verdict.why[0]
+
+
+def test_a_round_of_which_nothing_is_ever_said_is_silent() -> None:
+    assert judged(heard(**OVERHEAD)).silent == 1
+
+
+def test_a_round_that_waits_for_a_person_is_held() -> None:
+    unread = [*placed(*DEALT[:3]), seen.Unreadable(slot=Slot.B2), seen.TableCleared()]
+    verdict = judged(heard(*unread, hold_from=3, **OVERHEAD))
+    assert (verdict.held, verdict.silent) == (1, 0)
+    assert "unreadable_card" in verdict.reasons
+
+
+def test_a_round_whose_wrong_result_is_shown_with_a_word_is_told_not_held() -> None:
+    wrong = (*DEALT[:3], (Slot.B2, "6C"))
+    late = [*placed(*wrong), seen.DeviceError(cause=seen.Cause.OTHER), seen.TableCleared()]
+    verdict = judged(heard(*late, **OVERHEAD))
+    assert (verdict.told, verdict.held, verdict.silent) == (1, 0, 0)
+
+
+def test_a_camera_that_is_lost_is_told_for_as_long_as_it_is_lost() -> None:
+    rounds = [Dealt(ROUND, None, float(at)) for at in (0, 10, 20)]
+    verdict = Verdict("overhead", 1)
+    judge(verdict, rounds, heard(seen.Link(up=False, detail="gone"), **OVERHEAD), BEGIN)
+    assert (verdict.held, verdict.silent) == (3, 0)
+
+
+def test_the_same_seed_is_the_same_table() -> None:
+    wishes = Namespace(station="throat", rounds=3, trouble_rate=0.5)
+    assert settings_of(7, wishes) == settings_of(7, wishes)
+    assert settings_of(7, wishes) != settings_of(8, wishes)
