@@ -5,15 +5,15 @@ of the picture to that of the empty table, and by how much it was moved.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.frames import Image
-from drivers.camera.geometry import Floats, Ground, Raster
-from drivers.camera.profile import Profile
+from drivers.camera.geometry import HERE, Aside, Floats, Ground, Raster
+from drivers.camera.profile import Point, Profile
 from drivers.transport import LineError
 
 __all__ = ["MOST_MOVED", "Ambience", "Bearings", "Light"]
@@ -44,6 +44,8 @@ _LEAST_TEXTURE: Final = 5.0
 _FOUND: Final = 0.55
 _AGREE: Final = 2.0
 _LEAST_AGREEING: Final = 0.3
+_BETWEEN: Final = 0.8
+"""Pixels by which the table has to be elsewhere before it is looked for there."""
 
 
 class Light(NamedTuple):
@@ -106,10 +108,12 @@ class Bearings:
 
     Attributes:
         moved: By how many millimetres the camera has moved; None where that is not known.
+        aside: Where the table is in the picture now, as far as it is trusted.
     """
 
     def __init__(self, profile: Profile, ground: Ground, reference: Image, name: str = "") -> None:
         self.moved: float | None = None
+        self.aside: Aside = HERE
         self._name = name or "camera"
         x, y = np.mean(_watched(profile), axis=0)
         self._scale = ground.scale((float(x), float(y)))
@@ -162,13 +166,23 @@ class Bearings:
         return self.moved is not None and self._is_near
 
     def _look(self, image: Image, at: float) -> None:
-        self.moved, self._looked = self._shift(_small(image)), at
+        shift, self._looked = self._shift(_small(image)), at
+        self.moved = None if shift is None else float(np.hypot(*shift)) / self._scale
+        if shift is None or not self._is_near:
+            return
+        # Not to and fro where it is just between two pixels.
+        if float(np.abs(shift - self.aside).max()) > _BETWEEN:
+            x, y = shift.round()
+            self.aside = int(x), int(y)
 
     @property
     def _is_near(self) -> bool:
         return self.moved is None or self.moved <= MOST_MOVED
 
-    def _shift(self, now: Image) -> float | None:
+    def _shift(self, now: Image) -> Floats | None:
+        """
+        Say by how many pixels the table is aside.
+        """
         found = [self._find(now, *tile) for tile in self._tiles]
         shifts = np.array([shift for score, shift in found if score >= _FOUND]).reshape(-1, 2)
         if len(shifts) < _LEAST_TILES - 1:
@@ -177,14 +191,27 @@ class Bearings:
         agree = np.hypot(*(shifts - middle).T) <= _AGREE
         if np.count_nonzero(agree) < _LEAST_AGREEING * len(self._tiles):
             return None
-        return float(np.hypot(*shifts[agree].mean(axis=0))) * _SMALL / self._scale
+        return np.asarray(np.median(shifts[agree], axis=0) * _SMALL, np.float64)
 
-    def _find(self, now: Image, x: int, y: int, tile: Image) -> tuple[float, tuple[int, int]]:
+    def _find(self, now: Image, x: int, y: int, tile: Image) -> tuple[float, Point]:
         left, top = max(0, x - _REACH), max(0, y - _REACH)
         around = now[top : y + _TILE + _REACH, left : x + _TILE + _REACH]
         likeness = cv2.matchTemplate(around, tile, cv2.TM_CCOEFF_NORMED)
-        _, score, _, best = cv2.minMaxLoc(likeness)
-        return score, (best[0] - (x - left), best[1] - (y - top))
+        _, score, _, (column, row) = cv2.minMaxLoc(likeness)
+        across = _peak(likeness[row, max(0, column - 1) : column + 2])
+        along = _peak(likeness[max(0, row - 1) : row + 2, column])
+        return score, (column + across - (x - left), row + along - (y - top))
+
+
+def _peak(three: NDArray[Any]) -> float:
+    """
+    Say how far from the middle one of three values a curve through them is highest.
+    """
+    if len(three) < 3:  # noqa: PLR2004 - at the rim
+        return 0.0
+    low, middle, high = (float(each) for each in three)
+    bend = low - 2 * middle + high
+    return 0.0 if bend >= 0 else (low - high) / (2 * bend)
 
 
 def _small(image: Image) -> Image:

@@ -28,6 +28,7 @@ from drivers.camera.fitting import (
     fit_card,
     grey_of,
     in_reach,
+    look_up,
 )
 from drivers.camera.frames import Image
 from drivers.camera.geometry import STRAY, Floats
@@ -39,6 +40,10 @@ _PROPOSALS: Final = 10
 _LINES: Final = 9
 _LEAST_LINE: Final = 12.0
 """Millimetres of the shortest straight line that may be a side."""
+
+_BESIDE: Final = 4.0
+_LIES: Final = 0.5
+"""Millimetres beside a line at which a card lies that it bounds, and how much of it at least."""
 
 _INSIDE: Final = 0.93
 """Share of a card's surface that has to differ from the empty table."""
@@ -216,7 +221,7 @@ def _lines(scene: Scene, patch: Image) -> tuple[list[_Line], list[_Line]]:
         span = np.array([x2 - x1, y2 - y1])
         length = float(np.hypot(*span))
         line = _Line(np.array([x1 + x2, y1 + y2]) / 2, span / max(length, 1e-9), length)
-        if length < _LEAST_LINE:
+        if length < _LEAST_LINE or not _bounds_something(scene, line):
             continue
         if abs(line.along[0]) <= math.sin(TURN):
             upright.append(line)
@@ -224,6 +229,18 @@ def _lines(scene: Scene, patch: Image) -> tuple[list[_Line], list[_Line]]:
             level.append(line)
     return tuple(  # type: ignore[return-value] # two of them
         sorted(lines, key=lambda line: -line.length)[:_LINES] for lines in (upright, level)
+    )
+
+
+def _bounds_something(scene: Scene, line: _Line) -> bool:
+    """
+    Whether something that was not on the empty table lies on one side of a line at least.
+    """
+    across = np.array([-line.along[1], line.along[0]]) * _BESIDE
+    steps = np.linspace(-0.4, 0.4, 5)[:, None] * line.along * line.length + line.middle
+    return any(
+        float(look_up(scene, scene.mask, steps + side).mean()) >= _LIES
+        for side in (across, -across)
     )
 
 

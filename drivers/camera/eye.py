@@ -12,9 +12,9 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from drivers.camera.corners import Bounds, Found, find_card
+from drivers.camera.corners import Bounds, find_card
 from drivers.camera.frames import Image
-from drivers.camera.geometry import Floats, Patch
+from drivers.camera.geometry import HERE, Aside, Floats, Patch
 from drivers.camera.places import Kind, Seen
 from drivers.camera.profile import Profile
 from drivers.camera.sharpness import WIDTH, blur_of, upright
@@ -118,7 +118,14 @@ class Eye:
         window = profile.window
         self._window = CropWindow(x=window.x, y=window.y, width=window.width, height=window.height)
 
-    def look(self, spot: Spot, image: Image, gain: float, before: Seen | None = None) -> Seen:
+    def look(
+        self,
+        spot: Spot,
+        image: Image,
+        gain: float,
+        before: Seen | None = None,
+        aside: Aside = HERE,
+    ) -> Seen:
         """
         Look for the card of a spot.
 
@@ -127,18 +134,19 @@ class Eye:
             image: The picture.
             gain: How much brighter the table is than when it was empty.
             before: What was last seen there, where nothing has moved since.
+            aside: By how many pixels the table is beside where it was.
         """
-        patch = spot.patch.cut(image)
+        patch = spot.patch.cut(image, aside)
         if before is not None and before.kind is Kind.BACK and _same(patch, before.patch):
             return before._replace(patch=patch)
         bounds = Bounds(spot.patch.scale, self._card, spot.stray)
         found = find_card(patch, spot.empty, bounds, gain)
         if found is None:
             return Seen(Kind.NOTHING, patch=patch)
-        return self._read(spot, image, found, patch)
+        quad = spot.patch.to_picture(found.quad) + aside
+        return self._read(image, quad, patch, is_whole=found.is_whole)
 
-    def _read(self, spot: Spot, image: Image, found: Found, patch: Image) -> Seen:
-        quad = spot.patch.to_picture(found.quad)
+    def _read(self, image: Image, quad: Floats, patch: Image, *, is_whole: bool) -> Seen:
         flat = upright(image, quad, self._card[1] / self._card[0])
         reading = self._reader.read(image, quad.astype(np.float32))
         blur = blur_of(flat)
@@ -148,9 +156,9 @@ class Eye:
         if reading.card is not None:
             sharp = self.is_sharp(blur)
             return seen._replace(kind=Kind.FACE, card=reading.card) if sharp else seen
-        if not found.is_whole and reading.confidence < _LIKELY:
+        if not is_whole and reading.confidence < _LIKELY:
             return Seen(Kind.NOTHING, patch=patch)  # two straight edges may be anything
-        if found.is_whole and paper_of(flat) < _PAPER:
+        if is_whole and paper_of(flat) < _PAPER:
             return seen._replace(kind=Kind.BACK)
         return seen
 

@@ -29,6 +29,7 @@ __all__ = [
     "fit_card",
     "grey_of",
     "in_reach",
+    "look_up",
 ]
 
 TURN: Final = math.radians(27.0)
@@ -188,10 +189,13 @@ def covers(scene: Scene, pose: Pose) -> float:
     """
     corners = _corners(scene, pose)
     points = corners[0] + _GRID @ (corners[[1, 3]] - corners[0])
-    return float(np.mean(_look_up(scene, scene.mask, points)))
+    return float(np.mean(look_up(scene, scene.mask, points)))
 
 
-def _look_up(scene: Scene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
+def look_up(scene: Scene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
+    """
+    Return what an image of the patch shows at points, in millimetres from its middle.
+    """
     half = scene.mask.shape[0] / 2
     pixels = (points * scene.scale + half).astype(np.float32)
     found = cv2.remap(
@@ -224,7 +228,7 @@ def _edges(
     normals = np.repeat(outwards, len(_ALONG), axis=0)
     across = _ACROSS[np.abs(_ACROSS) <= reach + 0.5]
     grid = points[:, None, :] + across[None, :, None] * normals[:, None, :]
-    values = _look_up(scene, scene.grey, grid.reshape(-1, 2)).reshape(len(points), len(across))
+    values = look_up(scene, scene.grey, grid.reshape(-1, 2)).reshape(len(points), len(across))
     steps = np.abs(values[:, 2:] - values[:, :-2])
     share = _STRONG if outermost else 1.0
     strong = steps >= share * steps.max(axis=1, keepdims=True)

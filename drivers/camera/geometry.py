@@ -15,6 +15,8 @@ from drivers.camera.frames import Image
 from drivers.camera.profile import CardSize, Place, Point, Profile
 
 __all__ = [
+    "HERE",
+    "Aside",
     "Floats",
     "Ground",
     "Patch",
@@ -26,6 +28,10 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+Aside = tuple[int, int]
+"""Pixels by which the table is beside where it was, to the right and down."""
+
+HERE: Final[Aside] = (0, 0)
 
 STRAY: Final = 38.0
 """Millimetres by which a card may lie off its place: a third card may overlap others."""
@@ -109,11 +115,11 @@ class Patch:
         grid = np.column_stack([columns.ravel(), rows.ravel()]).astype(np.float64)
         self._maps = _maps(self.to_picture(grid), (self.size, self.size))
 
-    def cut(self, image: Image) -> Image:
+    def cut(self, image: Image, aside: Aside = HERE) -> Image:
         """
-        Cut it out of a picture.
+        Cut it out of a picture in which the table is some pixels aside.
         """
-        return _remap(image, self._maps)
+        return _remap(image, self._maps, aside)
 
     def to_table(self, points: Floats) -> Floats:
         """
@@ -138,11 +144,11 @@ class Raster:
     def __init__(self, pixels: Floats, shape: tuple[int, int]) -> None:
         self._maps = _maps(pixels, shape)
 
-    def sample(self, image: Image) -> Image:
+    def sample(self, image: Image, aside: Aside = HERE) -> Image:
         """
-        Take them from a picture.
+        Take them from a picture in which the table is some pixels aside.
         """
-        return _remap(image, self._maps)
+        return _remap(image, self._maps, aside)
 
 
 def stray_of(place: Place, places: Iterable[Place]) -> float:
@@ -202,6 +208,9 @@ def _maps(points: Floats, shape: tuple[int, int]) -> tuple[NDArray[Any], NDArray
     return np.asarray(first), np.asarray(second)
 
 
-def _remap(image: Image, maps: tuple[NDArray[Any], NDArray[Any]]) -> Image:
-    found = cv2.remap(image, *maps, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+def _remap(image: Image, maps: tuple[NDArray[Any], NDArray[Any]], aside: Aside) -> Image:
+    whole, rest = maps
+    if aside != HERE:
+        whole = whole + np.array(aside, whole.dtype)
+    found = cv2.remap(image, whole, rest, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     return np.asarray(found, np.uint8)

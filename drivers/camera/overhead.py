@@ -16,7 +16,7 @@ from drivers.camera.bearings import Ambience, Bearings
 from drivers.camera.evidence import Evidence
 from drivers.camera.eye import Eye, Spot
 from drivers.camera.frames import Image, Picture
-from drivers.camera.geometry import Ground, place_patch, places_raster, stray_of
+from drivers.camera.geometry import HERE, Aside, Ground, place_patch, places_raster, stray_of
 from drivers.camera.ledger import Laid, Ledger
 from drivers.camera.messages import Say, Statement
 from drivers.camera.places import Kind, Place, Seen, State, Watcher
@@ -89,7 +89,7 @@ class Overhead:
         if not self._bearings.check(image, at):
             return []
         light = self._ambience.measure(image)
-        samples = self._samples(image)
+        samples = self._samples(image, self._bearings.aside)
         looks = self._watcher.update(samples, at, gain=light.gain, noise=light.noise)
         for box, look in zip(self._boxes, looks, strict=True):
             if box.place.step(look, at):
@@ -103,8 +103,8 @@ class Overhead:
             said.append(self._tell(laid))
         return said + self._clear(image, at)
 
-    def _samples(self, image: Image) -> Image:
-        whole = self._raster.sample(image)
+    def _samples(self, image: Image, aside: Aside = HERE) -> Image:
+        whole = self._raster.sample(image, aside)
         return whole.reshape(len(self._boxes), -1, *whole.shape[1:])
 
     def finish(self) -> list[Statement]:
@@ -135,7 +135,7 @@ class Overhead:
     def _look_at(self, box: _Box, image: Image, at: float, gain: float) -> list[Statement]:
         place = box.place
         held = place.state is State.HELD
-        seen = self._eye.look(box.spot, image, gain, place.last)
+        seen = self._eye.look(box.spot, image, gain, place.last, self._bearings.aside)
         news = place.looked(seen, at)
         late = int((at - place.still) * 1000)
         if held:

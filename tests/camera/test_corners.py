@@ -5,15 +5,18 @@ Cards are found by what shows of them, whatever felt they lie on.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from drivers.camera.corners import Bounds, find_card
-from drivers.camera.frames import Image
+from drivers.camera.driver import CameraOptions
+from drivers.camera.frames import Image, Picture
 from drivers.camera.geometry import Ground, place_patch, stray_of
 from drivers.camera.profile import load_profile
+from drivers.camera.stations import make_station
 from drivers.simulators.table.calibrated import write_simulated_profile
 from drivers.simulators.table.camera import camera_of
 from drivers.simulators.table.deck import card_quad
@@ -26,6 +29,8 @@ from drivers.simulators.table.stretch import Stretch
 from drivers.simulators.table.view import TableView
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
+
+Way = tuple[Slot, float, float, float]
 
 _NEAR = 10
 """Pixels: some millimetres, as near as a face-down card has to be known."""
@@ -63,13 +68,27 @@ class Backs:
         quad = patch.to_picture(found.quad)
         return float(min(np.abs(np.roll(quad, turn, 0) - true).max() for turn in (0, 2)))
 
+    def state(self, way: Way, push: float) -> str:
+        """
+        Lay one while the camera stands aside; return how a station sees its place.
+        """
+        slot, x, y, turn = way
+        box, self._view.camera = PLACES[slot], camera_of(self._settings).moved(push, -push)
+        pose = Pose(box.x + x, box.y + y, 0.0, box.turn + turn)
+        lying = CardTrack([Key(0.0, pose)], Card("5D"), slot)
+        station = make_station(self._profile, CameraOptions(evidence=""), None)
+        for number in range(8):
+            image = self.seen(*([lying] if number > 2 else []))
+            station.look(Picture(image, number / 10, number))
+        return station.states()[slot][0]  # type: ignore[attr-defined,no-any-return] # of this station
+
 
 @pytest.fixture(scope="module", params=[2, 11, 102])
 def backs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Backs:
     return Backs(request.param, tmp_path_factory.mktemp("table"))
 
 
-def _ways() -> Iterator[tuple[Slot, float, float, float]]:
+def _ways() -> Iterator[Way]:
     chance = np.random.default_rng(9)
     for number in range(30):
         slot = list(PLACES)[number % len(PLACES)]
@@ -84,3 +103,12 @@ def test_backs_are_found_on_any_felt(backs: Backs) -> None:
     """
     missed = [(way, miss) for way in _ways() if (miss := backs.miss(*way)) > _NEAR]
     assert missed == []
+
+
+@pytest.mark.parametrize("push", [3.0, 6.5])
+def test_backs_are_found_by_a_camera_that_stands_aside(
+    push: float, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    backs = Backs(2, tmp_path_factory.mktemp("table"))
+    states = [backs.state(way, push) for way in islice(_ways(), 10)]
+    assert states == ["down"] * 10

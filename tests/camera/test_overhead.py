@@ -200,6 +200,24 @@ def test_a_camera_that_was_moved_says_nothing_and_then_by_how_much(table: Watche
     assert table.said == []
 
 
+@pytest.mark.parametrize("shift", [(5.0, 4.0), (-7.0, 6.0), (9.0, -4.0), (0.0, 12.0)])
+def test_a_table_that_is_some_millimetres_aside_is_seen_as_well(
+    table: Watched, shift: tuple[float, float]
+) -> None:
+    def seen(*cards: object) -> Scene:
+        return Scene(cards, shift=shift)  # type: ignore[arg-type] # cards
+
+    table.show(seen(), 2.5)
+    down, first = on("B1", None, 2, -3, 4), (on("P1", "2C"), on("P2", "3S"))
+    assert table.show(seen(*first, down), 1) == [placed("P1", "2C"), placed("P2", "3S")]
+    states = {slot: state for slot, (state, _) in table.station.states().items()}  # type: ignore[attr-defined] # of this station
+    assert states["B1"] == "down"
+    third = on("P3", "9D", 0, -24, -5)
+    table.show(seen(*first, on("B1", "5C", 2, -3, 4)), 1)
+    assert table.show(seen(*first, on("B1", "5C", 2, -3, 4), third), 1) == [placed("P3", "9D")]
+    assert table.show(seen(), 1.5) == [CLEARED]
+
+
 LAID = (on("P1", "10D"), on("B1", "QH"), on("P2", "5D"), on("B2", "JC"))
 
 
