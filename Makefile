@@ -92,7 +92,7 @@ camera-shoes: venv # hours: simulated shoes through camera, daemon and broker; g
 	@$(BIN)/python tools/prepare.py mosquitto
 	@mkdir -p $(dir $(PLAYED))
 	@wrong=0; for station in overhead throat; do \
-	  $(BIN)/python -m bench.shoes_by_camera --station $$station --shoes $(SHOES) \
+	  OMP_NUM_THREADS=1 $(BIN)/python -m bench.shoes_by_camera --station $$station --shoes $(SHOES) \
 	    --share $(SHARE) --out $(PLAYED) $(ARGS) || wrong=1; done; exit $$wrong
 
 .PHONY: pictures
