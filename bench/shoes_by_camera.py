@@ -29,7 +29,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -158,12 +158,13 @@ def _played(
         return
     # What many threads took of memory in turn is only given back at the end of a process.
     spawning = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(
-        wishes.jobs, mp_context=spawning, max_tasks_per_child=_SHOES_A_PROCESS
-    ) as pool:
-        waiting = [pool.submit(play, settings_of(seed, wishes), asked, port) for seed in seeds]
-        for each in as_completed(waiting):
-            yield each.result()
+    with spawning.Pool(wishes.jobs, maxtasksperchild=_SHOES_A_PROCESS) as pool:
+        told = partial(_play_seed, wishes, asked, port)
+        yield from pool.imap_unordered(told, seeds)
+
+
+def _play_seed(wishes: argparse.Namespace, asked: str, port: int, seed: int) -> Verdict:
+    return play(settings_of(seed, wishes), asked, port)
 
 
 def _read(path: Path | None) -> list[Verdict]:
