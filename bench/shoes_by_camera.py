@@ -38,8 +38,9 @@ import msgspec
 import structlog
 
 from bench.rig import broker
+from bench.shoes_by_camera_film import BEGIN
 from bench.shoes_by_camera_pushed import Pushed, push
-from bench.shoes_by_camera_table import BEGIN, play_shoe
+from bench.shoes_by_camera_table import play_shoe
 from bench.shoes_by_camera_verdict import Verdict, judge
 from drivers.simulators.shoe import Excess
 from drivers.simulators.table.settings import (

@@ -1,0 +1,259 @@
+"""
+A simulated camera whose pictures are what time it is: the next one is taken when all that the
+one before was worth is dealt with.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from drivers.camera.capture import Capture, Pace
+from drivers.camera.driver import CameraDriver
+from drivers.camera.frames import Image
+from drivers.camera.line import CameraLine, judge_of, watch
+from drivers.simulators.shoe import DealtRound
+from drivers.simulators.table.scene import Scene, Shot
+from drivers.simulators.table.settings import Station
+from drivers.simulators.table.truth import Truth
+from drivers.transport import LineError
+from shoe_daemon.table.moments import to_microseconds
+
+__all__ = ["BEGIN", "Film", "FilmDriver"]
+
+BEGIN: Final = to_microseconds("2026-01-01T00:00:00Z")
+"""The moment of the first picture."""
+
+_AHEAD: Final = 10_000_000.0
+"""The pictures' monotonic clock is so far ahead of the machine's that it is never behind."""
+
+_SILENT: Final = 3.0
+"""Seconds without a picture after which a live camera is given up."""
+
+_FROZEN: Final = 3.0
+_SEES_OUT: Final = 2.5
+_AFTERWARDS: Final = 12.0
+"""Seconds for which the table is looked at when all has been played, and that pass then."""
+
+
+class Film:
+    """
+    What is before the camera, and what time it is.
+
+    Attributes:
+        now: Seconds.
+        over: All has been played, and was looked at.
+        pictures: How many were taken.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        begins: Callable[[DealtRound, Truth], None],
+        ends: Callable[[DealtRound], None],
+    ) -> None:
+        """
+        Args:
+            scene: What is played.
+            begins: Told each round as it begins.
+            ends: Told each round when its cards are taken away.
+        """
+        self.now = 0.0
+        self.over = threading.Event()
+        self.pictures = 0
+        self._scene = scene
+        self._begins = begins
+        self._ends = ends
+        self._playing: DealtRound | None = None
+        self._shots = self._all()
+
+    def monotonic(self) -> float:
+        """
+        Give what time it is, as a monotonic clock does.
+        """
+        return _AHEAD + self.now
+
+    def wall(self) -> int:
+        """
+        Give what time it is, as a wall clock does.
+        """
+        return BEGIN + int(self.now * 1_000_000)
+
+    @property
+    def station(self) -> Station:
+        """
+        Where the camera is.
+        """
+        return self._scene.settings.station
+
+    def set_right(self) -> None:
+        """
+        Put the camera back to where it was, where it was pushed.
+        """
+        self._scene.set_right()
+
+    def picture(self) -> Image | None:
+        """
+        Take the next picture; None where all is over.
+
+        Raises:
+            LineError: None has come for too long.
+        """
+        last = self.now
+        for shot in self._shots:
+            self._pass(shot)
+            if shot.image is not None:
+                self.pictures += 1
+                return shot.image
+            if self.now - last > _SILENT:
+                raise LineError(f"no picture for {self.now - last:.1f} s")
+        self.over.set()
+        return None
+
+    def wait(self, seconds: float) -> None:
+        """
+        Let time pass without a camera.
+        """
+        until = self.now + seconds
+        while self.now < until:
+            shot = next(self._shots, None)
+            if shot is None:
+                self.over.set()
+                return
+            self._pass(shot)
+
+    def _pass(self, shot: Shot) -> None:
+        self.now = shot.at
+        dealt, truth = self._scene.playing, shot.truth
+        if dealt is not None and dealt is not self._playing and (truth.cards or truth.moving):
+            self._playing = dealt
+            self._begins(dealt, truth)
+        if truth.finished is not None:
+            self._ends(truth.finished)
+
+    def _all(self) -> Iterator[Shot]:
+        scene = self._scene
+        yield from scene.frames()
+        # The empty table for a moment; then time passes.
+        at, span = self.now, 1 / scene.settings.fps
+        for number in range(1, int(_SEES_OUT / span)):
+            moment = at + number * span
+            yield Shot(scene.empty(), moment, Truth(moment))
+        self.now += _AFTERWARDS
+
+
+class _Turns:
+    """
+    Either the camera's turn, or that of who looks through it.
+    """
+
+    def __init__(self, settle: Callable[[], None]) -> None:
+        self._settle = settle
+        self._changed = threading.Condition()
+        self._looking = self._closed = False
+
+    def take(self) -> None:
+        """
+        Wait until what was taken before has been dealt with.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: not self._looking or self._closed)
+            if self._closed:
+                raise LineError("closed")
+            self._looking = True
+
+    def dealt_with(self, *, told: bool) -> None:
+        """
+        The picture has been looked at, and what there was to say was said.
+        """
+        if told:
+            self._settle()
+        with self._changed:
+            self._looking = False
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """
+        Nobody looks any more.
+        """
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+
+class _Source:
+    """
+    The simulated camera, in place of a device.
+    """
+
+    def __init__(self, film: Film, turns: _Turns) -> None:
+        self._film = film
+        self._turns = turns
+
+    def read(self) -> tuple[Any, float | None]:
+        self._turns.take()
+        image = self._film.picture()
+        if image is None:
+            self._turns.take()  # until it is closed
+        return image, self._film.now
+
+    def check(self) -> None:
+        pass
+
+    def wake(self) -> None:
+        self._turns.close()
+
+    def close(self) -> None:
+        pass
+
+
+class _Line:
+    """
+    The camera's line, which tells when its reader comes for more.
+    """
+
+    def __init__(self, line: CameraLine, turns: _Turns) -> None:
+        self._line = line
+        self._turns = turns
+        self._owed = self._told = False
+
+    def read(self) -> bytes:
+        if self._owed:
+            self._turns.dealt_with(told=self._told)
+        looked = self._line.looked
+        said = self._line.read()
+        self._owed = self._line.looked != looked
+        self._told = bool(said)
+        return said
+
+    def check(self) -> None:
+        self._line.check()
+
+    def write(self, data: bytes) -> None:
+        self._line.write(data)
+
+    def close(self) -> None:
+        self._turns.close()
+        self._line.close()
+
+
+class FilmDriver(CameraDriver):
+    """
+    The driver, but that its source is a film.
+    """
+
+    film: Film
+    settle: Callable[[], None]
+
+    def open_line(self, url: str) -> _Line:
+        turns = _Turns(self.settle)
+        film, profile = self.film, self.profile()
+        capture = Capture(
+            url,
+            lambda: _Source(film, turns),
+            judge_of(url, profile, frozen_after=_FROZEN),
+            # No picture is lost: one that nobody has looked at is waited for.
+            Pace(live=False, own=False),
+        )
+        return _Line(watch(url, capture, profile, self.options, self.evidence), turns)
