@@ -35,7 +35,10 @@ _SAMPLES = click.option(
     "--samples", default=800_000, show_default=True, help="Patches that are looked at."
 )
 _CARDS = click.option(
-    "--cards", default=30_000, show_default=True, help="To choose with, and as many to state."
+    "--cards",
+    default=30_000,
+    show_default=True,
+    help="To state with; three times as many to choose with.",
 )
 
 
@@ -95,9 +98,9 @@ def test(folder: Path, cards: int, workers: int) -> None:
     """
     from calibration.training import rendered
 
-    for name, seed in (("choice", rendered.CHOICE), ("test", rendered.TEST)):
+    for name, seeds in (("choice", rendered.CHOICE), ("test", rendered.TEST)):
         decks = folder / "decks"
-        rendered.make(folder / name, decks, cards=cards, seed=seed, workers=workers)
+        rendered.make(folder / name, decks, cards=cards, seeds=seeds, workers=workers)
 
 
 @main.command()

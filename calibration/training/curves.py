@@ -19,8 +19,7 @@ from drivers.camera.recogniser import SHIPPED
 __all__ = ["accepted", "at_most", "curve_of", "readable", "shipped_threshold"]
 
 _THRESHOLDS: Final = (
-    0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.975, 0.98, 0.985,
-    0.99, 0.993, 0.995, 0.997, 0.998, 0.999, 0.9995, 0.9998,
+    0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.94, 0.95, 0.96, 0.97, 0.975, 0.98, 0.985, 0.99,
 )  # fmt: skip
 _SURE: Final = 0.95
 

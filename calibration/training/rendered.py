@@ -37,12 +37,11 @@ __all__ = [
     "results_of",
     "score",
     "score_shard",
-    "together",
 ]
 
 CARDS: Final = 30_000
-"""Of either set."""
-CHOICE, TEST = 2, 3
+"""Of every seed."""
+CHOICE, TEST = (2, 3, 4), (5,)
 """The seeds of the cards to choose with, and of those that the figures are stated for."""
 _WITHIN: Final = 0.6
 """The share of the cards that are taken within the limits; the others anyhow."""
@@ -75,17 +74,26 @@ class Results(Struct, frozen=True):
 
 
 def make(
-    folder: Path, decks: Path, *, cards: int = CARDS, seed: int = TEST, workers: int = 2
+    folder: Path,
+    decks: Path,
+    *,
+    cards: int = CARDS,
+    seeds: tuple[int, ...] = TEST,
+    workers: int = 2,
 ) -> None:
     """
-    Photograph a set of cards; what is there already is kept.
+    Photograph a set, so many cards of every seed; what is there already is kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    shards = range(cards // _SHARD)
-    wanted = [number for number in shards if not (folder / f"{number:03}.npz").exists()]
-    work = partial(make_shard, folder, Source(decks=decks, held_out=True), seed)
+    every = [(seed, number) for seed in seeds for number in range(cards // _SHARD)]
+    wanted = [shard for shard in every if not _file(folder, *shard).exists()]
+    work = partial(make_shard, folder, Source(decks=decks, held_out=True))
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        pool.map(work, wanted, chunksize=1)
+        pool.starmap(work, wanted, chunksize=1)
+
+
+def _file(folder: Path, seed: int, number: int) -> Path:
+    return folder / f"{seed}-{number:03}.npz"
 
 
 def make_shard(folder: Path, source: Source, seed: int, number: int) -> None:
@@ -100,7 +108,8 @@ def make_shard(folder: Path, source: Source, seed: int, number: int) -> None:
         files.append(file)
         quads.append(quad)
         rows.append([card.index, *row])
-    unfinished = folder / f"{number:03}.part"
+    done = _file(folder, seed, number)
+    unfinished = done.with_suffix(".part")
     with unfinished.open("wb") as out:
         np.savez(
             out,
@@ -109,7 +118,7 @@ def make_shard(folder: Path, source: Source, seed: int, number: int) -> None:
             quads=np.array(quads, np.float32),
             rows=np.array(rows, np.float64),
         )
-    unfinished.rename(folder / f"{number:03}.npz")
+    unfinished.rename(done)
 
 
 def _taken(
@@ -150,18 +159,6 @@ def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
         measured = (reading.confidence, reading.sharpness, reading.index_pixels, seen)
         rows.append([right, *measured, *row[1:]])
     return np.array(rows, np.float64)
-
-
-def together(one: Results, other: Results) -> Results:
-    """
-    Join the results of two sets.
-    """
-    fields = ("right", "confidence", "sharpness", "pixels", "ends")
-    joined = {name: np.concatenate([getattr(one, name), getattr(other, name)]) for name in fields}
-    conditions = {
-        name: np.concatenate([one.conditions[name], other.conditions[name]]) for name in FIELDS
-    }
-    return Results(**joined, conditions=conditions)
 
 
 def results_of(rows: NDArray[np.float64]) -> Results:

@@ -9,6 +9,7 @@ seen says nothing about the card; two windows that contradict each other make it
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -41,7 +42,7 @@ _NONE: Final = len(RANKS)
 _CARDS: Final = len(RANKS) * len(SUITS)
 _BLIND: Final = 0.01
 _FLOOR: Final = 1e-6
-_ALONE: Final = 3.5
+_ALONE: Final = 0.7
 
 
 class Belief(Struct, frozen=True):
@@ -106,23 +107,30 @@ def agreed(ends: Sequence[Belief]) -> Belief:
     """
     Put together the ends of one card: each confirms or contradicts the other.
 
-    An end that sees no index leaves the other's word as it is.
+    An end that sees no index leaves the other's word as it is. Of the rank both ends
+    are heard as witnesses of their own; of the suit they are one: a club so soft that
+    it looks like a spade does so at both ends.
     """
-    likely = np.ones_like(ends[0].cards)
+    whole = np.ones(_NONE)
+    suits, heard = np.zeros(len(SUITS)), 0.0
     for end in ends:
-        likely = likely * (end.cards + end.nothing / _CARDS)
+        whole = whole * (end.cards.sum(1) + end.nothing / _NONE)
+        seen = 1 - end.nothing + _FLOOR
+        suits += seen * np.log(end.cards.sum(0) / max(float(end.cards.sum()), _FLOOR) + _FLOOR)
+        heard += seen
     nothing = float(np.prod([end.nothing for end in ends]))
-    return Belief(likely / likely.sum() * (1 - nothing), nothing)
+    ranks, kinds = whole / whole.sum(), np.exp(suits / heard)
+    return Belief(np.outer(ranks, kinds / kinds.sum()) * (1 - nothing), nothing)
 
 
 def least_alone(threshold: float) -> float:
     """
     Give the least confidence of a card of which one index alone is seen.
 
-    Two ends that agree are quickly surer than they are right, since they are
-    printed alike; one alone is as often right at a lower confidence.
+    Two ends that agree multiply their doubts: what one of them doubts is about
+    the root of what both do. One alone is as often right at a lower confidence.
     """
-    return 1 - _ALONE * (1 - threshold)
+    return 1 - _ALONE * math.sqrt(1 - threshold)
 
 
 def seeing(ends: Sequence[Belief]) -> int:

@@ -7,8 +7,9 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
-from drivers.camera.confidence import agreed, belief, curve, threshold_for
+from drivers.camera.confidence import Belief, agreed, belief, curve, threshold_for
 from drivers.camera.recogniser import SHIPPED, WEIGHTS, Recogniser, checksum
 from shoe_daemon.game.cards import Card
 
@@ -33,6 +34,8 @@ def test_the_stated_test_was_passed() -> None:
     assert test["cards"] >= 30_000
     assert test["wrong"] * 15_000 <= test["cards"] * test["accepted"]
     assert test["within_accepted"] >= 0.98
+    assert test["within_wrong"] == 0
+    assert test["chosen_with"] >= 30_000
 
 
 def test_a_smaller_risk_asks_for_more_confidence() -> None:
@@ -62,6 +65,19 @@ def test_two_ends_confirm_each_other() -> None:
     both = agreed([one, belief(_said(4, 1, 5))])
     assert both.best is Card("5H")
     assert both.confidence > one.confidence
+
+
+def test_two_ends_are_one_witness_of_the_suit() -> None:
+    soft = _said(4, 1, 2)
+    one = belief(soft)
+    both = agreed([one, belief(soft)])
+    assert _share(both, 0) > _share(one, 0) + 0.05  # of the rank they are two
+    assert _share(both, 1) == pytest.approx(_share(one, 1), abs=0.01)
+
+
+def _share(believed: Belief, kind: int) -> float:
+    shares = believed.cards.sum(1 - kind)
+    return float(shares.max() / shares.sum())
 
 
 def test_two_ends_contradict_each_other() -> None:
