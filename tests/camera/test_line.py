@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -246,48 +247,44 @@ def test_a_source_that_hangs_is_given_up_and_holds_up_nobody(
     assert source.closed.wait(30)
 
 
-def test_a_simulator_sends_pictures_and_goes_away(driver: CameraDriver, tmp_path: Path) -> None:
-    sender = RawSender(tmp_path / "camera.sock")
-    stop = threading.Event()
+@contextmanager
+def sending(path: Path, *, slow: float = 0.03) -> Iterator[RawSender]:
+    """
+    Send an empty table, and an ace on it from the seventh picture on, which is late by `slow`.
+    """
+    sender, stop = RawSender(path), threading.Event()
 
     def send() -> None:
         number = 0
         while not stop.is_set():
             number += 1
             sender.send(Scene((on("P1", "AS"),) if number > 6 else ()).drawn(number % 4), 0.0)
-            time.sleep(0.03)
+            stop.wait(slow if number == 6 else 0.03)
 
     thread = threading.Thread(target=send)
     thread.start()
     try:
+        yield sender
+    finally:
+        stop.set()
+        thread.join()
+        sender.close()
+
+
+def test_a_simulator_sends_pictures_and_goes_away(driver: CameraDriver, tmp_path: Path) -> None:
+    with sending(tmp_path / "camera.sock") as sender:
         line = driver.open_line(f"camera:raw:{sender.path}")
         data, until = b"", time.monotonic() + 60
         while b"placed" not in data and time.monotonic() < until:
             data += line.read()
         assert EXPECTED[0] in observed(driver, data)
-    finally:
-        stop.set()
-        thread.join()
-        sender.close()
     with pytest.raises(LineError, match=r"camera\.sock: closed by the other side"):
         _until_it_fails(line.read)
     line.close()
 
 
 def test_a_simulator_that_is_slow_is_waited_for(driver: CameraDriver, tmp_path: Path) -> None:
-    sender = RawSender(tmp_path / "camera.sock")
-    stop = threading.Event()
-
-    def send() -> None:
-        number = 0
-        while not stop.is_set():
-            number += 1
-            sender.send(Scene((on("P1", "AS"),) if number > 6 else ()).drawn(number % 4), 0.0)
-            stop.wait(3.5 if number == 6 else 0.03)
-
-    thread = threading.Thread(target=send)
-    thread.start()
-    try:
+    with sending(tmp_path / "camera.sock", slow=3.5) as sender:
         line = driver.open_line(f"camera:raw:{sender.path}")
         data, until = b"", time.monotonic() + 60
         while b"placed" not in data and time.monotonic() < until:
@@ -295,10 +292,6 @@ def test_a_simulator_that_is_slow_is_waited_for(driver: CameraDriver, tmp_path: 
             line.check()
         assert EXPECTED[0] in observed(driver, data)
         line.close()
-    finally:
-        stop.set()
-        thread.join()
-        sender.close()
 
 
 def test_a_simulator_that_says_nothing_is_given_up(
