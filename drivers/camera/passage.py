@@ -30,6 +30,9 @@ _STEP: Final = 4.0
 _PEEP: Final = 20.0
 """Millimetres by which a card may show itself, and go back, without any word of it."""
 
+_NEARLY: Final = 0.8
+"""Share of a card's length from which what comes from the table and goes may be a card."""
+
 _FASTEST: Final = 4000.0
 """Millimetres a second that no card surpasses."""
 
@@ -171,8 +174,12 @@ class Passage:
 
     @property
     def _left_the_shoe_free(self) -> bool:
-        # Whatever comes out of the shoe has to pass there.
-        return not self.torn and min(each.start for each in self.extents) > self._low + _PEEP
+        # Whatever comes out of the shoe has to pass there. A damaged picture may not show it
+        # there, but then what is seen to come back is nearly a card long.
+        inmost = min(each.start for each in self.extents)
+        longest = max(each.end - each.start for each in self.extents)
+        short = longest < _NEARLY * self._length
+        return short and not self.torn and inmost > self._low + _PEEP
 
     @property
     def came(self) -> Side:

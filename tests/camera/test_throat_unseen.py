@@ -189,6 +189,13 @@ def way(*positions: tuple[float, float], torn: bool = False) -> Fate:
     return passage.fate(len(positions) / FPS)
 
 
+def test_what_comes_from_the_table_a_card_long_may_be_a_card() -> None:
+    # Damaged pictures of a card: its way past the shoe's side was not in any of them.
+    card = [(16.0, 60.0), (-22.0, 60.0), (-27.0, 60.0), (11.0, 60.0), (42.0, 60.0)]
+    assert way(*card) is Fate.UNCLEAR
+    assert way(*[(start + 15, end) for start, end in card]) is Fate.HARMLESS
+
+
 def test_what_became_of_it_is_said_only_where_it_was_seen() -> None:
     assert way((-90, -2), (-50, 38), (0, 88)) is Fate.LEFT
     assert way((-90, -2), (-70, 18), (-80, 8), (-110, -22)) is Fate.RETURNED
