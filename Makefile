@@ -82,6 +82,7 @@ bench: venv # docs/measure.md says what the figures mean
 	$(BIN)/python -m bench.replay
 	$(BIN)/python -m bench.detection
 	$(BIN)/python -m bench.camera
+	$(BIN)/python -m bench.streams
 	$(BIN)/python -m bench.display
 
 SHOES ?= 200

@@ -5,14 +5,15 @@ RTSP connection itself, for whoever measures or tests how a stream is read.
 
 from __future__ import annotations
 
-import contextlib
+import select
 import socket
 import struct
-import threading
 import time
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
+
+from bench.loopback import LoopbackServer, read_request
 
 __all__ = ["Mood", "RtspCamera"]
 
@@ -48,90 +49,45 @@ class _Scan(NamedTuple):
     data: bytes
 
 
-class RtspCamera:
+class RtspCamera(LoopbackServer):
     """
     Sends what `picture` gives, so many times a second, to each who looks.
 
     Attributes:
         mood: May be changed at any moment.
         refusal: Status and reason with which it describes no stream; empty where it does.
-        visits: How many came.
     """
 
-    def __init__(self, picture: Callable[[], bytes], fps: float = 25.0, port: int = 0) -> None:
+    def __init__(self, picture: Callable[[], bytes], fps: float = 25.0) -> None:
+        super().__init__()
         self.mood = Mood.SENDS
         self.refusal = ""
-        self.visits = 0
         self._picture = picture
         self._span = 1 / fps
-        self._port = port
-        self._door: socket.socket | None = None
-        self._open: list[socket.socket] = []
-        self._threads: list[threading.Thread] = []
-
-    def __enter__(self) -> Self:
-        self.come_back()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.go_away()
 
     @property
     def url(self) -> str:
         """
         What a configuration gives as the port.
         """
-        return f"camera:rtsp://127.0.0.1:{self._port}/table"
+        return f"camera:rtsp://{self.place}/table"
 
-    def come_back(self) -> None:
+    def serve(self, connection: socket.socket, _number: int, /) -> None:
         """
-        Answer, at the same place as before.
+        Answer until pictures are asked for, and send them.
         """
-        door = socket.create_server(("127.0.0.1", self._port))
-        self._port = door.getsockname()[1]
-        self._door = door
-        self._begin(self._listen, door)
-
-    def go_away(self) -> None:
-        """
-        Hang up on all, and answer nobody.
-        """
-        for each in filter(None, (self._door, *self._open)):
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(60)
-        if self._door is not None:
-            self._door.close()
-        self._threads.clear()
-        self._open.clear()
-
-    def _begin(self, what: Callable[[socket.socket], None], connection: socket.socket) -> None:
-        thread = threading.Thread(target=what, args=(connection,), daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _listen(self, door: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = door.accept()
-                self.visits += 1
-                self._open.append(connection)
-                self._begin(self._serve, connection)
-
-    def _serve(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError, ValueError):
-            playing = False
-            while not playing:
-                playing = self._answer(connection, _question(connection))
-            sequence, began = 0, time.monotonic()
-            while True:
-                if self.mood is Mood.SENDS:
-                    stamp = int((time.monotonic() - began) * _CLOCK)
-                    for packet in _packets(self._picture(), sequence, stamp):
-                        connection.sendall(packet)
-                        sequence += 1
-                time.sleep(self._span)
+        playing = False
+        while not playing:
+            playing = self._answer(connection, read_request(connection))
+        sequence, began = 0, time.monotonic()
+        while True:
+            if self.mood is Mood.SENDS:
+                stamp = int((time.monotonic() - began) * _CLOCK)
+                for packet in _packets(self._picture(), sequence, stamp):
+                    connection.sendall(packet)
+                    sequence += 1
+            if _is_gone(connection, self._span):
+                return
 
     def _answer(self, connection: socket.socket, question: str) -> bool:
         verb = question.partition(" ")[0]
@@ -152,14 +108,12 @@ class RtspCamera:
         return verb == "PLAY"
 
 
-def _question(connection: socket.socket) -> str:
-    data = b""
-    while b"\r\n\r\n" not in data:
-        got = connection.recv(4096)
-        if not got:
-            raise ValueError("hung up")
-        data += got
-    return data.decode("latin-1")
+def _is_gone(connection: socket.socket, seconds: float) -> bool:
+    """
+    Tell whether a line is hung up, within so many seconds; what is said meanwhile is not heard.
+    """
+    heard, _, _ = select.select([connection], [], [], seconds)
+    return bool(heard) and not connection.recv(_PACKET)
 
 
 def _packets(jpeg: bytes, sequence: int, stamp: int) -> Iterator[bytes]:

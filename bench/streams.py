@@ -101,6 +101,7 @@ print(server.get_bound_port(), flush=True)
 GLib.MainLoop().run()
 """
 SYSTEM_PYTHON: Final = "/usr/bin/python3"
+NO_GSTREAMER: Final = "GStreamer's RTSP server is not installed: see `--help`"
 
 
 class Server(NamedTuple):
@@ -167,20 +168,25 @@ def looked_through(url: str) -> Iterator[Capture]:
 
 def delays(url: str, seconds: float) -> Delays:
     """
-    Measure how late pictures are.
+    Measure how late pictures are, for so many seconds from where the stream is open.
+
+    Raises:
+        UserError: None came.
     """
     began = time.monotonic()
     ages: list[float] = []
     with looked_through(url) as capture:
-        opened = (time.monotonic() - began) * 1000
-        while time.monotonic() - began < seconds:
+        opened = time.monotonic()
+        while time.monotonic() - opened < seconds:
             picture = capture.take(1.0)
             if picture is not None:
                 ages.append(age(picture.image))
+    if not ages:
+        raise UserError(f"no picture came in {seconds:g} s")
     usual = sorted(ages[len(ages) // 3 :])
     level = LEVEL * percentile(usual, 0.5) + 20
     settled = next((number for number, each in enumerate(ages) if each < level), len(ages))
-    return Delays(opened, ages[0], settled, usual)
+    return Delays((opened - began) * 1000, ages[0], settled, usual)
 
 
 def noticed(server: Server, trouble: Callable[[], None]) -> tuple[float, str]:
@@ -286,12 +292,15 @@ def rtsp_h264() -> Iterator[Server]:
     def start_at(port: str) -> str:
         command = [SYSTEM_PYTHON, "-c", H264, port]
         quiet = subprocess.DEVNULL
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=quiet, text=True)
+        try:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=quiet, text=True)
+        except FileNotFoundError:
+            raise UserError(NO_GSTREAMER) from None
         running.append(process)
         bound = "" if process.stdout is None else process.stdout.readline().strip()
         if not bound:
             process.wait()
-            raise UserError("GStreamer's RTSP server is not installed: see `--help`")
+            raise UserError(NO_GSTREAMER)
         return bound
 
     port = start_at("0")
@@ -319,19 +328,18 @@ def rtsp_h264() -> Iterator[Server]:
 def measure(name: str, server: Server, seconds: float) -> None:
     found = delays(server.url, seconds)
     usual = found.usual
-    print(
-        f"{name:<12} {found.opened:7.0f} {found.first:7.0f} {found.settled:8} "
-        f"{percentile(usual, 0.5):6.0f} {percentile(usual, 0.95):6.0f} {usual[-1]:6.0f}",
-        end="",
-        flush=True,
-    )
     silent, said = noticed(server, server.silence)
     server.kill()
     server.start()
     time.sleep(1.0)
     killed, why = noticed(server, server.kill)
     again = found_again(server)
-    print(f"  {silent:6.1f} {killed:6.1f} {again:6.1f}   {said!r}, {why!r}")
+    print(
+        f"{name:<12} {found.opened:7.0f} {found.first:7.0f} {found.settled:8} "
+        f"{percentile(usual, 0.5):6.0f} {percentile(usual, 0.95):6.0f} {usual[-1]:6.0f}  "
+        f"{silent:6.1f} {killed:6.1f} {again:6.1f}   {said!r}, {why!r}",
+        flush=True,
+    )
 
 
 def with_threads(server: Server, count: int) -> list[float]:
@@ -380,8 +388,8 @@ def main() -> None:
                     print(
                         f"  {threads} decoding threads: {p50:.0f} ms, 95 of 100 within {p95:.0f}"
                     )
-        except UserError as error:
-            print(f"{name:<12} left out: {error}")
+        except (LineError, UserError) as error:
+            print(f"{name:<12} left out: {error}", flush=True)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,9 @@ from typing import Final
 import cv2
 from msgspec import Struct
 
-from bench.passages import TROUBLES, Act, Stage, acts, stage_settings
+from bench.throat_acts import Act, Acts, Stage, stage_settings
+from bench.throat_disturbances import DISTURBANCES
+from bench.throat_passages import PASSAGES
 from drivers.camera.driver import CameraOptions
 from drivers.camera.eye import Reader
 from drivers.camera.frames import Judge, Picture
@@ -36,6 +38,7 @@ from drivers.simulators.table.calibrated import write_simulated_profile
 from drivers.simulators.table.settings import Settings
 from drivers.transport import LineError
 
+TROUBLES: Final = PASSAGES | DISTURBANCES
 _BAD: Final = ("silent", "invented", "wrong")
 _COLUMNS: Final = ("acts", "cards", "right", "unreadable", "told", "needless", *_BAD)
 _PASSED: Final = (Say.CARD, Say.UNREADABLE)
@@ -137,7 +140,7 @@ def _is_part(named: list, left: list) -> bool:  # type: ignore[type-arg]
 
 
 def _played(
-    passages: int, troubles: list[str], seed: int, width: int = _WIDTH
+    passages: int, troubles: list[str], seed: int, width: int
 ) -> Iterator[tuple[str, Act, Told]]:
     number = 0
     while number < passages:
@@ -153,7 +156,7 @@ def _shift(settings: Settings, troubles: list[str], many: int) -> Iterator[tuple
     """
     with tempfile.TemporaryDirectory() as folder:
         profile = load_profile(write_simulated_profile(settings, Path(folder)))
-        stage, maker = Stage(settings), acts(settings)
+        stage, maker = Stage(settings), Acts(settings)
         watch = Watch(profile, load_reader(profile, None))
         order = (troubles * 4)[:many]
         maker.chance.shuffle(order)
@@ -176,7 +179,7 @@ def main() -> int:
     began = time.process_time()
     counts: dict[str, Counter[str]] = {}
     for trouble, act, told in _played(
-        wishes.passages, wishes.trouble or list(TROUBLES), wishes.seed
+        wishes.passages, wishes.trouble or list(TROUBLES), wishes.seed, wishes.width
     ):
         word = judged(act, told)
         count = counts.setdefault(trouble, Counter())

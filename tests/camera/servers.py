@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Self
 
 import cv2
 import numpy as np
 
+from bench.loopback import LoopbackServer, read_request
 from drivers.camera.frames import Image
 from tests.camera.scenes import Scene, on
 
@@ -49,12 +49,6 @@ def encoded(image: Image) -> bytes:
     return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 90])[1].tobytes()
 
 
-class GoneError(Exception):
-    """
-    Nobody looks any more, or the camera goes away.
-    """
-
-
 class Visit:
     """
     One who looks.
@@ -73,10 +67,7 @@ class Visit:
         return ""
 
     def say(self, data: bytes) -> None:
-        try:
-            self._connection.sendall(data)
-        except OSError as error:
-            raise GoneError from error
+        self._connection.sendall(data)
 
     def answer(self, status: str = "200 OK", kind: str = MULTIPART, *more: str) -> None:
         lines = [f"HTTP/1.0 {status}", f"Content-Type: {kind}", *more]
@@ -103,79 +94,21 @@ class Visit:
                 pass
 
 
-class NetworkCamera:
+class NetworkCamera(LoopbackServer):
     """
     Does to each visit what the test says.
-
-    Attributes:
-        visits: How many there were.
     """
 
-    def __init__(self, behave: Callable[[Visit], None], port: int = 0) -> None:
-        self.visits = 0
-        self.behave = behave
-        self._port = port
-        self._open: list[socket.socket] = []
-        self._door: socket.socket | None = None
-        self._threads: list[threading.Thread] = []
-
-    def __enter__(self) -> Self:
-        self.come_back()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.go_away()
-
-    @property
-    def place(self) -> str:
-        return f"127.0.0.1:{self._port}"
+    def __init__(self, behave: Callable[[Visit], None]) -> None:
+        super().__init__()
+        self._behave = behave
 
     @property
     def url(self) -> str:
         return f"camera:http://{self.place}/live"
 
-    def come_back(self) -> None:
-        door = socket.create_server(("127.0.0.1", self._port))
-        self._port = door.getsockname()[1]
-        self._door = door
-        self._begin(lambda: self._listen(door))
-
-    def go_away(self) -> None:
-        """
-        Hang up on all, and answer nobody.
-        """
-        assert self._door is not None
-        for each in (self._door, *self._open):
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(60)
-        self._door.close()
-        self._threads.clear()
-
-    def _begin(self, what: Callable[[], None]) -> None:
-        thread = threading.Thread(target=what, daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _listen(self, door: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = door.accept()
-                self.visits += 1
-                self._open.append(connection)
-                number = self.visits
-                self._begin(lambda c=connection, n=number: self._serve(c, n))  # type: ignore[misc]
-
-    def _serve(self, connection: socket.socket, number: int) -> None:
-        with connection, contextlib.suppress(GoneError, OSError):
-            request = b""
-            while b"\r\n\r\n" not in request:
-                data = connection.recv(4096)
-                if not data:
-                    return
-                request += data
-            self.behave(Visit(connection, number, request.decode("latin-1")))
+    def serve(self, connection: socket.socket, number: int, /) -> None:
+        self._behave(Visit(connection, number, read_request(connection)))
 
 
 def first_then(trouble: Callable[[Visit], None], card: str = "AS") -> Callable[[Visit], None]:

@@ -1,0 +1,174 @@
+"""
+What the check at the start of a shoe says of cameras that were pushed, lenses out of focus,
+lamps dimmed; and how often it says anything of what did not change.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from bench.calibration_camera_table import FEW, calibrated, reader, table
+from calibration.camera.check import Checked, check_profile
+from calibration.camera.drift import Kind
+from calibration.camera.rehearsal import Night, Rehearsal
+from calibration.camera.result import write_result
+from drivers.camera.profile import load_profile
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import DEALING_ORDER
+
+__all__ = ["measure_check"]
+
+_PUSHES: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 50.0)
+_BLURS: Final = (0.5, 0.8, 1.0, 1.3, 1.6, 2.0, 3.0)
+_LIGHTS: Final = (0.85, 0.8, 0.75, 0.7, 0.6, 0.4)
+_BRIGHTER: Final = (1.2, 1.3, 1.4, 1.5, 1.7)
+_TOLD_FROM: Final = 2.5
+"""Millimetres: how far a camera was pushed is said of more than this."""
+
+_PICTURES: Final = 8
+
+_MUST: Final = (("pushed, mm", 5.0), ("pushed, mm", 50.0), ("light, times", 0.6))
+"""What has to be told of every table."""
+
+
+class _Change(NamedTuple):
+    """
+    What is changed, by how much, how the table then is, and what is to be said of it.
+    """
+
+    name: str
+    amount: float
+    night: Night
+    kind: Kind
+
+
+class _Tally:
+    """
+    What was said of all tables.
+
+    Attributes:
+        told: Of each change, whether it was said: once a table.
+        off: By how many millimetres a push was told wrong.
+        false: What was said where nothing changed.
+        unchanged: How often nothing was changed.
+    """
+
+    def __init__(self) -> None:
+        self.told: dict[tuple[str, float], list[bool]] = defaultdict(list)
+        self.off: list[float] = []
+        self.false: list[str] = []
+        self.unchanged = 0
+
+    def change(self, change: _Change, found: Checked) -> None:
+        """
+        Hear what was found after a change.
+        """
+        said = [each.kind for each in found.findings if each.bad]
+        self.told[change.name, change.amount].append(change.kind in said)
+        pushed_far = change.kind is Kind.MOVED and change.amount > _TOLD_FROM
+        if pushed_far and found.moved is not None:
+            self.off.append(abs(found.moved - change.amount))
+
+    def nothing(self, number: int, found: Checked) -> None:
+        """
+        Hear what was found where nothing was changed.
+        """
+        self.false += [f"table {number}: {each.text}" for each in found.findings if each.bad]
+        self.unchanged += 1
+
+    @property
+    def is_good(self) -> bool:
+        """
+        Whether all was told that must be, and nothing else.
+        """
+        return all(all(self.told[change]) for change in _MUST) and not self.false
+
+
+def measure_check(tables: int, checks: int) -> bool:
+    """
+    Print what checks of so many tables say, `checks` of them of what did not change; say
+    whether all is told that must be, without a false alarm.
+    """
+    tally = _Tally()
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(tables):
+            share = checks // tables + (number < checks % tables)
+            _check_table(number, Path(folder) / f"{number}.toml", share, tally)
+    _print_told(tables, tally)
+    print(f"nothing changed, {tally.unchanged} checks: {len(tally.false)} false alarms")
+    for line in tally.false:
+        print(f"    {line}")
+    print()
+    return tally.is_good
+
+
+def _check_table(number: int, path: Path, unchanged: int, tally: _Tally) -> None:
+    here, chance = table(number), np.random.default_rng(1000 + number)
+    write_result(calibrated(here, FEW), path, "0.0")
+    for change in _changes(chance):
+        tally.change(change, _checked(here, path, change.night))
+    for _ in range(unchanged):
+        tally.nothing(number, _checked(here, path, _unchanged(here, chance)))
+
+
+def _print_told(tables: int, tally: _Tally) -> None:
+    told, off = tally.told, tally.off
+    print(f"check, {tables} tables: how many of them were told")
+    for name in dict.fromkeys(name for name, _ in told):
+        row = [(amount, sum(values)) for (kind, amount), values in told.items() if kind == name]
+        cells = "  ".join(f"{amount:g}: {count}" for amount, count in row)
+        whole = [amount for amount, count in row if count == tables]
+        least = f"{_nearest(name, whole):g}" if whole else "none"
+        print(f"{name:16} {cells}\n{'':16} always told from {least} on")
+    print(f"how far it was pushed was told to {max(off):.2f} mm, median {np.median(off):.2f} mm")
+
+
+def _nearest(name: str, amounts: Sequence[float]) -> float:
+    return max(amounts) if name == "light, times" else min(amounts)
+
+
+def _changes(chance: np.random.Generator) -> Iterator[_Change]:
+    for amount in _PUSHES:
+        way = float(chance.uniform(0, 2 * np.pi))
+        pushed = (amount * np.cos(way), amount * np.sin(way), 0.0)
+        yield _Change("pushed, mm", amount, Night(pushed=pushed), Kind.MOVED)
+    for amount in _BLURS:
+        yield _Change("blur, pixels", amount, Night(blur=amount), Kind.BLURRED)
+    for amount in _LIGHTS:
+        yield _Change("light, times", amount, Night(light=amount), Kind.DARKER)
+    for amount in _BRIGHTER:
+        yield _Change("bright, times", amount, Night(light=amount), Kind.BRIGHTER)
+    yield _Change("lamps out", 1, Night(lamp_out=True), Kind.DARKER)
+    yield _Change("flicker, Hz", 60, Night(flicker=60), Kind.FLICKER)
+
+
+def _unchanged(here: Rehearsal, chance: np.random.Generator) -> Night:
+    """
+    Change what always changes a little; some cards of the deck lie there, or none.
+    """
+    way, far = chance.uniform(0, 2 * np.pi), chance.uniform(0, 0.5)
+    count = int(chance.integers(0, 5))
+    slots = [DEALING_ORDER[n] for n in chance.permutation(len(DEALING_ORDER))[:count]]
+    chosen = [FEW[n] for n in chance.integers(0, len(FEW), count)]
+    suits = chance.integers(0, 4, count)
+    cards = {
+        slot: here.lies(Card(f"{card.rank}{'SHDC'[suit]}") if n else None)
+        for n, (slot, card, suit) in enumerate(zip(slots, chosen, suits, strict=True))
+    }
+    return Night(
+        cards=cards,
+        pushed=(far * np.cos(way), far * np.sin(way), 0.0),
+        light=float(chance.uniform(0.9, 1.1)),
+        blur=float(chance.uniform(0, 0.3)),
+    )
+
+
+def _checked(here: Rehearsal, path: Path, night: Night) -> Checked:
+    pictures = [here.picture(night, number / 25) for number in range(_PICTURES)]
+    return check_profile(load_profile(path), path, pictures, reader)

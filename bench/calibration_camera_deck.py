@@ -1,0 +1,110 @@
+"""
+How often cards of another deck pass the check at the start of a shoe, by how many lie there; and
+how often those of the same deck do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from bench.calibration_camera_table import THIRTEEN, calibrated
+from calibration.camera.deck import BACK, SAME_BACK, SURE, Deck, are_others, back_likeness
+from calibration.camera.printed import Print, ink_of
+from calibration.camera.rehearsal import Rehearsal
+from drivers.camera.frames import Image
+from drivers.simulators.table.settings import Settings
+from shoe_daemon.game.cards import RANKS, Card
+
+__all__ = ["measure_deck"]
+
+_FALSE: Final = 2.0
+"""Of 100 checks of the same deck: told to be another one at the most."""
+
+_DRAWS: Final = 40
+"""Times that cards are drawn of each pair of decks."""
+
+Odds = Sequence[Sequence[Sequence[float]]]
+"""Of each deck and each other one: how likely each card of that is this one's."""
+
+
+class _Known(NamedTuple):
+    """
+    A deck as its profile has it, and cards of it that were seen later.
+    """
+
+    deck: Deck
+    seen: list[tuple[str, Print]]
+    back: Image | None
+
+
+def measure_deck(decks: int) -> bool:
+    """
+    Print how often each of so many decks passes as itself and as another; say whether a deck is
+    told to be another one rarely enough.
+    """
+    known = [_known(number) for number in range(decks)]
+    odds = [
+        [[one.deck.likelihood(now, rank) for rank, now in two.seen] for two in known]
+        for one in known
+    ]
+    chance = np.random.default_rng(5)
+    print(f"deck, {decks} decks: of 100 checks with so many cards face up")
+    print("faces  the same deck is told to be another   another deck passes")
+    good = True
+    for count in range(1, 7):
+        same, other = (
+            100
+            * np.mean([_told(odds[i][j], count, chance) for i, j in pairs for _ in range(_DRAWS)])
+            for pairs in _pairs(decks)
+        )
+        good &= bool(same < _FALSE)
+        print(f"{count:5}  {same:35.1f}   {100 - other:19.1f}")
+    print(_backs(known, odds, chance), end="\n\n")
+    return good
+
+
+def _pairs(decks: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    same = [(number, number) for number in range(decks)]
+    return same, [(i, j) for i in range(decks) for j in range(decks) if i != j]
+
+
+def _known(number: int) -> _Known:
+    here = Rehearsal(Settings(seed=3 + number % 4, deck=number * 37 + 5))
+    made = calibrated(here, THIRTEEN)
+    cards = {shown.card.rank: shown.flat(160) for shown in made.shown}
+    if made.back is not None:
+        cards[BACK] = made.back
+    others = [Card(f"{rank}{'HDCS'[n % 4]}") for n, rank in enumerate(RANKS)]
+    again = calibrated(here, others)
+    seen = [(each.card.rank, ink_of(each.flat(160))) for each in again.shown]
+    return _Known(Deck(cards), seen, again.back)
+
+
+def _told(odds: Sequence[float], count: int, chance: np.random.Generator) -> bool:
+    return are_others([odds[n] for n in chance.permutation(len(odds))[:count]])
+
+
+def _backs(known: Sequence[_Known], odds: Odds, chance: np.random.Generator) -> str:
+    there = [n for n, one in enumerate(known) if one.back is not None]
+    same = [_alike(known[n], known[n]) for n in there]
+    other = {(i, j): _alike(known[i], known[j]) for i in there for j in there if i != j}
+    passed = [
+        likeness >= SAME_BACK and not _told(odds[i][j], SURE, chance)
+        for (i, j), likeness in other.items()
+        for _ in range(_DRAWS)
+    ]
+    alone = 100 * np.mean([likeness >= SAME_BACK for likeness in other.values()])
+    return (
+        f"backs: of the same deck {min(same):.2f} alike or more, of others "
+        f"{np.median(list(other.values())):.2f}; {SAME_BACK} is needed\n"
+        f"another deck passes by its back alone {alone:.1f}, with {SURE} faces besides "
+        f"{100 * np.mean(passed):.2f} of 100 times"
+    )
+
+
+def _alike(one: _Known, other: _Known) -> float:
+    now, before = other.back, one.deck.back
+    return 0.0 if now is None or before is None else back_likeness(now, before)

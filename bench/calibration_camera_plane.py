@@ -1,0 +1,106 @@
+"""
+By how many millimetres the plane is off, where cards lie, against the truth: found by markers
+that are laid anyhow, or by clicks.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from msgspec.structs import replace
+
+from bench.calibration_camera_table import SIZE, table
+from calibration.camera.markers import Marker, find_markers
+from calibration.camera.measures import mean_of
+from calibration.camera.plane import (
+    Plane,
+    apart,
+    ground_of,
+    plane_from_markers,
+    plane_from_points,
+)
+from calibration.camera.rehearsal import SHEETS, Night, Rehearsal
+from drivers.simulators.table.layout import PLACES
+
+__all__ = ["measure_plane"]
+
+_AIM: Final = 1.5
+"""Millimetres that five markers may be off."""
+
+_STILL: Final = 4
+"""Pictures of which the mean is taken."""
+
+_SIDE: Final = 120.0
+_RECTANGLE: Final = (400.0, 200.0)
+"""Millimetres of a marker, and of what is clicked."""
+
+_MIDDLES: Final = (((0.0, 0.0),), ((-210.0, -20.0), (210.0, 20.0)))
+"""Where one rectangle lies, and where two do."""
+
+_CORNERS: Final = np.array([corner for box in PLACES.values() for corner in box.corners])
+
+Found = tuple[str, Plane, float]
+"""What a plane was found by, the plane, and by how many millimetres it is off."""
+
+
+def measure_plane(tables: int) -> bool:
+    """
+    Print how far off planes of so many tables are; say whether the aim is met.
+    """
+    off: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for number in range(tables):
+        for name, plane, true in _planes(number):
+            off[name].append((true, plane.error or 0.0))
+    print(f"plane, {tables} tables: millimetres off where cards lie, and what it said of itself")
+    print(f"{'found by':34} {'median':>7} {'worst':>7} {'said':>7}  within what it said")
+    for name, values in off.items():
+        true, said = np.array(values).T
+        kept = f"{np.mean(true <= said):.0%}"
+        print(f"{name:34} {np.median(true):7.2f} {true.max():7.2f} {np.median(said):7.2f}  {kept}")
+    worst = max(true for true, _ in off["5 markers"])
+    print(f"5 markers: {worst:.2f} mm at the most; aim {_AIM} mm\n")
+    return worst < _AIM
+
+
+def _planes(number: int) -> Iterator[Found]:
+    here, chance = table(number), np.random.default_rng(number)
+    for name, plane in (*_by_markers(here, chance), *_by_clicks(here, chance)):
+        lens = "" if plane.lens else ", no lens"
+        yield f"{name}{lens}", plane, _off(here, plane)
+
+
+def _by_markers(here: Rehearsal, chance: np.random.Generator) -> Iterator[tuple[str, Plane]]:
+    found = _laid(here, chance)
+    for count in (5, 4, 3, 2, 1):
+        many = f"{count} marker{'s' if count > 1 else ''}"
+        yield many, plane_from_markers(found[-count:], _SIDE, SIZE)
+
+
+def _laid(here: Rehearsal, chance: np.random.Generator) -> list[Marker]:
+    """
+    Lay all sheets a little elsewhere and turned anyhow, and find them.
+    """
+    shifts = chance.uniform(-1, 1, (len(SHEETS), 3)) * (25, 8, 180)
+    sheets = tuple(
+        replace(sheet, x=sheet.x + x, y=sheet.y + y, turn=sheet.turn + turn)
+        for sheet, (x, y, turn) in zip(SHEETS, shifts.tolist(), strict=True)
+    )
+    return find_markers(mean_of([here.picture(Night(sheets=sheets)) for _ in range(_STILL)]))
+
+
+def _by_clicks(here: Rehearsal, chance: np.random.Generator) -> Iterator[tuple[str, Plane]]:
+    half = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * np.array(_RECTANGLE) / 2
+    for middles in _MIDDLES:
+        corners = np.concatenate([half + middle for middle in np.array(middles)])
+        clicks = here.camera.on_table(corners) + chance.normal(0, 1, (len(corners), 2))
+        plane = plane_from_points([(float(x), float(y)) for x, y in clicks], _RECTANGLE, SIZE)
+        many = "2 rectangles" if len(middles) > 1 else "1 rectangle"
+        yield f"clicks on {many} of 400x200", plane
+
+
+def _off(here: Rehearsal, plane: Plane) -> float:
+    found = ground_of(plane).to_table(here.camera.on_table(_CORNERS))
+    return apart(found, _CORNERS)

@@ -1,0 +1,111 @@
+"""
+Simulated tables that `bench.calibration_camera` measures at, and how one is calibrated there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from calibration.camera.answers import (
+    BackStep,
+    CardStep,
+    EmptyStep,
+    LayoutStep,
+    PlaneStep,
+    Script,
+    Scripted,
+)
+from calibration.camera.guide import Wanted, calibrate
+from calibration.camera.rehearsal import SHEETS, Night, Rehearsal
+from calibration.camera.rehearsed import frame_of
+from calibration.camera.result import Result
+from drivers.camera.frames import Image
+from drivers.camera.profile import Camera
+from drivers.camera.recogniser import Recogniser
+from drivers.simulators.table.settings import Settings
+from shoe_daemon.game.cards import RANKS, Card
+from shoe_daemon.game.round import DEALING_ORDER, Slot
+
+__all__ = ["FEW", "SIZE", "THIRTEEN", "calibrated", "reader", "table"]
+
+SIZE: Final = (1280, 720)
+"""Of all pictures, in pixels."""
+
+_LENSES: Final = (0.6, 0.3, 1.0)
+"""How much lenses bend, one table after the other."""
+
+THIRTEEN: Final = tuple(Card(f"{rank}{'SHDC'[n % 4]}") for n, rank in enumerate(RANKS))
+"""A card of every rank."""
+
+FEW: Final = THIRTEEN[::4]
+_Laid = tuple[Card, Slot]
+
+
+def table(number: int) -> Rehearsal:
+    """
+    Put up a table with its camera.
+    """
+    return Rehearsal(Settings(seed=100 + number, lens=_LENSES[number % len(_LENSES)]))
+
+
+class _Staged:
+    """
+    A recording that was never made: each moment is a night.
+    """
+
+    def __init__(self, here: Rehearsal, nights: Sequence[Night]) -> None:
+        self._here = here
+        self._nights = nights
+        self._last: Image | None = None
+
+    def take(self, count: int, at: float | None = None) -> list[Image]:
+        night = self._nights[int(at or 0)]
+        taken = [self._here.picture(night, number / 25) for number in range(count)]
+        self._last = taken[-1]
+        return taken
+
+    def newest(self) -> Image | None:
+        return self._last
+
+    def close(self) -> None:
+        pass
+
+
+@lru_cache(maxsize=1)
+def reader() -> Recogniser:
+    """
+    Give the recogniser, which is loaded once.
+    """
+    return Recogniser()
+
+
+def calibrated(here: Rehearsal, cards: Sequence[Card]) -> Result:
+    """
+    Calibrate a table with cards that lie on one place after the other, and a back.
+    """
+    laid = [(card, DEALING_ORDER[n % len(DEALING_ORDER)]) for n, card in enumerate(cards)]
+    known = Camera(width=SIZE[0], height=SIZE[1])
+    wanted = Wanted("overhead", "simulated", known, None, "now", reader=lambda _: reader())
+    return calibrate(
+        _Staged(here, _nights(here, laid)), Scripted(_script(here, laid), None), wanted
+    )
+
+
+def _nights(here: Rehearsal, laid: Sequence[_Laid]) -> list[Night]:
+    cards = [Night(cards={slot: here.lies(card)}) for card, slot in laid]
+    return [Night(sheets=SHEETS), Night(), *cards, Night(cards={Slot.P1: here.lies(None)})]
+
+
+def _script(here: Rehearsal, laid: Sequence[_Laid]) -> Script:
+    x, y, turn = frame_of(here)
+    return Script(
+        plane=PlaneStep(at=0.0),
+        empty=EmptyStep(at=1.0),
+        layout=LayoutStep(x=x, y=y, turn=turn),
+        card=tuple(
+            CardStep(at=2.0 + n, card=card, slot=slot) for n, (card, slot) in enumerate(laid)
+        ),
+        back=BackStep(at=2.0 + len(laid), slot=Slot.P1),
+    )
