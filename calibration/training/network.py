@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Final
 
+import onnx  # noqa: F401 - torch writes with it: better missed now than after the training
 import torch
 from torch import nn
 
