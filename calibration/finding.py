@@ -9,9 +9,11 @@ from typing import Final
 
 import cv2
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from calibration.labels import Kind, Label
+from drivers.camera.confidence import seeing
 from drivers.camera.recogniser import Reading, Recogniser
 from drivers.camera.windows import Image, Quad
 
@@ -81,15 +83,18 @@ def index_window(
 def _box(recogniser: Recogniser, image: Image, points: _Points) -> Reading:
     """
     Read a card of which only a box is known: its outline is looked for, any way it may lie.
+
+    The outline may not be found, and an index in the box be a neighbour's: a card is named only
+    where both ends of what was found are one card's.
     """
-    best: Reading | None = None
+    readings: list[Reading] = []
     for quad in _outlines(image, points):
-        reading = recogniser.read(image, quad)
-        if best is None or reading.confidence > best.confidence:
-            best = reading
-        if best.confidence > _CERTAIN:
+        readings.append(recogniser.read(image, quad))
+        if readings[-1].confidence > _CERTAIN:
             break
-    return best if best is not None else recogniser.read(image, _boxed(points))
+    best = max(readings, key=lambda reading: reading.confidence)
+    both = seeing([end.believed for end in best.ends]) > 1
+    return best if both else replace(best, card=None)
 
 
 def _outlines(image: Image, points: _Points) -> Iterator[Quad]:

@@ -40,6 +40,7 @@ from shoe_daemon.game.round import Slot
 
 __all__ = [
     "Asker",
+    "BackStep",
     "CardStep",
     "EmptyStep",
     "LayoutStep",
@@ -48,6 +49,7 @@ __all__ = [
     "Script",
     "Scripted",
     "load_script",
+    "missing_ranks",
 ]
 
 _COUNT: Final = 12

@@ -21,7 +21,23 @@ from drivers.camera.sharpness import blur_of, upright
 from drivers.camera.windows import CropWindow, window_quads
 from shoe_daemon.game.cards import Card
 
-__all__ = ["Budget", "Sample", "Shown", "budget_of", "find_on", "index_pixels", "read_shown"]
+__all__ = [
+    "NEARER",
+    "Budget",
+    "Sample",
+    "Shown",
+    "budget_of",
+    "drawn_outline",
+    "find_on",
+    "index_pixels",
+    "read_shown",
+    "signed",
+]
+
+NEARER: Final = "bring the camera nearer, zoom in, or choose a mode with more pixels"
+"""What to do where an index has too few pixels."""
+
+_SIGNS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 
 _STRAY: Final = 28.0
 """Millimetres by which a shown card may lie off its place."""
@@ -165,7 +181,7 @@ def read_shown(
     Read a card of which it is known which it is.
     """
     reading = reader.read(shown.image, np.asarray(shown.quad, np.float32))
-    pixels = round(index_pixels(shown.quad, window), 1)
+    budget = Budget(shown.slot, round(index_pixels(shown.quad, window), 1), least)
     blur = round(blur_of(shown.flat(120)), 4)
     sharp = blur <= most_blur
     return Sample(
@@ -174,28 +190,30 @@ def read_shown(
         read=reading.card if sharp else None,
         best=reading.best,
         confidence=round(float(reading.confidence), 4),
-        pixels=pixels,
+        pixels=budget.pixels,
         blur=blur,
-        fault=_fault(shown.card, reading.card, reading.best, (pixels, least), sharp=sharp),
+        fault=_fault(shown.card, reading.card, reading.best, budget, sharp=sharp),
     )
 
 
-def _fault(
-    card: Card, read: Card | None, best: Card, pixels: tuple[float, float], *, sharp: bool
-) -> str:
+def _fault(card: Card, read: Card | None, best: Card, budget: Budget, *, sharp: bool) -> str:
     if read not in {None, card}:
         return f"read as {read}: is the shown card named right? Else do not use this camera"
-    if pixels[0] < pixels[1]:
-        return (
-            f"{pixels[0]:.0f} pixels, at least {pixels[1]:.0f} are needed: bring the camera "
-            "nearer, zoom in, or choose a mode with more pixels"
-        )
+    if not budget.passed:
+        return f"{budget.pixels:.0f} pixels, at least {budget.least:.0f} are needed: {NEARER}"
     if not sharp:
         return "blurred: focus the lens, give more light or a shorter exposure"
     if read is None:
         unlike = "" if best == card else f", looks like {best}"
         return f"not certain{unlike}: is its index free, without glare and shadow?"
     return ""
+
+
+def signed(card: Card) -> str:
+    """
+    Write a card with its suit's sign, for people.
+    """
+    return f"{card.rank}{_SIGNS[card.suit]}"
 
 
 def drawn_outline(image: Image, quad: Floats, colour: tuple[int, int, int]) -> None:

@@ -15,8 +15,10 @@ from msgspec import Struct
 
 from calibration.camera.cards import find_on
 from calibration.camera.deck import Deck, Face, compare_deck, is_back, kept_cards
-from calibration.camera.drift import Finding, Kind, compare, gain_of, moved_by
+from calibration.camera.drift import Finding, Kind, compare, gain_of
+from calibration.camera.layout import watched
 from calibration.camera.measures import Flicker, flicker_of, mean_of
+from calibration.camera.moved import moved_by
 from calibration.camera.plane import Plane
 from calibration.camera.result import card_folder
 from drivers.camera.eye import Reader
@@ -28,8 +30,11 @@ from shoe_daemon.errors import UserError
 
 __all__ = ["Checked", "check_pictures", "check_profile"]
 
-_STILL: Final = 3.0
-"""Grey values by which a still picture differs from the next, at the most."""
+_STILL: Final = 24.0
+"""Grey values by which most of a still picture differs from the next, at the most."""
+
+_MOST: Final = 60
+"""Of 100 points of a picture, so many are most of it."""
 
 _NEAR: Final = 15.0
 """Millimetres by which the table may have moved so that its places are still looked into."""
@@ -102,9 +107,9 @@ def _flicker(profile: Profile, pictures: Sequence[Image]) -> Flicker | None:
     """
     for first, second in pairwise(pictures):
         apart = cv2.absdiff(first[::8, ::8], second[::8, ::8])
-        if float(np.percentile(apart, 60)) > _STILL * 8:
+        if float(np.percentile(apart, _MOST)) > _STILL:
             return None
-    return flicker_of(pictures, profile.camera.fps or 25.0)
+    return flicker_of(pictures, profile.camera.fps)
 
 
 def _unseen() -> Finding:
@@ -153,14 +158,7 @@ def _lying(profile: Profile, reference: Image, now: Image) -> Iterator[tuple[Pla
     size = profile.camera.width, profile.camera.height
     plane = Plane(np.array(profile.table.homography), profile.lens, None, None, size)
     gain = gain_of(profile, reference, now)
-    for place in _watched(profile):
+    for place in watched(profile.place, profile.throat):
         quad = find_on(plane, place, now, reference, profile.card, gain)
         if quad is not None:
             yield place, quad
-
-
-def _watched(profile: Profile) -> tuple[Place, ...]:
-    if profile.throat is None:
-        return profile.place
-    along_x = abs(profile.throat.direction[0]) > abs(profile.throat.direction[1])
-    return (Place(polygon=profile.throat.window, turn=90 if along_x else 0),)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibration.camera.drift import Finding, Kind
+from calibration.camera.pictures import write_picture
 from calibration.camera.printed import (
     Print,
     apart_in_ink,
@@ -110,11 +111,18 @@ def is_back(flat: Image) -> bool:
 
 def keep_cards(folder: Path, cards: Mapping[str, Image]) -> None:
     """
-    Write upright pictures of a deck's cards, by rank or ``back``.
+    Write upright pictures of a deck's cards, by rank or ``back``, and of no other's: those that
+    were kept before go, as they may be of another deck.
+
+    Raises:
+        OSError: One cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for name, flat in cards.items():
-        cv2.imwrite(str(folder / f"{name}.png"), flat)
+    for name, path in _kept(folder).items():
+        if name in cards:
+            write_picture(path, cards[name])
+        else:
+            path.unlink(missing_ok=True)
 
 
 def kept_cards(folder: Path) -> dict[str, Image]:
@@ -122,12 +130,15 @@ def kept_cards(folder: Path) -> dict[str, Image]:
     Read them; those that are there.
     """
     cards = {}
-    for name in (*RANKS, BACK):
-        path = folder / f"{name}.png"
+    for name, path in _kept(folder).items():
         image = cv2.imread(str(path), cv2.IMREAD_COLOR) if path.is_file() else None
         if image is not None:
             cards[name] = np.asarray(image, np.uint8)
     return cards
+
+
+def _kept(folder: Path) -> dict[str, Path]:
+    return {name: folder / f"{name}.png" for name in (*RANKS, BACK)}
 
 
 def compare_deck(faces: Sequence[Face], backs: Sequence[Image], deck: Deck) -> list[Finding]:

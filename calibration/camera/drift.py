@@ -5,26 +5,24 @@ by how much, and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import cv2
 import numpy as np
 from msgspec import Struct
 
 from calibration.camera.measures import Flicker, light_of, sharpness_of
+from calibration.camera.moved import Moved
 from drivers.camera.frames import Image
 from drivers.camera.geometry import Floats, Ground
 from drivers.camera.profile import Profile
 
-__all__ = ["Finding", "Kind", "Limits", "Moved", "compare", "gain_of", "moved_by"]
+__all__ = ["Finding", "Kind", "Limits", "compare", "flickering", "gain_of"]
 
-_POINTS: Final = 500
-_ENOUGH: Final = 24
-_SHARE: Final = 0.3
-_SMALL: Final = 4
 _BLACK: Final = 8.0
+"""A picture whose light, of 255, is less shows nothing."""
+
 _LIT_MOUTH: Final = 3.5
 
 
@@ -70,28 +68,17 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 class Limits(Struct, frozen=True):
     """
     How much may change.
+
+    Attributes:
+        millimetres: By which the table moved, where that is most.
+        sharpness: The least share that is left of what the profile had.
+        darker, brighter: Times as bright as it was.
     """
 
     millimetres: float = 2.0
     sharpness: float = 0.75
     darker: float = 0.75
     brighter: float = 1.35
-
-
-class Moved(NamedTuple):
-    """
-    How the table moved in the picture.
-
-    Attributes:
-        right, down: Millimetres at the middle of the places.
-        turned: Degrees, clockwise.
-        far: Millimetres in the place where it is most.
-    """
-
-    right: float
-    down: float
-    turned: float
-    far: float
 
 
 def compare(  # noqa: PLR0913, PLR0917 - what was, what is, and what is known of it
@@ -269,115 +256,3 @@ def _way(moved: Moved) -> str:
     if abs(moved.turned) >= 0.2:  # noqa: PLR2004 - degrees likewise
         told.append(f"{abs(moved.turned):.1f}° {'' if moved.turned > 0 else 'counter'}clockwise")
     return " and ".join(told) or "turned or tilted"
-
-
-def moved_by(profile: Profile, reference: Image, now: Image) -> Moved | None:
-    """
-    Say how the table moved in the picture; None where it is not recognised.
-    """
-    if now.shape != reference.shape:
-        return None
-    found = _registered(reference, now)
-    if found is None:
-        return None
-    ground, middles = Ground(profile), _middles(profile)
-    before = ground.to_pixels(middles)
-    after = cv2.perspectiveTransform(before.reshape(-1, 1, 2), found).reshape(-1, 2)
-    away = ground.to_table(after) - middles
-    middle = _in_picture(ground, middles.mean(axis=0), away.mean(axis=0))
-    turned = float(np.degrees(np.arctan2(found[1, 0], found[0, 0])))
-    far = float(np.linalg.norm(away, axis=1).max())
-    return Moved(float(middle[0]), float(middle[1]), turned, far)
-
-
-def _in_picture(ground: Ground, at: Floats, away: Floats) -> Floats:
-    """
-    Turn millimetres on the table to millimetres to the right and down in the picture.
-    """
-    there = ground.to_pixels([tuple(at), tuple(at + away)])
-    way = there[1] - there[0]
-    length = float(np.linalg.norm(way))
-    return np.asarray(way / max(length, 1e-9) * float(np.linalg.norm(away)))
-
-
-def _middles(profile: Profile) -> Floats:
-    if profile.throat is not None and profile.station == "throat":
-        return np.asarray(profile.throat.window, np.float64)
-    return np.array([place.centre for place in profile.place])
-
-
-def _registered(reference: Image, now: Image) -> Floats | None:
-    """
-    Find how the picture's points moved: tracked from one picture to the other.
-    """
-    before, after = _even(reference), _even(now)
-    points: Any = cv2.goodFeaturesToTrack(before, _POINTS, 0.02, 12)
-    if points is None or len(points) < _ENOUGH:
-        return None
-    for shift in (_shift(before, after), np.zeros(2)):
-        pairs = _tracked(before, after, np.asarray(points, np.float32), shift)
-        if len(pairs[0]) < _ENOUGH:
-            continue
-        found: Any
-        fitting: Any
-        found, fitting = cv2.findHomography(*pairs, cv2.RANSAC, 2.0)
-        inside = 0 if found is None else int(np.asarray(fitting).sum())
-        if inside >= max(_ENOUGH, _SHARE * len(pairs[0])):
-            return np.asarray(found, np.float64)
-    return None
-
-
-def _even(image: Image) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """
-    Take the light out of a picture: what is left is print.
-    """
-    grey = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY).astype(np.float32)
-    apart = grey - cv2.GaussianBlur(grey, (0, 0), 12)
-    strength = np.sqrt(cv2.GaussianBlur(apart * apart, (0, 0), 40)) + 4
-    return np.asarray(np.clip(apart / strength * 40 + 128, 0, 255), np.uint8)
-
-
-def _shift(
-    before: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
-    after: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
-) -> Floats:
-    size = (before.shape[1] // _SMALL, before.shape[0] // _SMALL)
-    small = [
-        np.asarray(cv2.resize(each, size, interpolation=cv2.INTER_AREA), np.float32)
-        for each in (before, after)
-    ]
-    window = cv2.createHanningWindow(size, cv2.CV_32F)
-    found, _ = cv2.phaseCorrelate(small[0], small[1], window)
-    return np.array(found) * _SMALL
-
-
-def _tracked(
-    before: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
-    after: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
-    points: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
-    shift: Floats,
-) -> tuple[Floats, Floats]:
-    """
-    Follow points there and back; keep those that come back to where they were.
-    """
-    options = {"winSize": (31, 31), "maxLevel": 3}
-    guess = (points + shift).astype(np.float32)
-    there, good, _ = cv2.calcOpticalFlowPyrLK(
-        before, after, points, guess.copy(), flags=cv2.OPTFLOW_USE_INITIAL_FLOW, **options
-    )  # type: ignore[call-overload]
-    back, again, _ = cv2.calcOpticalFlowPyrLK(
-        after, before, there, points.copy(), flags=cv2.OPTFLOW_USE_INITIAL_FLOW, **options
-    )  # type: ignore[call-overload]
-    kept = (good.ravel() > 0) & (again.ravel() > 0)
-    kept &= np.linalg.norm((back - points).reshape(-1, 2), axis=1) < 1.0
-    return (
-        np.asarray(points.reshape(-1, 2)[kept], np.float64),
-        np.asarray(there.reshape(-1, 2)[kept], np.float64),
-    )
-
-
-def worst(findings: Sequence[Finding]) -> bool:
-    """
-    Whether any of them forbids to play.
-    """
-    return any(each.bad for each in findings)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from calibration.camera.answers import Asker, CardStep, PlaneStep, missing_ranks
 from calibration.camera.cards import (
@@ -23,7 +24,7 @@ from calibration.camera.cards import (
 from calibration.camera.controls import Lock
 from calibration.camera.deck import is_back
 from calibration.camera.drift import gain_of
-from calibration.camera.layout import places_of
+from calibration.camera.layout import places_of, watched
 from calibration.camera.markers import Marker, find_markers
 from calibration.camera.measures import flicker_of, light_of, mean_of, sharpness_of
 from calibration.camera.pictures import Pictures
@@ -47,9 +48,6 @@ __all__ = ["Wanted", "calibrate"]
 T = TypeVar("T")
 _STILL: Final = 4
 """Pictures of which the mean is taken."""
-
-_RANKS: Final = 13
-_USUAL_FPS: Final = 25.0
 
 
 class Wanted(NamedTuple):
@@ -84,11 +82,9 @@ def calibrate(
     """
     found = _until_good(asker, lambda: _plane(pictures, asker))
     _tell_plane(asker, found.plane, len(found.markers))
-    result = _until_good(asker, lambda: _empty(pictures, asker, wanted, found.plane))
-    result.markers, result.clicked = found.markers, found.clicked
-    result.marker_image = found.image
+    result = _until_good(asker, lambda: _empty(pictures, asker, wanted, found))
     progress(result)
-    _until_good(asker, lambda: _places(asker, result))
+    _until_good(asker, lambda: _places(asker, result, found.plane))
     progress(result)
     _cards(pictures, asker, result, wanted)
     _verify(pictures, asker, result, wanted)
@@ -143,48 +139,47 @@ def _tell_plane(asker: Asker, plane: Plane, count: int) -> None:
         asker.tell(f"plane: {seen}at most {off:.1f} mm off; the lens bends by {bend:+.3f}")
 
 
-def _empty(pictures: Pictures, asker: Asker, wanted: Wanted, plane: Plane) -> Result:
+def _empty(pictures: Pictures, asker: Asker, wanted: Wanted, found: _Found) -> Result:
     step = asker.empty()
     taken = pictures.take(step.pictures, step.at)
     reference = mean_of(taken)
     size = reference.shape[1], reference.shape[0]
-    if size != plane.size:
-        raise UserError(f"pictures of {size[0]}x{size[1]} after such of {plane.size}")
-    flicker = flicker_of(taken, wanted.camera.fps or _USUAL_FPS)
+    if size != found.plane.size:
+        raise UserError(f"pictures of {size[0]}x{size[1]} after such of {found.plane.size}")
     result = Result(
         station=wanted.station,
         source=wanted.source,
-        camera=_sized(wanted.camera, size),
+        camera=replace(wanted.camera, width=size[0], height=size[1]),
         at=wanted.at,
-        plane=plane,
-        marker_image=reference,
-        markers=(),
+        plane=found.plane,
+        marker_image=found.image,
+        markers=found.markers,
+        clicked=found.clicked,
         reference=reference,
-        flicker=flicker,
+        flicker=flicker_of(taken, wanted.camera.fps),
         sharpness=sharpness_of(reference),
         light=light_of(reference),
         locks=wanted.locks,
     )
-    asker.tell(f"empty table: sharpness {result.sharpness:.2f}, light {result.light:.0f} of 255")
-    lamps = "steady" if flicker.steady else f"comes and goes by {flicker.strength:.0%}"
-    asker.tell(f"lamps: the light is {lamps}")
+    _tell_empty(asker, result)
     return result
 
 
-def _sized(camera: Camera, size: tuple[int, int]) -> Camera:
-    from msgspec.structs import replace
+def _tell_empty(asker: Asker, result: Result) -> None:
+    asker.tell(f"empty table: sharpness {result.sharpness:.2f}, light {result.light:.0f} of 255")
+    flicker = result.flicker
+    lamps = "steady" if flicker.steady else f"comes and goes by {flicker.strength:.0%}"
+    asker.tell(f"lamps: the light is {lamps}")
 
-    return replace(camera, width=size[0], height=size[1])
 
-
-def _places(asker: Asker, result: Result) -> None:
+def _places(asker: Asker, result: Result, plane: Plane) -> None:
     if result.station == "throat":
         _mouth(asker, result)
     else:
-        _boxes(asker, result)
-    watched = result.places or (_window_place(result),)
+        _boxes(asker, result, plane)
+    places = watched(result.places, result.throat)
     other = _name(None) if result.throat else "other"
-    known = result.plane, watched, result.card, CropWindow(), least_pixels()
+    known = result.plane, places, result.card, CropWindow(), least_pixels()
     result.budget = budget_of(*known, other)
     told = ", ".join(f"{each.slot} {each.pixels:.0f}" for each in result.budget)
     asker.tell(f"pixels of an index: {told}: {_enough(min(e.pixels for e in result.budget))}")
@@ -197,9 +192,12 @@ def _enough(pixels: float) -> str:
     return "enough" if pixels >= good else f"few: from {good:.0f} on nearly all cards are read"
 
 
-def _boxes(asker: Asker, result: Result) -> None:
-    step = asker.layout(result.plane, result.reference)
-    result.plane = result.plane.moved(step.x, step.y, step.turn)
+def _boxes(asker: Asker, result: Result, plane: Plane) -> None:
+    """
+    Have the boxes placed on the plane as it was found, however often that is tried.
+    """
+    step = asker.layout(plane, result.reference)
+    result.plane = plane.moved(step.x, step.y, step.turn)
     result.places = places_of(step.chosen)
     _checked(result)
 
@@ -209,7 +207,6 @@ def _mouth(asker: Asker, result: Result) -> None:
     wide, high = step.size
     left, top = step.x - wide / 2, step.y - high / 2
     window = ((left, top), (left + wide, top), (left + wide, top + high), (left, top + high))
-    # Cards leave with a short side first.
     result.throat = Throat(window=window, direction=step.direction)
     _checked(result)
 
@@ -221,18 +218,25 @@ def _checked(result: Result) -> None:
     write_profile(draft(result), Path(os.devnull))
 
 
-def _window_place(result: Result) -> Place:
-    throat = result.throat
-    if throat is None:
-        raise UserError("no place is known; expected a layout, or the shoe's mouth")
-    along_x = abs(throat.direction[0]) > abs(throat.direction[1])
-    return Place(polygon=throat.window, turn=90 if along_x else 0)
-
-
 def _cards(pictures: Pictures, asker: Asker, result: Result, wanted: Wanted) -> None:
     """
     See a card of every rank, fit the window to them, and read them all.
     """
+    done = _faces(pictures, asker, result)
+    _back(pictures, asker, result)
+    if missing := missing_ranks(done):
+        result.notes.append(f"not shown: {', '.join(missing)}: show a card of every rank")
+    result.threshold = choose(wanted.risk)
+    asker.tell(f"threshold: {result.threshold.told}")
+    if result.shown and wanted.reader is None:
+        result.fit = fit_window(Recogniser(), result.shown)
+        asker.tell(f"index window: {result.fit.told}")
+    reader = _reader(result, wanted)
+    result.cards = [_read(each, reader, result) for each in result.shown]
+    _tell(asker, result.cards)
+
+
+def _faces(pictures: Pictures, asker: Asker, result: Result) -> list[Card]:
     done: list[Card] = []
     for step in _steps(lambda: asker.card(done)):
         shown = _shown(pictures, asker, result, step)
@@ -243,18 +247,7 @@ def _cards(pictures: Pictures, asker: Asker, result: Result, wanted: Wanted) -> 
         done.append(step.card)
         pixels = index_pixels(shown.quad, CropWindow())
         asker.tell(f"{step.card} on {shown.slot}: {pixels:.0f} pixels: {_enough(pixels)}")
-    _back(pictures, asker, result)
-    missing = missing_ranks(done)
-    if missing:
-        result.notes.append(f"not shown: {', '.join(missing)}: show a card of every rank")
-    result.threshold = choose(wanted.risk)
-    asker.tell(f"threshold: {result.threshold.told}")
-    if result.shown and wanted.reader is None:
-        result.fit = fit_window(Recogniser(), result.shown)
-        asker.tell(f"index window: {result.fit.told}")
-    reader = _reader(result, wanted)
-    result.cards = [_read(each, reader, result) for each in result.shown]
-    _tell(asker, result.cards)
+    return done
 
 
 def _steps(ask: Callable[[], CardStep | None]) -> Iterator[CardStep]:
@@ -267,20 +260,16 @@ def _name(slot: Slot | None) -> str:
 
 
 def _place(result: Result, slot: Slot | None) -> Place:
-    if result.throat is not None:
-        return _window_place(result)
-    for place in result.places:
-        if place.slot is (slot or Slot.P1):
+    for place in watched(result.places, result.throat):
+        if result.throat is not None or place.slot is (slot or Slot.P1):
             return place
     raise UserError(f"{_name(slot)}: no such place")
 
 
 def _shown(pictures: Pictures, asker: Asker, result: Result, step: CardStep) -> Shown | None:
     while True:
-        image = pictures.take(_STILL, step.at)[-1]
-        gain = gain_of(draft(result), result.reference, image)
         place = _place(result, step.slot)
-        quad = find_on(result.plane, place, image, result.reference, result.card, gain)
+        image, quad = _lying(pictures, step.at, result, place)
         if quad is not None:
             return Shown(step.card, _name(place.slot), image, quad)
         advice = "lay it flat into the box, nothing over it"
@@ -288,19 +277,28 @@ def _shown(pictures: Pictures, asker: Asker, result: Result, step: CardStep) -> 
             return None
 
 
+def _lying(
+    pictures: Pictures, at: float | None, result: Result, place: Place
+) -> tuple[Image, Floats | None]:
+    """
+    Take a picture, and find the corners of the card that lies on a place.
+    """
+    image = pictures.take(_STILL, at)[-1]
+    gain = gain_of(draft(result), result.reference, image)
+    return image, find_on(result.plane, place, image, result.reference, result.card, gain)
+
+
 def _back(pictures: Pictures, asker: Asker, result: Result) -> None:
     step = asker.back()
     if step is None:
         result.notes.append("no card was shown face down: another back will not be noticed")
         return
-    image = pictures.take(_STILL, step.at)[-1]
-    place = _place(result, step.slot)
-    gain = gain_of(draft(result), result.reference, image)
-    quad = find_on(result.plane, place, image, result.reference, result.card, gain)
+    image, quad = _lying(pictures, step.at, result, _place(result, step.slot))
     if quad is None or not is_back(upright(image, quad)):
         result.notes.append(
             "no back was found where a card should lie face down: show it again; one of the "
-            "felt's own colour cannot be seen, and another back will then not be noticed"
+            "felt's own colour cannot be seen: another back will then not be noticed, and cards "
+            "that are dealt face down are told in the order in which they are turned"
         )
         return
     result.back = upright(image, quad, width=160)

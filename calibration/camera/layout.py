@@ -10,11 +10,11 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.camera.profile import Place, Point, Polygon
+from drivers.camera.profile import Place, Point, Polygon, Throat
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.round import Slot
 
-__all__ = ["LAYOUTS", "Box", "layout_named", "places_of"]
+__all__ = ["LAYOUTS", "Box", "layout_named", "places_of", "watched"]
 
 _UPRIGHT: Final = (80.0, 108.0)
 _SIDEWAYS: Final = (108.0, 86.0)
@@ -94,3 +94,15 @@ def places_of(boxes: Iterable[Box]) -> tuple[Place, ...]:
     Write boxes as a profile has them.
     """
     return tuple(Place(polygon=box.corners, slot=box.slot, turn=box.turn) for box in boxes)
+
+
+def watched(places: tuple[Place, ...], throat: Throat | None) -> tuple[Place, ...]:
+    """
+    Give the places on which cards are looked for: those of a table, or the shoe's mouth alone.
+
+    Cards leave the mouth with a short side first.
+    """
+    if throat is None:
+        return places
+    along_x = abs(throat.direction[0]) > abs(throat.direction[1])
+    return (Place(polygon=throat.window, turn=90 if along_x else 0),)

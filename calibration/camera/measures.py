@@ -28,6 +28,7 @@ _STEADY: Final = 0.015
 """Share of the light that may come and go from picture to picture."""
 
 _FEWEST: Final = 8
+_USUAL_FPS: Final = 25.0
 _LAMPS: Final = (50.0, 60.0)
 _BLOCKS: Final = 8
 _BANDS: Final = 40
@@ -96,10 +97,15 @@ class Flicker(Struct, frozen=True):
         return self.strength <= _STEADY
 
 
-def flicker_of(pictures: Sequence[Image], fps: float) -> Flicker:
+def flicker_of(pictures: Sequence[Image], fps: float | None) -> Flicker:
     """
     Find bands and beats of lamps in pictures of a still table, taken in a row.
+
+    Args:
+        pictures: Of fewer than eight nothing is told: they are taken to be steady.
+        fps: Pictures a second; None where that is not known: 25 are taken to be usual.
     """
+    fps = fps or _USUAL_FPS
     if len(pictures) < _FEWEST:
         return Flicker(0.0)
     bands = np.stack([_bands(picture) for picture in pictures])

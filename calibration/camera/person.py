@@ -20,8 +20,9 @@ from calibration.camera.answers import (
     PlaneStep,
     missing_ranks,
 )
+from calibration.camera.cards import signed
+from calibration.camera.desk import Asked, Desk
 from calibration.camera.layout import Box, layout_named
-from calibration.camera.live import Asked, Desk
 from calibration.camera.plane import Plane
 from drivers.camera.frames import Image
 from shoe_daemon.errors import UserError
@@ -34,9 +35,10 @@ _POINTS: Final = 4
 _SAMPLE: Final = 6
 _LOOK: Final = 0.3
 _LAST: Final = 3.0
+"""Seconds: until it is looked whether anybody still answers, and for a page to show the end."""
+
 _STAGES: Final = ("plane", "empty table", "boxes", "13 cards", "back", "sample")
 _MOUTH: Final = ("plane", "empty mouth", "window", "13 cards", "back", "sample")
-_SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 
 
 class Person:
@@ -152,7 +154,8 @@ class Person:
         Have the boxes dragged to where they are.
         """
         del reference
-        self._desk.place(plane, layout_named(self._preset))
+        # Asked once more, they are where they were left.
+        self._desk.place(plane, self._desk.boxes or layout_named(self._preset))
         self._desk.reach("boxes")
         text = (
             "Drag the boxes on the page onto those of the felt: one by one, or from beside them "
@@ -198,9 +201,7 @@ class Person:
         """
         Ask for a card's name until it is one; None where nobody goes on.
         """
-        shown = Asked(
-            f"{usual.rank}{_SUITS[usual.suit]}", usual.suit in "HD", str(slot or "the mouth")
-        )
+        shown = Asked(signed(usual), usual.suit in "HD", str(slot or "the mouth"))
         while (said := self._ask(name, text, "answer", str(usual), shown).upper()) != "STOP":
             try:
                 return Card(said) if said else usual

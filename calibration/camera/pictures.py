@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+import cv2
 import numpy as np
 
 from calibration.camera.drift import Finding, Kind
@@ -24,7 +25,18 @@ from drivers.discretion import discreet
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 
-__all__ = ["Live", "Pictures", "Recorded", "address_of", "mode_of", "open_pictures", "port_of"]
+__all__ = [
+    "Live",
+    "Pictures",
+    "Recorded",
+    "address_of",
+    "fingerprint_of",
+    "mode_of",
+    "open_pictures",
+    "other_camera",
+    "port_of",
+    "write_picture",
+]
 
 _PATIENCE: Final = 12.0
 _BETWEEN: Final = 0.5
@@ -80,7 +92,7 @@ class Pictures(Protocol):
 
     def newest(self) -> Image | None:
         """
-        Return the last picture.
+        Return the last picture; None where there is none.
         """
         ...
 
@@ -99,7 +111,6 @@ class Recorded:
     def __init__(self, source: Source, name: str) -> None:
         self._source = source
         self._name = name
-        self._waiting: tuple[Image, float] | None = None
         self._last: Image | None = None
         self._at = 0.0
 
@@ -183,7 +194,7 @@ class Live:
 
     def newest(self) -> Image | None:
         """
-        Return the last picture that came.
+        Return the last picture that came; None while none comes.
         """
         return self._newest
 
@@ -242,6 +253,17 @@ def _checked(image: Any, name: str) -> Image:  # noqa: ANN401 - whatever OpenCV 
     if not isinstance(image, np.ndarray) or image.ndim != _DIMENSIONS or image.dtype != np.uint8:
         raise UserError(f"{name}: wrong pixel format; expected eight bits of three colours")
     return image
+
+
+def write_picture(path: Path, image: Image) -> None:
+    """
+    Write a picture as a PNG file.
+
+    Raises:
+        OSError: It cannot be written. OpenCV itself does not say that.
+    """
+    _, data = cv2.imencode(".png", image)
+    path.write_bytes(data.tobytes())
 
 
 def fingerprint_of(address: Address) -> str | None:

@@ -21,6 +21,7 @@ from shoe_daemon.errors import UserError
 
 __all__ = [
     "Plane",
+    "apart",
     "ground_of",
     "plane_from_markers",
     "plane_from_points",
@@ -54,7 +55,8 @@ class Plane(NamedTuple):
         lens: How the lens bends; None where that was not looked for.
         error: Millimetres by which it is off, where cards lie, at the most in 95 of 100 such
             calibrations; the lens is left out where it is not known.
-        worst: The marker that fits the others least.
+        worst: The marker that fits the others least, by its number; or the clicked rectangle,
+            where the first is 0.
         misfit: By how many millimetres it does not fit.
         size: Width and height of the picture.
     """
@@ -267,7 +269,7 @@ class _Problem:
         steps = chance * noise / np.sqrt(np.maximum(spread, 1e-12)) @ sides.T
         there = self._on_table(given)
         return float(
-            np.percentile([_apart(self._on_table(given + step), there) for step in steps], _OFTEN)
+            np.percentile([apart(self._on_table(given + step), there) for step in steps], _OFTEN)
         )
 
     def _on_table(self, given: Floats) -> Floats:
@@ -321,9 +323,10 @@ class _Problem:
         )
 
 
-def _apart(points: Floats, others: Floats) -> float:
+def apart(points: Floats, others: Floats) -> float:
     """
-    Return how far points are from others at the most, wherever they are measured from.
+    Return how far points are from others at the most, wherever they are measured from and in
+    which directions.
     """
     a, b = points - points.mean(axis=0), others - others.mean(axis=0)
     left, _, right = np.linalg.svd(a.T @ b)

@@ -23,7 +23,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, RANKS
 from shoe_daemon.game.round import DEALING_ORDER
 
-__all__ = ["film_night", "frame_of", "play_night"]
+__all__ = ["film_night", "frame_of", "mouth_points", "play_night"]
 
 _SCENE: Final = 8
 _EMPTY: Final = 30
@@ -47,29 +47,42 @@ class _Scene(NamedTuple):
 def film_night(rehearsal: Rehearsal, path: Path) -> Path:
     """
     Write a video of a night, and beside it the answers to it; return where those are.
+
+    Raises:
+        UserError: No video can be written there.
     """
-    settings = rehearsal.settings
-    size = settings.width, settings.height
-    code = cv2.VideoWriter.fourcc(*"MJPG")
-    video = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, code, settings.fps, size)
-    if path.suffix.lower() != ".avi" or not video.isOpened():
-        raise UserError(f"{path}: no video can be written there; expected a name ending in .avi")
-    video.set(cv2.VIDEOWRITER_PROP_QUALITY, 95)
+    fps = rehearsal.settings.fps
+    video = _opened(path, rehearsal)
     answers, count = [_where(rehearsal)], 0
     try:
         for scene in _scenes(rehearsal):
             for line in scene.lines:
                 rehearsal.do(line)
-            at = f"at = {(count + _AFTER) / settings.fps:.2f}"
+            at = f"at = {(count + _AFTER) / fps:.2f}"
             answers.append("\n".join((scene.answer, at, *scene.told, "")))
             for _ in range(_EMPTY if scene.answer == "[empty]" else _SCENE):
-                video.write(rehearsal.picture(at=count / settings.fps))
+                video.write(rehearsal.picture(at=count / fps))
                 count += 1
     finally:
         video.release()
     script = path.with_suffix(".toml")
     script.write_text("\n".join(answers), encoding="utf-8")
     return script
+
+
+def _opened(path: Path, rehearsal: Rehearsal) -> cv2.VideoWriter:
+    fault = f"{path}: no video can be written there; expected a name ending in .avi"
+    # To open a video empties what is there: the name comes first.
+    if path.suffix.lower() != ".avi":
+        raise UserError(fault)
+    settings = rehearsal.settings
+    size = settings.width, settings.height
+    code = cv2.VideoWriter.fourcc(*"MJPG")
+    video = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, code, settings.fps, size)
+    if not video.isOpened():
+        raise UserError(fault)
+    video.set(cv2.VIDEOWRITER_PROP_QUALITY, 95)
+    return video
 
 
 def _scenes(rehearsal: Rehearsal) -> Iterator[_Scene]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -15,10 +15,11 @@ from typing import Final
 import cv2
 import numpy as np
 
-from calibration.camera.cards import Sample, drawn_outline
+from calibration.camera.cards import Sample, drawn_outline, signed
 from calibration.camera.plane import ground_of
 from calibration.camera.result import Result, faults
 from calibration.camera.threshold import good_pixels, measured
+from drivers.camera.confidence import CurvePoint
 from drivers.camera.frames import Image
 from drivers.camera.windows import window_quads
 from shoe_daemon.errors import UserError
@@ -32,7 +33,6 @@ _CHART: Final = (680, 190, 62)
 """Width, height, and what is left of the line."""
 
 _GOOD, _BAD, _MARK = (84, 160, 60), (38, 30, 200), (230, 140, 60)
-_SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 
 
 def write_report(result: Result, path: Path) -> None:
@@ -167,8 +167,9 @@ def _cards(result: Result) -> str:
         corners += np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], np.float32) * edge
         for window in window_quads(corners, result.window):
             drawn_outline(flat, window.astype(np.float64), _GOOD if sample.passed else _BAD)
+        picture = _picture(flat, str(sample.card), 180)
         told.append(
-            f"<figure>{_picture(flat, str(sample.card), 180)}<figcaption><b>{_name(sample)}</b> "
+            f"<figure>{picture}<figcaption><b>{signed(sample.card)}</b> "
             f"{escape(sample.slot)}<br>{sample.confidence:.3f}, {sample.pixels:.0f} px<br>"
             f"{_verdict(sample.passed)}</figcaption></figure>"
         )
@@ -178,18 +179,42 @@ def _cards(result: Result) -> str:
     return "".join(told) or "<p>None.</p>"
 
 
-def _name(sample: Sample) -> str:
-    return f"{sample.card.rank}{_SUITS[sample.card.suit]}"
-
-
 def _samples(samples: Iterable[Sample]) -> str:
     return "".join(
-        f"<tr><td><b>{_name(each)}</b></td><td>{escape(each.slot)}</td>"
+        f"<tr><td><b>{signed(each.card)}</b></td><td>{escape(each.slot)}</td>"
         f"<td>{each.read or _NONE}</td><td class='n'>{each.confidence:.3f}</td>"
         f"<td class='n'>{each.pixels:.0f}</td><td class='n'>{each.blur:.2%}</td>"
         f"<td>{_verdict(each.passed)} {escape(each.fault)}</td></tr>"
         for each in samples
     )
+
+
+class _Chart:
+    """
+    Thresholds from left to right; the higher, the more rarely a card was wrong at one.
+
+    Attributes:
+        powers: The powers of ten that it reaches over.
+    """
+
+    def __init__(self, points: Sequence[CurvePoint]) -> None:
+        self._rare = [math.log10(1 / each.risk) for each in points]
+        self._low, self._high = math.floor(min(self._rare)), max(self._rare) + 0.25
+        self.powers = range(self._low, math.floor(self._high) + 1)
+
+    def down(self, power: float) -> float:
+        """
+        Say how far down one in so many, as a power of ten, is.
+        """
+        return 8 + (_CHART[1] - 26) * (1 - (power - self._low) / (self._high - self._low))
+
+    def at(self, number: int) -> tuple[float, float]:
+        """
+        Say where a threshold is.
+        """
+        wide = _CHART[0] - _CHART[2] - 24
+        x = _CHART[2] + wide * number / (len(self._rare) - 1)
+        return x, self.down(self._rare[number])
 
 
 def _curve(result: Result) -> str:
@@ -200,36 +225,32 @@ def _curve(result: Result) -> str:
     points, chosen = measured(), result.threshold
     if len(points) < 2 or chosen is None:  # noqa: PLR2004 - two make a line
         return ""
-    rare = [math.log10(1 / each.risk) for each in points]
-    low, high = math.floor(min(rare)), max(rare) + 0.25
-    wide = _CHART[0] - _CHART[2] - 24
-    tall = _CHART[1] - 26
-
-    def at(number: int) -> tuple[float, float]:
-        x = _CHART[2] + wide * number / (len(points) - 1)
-        return x, 8 + tall * (1 - (rare[number] - low) / (high - low))
-
-    drawn = [
-        f'<text x="{_CHART[2] - 6}" y="{8 + tall * (1 - (power - low) / (high - low)) + 3:.1f}" '
-        f'text-anchor="end">1 in {10**power:,}</text>'
-        for power in range(low, math.floor(high) + 1)
-    ]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(at, range(len(points))))
+    chart = _Chart(points)
+    drawn = [_rarity(power, chart) for power in chart.powers]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(chart.at, range(len(points))))
     drawn.append(f'<polyline points="{line}"/>')
     for number, each in enumerate(points):
-        x, y = at(number)
-        is_set = each.threshold == chosen.value
-        drawn.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{4.5 if is_set else 2}"/>')
-        words = f"<tspan>{each.threshold:g}</tspan>"
-        kind = ' class="set"' if is_set else ""
-        drawn.append(
-            f'<text x="{x:.1f}" y="{_CHART[1] - 4}" text-anchor="middle"{kind}>{words}</text>'
-        )
+        drawn += _threshold(each, chart.at(number), is_set=each.threshold == chosen.value)
     name = f"Threshold {chosen.told}"
     return (
         f'<svg class="curve" role="img" aria-label="{escape(name)}" '
         f'viewBox="0 0 {_CHART[0]} {_CHART[1]}">{"".join(drawn)}</svg>'
     )
+
+
+def _rarity(power: int, chart: _Chart) -> str:
+    return (
+        f'<text x="{_CHART[2] - 6}" y="{chart.down(power) + 3:.1f}" '
+        f'text-anchor="end">1 in {10**power:,}</text>'
+    )
+
+
+def _threshold(point: CurvePoint, at: tuple[float, float], *, is_set: bool) -> Iterator[str]:
+    x, y = at
+    yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{4.5 if is_set else 2}"/>'
+    words = f"<tspan>{point.threshold:g}</tspan>"
+    kind = ' class="set"' if is_set else ""
+    yield f'<text x="{x:.1f}" y="{_CHART[1] - 4}" text-anchor="middle"{kind}>{words}</text>'
 
 
 def _settings(result: Result) -> str:

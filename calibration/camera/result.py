@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import cv2
-import numpy as np
+from msgspec.structs import replace
 
-from calibration.camera.cards import Budget, Sample, Shown
+from calibration.camera.cards import NEARER, Budget, Sample, Shown
 from calibration.camera.controls import Lock
 from calibration.camera.deck import BACK, keep_cards
 from calibration.camera.drift import flickering
 from calibration.camera.markers import Marker
 from calibration.camera.measures import Flicker
+from calibration.camera.pictures import write_picture
 from calibration.camera.plane import Plane
 from calibration.camera.threshold import Threshold, proven
 from calibration.camera.window import Fit
@@ -29,7 +29,7 @@ from shoe_daemon.errors import UserError
 
 __all__ = ["Result", "card_folder", "draft", "faults", "write_result"]
 
-MOST_OFF: Final = 1.5
+_MOST_OFF: Final = 1.5
 """Millimetres that a plane may be off."""
 
 _LEAST_SHARP: Final = 0.35
@@ -98,13 +98,14 @@ def _plane_faults(result: Result) -> list[str]:
     plane, told = result.plane, []
     sheet = f"marker {plane.worst}" if result.markers else f"rectangle {(plane.worst or 0) + 1}"
     advice = "lay more markers, far apart" if result.markers else "lay printed markers instead"
-    if plane.misfit > MOST_OFF:
+    if plane.misfit > _MOST_OFF:
         told.append(
-            f"{sheet} does not fit the plane by {plane.misfit:.1f} mm; expected {MOST_OFF} mm: "
+            f"{sheet} does not fit the plane by {plane.misfit:.1f} mm; expected {_MOST_OFF} mm: "
             + ("press it flat, and measure its printed size" if result.markers else advice)
         )
-    elif plane.error is not None and plane.error > MOST_OFF:
-        told.append(f"the plane may be {plane.error:.1f} mm off; expected {MOST_OFF} mm: {advice}")
+    elif plane.error is not None and plane.error > _MOST_OFF:
+        off = f"the plane may be {plane.error:.1f} mm off"
+        told.append(f"{off}; expected {_MOST_OFF} mm: {advice}")
     if plane.lens is None and result.station == "overhead":
         told.append(f"the lens is not known, it may bend by millimetres: {advice}")
     return told
@@ -124,10 +125,8 @@ def _risk_faults(chosen: Threshold | None) -> list[str]:
 
 
 def _few(budget: Budget) -> str:
-    return (
-        f"{budget.pixels:.0f} pixels for an index, at least {budget.least:.0f} are needed: bring "
-        "the camera nearer, zoom in, or choose a mode with more pixels"
-    )
+    few = f"{budget.pixels:.0f} pixels for an index, at least {budget.least:.0f} are needed"
+    return f"{few}: {NEARER}"
 
 
 def _failed(result: Result) -> list[Sample]:
@@ -172,33 +171,19 @@ def write_result(result: Result, path: Path, version: str) -> kept.Profile:
     Write the profile, and beside it the empty table and the cards; return it as read again.
     """
     reference = f"{path.stem}-reference.png"
-    made = kept.Made(at=result.at, version=version, risk=_risk(result))
+    risk = "" if result.threshold is None else result.threshold.told
+    made = kept.Made(at=result.at, version=version, risk=risk)
     profile = draft(result)
-    table = kept.Table(
-        homography=profile.table.homography, reference=reference, error=profile.table.error
-    )
-    profile = _with(profile, table=table, made=made)
+    table = replace(profile.table, reference=reference)
+    profile = replace(profile, table=table, made=made)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write_picture(path.with_name(reference), result.reference)
+        write_picture(path.with_name(reference), result.reference)
         keep_cards(card_folder(path), _cards(result))
         kept.write_profile(profile, path)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from error
     return kept.load_profile(path)
-
-
-def _with(profile: kept.Profile, **changes: Any) -> kept.Profile:  # noqa: ANN401 - any field's
-    from msgspec.structs import replace
-
-    return replace(profile, **changes)
-
-
-def _risk(result: Result) -> str:
-    chosen = result.threshold
-    if chosen is None:
-        return ""
-    return chosen.told
 
 
 def _cards(result: Result) -> dict[str, Image]:
@@ -213,10 +198,3 @@ def card_folder(profile: Path) -> Path:
     Say where the cards of a profile are.
     """
     return profile.with_name(f"{profile.stem}-cards")
-
-
-def _write_picture(path: Path, image: Image) -> None:
-    done, data = cv2.imencode(".png", np.asarray(image))
-    if not done:
-        raise UserError(f"{path}: the picture cannot be written")
-    path.write_bytes(data.tobytes())

@@ -222,7 +222,8 @@ def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -
         return
     if not sys.stdin.isatty():
         raise UserError("nobody can answer: no terminal; expected one, or --script")
-    from calibration.camera.live import Desk, LivePage
+    from calibration.camera.desk import Desk
+    from calibration.camera.live import LivePage
     from calibration.camera.person import Person
     from calibration.camera.threshold import least_pixels
 

@@ -33,7 +33,7 @@ from calibration.camera.guide import Wanted, calibrate
 from calibration.camera.layout import LAYOUTS, layout_named, places_of
 from calibration.camera.markers import find_markers
 from calibration.camera.measures import flicker_of, sharpness_of
-from calibration.camera.plane import ground_of, plane_from_markers, plane_from_points
+from calibration.camera.plane import Plane, ground_of, plane_from_markers, plane_from_points
 from calibration.camera.report import report_of
 from calibration.camera.result import Result, faults, write_result
 from calibration.camera.threshold import choose, proven
@@ -378,6 +378,32 @@ def test_a_layout_out_of_the_picture_ends_the_run() -> None:
     )
     with pytest.raises(UserError, match="outside the picture"):
         calibrate(shelf(), Scripted(plain, None), WANTED)
+
+
+class Corrected(Scripted):
+    """
+    Answers with a layout outside of the picture, then with the right one.
+    """
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script, None)
+        self.planes: list[Plane] = []
+
+    def layout(self, plane: Plane, reference: Image) -> LayoutStep:
+        self.planes.append(plane)
+        right = super().layout(plane, reference)
+        return right if self.planes[1:] else LayoutStep(x=900.0, turn=20.0)
+
+    def again(self, fault: str) -> bool:
+        return "outside the picture" in fault and len(self.planes) == 1
+
+
+def test_a_layout_that_is_put_right_is_measured_from_the_same_plane() -> None:
+    asker = Corrected(msgspec.structs.replace(script(), card=(), back=None, sample=()))
+    found = calibrate(shelf(), asker, WANTED)
+    first, second = asker.planes
+    assert np.array_equal(first.homography, second.homography)
+    assert np.allclose(found.plane.homography, result().plane.homography)
 
 
 def test_too_few_pixels_are_said_with_what_to_do() -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, expect
 
+from calibration.camera.desk import Desk
 from calibration.camera.layout import layout_named
-from calibration.camera.live import Desk, LivePage
+from calibration.camera.live import LivePage
 from calibration.camera.plane import ground_of, plane_from_points
 from drivers.camera.frames import Image
 from tests.browser.chrome import PATIENCE, browse, watch

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
+from calibration.camera.desk import Desk, Order
 from calibration.camera.layout import layout_named
-from calibration.camera.live import Desk, LivePage, Order
+from calibration.camera.live import LivePage
 from calibration.camera.person import Person
 from calibration.camera.plane import ground_of, plane_from_points
 from drivers.camera.frames import Image
@@ -115,6 +116,14 @@ def test_a_second_click_answers_no_second_question(desk: Desk) -> None:
     assert desk.said.qsize() == 1
 
 
+def test_two_clicks_before_the_run_hears_of_the_first_are_one_answer(desk: Desk) -> None:
+    desk.step("The plane", "Lay the markers.", "markers")
+    desk.take(Order(do="next", serial=1))
+    desk.take(Order(do="next", serial=1))
+    assert desk.said.qsize() == 1
+    assert desk.state()["wants"] == "", "what is answered is not asked any more"
+
+
 def test_dragging_moves_a_box_or_all_of_them(desk: Desk) -> None:
     desk.place(PLANE, layout_named("six"))
     desk.take(Order(do="box", index=0, x=300, y=300))
@@ -199,6 +208,30 @@ def test_the_end_is_shown_with_what_is_to_be_put_right(page: LivePage, desk: Des
     assert told["lines"] == ["to put right: P1: blurred"]
     asked.over([], "table.toml")
     assert (desk.state()["over"], desk.state()["step"]) == ("good", "Calibrated")
+
+
+def test_no_page_takes_the_step_before_for_the_end(desk: Desk) -> None:
+    shown: list[dict[str, Any]] = []
+    step = desk.step
+
+    def stepped(*arguments: Any) -> None:  # noqa: ANN401 - as `step` takes them
+        shown.append(desk.state())
+        step(*arguments)
+
+    desk.step = stepped  # type: ignore[assignment, method-assign]
+    desk.finish("Calibrated", "This page can be closed.", good=True, patience=0.0)
+    assert [told["over"] for told in shown] == [""]
+    assert desk.state()["over"] == "good"
+
+
+def test_boxes_are_where_they_were_left_if_they_are_asked_once_more(desk: Desk) -> None:
+    asked, _ = person(desk, ["\n", "\n"])
+    asked.layout(PLANE, PICTURE)
+    desk.step("The boxes", "Drag them.", "boxes")
+    desk.take(Order(do="box", index=0, x=300, y=300))
+    left = list(desk.boxes)
+    assert left != list(layout_named("six"))
+    assert list(asked.layout(PLANE, PICTURE).boxes) == left
 
 
 def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: Desk) -> None:

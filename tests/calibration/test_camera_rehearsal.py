@@ -18,7 +18,7 @@ from calibration.camera.markers import find_markers
 from calibration.camera.pictures import address_of, open_pictures
 from calibration.camera.plane import ground_of, plane_from_markers
 from calibration.camera.rehearsal import Lies, Night, Rehearsal
-from calibration.camera.rehearsed import frame_of, play_night
+from calibration.camera.rehearsed import film_night, frame_of, play_night
 from drivers.camera.profile import Camera, load_profile
 from drivers.simulators.table.layout import PLACES
 from drivers.simulators.table.settings import Settings
@@ -51,6 +51,14 @@ def test_a_filmed_night_is_calibrated_by_its_own_answers(tmp_path: Path, station
     checked = run("camera", *words)
     assert checked.exit_code == 0, checked.output
     assert "as it was calibrated" in checked.output
+
+
+def test_a_video_of_another_kind_is_left_as_it_is(table: Rehearsal, tmp_path: Path) -> None:
+    path = tmp_path / "holidays.mp4"
+    path.write_bytes(b"a film of somebody's")
+    with pytest.raises(UserError, match=r"expected a name ending in \.avi"):
+        film_night(table, path)
+    assert path.read_bytes() == b"a film of somebody's"
 
 
 def test_the_filmed_answers_say_where_the_places_are(table: Rehearsal) -> None:

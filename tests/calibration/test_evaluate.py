@@ -90,6 +90,18 @@ def test_what_was_not_read_is_named(photos: Path) -> None:
     assert "not accepted" in output
 
 
+def test_a_neighbours_index_in_a_box_names_no_card(tmp_path: Path) -> None:
+    # On white, no outline is found. The one index in the box is that of the card beside.
+    neighbour = cv2.resize(face(Card("8D"), DECKS[4], 320), (160, 224))
+    desk = np.full((400, 400, 3), 238, np.uint8)
+    desk[200:312, 100:260] = neighbour[112:]
+    cv2.imwrite(str(tmp_path / "white.png"), desk)
+    row = "1,white.png,bbox,7,d,100,88,260,312,,,,,,,"
+    (tmp_path / "labels.csv").write_text(f"{_HEAD}\n{row}\n")
+    status, output = _run(tmp_path, "--json")
+    assert (status, json.loads(output)["accepted"]) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [

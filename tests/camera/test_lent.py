@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from calibration.camera import lent
-from calibration.camera.drift import moved_by
 from calibration.camera.measures import flicker_of, light_of, mean_of, sharpness_of
+from calibration.camera.moved import moved_by
 from drivers.camera import jpegs
 from drivers.camera.address import parse_address
 from drivers.camera.frames import Image

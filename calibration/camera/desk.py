@@ -1,0 +1,239 @@
+"""
+Between the person and the run: which step it is, what is asked, what was answered, how it ended.
+
+The run says what to do and waits for what is said; the page looks at it all, and orders. Both are
+other threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from queue import Queue
+from typing import Annotated, Any, Final, Literal
+
+import cv2
+import msgspec
+from msgspec import Meta, Struct
+
+from calibration.camera.layout import Box
+from calibration.camera.overlay import NOWHERE, Overlay, Shift, measured
+from calibration.camera.plane import Plane
+from drivers.camera.frames import Image
+from drivers.camera.profile import Point
+
+__all__ = ["Asked", "Desk", "Order"]
+
+_LINES: Final = 14
+"""Lines that the page has room for."""
+
+_POINTS: Final = 20
+"""Corners of five rectangles: more tell no more."""
+
+Pixel = Annotated[float, Meta(ge=-16_384, le=16_384)]
+
+
+class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    What the page asks for.
+
+    Attributes:
+        do: ``next``, ``answer``: go on, with a text; ``box``: its middle goes to x, y;
+            ``all``: every box goes by x, y pixels; ``turn``: by `degrees`; ``point``: a
+            corner is at x, y; ``clear``: the points are forgotten.
+        serial: The step that is answered: a second click answers no second question.
+        index: Which box.
+    """
+
+    do: Literal["next", "answer", "box", "all", "turn", "point", "clear"]
+    serial: int = -1
+    index: Annotated[int, Meta(ge=0, le=64)] = 0
+    x: Pixel = 0.0
+    y: Pixel = 0.0
+    degrees: Annotated[float, Meta(ge=-180, le=180)] = 0.0
+    text: Annotated[str, Meta(max_length=40)] = ""
+
+
+class Asked(Struct, frozen=True):
+    """
+    A card that is to be laid: its name for people, its colour, its place.
+    """
+
+    card: str
+    red: bool
+    slot: str
+
+
+class Desk:
+    """
+    What the page shows and what is changed on it; any thread may use it.
+
+    Attributes:
+        said: What was answered, on the page or at the terminal.
+        wants: What can be done now: ``markers``, ``points``, ``boxes``, ``answer``, ``next``
+            (only go on) or nothing.
+        points: What was clicked in the picture.
+        stages: The names of all that is done, one after the other.
+    """
+
+    def __init__(self, newest: Callable[[], Image | None], least: float) -> None:
+        """
+        Args:
+            newest: Gives the camera's last picture; None where there is none.
+            least: Pixels that an index needs, at the least.
+        """
+        self.said: Queue[str] = Queue()
+        self.wants = ""
+        self.points: list[Point] = []
+        self.stages: Sequence[str] = ()
+        self._stage = 0
+        self._hint = self._over = ""
+        self._asked: Asked | None = None
+        self._seen = threading.Event()
+        self._watched = False
+        self._newest = newest
+        self._least = least
+        self._overlay: Overlay | None = None
+        self._serial = 0
+        self._step = "The camera's picture"
+        self._text = ""
+        self._lines: list[str] = []
+        self._lock = threading.Lock()
+
+    def step(
+        self, name: str, text: str, wants: str = "", hint: str = "", asked: Asked | None = None
+    ) -> None:
+        """
+        Begin a step.
+
+        Args:
+            name: For people.
+            text: What to do.
+            wants: What can be done on the page, as above.
+            hint: What an answer may look like.
+            asked: The card that is to be laid.
+        """
+        with self._lock:
+            self._step, self._text, self.wants = name, text, wants
+            self._hint, self._asked = hint, asked
+            self._serial += 1
+
+    def reach(self, stage: str) -> None:
+        """
+        Come to one of the stages.
+        """
+        if stage in self.stages:
+            self._stage = list(self.stages).index(stage)
+
+    def finish(self, name: str, text: str, *, good: bool, patience: float) -> None:
+        """
+        Say how it ended; wait a little for a page to show it.
+        """
+        self._seen.clear()
+        self.step(name, text)
+        # A page that is told that it is over asks no more: it must have the last step by then.
+        self._over = "good" if good else "bad"
+        if self._watched:
+            self._seen.wait(patience)
+
+    def tell(self, line: str) -> None:
+        """
+        Show a line.
+        """
+        with self._lock:
+            self._lines = [*self._lines, line][-_LINES:]
+
+    def place(self, plane: Plane, boxes: Sequence[Box]) -> None:
+        """
+        Show boxes on a plane, shifted as those before them were.
+        """
+        with self._lock:
+            self._overlay = Overlay(plane, boxes, self._least, self.shift)
+
+    @property
+    def boxes(self) -> list[Box]:
+        """
+        Where the boxes are on their plane.
+        """
+        return [] if self._overlay is None else self._overlay.boxes
+
+    @property
+    def shift(self) -> Shift:
+        """
+        Where the layout was dragged to.
+        """
+        return NOWHERE if self._overlay is None else self._overlay.shift
+
+    def take(self, order: Order) -> None:
+        """
+        Do what the page asks for.
+        """
+        with self._lock:
+            match order.do:
+                case "next" | "answer":
+                    self._answer(order)
+                case "point" if self.wants == "points" and len(self.points) < _POINTS:
+                    self.points.append((order.x, order.y))
+                case "clear":
+                    self.points.clear()
+                case _:
+                    self._drag(order)
+
+    def _answer(self, order: Order) -> None:
+        if self.wants and order.serial == self._serial:
+            # What is answered is not asked any more, before the run has heard of it too.
+            self.wants = ""
+            self.said.put(order.text)
+
+    def _drag(self, order: Order) -> None:
+        if self._overlay is None or self.wants != "boxes":
+            return
+        match order.do:
+            case "turn":
+                self._overlay.turn(order.degrees)
+            case "all":
+                self._overlay.push(order.x, order.y)
+            case "box":
+                self._overlay.put(order.index, (order.x, order.y))
+
+    def picture(self) -> bytes:
+        """
+        Return the newest picture as a JPEG; nothing where there is none.
+        """
+        image = self._newest()
+        if image is None:
+            return b""
+        _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 85])
+        return data.tobytes()
+
+    def shown(self, state: dict[str, Any]) -> None:
+        """
+        A page has got this.
+        """
+        self._watched = True
+        if state["over"]:
+            self._seen.set()
+
+    def state(self) -> dict[str, Any]:
+        """
+        Return all that lies over the picture.
+        """
+        image = self._newest()
+        with self._lock:
+            told: dict[str, Any] = {
+                "step": self._step,
+                "serial": self._serial,
+                "text": self._text,
+                "wants": self.wants,
+                "lines": self._lines,
+                "points": self.points,
+                "boxes": [] if self._overlay is None else self._overlay.drawn(),
+                "stages": self.stages,
+                "stage": self._stage,
+                "hint": self._hint,
+                "ask": msgspec.to_builtins(self._asked),
+                "over": self._over,
+            }
+        if image is not None:
+            told |= measured(image, with_markers=self.wants == "markers")
+        return told
