@@ -120,7 +120,7 @@ def test_a_camera_is_checked_while_the_daemon_has_it(eye: _Eye, tmp_path: Path) 
         assert "calibrate again" in told["findings"][0]["text"]
 
         eye.push(0.0)
-        assert _checked(profile, port).exit_code == 0
+        wait_for(lambda: _checked(profile, port).exit_code == 0, timeout=120)
         assert daemon.stop() == 0
 
 
