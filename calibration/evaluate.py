@@ -22,7 +22,7 @@ from shoe_daemon.errors import UserError
 
 __all__ = ["Report", "Tally", "evaluate"]
 
-Told = Callable[[Label, Reading], None]
+Told = Callable[[Label, Reading | None], None]
 
 
 class Tally(Struct):
@@ -80,7 +80,8 @@ def evaluate(
     labels: Path, photos: Path, recogniser: Recogniser, told: Told = lambda _label, _reading: None
 ) -> Report:
     """
-    Read every labelled card and count; `told` hears of each.
+    Read every labelled card and count; `told` hears of each, with None of one whose photo is
+    not there.
     """
     if not photos.is_dir():
         raise UserError(f"{photos}: no folder of photos")
@@ -91,6 +92,7 @@ def evaluate(
         if image is None:
             for tally in report.tallies(label):
                 tally.missing += 1
+            told(label, None)
             continue
         began = time.perf_counter()
         reading = read_label(recogniser, image, label)
@@ -105,7 +107,9 @@ def _opened(path: Path) -> Image | None:
     """
     Read a photo; None where there is none. A file that is no picture counts as missing too.
     """
-    if not path.is_file():
+    try:
+        # What is no file, such as a pipe, may never end.
+        image = cv2.imread(str(path), cv2.IMREAD_COLOR) if path.is_file() else None
+    except (OSError, cv2.error):  # its name is too long, it has too many pixels
         return None
-    image = cv2.imread(str(path), cv2.IMREAD_COLOR)
     return None if image is None else np.asarray(image, np.uint8)

@@ -41,7 +41,13 @@ def read_label(recogniser: Recogniser, image: Image, label: Label) -> Reading:
 
 
 def _corners(recogniser: Recogniser, image: Image, points: _Points) -> Reading:
-    return recogniser.read(image, points)
+    """
+    Read a card by its corners. None is seen from behind: where they go round the other way,
+    they are only listed so.
+    """
+    (x, y) = (points - points.mean(0)).T
+    clockwise = np.dot(x, np.roll(y, -1)) >= np.dot(y, np.roll(x, -1))
+    return recogniser.read(image, points if clockwise else points[[0, 3, 2, 1]])
 
 
 def _index(recogniser: Recogniser, image: Image, points: _Points) -> Reading:

@@ -1,10 +1,15 @@
 """
 Photos with labels: the file that says which card lies where, checked row by row.
+
+It is a CSV file as people make them: of a program or a spreadsheet, in UTF-8 or what Excel
+calls Unicode text, with commas, semicolons or tabs, decimal points or commas.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -34,6 +39,11 @@ class Kind(StrEnum):
 
 _POINTS: Final = {Kind.QUAD: 4, Kind.BBOX: 2, Kind.CORNER: 2}
 _NEEDED: Final = ("file", "kind", "rank", "suit", "x0", "y0", "x1", "y1")
+_DELIMITERS: Final = ",;\t"
+_FAR: Final = 1e6
+"""Pixels from a picture's corner that no picture has."""
+
+Row = Mapping[str, str]
 
 
 class Label(Struct, frozen=True):
@@ -51,31 +61,79 @@ class Label(Struct, frozen=True):
 
 def read_labels(path: Path) -> Iterator[Label]:
     """
-    Read a labels file; columns beyond those needed are left alone.
+    Read a labels file; columns beyond those needed are left alone, and so are empty rows.
+
+    Raises:
+        UserError: The file or a row of it is none, in one line.
     """
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.DictReader(file)
-            missing = [name for name in _NEEDED if name not in (rows.fieldnames or ())]
-            if missing:
-                raise UserError(f"{path}: no column {', '.join(missing)}")
-            for row in rows:
-                yield _label(row, f"{path}:{rows.line_num}")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        lines, delimiter = _lines(_text(path))
+        rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+        names = [name.strip().lower() for name in next(filter(any, rows), [])]
+        missing = [name for name in _NEEDED if name not in names]
+        if missing:
+            raise UserError(f"{path}: no column {', '.join(missing)}")
+        for row in rows:
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                yield _label(dict(zip(names, cells, strict=False)), f"{path}:{rows.line_num}")
+    except (OSError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
 
 
-def _label(row: Mapping[str, str | None], where: str) -> Label:
-    def text(name: str) -> str:
-        return (row.get(name) or "").strip()
-
+def _text(path: Path) -> str:
+    data = path.read_bytes()
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        kind = Kind(text("kind"))
-        card = Card(text("rank").upper() + text("suit").upper())
-        points = tuple((float(text(f"x{n}")), float(text(f"y{n}"))) for n in range(_POINTS[kind]))
+        return data.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: no text in UTF-8; expected a CSV file of labels") from error
+
+
+def _lines(text: str) -> tuple[io.StringIO, str]:
+    """
+    Give the lines from the head on, and what is between their columns.
+    """
+    lines = io.StringIO(text, newline="")
+    while (line := lines.readline()) and not line.strip():
+        pass
+    if line.lower().startswith("sep="):
+        return lines, line[4:5].strip() or ","
+    lines.seek(0)
+    return lines, max(_DELIMITERS, key=line.count)
+
+
+def _label(row: Row, where: str) -> Label:
+    try:
+        kind = Kind(row["kind"].lower())
+    except (KeyError, ValueError) as error:
+        found = row.get("kind", "")
+        raise UserError(f"{where}: kind: {found!r}; expected quad, bbox or corner") from error
+    file = row.get("file", "")
+    tags = tuple(dict.fromkeys(filter(None, map(str.strip, row.get("tags", "").split(",")))))
+    source = row.get("source") or row.get("source_repo") or file.lstrip("/").partition("/")[0]
+    points = tuple(
+        (_pixels(row, f"x{n}", where), _pixels(row, f"y{n}", where)) for n in range(_POINTS[kind])
+    )
+    return Label(file, kind, _card(row, where), points, tags, source)
+
+
+def _card(row: Row, where: str) -> Card:
+    found = f"{row.get('rank', '')}{row.get('suit', '')}".upper()
+    try:
+        return Card(found)
     except ValueError as error:
-        raise UserError(f"{where}: {error}") from error
-    file = text("file")
-    tags = tuple(tag.strip() for tag in text("tags").split(",") if tag.strip())
-    source = text("source") or text("source_repo") or file.partition("/")[0]
-    return Label(file, kind, card, points, tags, source)
+        told = f"rank and suit: {found!r}; expected a card such as 9 and h"
+        raise UserError(f"{where}: {told}") from error
+
+
+def _pixels(row: Row, name: str, where: str) -> float:
+    found = row.get(name, "")
+    try:
+        value = float(found.replace(",", "."))
+    except ValueError:
+        value = _FAR
+    # What is no number is not below anything either.
+    if abs(value) < _FAR:
+        return value
+    raise UserError(f"{where}: {name}: {found!r}; expected pixels of the photo")

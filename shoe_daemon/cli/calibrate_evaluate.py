@@ -33,7 +33,9 @@ _WIDE = 24
 )
 @click.option("--weights", type=_FILE, help="Other weights than those of the package.")
 @click.option("--threshold", type=click.FloatRange(0, 1), help="Another least confidence.")
-@click.option("--errors", is_flag=True, help="Also names every card that was not read right.")
+@click.option(
+    "--errors", is_flag=True, help="Also names every card that was not read right, or is missing."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")
 def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
     labels: Path,
@@ -64,12 +66,17 @@ def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
         raise click.exceptions.Exit(1)
 
 
-def _tell(label: Label, reading: Reading) -> None:
-    if reading.card != label.card:
+def _tell(label: Label, reading: Reading | None) -> None:
+    if reading is None:
+        told = "missing: no such photo, or none that can be read"
+    elif reading.card == label.card:
+        return
+    else:
         verdict = "wrong" if reading.card else "not accepted"
         read = f"{reading.best} at {reading.confidence:.3f}, sharpness {reading.sharpness:.2f}"
-        place = " ".join(f"{x:g},{y:g}" for x, y in label.points)
-        click.echo(f"{label.file} {place}: {label.card} {verdict}: {read}", err=True)
+        told = f"{verdict}: {read}"
+    place = " ".join(f"{x:g},{y:g}" for x, y in label.points)
+    click.echo(f"{label.file} {place}: {label.card} {told}", err=True)
 
 
 def _json(report: Report) -> str:

@@ -4,7 +4,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import os
+import struct
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import cv2
@@ -105,16 +111,123 @@ def test_a_neighbours_index_in_a_box_names_no_card(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ("1,0.png,shape,9,h,0,0,1,1,,,,,,,", "labels.csv:2: 'shape' is not a valid Kind"),
-        ("1,0.png,quad,11,h,0,0,1,1,1,1,1,1,,,", "labels.csv:2: '11H' is not a valid Card"),
-        ("1,0.png,quad,9,h,0,0,1,1,x,1,1,1,,,", "labels.csv:2: could not convert"),
+        ("1,0.png,shape,9,h,0,0,1,1,,,,,,,", "kind: 'shape'; expected quad, bbox or corner"),
+        ("1,0.png,quad,11,h,0,0,1,1,1,1,1,1,,,", "rank and suit: '11H'; expected a card"),
+        ("1,0.png,quad,,,0,0,1,1,1,1,1,1,,,", "rank and suit: ''; expected a card"),
+        ("1,0.png,quad,9,h,0,0,1,1,x,1,1,1,,,", "x2: 'x'; expected pixels of the photo"),
+        ("1,0.png,quad,9,h,0,0,1,1,,,,,,,", "x2: ''; expected pixels of the photo"),
+        ("1,0.png,corner,9,h,nan,0,1,1,,,,,,,", "x0: 'nan'; expected pixels of the photo"),
+        ("1,0.png,bbox,9,h,0,-inf,1,1,,,,,,,", "y0: '-inf'; expected pixels of the photo"),
+        ("1,0.png,quad,9,h,0,0,1,1,1,1e30,1,1,,,", "y2: '1e30'; expected pixels of the photo"),
     ],
 )
 def test_a_wrong_row_is_named(tmp_path: Path, row: str, said: str) -> None:
     (tmp_path / "labels.csv").write_text(f"{_HEAD}\n{row}\n")
     status, output = _run(tmp_path)
     assert status == 2
-    assert said in output
+    assert f"labels.csv:2: {said}" in output
+    assert output.count("\n") == 1
+
+
+def _semicolons(text: str) -> bytes:
+    # What a spreadsheet writes where a comma is the decimal point.
+    rows = csv.reader(io.StringIO(text))
+    written = io.StringIO()
+    kept = csv.writer(written, delimiter=";", lineterminator="\r\n")
+    for number, row in enumerate(rows):
+        points = [each.replace(".", ",") for each in row[5:13]] if number else row[5:13]
+        kept.writerow([*row[:5], *points, *row[13:]])
+    return written.getvalue().encode("utf-8-sig")
+
+
+def _quoted(text: str) -> bytes:
+    written = io.StringIO()
+    kept = csv.writer(written, quoting=csv.QUOTE_ALL)
+    kept.writerows(csv.reader(io.StringIO(text)))
+    return written.getvalue().encode()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(_semicolons, id="semicolons and decimal commas"),
+        pytest.param(lambda text: b"sep=;\r\n" + _semicolons(text)[3:], id="a line for Excel"),
+        pytest.param(lambda text: _tabbed(text).encode("utf-16"), id="Unicode text with tabs"),
+        pytest.param(_quoted, id="all in quotes"),
+        pytest.param(lambda text: text.replace("\n", "\r").encode(), id="an old Mac's lines"),
+        pytest.param(lambda text: text.upper().replace(".PNG", ".png").encode(), id="upper case"),
+        pytest.param(lambda text: text.replace(",", " , ", 4).encode(), id="spaces in the head"),
+        pytest.param(lambda text: text.replace("1,0.png", '1, "0.png"').encode(), id="spaces"),
+        pytest.param(lambda text: f"\n\n{text},,,,,,,,,,,\n  \n\n".encode(), id="empty lines"),
+    ],
+)
+def test_labels_are_read_as_people_make_them(photos: Path, form: Callable[[str], bytes]) -> None:
+    file = photos / "labels.csv"
+    text = "\n".join(line for line in file.read_text().splitlines() if ",corner," not in line)
+    file.write_bytes(form(text + "\n"))
+    status, output = _run(photos, "--json")
+    report = json.loads(output)
+    assert status == 0
+    assert (report["cards"], report["missing"], report["right"]) == (4, 1, 4)
+
+
+def _tabbed(text: str) -> str:
+    written = io.StringIO()
+    csv.writer(written, delimiter="\t").writerows(csv.reader(io.StringIO(text)))
+    return written.getvalue()
+
+
+def test_corners_the_other_way_round_are_the_same_card(photos: Path) -> None:
+    # No card is seen from behind: they were only listed so.
+    file = photos / "labels.csv"
+    rows = list(csv.reader(io.StringIO(file.read_text())))
+    quads = [row[:7] + row[11:13] + row[9:11] + row[7:9] for row in rows if row[2] == "quad"]
+    file.write_text("\n".join([_HEAD, *(",".join(row) for row in quads)]) + "\n")
+    _, output = _run(photos, "--json")
+    assert json.loads(output)["by_kind"]["quad"]["right"] == 2
+
+
+def test_a_photo_that_cannot_be_opened_is_missing_and_named(tmp_path: Path) -> None:
+    head = b"\x89PNG\r\n\x1a\n" + _chunk(
+        b"IHDR", struct.pack("!IIBBBBB", 60000, 60000, 8, 2, 0, 0, 0)
+    )
+    (tmp_path / "vast.png").write_bytes(head + _chunk(b"IDAT", b"") + _chunk(b"IEND", b""))
+    (tmp_path / "page.jpg").write_text("<html>")
+    (tmp_path / "folder.png").mkdir()
+    os.mkfifo(tmp_path / "pipe.png")
+    files = [
+        "vast.png",
+        "page.jpg",
+        "folder.png",
+        "pipe.png",
+        f"{'long' * 99}.png",
+        "",
+        "gone.png",
+    ]
+    rows = [f"1,{file},bbox,7,d,100,88,260,312,,,,,,," for file in files]
+    (tmp_path / "labels.csv").write_text("\n".join([_HEAD, *rows]) + "\n")
+    status, output = _run(tmp_path, "--json", "--errors")
+    report = json.loads(output.splitlines()[-1])
+    assert (status, report["cards"], report["missing"]) == (0, 0, len(files))
+    assert "vast.png 100,88 260,312: 7D missing: no such photo, or none that can be read" in output
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    check = struct.pack("!I", zlib.crc32(kind + data))
+    return struct.pack("!I", len(data)) + kind + data + check
+
+
+def test_labels_that_are_no_text_are_told_in_one_line(tmp_path: Path) -> None:
+    for data, said in (
+        (b"file,kind,rank,suit,x0,y0,x1,y1\n\xe4.png,bbox,9,h,1,1,2,2\n", "expected a CSV file"),
+        (b"\x00\x01\x02\xff\xfe", "expected a CSV file"),
+        (b'[{"file": "a.png"}]', "no column file, kind, rank"),
+        (b"", "no column file, kind, rank"),
+    ):
+        (tmp_path / "labels.csv").write_bytes(data)
+        status, output = _run(tmp_path)
+        assert (status, output.count("\n")) == (2, 1)
+        assert said in output
 
 
 def test_a_file_without_the_columns_is_told(tmp_path: Path) -> None:
