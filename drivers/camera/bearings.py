@@ -28,9 +28,15 @@ _MARGIN: Final = 2.0
 """Millimetres beside a shoe's mouth in which nothing moves any more."""
 
 _GRID: Final = (36, 64)
+"""Rows and columns of the points at which the light is measured."""
+
 _LEAST_POINTS: Final = 60
+"""Those of them that have to lie beside the places; else all are taken."""
+
 _EVERY: Final = 1.0
 _IN_A_ROW: Final = 3
+"""Seconds between two looks, and looks in a row after which it is told what is wrong."""
+
 _SMALL: Final = 4
 """By how much pictures are made smaller to be compared."""
 
@@ -40,10 +46,20 @@ _REACH: Final = 26
 
 _TILES: Final = 14
 _LEAST_TILES: Final = 4
+"""Tiles at the most, and those with fewer than which nothing can be told."""
+
 _LEAST_TEXTURE: Final = 5.0
+"""Mean slope of a tile's grey values, without which it looks like any other."""
+
 _FOUND: Final = 0.55
+"""Likeness, of 1, from which a tile is found again."""
+
 _AGREE: Final = 2.0
+"""Pixels of the small picture from the median within which tiles agree."""
+
 _LEAST_AGREEING: Final = 0.3
+"""Share of all tiles that have to."""
+
 _BETWEEN: Final = 0.8
 """Pixels by which the table has to be elsewhere before it is looked for there."""
 

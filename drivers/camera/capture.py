@@ -21,6 +21,8 @@ _SILENT: Final = 3.0
 """Seconds without a picture after which a source is given up."""
 
 _OPENING: Final = 12.0
+"""Seconds until the first picture has to be there."""
+
 _LETTING_GO: Final = 2.0
 """Seconds that a new attempt gives the one before it to come back."""
 

@@ -41,8 +41,13 @@ CURVE: Final = Path(__file__).parent / "weights" / "curve.json"
 _NONE: Final = len(RANKS)
 _CARDS: Final = len(RANKS) * len(SUITS)
 _BLIND: Final = 0.01
+"""Weight of a look that is sure of nothing: all of them together may be so."""
+
 _FLOOR: Final = 1e-6
+"""Probability that is left to all, so that every one has a logarithm."""
+
 _ALONE: Final = 0.7
+"""What one end doubts, in parts of the root of what both do; `least_alone` says why."""
 
 
 class Belief(Struct, frozen=True):

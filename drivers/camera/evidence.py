@@ -27,6 +27,8 @@ from drivers.camera.frames import Image
 __all__ = ["Evidence"]
 
 _WAITING: Final = 64
+"""Pictures that wait for the disk; more are lost, and counted."""
+
 _QUALITY: Final = 88
 _DAY: Final = 86_400.0
 _MINUTE: Final = 60.0

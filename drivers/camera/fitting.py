@@ -45,6 +45,8 @@ _ACROSS: Final = np.arange(-4.0, 4.01, 0.5)
 """Millimetres inside and outside of a side among which its edge is looked for."""
 
 _STEEP: Final = 7.0
+"""Grey values from one step across to the next but one, from which there is an edge."""
+
 _STRONG: Final = 0.6
 """Share of the strongest edge that another one has to have to be taken for one."""
 

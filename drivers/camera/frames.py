@@ -22,6 +22,8 @@ _BRIGHT: Final = 0.01
 """Share of the points that are brighter than dark, at the most, where the picture is black."""
 
 _FLAT: Final = 1.5
+"""Spread of grey values up to which a picture is of one colour."""
+
 _COLOURS: Final = 3
 _DIMENSIONS: Final = 3
 

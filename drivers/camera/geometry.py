@@ -38,6 +38,8 @@ STRAY: Final = 38.0
 
 _FINEST: Final = 2.2
 _COARSEST: Final = 1.2
+"""Pixels a millimetre of a place's upright picture: at the most, and at the least."""
+
 _STEP: Final = 3.0
 """Millimetres between the points by which a place is watched."""
 

@@ -40,6 +40,8 @@ __all__ = ["Jpegs", "open_jpegs"]
 
 _OPENING: Final = 4.0
 _PATIENCE: Final = 3.0
+"""Seconds: for the server's answer, and for each picture."""
+
 _BORNE: Final = 2.0
 """Seconds of damaged pictures that are borne."""
 
@@ -48,6 +50,8 @@ _BUFFER: Final = 1 << 18
 
 _MOST: Final = 1 << 25
 _LINE: Final = 1 << 16
+"""Bytes of a picture, and of a line of a head, at the most."""
+
 _PADDING: Final = 1024
 """Bytes that a camera may put behind a picture's end."""
 

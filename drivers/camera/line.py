@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["CameraLine", "Station", "judge_of", "open_camera", "watch"]
 
 _BEAT: Final = 1.0
+"""Seconds between two statements of how many pictures come."""
+
 _WAITING: Final = 16
 """Pictures of the shoe's mouth that may wait: none of a passage may be lost."""
 

@@ -25,10 +25,14 @@ _COLUMNS: Final = 3.0
 """Millimetres between the points by which the mouth is watched, along and across."""
 
 _DIFFERENT: Final = 30.0
+"""Grey values from the empty mouth, beyond which something is there."""
+
 _COVERED: Final = 0.55
 """Share of a row that something as wide as a card covers; a finger does not."""
 
 _ALIKE: Final = 14.0
+"""Grey values from the empty mouth, up to which it looks as it does empty."""
+
 _FREE: Final = 0.45
 """Share of a row that looks as it does empty: no card, which is as wide, lies there."""
 
@@ -48,6 +52,8 @@ _GAP: Final = 12
 """Rows of dark print across a whole card, which are no gap between two."""
 
 _SHOWS: Final = 0.5
+"""Share of an edge, or of both beside it together, that has to be seen."""
+
 _BESIDE: Final = 1.5
 """Millimetres by which an index may reach behind the plates."""
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 __all__ = ["Extent", "Fate", "Passage", "Side", "runs"]
 
 _TOUCH: Final = 3.0
+"""Millimetres from an end of the window within which something reaches beyond it."""
+
 _EDGES: Final = 5
 """Positions of edges from which a motion can be told."""
 
@@ -24,6 +26,8 @@ _NEAR: Final = 3
 """Pictures before and after an edge is hidden by which it is followed."""
 
 _LEAST_RUN: Final = 8.0
+"""Millimetres that something covers, at the least."""
+
 _STEP: Final = 4.0
 """Millimetres from picture to picture from which something moves."""
 
@@ -37,6 +41,8 @@ _FASTEST: Final = 4000.0
 """Millimetres a second that no card surpasses."""
 
 _BEHIND: Final = 8.0
+"""Millimetres by which an edge may seem to go back, or a card seem longer than it is."""
+
 _BACKWARDS: Final = 1500.0
 """Millimetres a second at most, at which a card is pushed back."""
 

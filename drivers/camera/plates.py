@@ -25,6 +25,7 @@ _TEXTURE: Final = 2.5
 """Pixels of a side, and spread of their grey values, from which it can be known again."""
 
 _LIKE: Final = 0.5
+"""Likeness, of 1, by which a side is known again."""
 
 
 class Plates:

@@ -26,6 +26,8 @@ __all__ = ["PATIENCE", "RawSender", "receive", "reconnect"]
 _HEAD: Final = struct.Struct("!4sIIId")
 _MARK: Final = b"SHOE"
 _MOST: Final = 8192
+"""Pixels of a side, at the most: what says more is no picture."""
+
 PATIENCE: Final = 10.0
 """Seconds for which one end waits for the other: a simulator that has to draw much, or has the
 machine not to itself, is slow, and that is no fault of a camera."""

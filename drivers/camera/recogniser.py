@@ -31,7 +31,10 @@ WEIGHTS: Final = _FOLDER / "index.onnx"
 
 _SCALES: Final = (0.84, 1.19, 1.5)
 """Every index is looked at through windows of these sizes: no deck's index is the same size."""
+
 _STEP: Final = 28.0
+"""Grey values from ink to paper, below which a patch shows nothing."""
+
 _LENGTH: Final = float(np.sqrt(2 * np.pi))
 
 

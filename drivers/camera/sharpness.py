@@ -22,8 +22,11 @@ WIDTH: Final = 120
 """Pixels to which a card's width is brought before it is measured."""
 
 _INNER: Final = 0.03
+"""Share of a card's sides that is left out along its edge."""
+
 _ROOT: Final = math.sqrt(2 * math.pi)
 _STEEPEST: Final = 99.7
+"""Percentile of the slopes that counts as the steepest edge."""
 
 
 def upright(image: Image, quad: Floats, ratio: float = 88 / 63, width: int = WIDTH) -> Image:

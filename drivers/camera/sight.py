@@ -25,6 +25,8 @@ _USUAL: Final = 2.5
 """Usual spans between two pictures: one that is lost is borne, even of a slow camera."""
 
 _REMEMBERED: Final = 25
+"""Spans of which the usual one is the median."""
+
 _LATE: Final = 0.5
 """Share of the usual span within which a picture comes that was only kept waiting."""
 

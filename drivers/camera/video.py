@@ -24,6 +24,8 @@ _NEARLY: Final = 0.9
 """Share of it after which a read that failed has waited, and was not refused."""
 
 _LETTING_GO: Final = 0.5
+"""Seconds for which a read that goes on is waited for before it is given up."""
+
 _TRIES: Final = 10
 """Reads in a row that may fail: for OpenCV one picture that came damaged is a failure."""
 

@@ -24,10 +24,16 @@ Quad = NDArray[np.float32]
 
 PATCH: Final = (48, 96)
 """Width and height of what the network looks at, in pixels."""
+
 _SHRINK_FROM: Final = 1.4
 _SHRINK_TO: Final = 1.2
+"""Pixels of the picture for one of the patch: from how many on it is shrunk, and to how many."""
+
 _LEAST_CONTRAST: Final = 12.0
+"""Grey values from ink to paper, at the least: noise is not stretched to print."""
+
 _DARKEST, _LIGHTEST = 2, 98
+"""Percentiles of a patch that are its ink and its paper."""
 
 
 class CropWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
