@@ -1,24 +1,24 @@
 """
 The station at the shoe's mouth: which card left.
 
-All pictures of a passage are kept until it is over. Then the sharpest in which an index
-is whole are read, and have to agree. A card that went back was not dealt.
+All pictures of a passage are kept until it is over. Then both ends of the card are read in
+them (`ends`). A card that went back was not dealt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 import cv2
 import numpy as np
 
 from drivers.camera.bearings import Ambience, Bearings
+from drivers.camera.ends import BothEnds, Ends, Shot
 from drivers.camera.evidence import Evidence
-from drivers.camera.eye import Eye, Reads
+from drivers.camera.eye import Eye
 from drivers.camera.frames import Image, Picture
-from drivers.camera.geometry import Floats, Ground
+from drivers.camera.geometry import Ground
 from drivers.camera.messages import Say, Statement
 from drivers.camera.mouth import Mouth
 from drivers.camera.passage import Extent, Fate, Passage
@@ -26,17 +26,12 @@ from drivers.camera.plates import Plates
 from drivers.camera.profile import Profile
 from drivers.camera.sight import Sight
 from drivers.transport import LineError
-from shoe_daemon.game.cards import Card
 
 __all__ = ["Throat"]
 
 _MOST: Final = 14
 """Pictures of one passage that are kept."""
 
-_READ: Final = 3
-"""Pictures of either end that are read."""
-
-_AGREE: Final = 2
 _TOO_LONG: Final = 8.0
 """Millimetres by which a card is too long to be one."""
 
@@ -57,28 +52,6 @@ _QUIET: Final = 1.0
 """Seconds without anything in the mouth after which an error is over."""
 
 
-class _Shot(NamedTuple):
-    picture: Picture
-    extent: Extent
-
-
-class _Read(NamedTuple):
-    reads: Reads
-    blur: float
-    patch: Image
-
-
-class _Index(NamedTuple):
-    """
-    A picture in which one end of a card is whole.
-    """
-
-    image: Image
-    window: Floats
-    blur: float
-    patch: Image
-
-
 class Throat:
     """
     Watches the mouth.
@@ -87,19 +60,19 @@ class Throat:
     def __init__(
         self, profile: Profile, reference: Image, eye: Eye, evidence: Evidence | None = None
     ) -> None:
-        self._ground = ground = Ground(profile)
+        ground = Ground(profile)
         reference = np.asarray(cv2.GaussianBlur(reference, (3, 3), 0), np.uint8)
         self._mouth = Mouth(profile, ground, reference)
         self._ambience = Ambience(profile, ground, reference)
         self._bearings = Bearings(profile, ground, reference)
         self._plates = Plates(profile, ground, reference)
+        self._ends = Ends(self._mouth, ground, eye)
         self._sight = Sight()
-        self._eye = eye
         self._evidence = evidence
         self._darkest = max(_BLACK, _DARKEST * _brightest(reference))
         self._gain = 1.0
         self._passage: Passage | None = None
-        self._shots: list[_Shot] = []
+        self._shots: list[Shot] = []
         self._vanished = False
         self._error = False
         self._quiet_since = self._seen = 0.0
@@ -174,7 +147,7 @@ class Throat:
             # The next card is on its way before this one is gone.
             if passage.may_be(found[-1]) and len(found) > 1:
                 passage.add(found[-1])
-                self._keep(_Shot(picture, found[-1]))
+                self._keep(Shot(picture, found[-1]))
             said = self._over(picture.at)
             passage = None
         if passage is None:
@@ -184,7 +157,7 @@ class Throat:
             self._shots = []
         self._passage, self._vanished = passage, False
         passage.add(innermost)
-        self._keep(_Shot(picture, innermost))
+        self._keep(Shot(picture, innermost))
         if passage.lingers > _LINGERS:
             raise LineError(
                 "camera: something lies in the shoe's mouth, where cards pass: take it out"
@@ -203,7 +176,7 @@ class Throat:
             return [Statement(say=Say.OVER)]
         return []
 
-    def _keep(self, shot: _Shot) -> None:
+    def _keep(self, shot: Shot) -> None:
         self._shots.append(shot)
         if len(self._shots) > _MOST:
             # Where it rests, one picture is as good as another.
@@ -241,12 +214,12 @@ class Throat:
         note = "something was in the shoe's mouth: whether a card left is not known"
         return [Statement(say=Say.MISSED, patch=patch, note=note)]
 
-    def _left(self, passage: Passage, shots: list[_Shot], late: int) -> list[Statement]:
-        readings = self._readings(shots)
+    def _left(self, passage: Passage, shots: list[Shot], late: int) -> list[Statement]:
+        readings = self._ends.read(shots, self._gain)
         excess = passage.excess
         if excess is not None and excess > _TOO_LONG:
             return self._two(readings, excess, late, shots)
-        first, last = (self._agreed(part) for part in readings)
+        first, last = (self._ends.agreed(part) for part in readings)
         if first is not None and last is not None and first is not last:
             return self._two(readings, 0.0, late, shots)
         is_one = first is not None and first is last
@@ -256,16 +229,16 @@ class Throat:
         # Of two together one alone may have been read, where their length is not known.
         return [self._say(readings, late, shots, certain=is_one or excess is not None)]
 
-    def _returned(self, shots: list[_Shot]) -> list[Statement]:
+    def _returned(self, shots: list[Shot]) -> list[Statement]:
         self._error = True
         return [Statement(say=Say.RETURNED, patch=self._kept(shots[-1].picture.image, "returned"))]
 
     def _two(
         self,
-        readings: tuple[list[_Read], list[_Read]],
+        readings: BothEnds,
         excess: float,
         late: int,
-        shots: list[_Shot],
+        shots: list[Shot],
     ) -> list[Statement]:
         """
         Two cards came together: the first hides the second but for its end.
@@ -276,37 +249,23 @@ class Throat:
         first, last = readings
         # Where so little of the second shows, its index is one with the first one's.
         shows = excess >= _INDEX * self._mouth.length or not excess
-        apart = self._agreed(first) is not self._agreed(last)
+        apart = self._ends.agreed(first) is not self._ends.agreed(last)
         return [
             Statement(say=Say.DOUBLE_FEED, note=note),
             self._say((first, []), late, shots),
             self._say((last, []), late, shots, certain=shows and apart),
         ]
 
-    def _agreed(self, one: list[_Read], other: Sequence[_Read] = ()) -> Card | None:
-        """
-        Return what pictures agree upon, all together and most of them alone.
-        """
-        both = [*one, *other]
-        whole = self._eye.together([each.reads for each in one], [each.reads for each in other])
-        if whole is None or whole.card is None:
-            return None
-        for_it = sum(each.reads.best is whole.card for each in both)
-        against = any(
-            each.reads.card is not None and each.reads.card is not whole.card for each in both
-        )
-        return None if against or for_it < max(_AGREE, len(both) * 2 / 3) else whole.card
-
     def _say(
         self,
-        readings: tuple[list[_Read], list[_Read]],
+        readings: BothEnds,
         late: int,
-        shots: list[_Shot],
+        shots: list[Shot],
         *,
         certain: bool = True,
     ) -> Statement:
-        card = self._agreed(*readings) if certain else None
-        whole = self._eye.together(*[[each.reads for each in part] for part in readings])
+        card = self._ends.agreed(*readings) if certain else None
+        whole = self._ends.together(*readings)
         sharpest = min([*readings[0], *readings[1]], key=lambda read: read.blur, default=None)
         patch = sharpest.patch if sharpest else None
         if patch is None and shots:
@@ -327,34 +286,6 @@ class Throat:
         shrink = max(1, round(image.shape[1] / 400))
         small = image[::shrink, ::shrink].copy()
         return self._evidence.keep(small, f"shoe-{what}")
-
-    def _readings(self, shots: list[_Shot]) -> tuple[list[_Read], list[_Read]]:
-        """
-        Read the end that leads and the one that trails, each in its sharpest pictures.
-        """
-        return self._read(shots, leading=True), self._read(shots, leading=False)
-
-    def _read(self, shots: list[_Shot], *, leading: bool) -> list[_Read]:
-        found = [
-            index for shot in shots if (index := self._index(shot, leading=leading)) is not None
-        ]
-        found.sort(key=lambda index: index.blur)
-        return [
-            _Read(self._eye.read_end(index.image, index.window), index.blur, index.patch)
-            for index in found[:_READ]
-        ]
-
-    def _index(self, shot: _Shot, *, leading: bool) -> _Index | None:
-        image = shot.picture.image
-        aimed = self._mouth.aim(image, shot.extent, self._gain, leading=leading)
-        if aimed is None:
-            return None
-        end = Mouth.leading if leading else 1 - Mouth.leading
-        window = self._eye.window(aimed.quad, end)
-        if not self._mouth.holds(self._ground, window):
-            return None
-        blur = self._eye.blur_of_end(image, window)
-        return _Index(image, window, blur, aimed.patch) if self._eye.is_sharp(blur) else None
 
 
 def _brightest(image: Image) -> float:
