@@ -6,13 +6,17 @@ Video4Linux's numbers for the exposure's automatic mode are 3 for on and 1 for b
 
 from __future__ import annotations
 
+import contextlib
 from typing import Final, Protocol
 
 import cv2
 from msgspec import Struct
 
+from drivers.camera import devices
 from drivers.camera.address import Address, Kind
 from drivers.camera.profile import Camera
+from drivers.camera.video import settle
+from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 
 __all__ = ["Device", "Lock", "lock_all", "lock_device"]
@@ -27,13 +31,13 @@ class Device(Protocol):
     What of OpenCV's capture is used.
     """
 
-    def get(self, propId: int) -> float:  # noqa: N803 - OpenCV's name
+    def get(self, number: int, /) -> float:
         """
         Read a property; 0 or -1 where there is none.
         """
         ...
 
-    def set(self, propId: int, value: float) -> bool:  # noqa: N803 - as above
+    def set(self, number: int, value: float, /) -> bool:
         """
         Set one; whether the device took it is another question.
         """
@@ -74,22 +78,20 @@ class Lock(Struct, frozen=True):
 def lock_device(address: Address, camera: Camera) -> list[Lock]:
     """
     Lock what a camera of this machine lets be locked; nothing for other sources.
+
+    Raises:
+        UserError: It is not there, or gives no pictures.
     """
     if address.kind is not Kind.DEVICE:
         return []
-    video = cv2.VideoCapture(address.where, cv2.CAP_V4L2)
+    settle()
     try:
-        if not video.isOpened():
-            raise UserError(f"{address.where}: cannot be opened: is another program using it?")
-        if camera.format is not None:
-            video.set(cv2.CAP_PROP_FOURCC, cv2.VideoWriter.fourcc(*camera.format))
-        video.set(cv2.CAP_PROP_FRAME_WIDTH, camera.width)
-        video.set(cv2.CAP_PROP_FRAME_HEIGHT, camera.height)
-        for _ in range(_SETTLING):
-            video.read()
-        return lock_all(video)
-    finally:
-        video.release()
+        with contextlib.closing(devices.Device(address, camera, camera.fps)) as device:
+            for _ in range(_SETTLING):
+                device.read()
+            return lock_all(device)
+    except LineError as error:
+        raise UserError(f"{error}") from error
 
 
 def lock_all(device: Device) -> list[Lock]:

@@ -111,12 +111,16 @@ class Recorded:
     def __init__(self, source: Source, name: str) -> None:
         self._source = source
         self._name = name
+        self._form = _Form(name)
         self._last: Image | None = None
         self._at = 0.0
 
     def take(self, count: int, at: float | None = None) -> list[Image]:
         """
         Return pictures from a moment on; fewer where the recording ends, but one at least.
+
+        Raises:
+            UserError: There is none, or one that cannot be used.
         """
         found: list[Image] = []
         while len(found) < count:
@@ -124,6 +128,8 @@ class Recorded:
                 image, moment = self._next()
             except EndOfCaptureError:
                 break
+            except LineError as error:
+                raise UserError(f"{error}") from error
             if at is not None and moment < at - 1e-6:
                 continue
             found.append(image)
@@ -134,7 +140,7 @@ class Recorded:
 
     def _next(self) -> tuple[Image, float]:
         image, moment = self._source.read()
-        self._last = _checked(image, self._name)
+        self._last = self._form.checked(image)
         self._at = moment or 0.0
         return self._last, self._at
 
@@ -160,6 +166,7 @@ class Live:
     def __init__(self, source: Source, name: str, again: Callable[[], Source]) -> None:
         self._source: Source | None = source
         self._name = name
+        self._form = _Form(name)
         self._again = again
         self._newest: Image | None = None
         self._count = self._faults = 0
@@ -224,8 +231,9 @@ class Live:
         source = self._source = self._source or self._again()
         while not self._stopping.is_set():
             image, _ = source.read()
+            picture = self._form.checked(image)
             with self._changed:
-                self._newest = _checked(image, self._name)
+                self._newest = picture
                 self._count += 1
                 self._changed.notify_all()
 
@@ -249,10 +257,33 @@ def open_pictures(address: Address, camera: Camera) -> Pictures:
     return Recorded(source, str(address))
 
 
-def _checked(image: Any, name: str) -> Image:  # noqa: ANN401 - whatever OpenCV gives
-    if not isinstance(image, np.ndarray) or image.ndim != _DIMENSIONS or image.dtype != np.uint8:
-        raise UserError(f"{name}: wrong pixel format; expected eight bits of three colours")
-    return image
+class _Form:
+    """
+    What every picture of a camera is like; all that is measured in one holds for the next.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._size: tuple[int, int] | None = None
+
+    def checked(self, image: Any) -> Image:  # noqa: ANN401 - whatever OpenCV gives
+        """
+        Return the picture.
+
+        Raises:
+            UserError: It is of another form than those before it.
+        """
+        is_array = isinstance(image, np.ndarray)
+        if not is_array or image.ndim != _DIMENSIONS or image.dtype != np.uint8:
+            what = "wrong pixel format; expected eight bits of three colours"
+            raise UserError(f"{self._name}: {what}")
+        size = image.shape[1], image.shape[0]
+        if size != (self._size or size):
+            now, before = ("x".join(map(str, each)) for each in (size, self._size or size))
+            what = f"pictures of {now} after such of {before}; expected one size"
+            raise UserError(f"{self._name}: {what}: set the camera back, or begin anew")
+        self._size = size
+        return np.asarray(image)
 
 
 def write_picture(path: Path, image: Image) -> None:

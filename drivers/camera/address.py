@@ -11,6 +11,7 @@ What stands behind ``camera:`` in a configuration.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Final
 from urllib.parse import quote, urlsplit
@@ -28,6 +29,9 @@ _EXPECTED: Final = (
     "expected camera:/dev/…, camera:rtsp://…, camera:http://…, camera:file:PATH, "
     "camera:folder:PATH or camera:raw:PATH"
 )
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+"""What nobody types on purpose: it would end a line of a message, or a name."""
+
 _CODED: Final = "; in a name or a password @ is written %40, / %2F, # %23, ? %3F"
 
 
@@ -103,7 +107,7 @@ def parse_address(url: str) -> Address:
         UserError: It names no camera.
     """
     where = url.removeprefix(_HEAD)
-    if url.startswith(_HEAD):
+    if url.startswith(_HEAD) and not _CONTROL.search(where):
         for kind in (Kind.FILE, Kind.FOLDER, Kind.RAW):
             if where.startswith(f"{kind}:") and len(where) > len(kind) + 1:
                 return Address(kind, where[len(kind) + 1 :])

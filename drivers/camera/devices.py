@@ -29,6 +29,10 @@ _BUFFERS: Final = 2
 """Pictures that a device's driver may hold: with one it has none to fill while that is decoded,
 and many cameras then give every second picture only."""
 
+_AS_SAID: Final = (
+    "as its profile or --mode says: set the camera back, or calibrate it in this mode"
+)
+
 _log = structlog.get_logger(__name__)
 
 
@@ -73,8 +77,8 @@ class Device(Video):
         given = _four_letters(self._video.get(cv2.CAP_PROP_FOURCC))
         if camera.format is not None and given and given != camera.format.rstrip():
             raise LineError(
-                f"{self._name}: wrong pixel format: gives {given}; its profile was made with "
-                f"{camera.format}"
+                f"{self._name}: wrong pixel format: gives {given}; expected {camera.format}, "
+                f"{_AS_SAID}"
             )
         width, height = (
             round(self._video.get(number))
@@ -82,8 +86,8 @@ class Device(Video):
         )
         if width > 0 < height and (width, height) != (camera.width, camera.height):
             raise LineError(
-                f"{self._name}: gives pictures of {width}x{height}; its profile was made with "
-                f"{camera.width}x{camera.height}: set the camera back, or calibrate it again"
+                f"{self._name}: gives pictures of {width}x{height}; expected "
+                f"{camera.width}x{camera.height}, {_AS_SAID}"
             )
 
     def _lock(self, controls: dict[str, float]) -> None:
@@ -124,6 +128,18 @@ class Device(Video):
             self._held = True
             self._hold()
         return image, None
+
+    def get(self, number: int, /) -> float:
+        """
+        Read one of OpenCV's properties; 0 or -1 where there is none.
+        """
+        return self._video.get(number)
+
+    def set(self, number: int, value: float, /) -> bool:
+        """
+        Set one; whether the device took it is another question.
+        """
+        return self._video.set(number, value)
 
     def check(self) -> None:
         """

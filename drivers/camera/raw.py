@@ -106,7 +106,8 @@ def reconnect(path: str) -> socket.socket:
         connection.connect(path)
     except OSError as error:
         connection.close()
-        raise LineError(f"{path}: nobody sends pictures there: {error.strerror}") from error
+        why = error.strerror or error  # a name that is too long has no number
+        raise LineError(f"{path}: nobody sends pictures there: {why}") from error
     return connection
 
 

@@ -77,7 +77,13 @@ def open_source(address: Address, camera: Camera, fps: float | None = None) -> S
         UserError: It can never be.
     """
     settle()
-    wanted = fps or camera.fps
+    try:
+        return _opened(address, camera, fps or camera.fps)
+    except OSError as error:  # a name that no file can have, a folder that may not be read
+        raise LineError(f"{address}: {error.strerror or error}") from error
+
+
+def _opened(address: Address, camera: Camera, wanted: float | None) -> Source:
     match address.kind:
         case Kind.DEVICE:
             return Device(address, camera, wanted)

@@ -1,20 +1,28 @@
 """
-Pictures for a calibration: a camera that goes away comes back without a new beginning.
+Pictures for a calibration: a camera that goes away comes back without a new beginning, and
+what gives none, or others than before, is told in one line.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.pictures import Live, address_of, port_of
+from calibration.camera.controls import lock_device
+from calibration.camera.pictures import Live, address_of, open_pictures, port_of
 from drivers.camera.frames import Image
+from drivers.camera.profile import Camera
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
+from tests.camera.video4linux import AUTO_EXPOSURE, Webcam
 
+USUAL = Camera(width=1280, height=720)
 PICTURE: Image = np.full((8, 8, 3), 90, np.uint8)
 
 
@@ -27,11 +35,12 @@ class Cable:
         self.plugged = threading.Event()
         self.plugged.set()
         self.opened = 1
+        self.picture = PICTURE
 
     def read(self) -> tuple[Image, float | None]:
         if not self.plugged.wait(0.01):
             raise LineError("eye: no picture came: unplugged?")
-        return PICTURE, None
+        return self.picture, None
 
     def check(self) -> None:
         pass
@@ -80,3 +89,84 @@ def test_a_profile_names_its_camera_so_that_it_is_found_again(source: str) -> No
     assert port == f"camera:{source}"
     assert address_of(port) == address_of(source)
     assert port_of(address_of("file:night.avi")) is None
+
+
+def _folder(folder: Path, *pictures: Image) -> Path:
+    folder.mkdir()
+    for number, picture in enumerate(pictures):
+        cv2.imwrite(str(folder / f"{number}.png"), picture)
+    return folder
+
+
+def test_a_folder_with_something_else_in_it_is_told(tmp_path: Path) -> None:
+    folder = _folder(tmp_path / "night", PICTURE)
+    (folder / "1.png").write_text("no picture")
+    pictures = open_pictures(address_of(f"folder:{folder}"), USUAL)
+    assert len(pictures.take(1)) == 1
+    with pytest.raises(UserError, match=r"1\.png: no picture that OpenCV can read"):
+        pictures.take(1)
+
+
+def test_pictures_of_another_size_than_before_are_told(tmp_path: Path) -> None:
+    folder = _folder(tmp_path / "night", PICTURE, PICTURE, PICTURE[:6])
+    pictures = open_pictures(address_of(f"folder:{folder}"), USUAL)
+    assert len(pictures.take(2)) == 2
+    with pytest.raises(UserError, match="pictures of 8x6 after such of 8x8; expected one size"):
+        pictures.take(1)
+
+
+def test_a_camera_that_changes_its_size_is_told_until_it_is_set_back(
+    cable: Cable, live: Live
+) -> None:
+    assert len(live.take(1)) == 1
+    cable.picture = PICTURE[:6]
+    with pytest.raises(UserError, match="pictures of 8x6 after such of 8x8"):
+        live.take(10_000)
+    cable.picture = PICTURE
+    assert len(live.take(1)) == 1
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "raw"])
+def test_a_name_that_no_file_can_have_is_told(kind: str) -> None:
+    with pytest.raises(UserError, match="too long"):
+        open_pictures(address_of(f"{kind}:{'long' * 99}"), USUAL)
+
+
+@pytest.fixture
+def webcam(monkeypatch: pytest.MonkeyPatch) -> Webcam:
+    webcam = Webcam()
+    webcam.picture = lambda _: PICTURE
+    monkeypatch.setattr(cv2, "VideoCapture", webcam.capture)
+    return webcam
+
+
+def test_what_is_no_camera_is_told_as_that_before_anything_is_locked(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    for name, said in (("none", "unplugged"), ("file", "no camera"), ("pipe", "no camera")):
+        with pytest.raises(UserError, match=said):
+            lock_device(address_of(str(tmp_path / name)), USUAL)
+
+
+def test_a_camera_is_locked_in_the_mode_in_which_it_is_used(webcam: Webcam) -> None:
+    (lock, *_) = lock_device(address_of("/dev/null"), Camera(width=640, height=480, format="MJPG"))
+    assert (lock.name, lock.locked) == ("exposure", True)
+    assert webcam.controls[AUTO_EXPOSURE] == 1
+    assert webcam.opened[0].format == "MJPG"
+    assert not webcam.opened[0].open
+
+
+def test_a_silent_camera_is_told_before_anything_is_locked(
+    webcam: Webcam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Once, not for every picture in which it should come to rest.
+    monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "3")
+    webcam.silent.set()
+    with pytest.raises(UserError, match=r"no picture for 3\.\d s"):
+        lock_device(address_of("/dev/null"), Camera(width=640, height=480))
+
+
+def test_a_mode_that_a_camera_has_not_is_told(webcam: Webcam) -> None:
+    webcam.modes = {"YUYV": [(640, 480)]}
+    with pytest.raises(UserError, match="gives pictures of 640x480; expected 1280x720"):
+        lock_device(address_of("/dev/null"), USUAL)

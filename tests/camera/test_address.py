@@ -50,6 +50,8 @@ def test_an_address_is_told_without_who_logs_in(url: str, shown: str) -> None:
         "rtsp://admin:s3cret@10.0.0.5/one",
         "camera:http://10.0.0.5:99999/one",
         "camera:http://10.0.0.5:0/one",
+        "camera:http://10.0.0.5/one\n",
+        "camera:file:a\0b",
     ],
 )
 def test_what_is_no_address_is_told_in_one_line_without_its_password(url: str) -> None:
