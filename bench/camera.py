@@ -15,12 +15,7 @@ memory of the daemon with this camera (aim: 250 MB), fed live.
 from __future__ import annotations
 
 import argparse
-import os
-import socket
-import subprocess
-import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,8 +26,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.footprint import resident
-from bench.rig import children, percentile
+from bench.rig import managed, megabytes, percentile
 from drivers.camera.driver import CameraOptions
 from drivers.camera.frames import Image, Picture
 from drivers.camera.messages import Say
@@ -60,6 +54,7 @@ _LANDING: Final = 0.4
 """Seconds after it came to lie still in which a card is read."""
 
 _FED: Final = 12.0
+"""Seconds for which a daemon is fed before its memory is read."""
 
 
 class Cost(NamedTuple):
@@ -236,38 +231,17 @@ def memory(settings: Settings, folder: Path) -> None:
     """
     Feed a daemon live for some seconds, and print how large it became.
     """
-    (folder / "table.toml").write_text(
+    config = folder / "table.toml"
+    config.write_text(
         'site = "bench"\n[[reader]]\nid = "camera"\ndriver = "camera"\n'
         f'port = "camera:raw:{folder / "camera.sock"}"\n'
         '[reader.options]\nprofile = "profile.toml"\n',
         encoding="utf-8",
     )
     sender = RawSender(folder / "camera.sock")
-    stop = threading.Event()
-    feeding = threading.Thread(target=_feed, args=(settings, sender, stop))
-    door = folder / "notify"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, children() as start:
-        manager.bind(str(door))
-        manager.settimeout(60)
-        command = (
-            sys.executable,
-            "-m",
-            "shoe_daemon",
-            "run",
-            "--config",
-            str(folder / "table.toml"),
-        )
-        told = os.environ | {"NOTIFY_SOCKET": str(door)}
-        child = start(*command, stderr=subprocess.DEVNULL, env=told)
-        while b"READY=1" not in manager.recv(4096):
-            pass
-        feeding.start()
-        time.sleep(_FED)
-        status = Path(f"/proc/{child.pid}/status").read_text(encoding="ascii")
-        peak = int(next(line for line in status.splitlines() if "VmHWM" in line).split()[1]) / 1024
-        now = resident(child.pid)
-        stop.set()
-        feeding.join()
+    with managed(config) as ready:
+        _feed(settings, sender)
+        now, peak = megabytes(ready.process), megabytes(ready.process, peak=True)
     sender.close()
     print(
         f"daemon with this camera: {now:.0f} MB resident, {peak:.0f} MB at most "
@@ -275,9 +249,10 @@ def memory(settings: Settings, folder: Path) -> None:
     )
 
 
-def _feed(settings: Settings, sender: RawSender, stop: threading.Event) -> None:
+def _feed(settings: Settings, sender: RawSender) -> None:
+    until = time.monotonic() + _FED
     for shot in _shots(settings):
-        if stop.is_set():
+        if time.monotonic() > until:
             return
         if shot.image is not None:
             sender.send(shot.image, shot.at)

@@ -15,8 +15,6 @@ without it too.
 from __future__ import annotations
 
 import argparse
-import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,13 +24,23 @@ from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
-from bench.rig import Terminal, broker, children, configuration, spread, wait_for
+from bench.rig import (
+    Terminal,
+    broker,
+    children,
+    configuration,
+    managed,
+    megabytes,
+    spread,
+    wait_for,
+)
 
 AIM: Final = 1.3
 OURS: Final = "shoe-daemon run"
 BARE: Final = "three imports"
 BARER: Final = "three imports, no rich"
 _SETTLED: Final = 0.5
+"""Seconds after which nothing more is imported."""
 
 IMPORTS: Final = """
 import serial, structlog
@@ -109,7 +117,7 @@ def imports(program: str) -> Sample:
         assert child.stdout is not None  # noqa: S101 - for the type checker
         child.stdout.readline()
         seconds = time.perf_counter() - began
-        return Sample(seconds, resident(child.pid))
+        return Sample(seconds, megabytes(child.pid))
 
 
 def daemon(folder: Path, port: int) -> Sample:
@@ -117,33 +125,12 @@ def daemon(folder: Path, port: int) -> Sample:
     Start the daemon of a table, on a journal that is there already.
     """
     line = Terminal()
-    config = configuration(folder / "table", port, line.path)
-    door = folder / "notify"
-    door.unlink(missing_ok=True)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, children() as start:
-        manager.bind(str(door))
-        manager.settimeout(30)
-        command = (sys.executable, "-m", "shoe_daemon", "run", "--config", str(config))
-        began = time.perf_counter()
-        told = os.environ | {"NOTIFY_SOCKET": str(door)}
-        child = start(*command, stderr=subprocess.DEVNULL, env=told)
-        while b"READY=1" not in manager.recv(4096):
-            pass
-        seconds = time.perf_counter() - began
+    with managed(configuration(folder / "table", port, line.path)) as ready:
         wait_for(line.heard, "the daemon to open its line")
         time.sleep(_SETTLED)
-        sample = Sample(seconds, resident(child.pid))
+        sample = Sample(ready.seconds, megabytes(ready.process))
     line.close()
     return sample
-
-
-def resident(process: int) -> float:
-    """
-    Return the resident memory of a process, in megabytes.
-    """
-    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
-    line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) / 1024
 
 
 if __name__ == "__main__":

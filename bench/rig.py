@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple
 
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
@@ -30,6 +30,8 @@ __all__ = [
     "children",
     "configuration",
     "free_port",
+    "managed",
+    "megabytes",
     "percentile",
     "spread",
     "wait_for",
@@ -72,6 +74,44 @@ def children() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
             except subprocess.TimeoutExpired:
                 child.kill()
                 child.wait()
+
+
+class Ready(NamedTuple):
+    """
+    A daemon that has said that it is ready: its process, and the seconds that it took.
+    """
+
+    process: int
+    seconds: float
+
+
+@contextmanager
+def managed(config: Path) -> Iterator[Ready]:
+    """
+    Run the daemon of a configuration as the service manager would, until it is ready and on.
+    """
+    door = config.with_name("notify")
+    door.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, children() as start:
+        manager.bind(str(door))
+        manager.settimeout(_PATIENCE)
+        command = (sys.executable, "-m", "shoe_daemon", "run", "--config", str(config))
+        told = os.environ | {"NOTIFY_SOCKET": str(door)}
+        began = time.perf_counter()
+        child = start(*command, stderr=subprocess.DEVNULL, env=told)
+        while b"READY=1" not in manager.recv(4096):
+            pass
+        yield Ready(child.pid, time.perf_counter() - began)
+
+
+def megabytes(process: int, *, peak: bool = False) -> float:
+    """
+    Return the resident memory of a process: now, or the most that it ever was.
+    """
+    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    name = "VmHWM:" if peak else "VmRSS:"
+    line = next(line for line in status.splitlines() if line.startswith(name))
+    return int(line.split()[1]) / 1024
 
 
 @contextmanager
