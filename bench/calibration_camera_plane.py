@@ -15,13 +15,8 @@ from msgspec.structs import replace
 from bench.calibration_camera_table import SIZE, table
 from calibration.camera.markers import Marker, find_markers
 from calibration.camera.measures import mean_of
-from calibration.camera.plane import (
-    Plane,
-    apart,
-    ground_of,
-    plane_from_markers,
-    plane_from_points,
-)
+from calibration.camera.plane import Plane, apart, corners_about, ground_of
+from calibration.camera.rectangles import plane_from_markers, plane_from_points
 from calibration.camera.rehearsal import SHEETS, Night, Rehearsal
 from drivers.simulators.table.layout import PLACES
 
@@ -92,9 +87,9 @@ def _laid(here: Rehearsal, chance: np.random.Generator) -> list[Marker]:
 
 
 def _by_clicks(here: Rehearsal, chance: np.random.Generator) -> Iterator[tuple[str, Plane]]:
-    half = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * np.array(_RECTANGLE) / 2
+    rectangle = corners_about(*_RECTANGLE)
     for middles in _MIDDLES:
-        corners = np.concatenate([half + middle for middle in np.array(middles)])
+        corners = np.concatenate([rectangle + middle for middle in np.array(middles)])
         clicks = here.camera.on_table(corners) + chance.normal(0, 1, (len(corners), 2))
         plane = plane_from_points([(float(x), float(y)) for x, y in clicks], _RECTANGLE, SIZE)
         many = "2 rectangles" if len(middles) > 1 else "1 rectangle"

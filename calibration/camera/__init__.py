@@ -1,7 +1,8 @@
 """
 Calibrating a camera: a guided run, the check at the start of a shoe, and markers to print.
 
-    measures plane layout cards window threshold    steps, as functions of pictures
+    measures layout cards window threshold          steps, as functions of pictures
+    markers rectangles plane                        the plane of the table, and how it is found
     moved drift deck printed                        what changed since: the picture, the deck
     pictures lent controls                          where pictures come from
     guide answers person                            the run: its steps, a script, a person

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from calibration.camera.plane import Plane, ground_of
+from calibration.camera.plane import Plane, corners_about, ground_of
 from drivers.camera.corners import Bounds, find_card
 from drivers.camera.eye import Reader
 from drivers.camera.frames import Image
@@ -165,8 +165,7 @@ def budget_of(  # noqa: PLR0913, PLR0917 - what is seen, and what it needs
     ground = ground_of(plane)
     told = []
     for place in places:
-        half = np.array([card.width, card.height]) / 2
-        quad = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half
+        quad = corners_about(card.width, card.height)
         if place.turn:
             quad = quad @ np.array([[0.0, 1.0], [-1.0, 0.0]])
         pixels = index_pixels(ground.to_pixels(quad + np.array(place.centre)), window)

@@ -28,7 +28,8 @@ from calibration.camera.layout import places_of, watched
 from calibration.camera.markers import Marker, find_markers
 from calibration.camera.measures import flicker_of, light_of, mean_of, sharpness_of
 from calibration.camera.pictures import Pictures
-from calibration.camera.plane import Plane, plane_from_markers, plane_from_points
+from calibration.camera.plane import Plane
+from calibration.camera.rectangles import plane_from_markers, plane_from_points
 from calibration.camera.result import Result, draft
 from calibration.camera.threshold import choose, good_pixels, least_pixels
 from calibration.camera.window import fit_window

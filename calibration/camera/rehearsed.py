@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import cv2
 import numpy as np
 
+from calibration.camera.plane import corners_about
 from calibration.camera.rehearsal import SHEETS, Rehearsal, corners_of
 from drivers.simulators.table.layout import CARD, Point
 from drivers.simulators.table.live import open_sender
@@ -141,8 +142,7 @@ def mouth_points(rehearsal: Rehearsal) -> tuple[Point, ...]:
     """
     Say where the corners of a card in the shoe's mouth are in the picture.
     """
-    half = np.array(CARD[::-1]) / 2
-    quad = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half
+    quad = corners_about(*CARD[::-1])
     return tuple((float(x), float(y)) for x, y in rehearsal.camera.on_table(quad))
 
 

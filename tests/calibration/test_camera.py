@@ -1,13 +1,11 @@
 """
-A camera is calibrated from pictures alone: the plane to a fraction of a millimetre, the
-places where they are, cards read; and what is not good enough is said with what to do.
+A camera is calibrated from pictures alone: the places where they are, cards read; and what is
+not good enough, then or at the start of a shoe, is said with what to do.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 
 import cv2
@@ -16,9 +14,7 @@ import numpy as np
 import pytest
 
 from calibration.camera.answers import (
-    BackStep,
     CardStep,
-    EmptyStep,
     LayoutStep,
     PlaneStep,
     Script,
@@ -27,18 +23,15 @@ from calibration.camera.answers import (
 )
 from calibration.camera.cards import budget_of
 from calibration.camera.check import Checked, check_profile
-from calibration.camera.controls import lock_all
 from calibration.camera.drift import Kind
-from calibration.camera.guide import Wanted, calibrate
+from calibration.camera.guide import calibrate
 from calibration.camera.layout import LAYOUTS, layout_named, places_of
-from calibration.camera.markers import find_markers
-from calibration.camera.measures import flicker_of, sharpness_of
-from calibration.camera.plane import Plane, ground_of, plane_from_markers, plane_from_points
+from calibration.camera.plane import Plane, ground_of
 from calibration.camera.report import report_of
-from calibration.camera.result import Result, faults, write_result
+from calibration.camera.result import faults, write_result
 from calibration.camera.threshold import choose, proven
 from drivers.camera.frames import Image
-from drivers.camera.profile import Camera, CardSize, load_profile
+from drivers.camera.profile import CardSize, load_profile
 from drivers.camera.recogniser import Recogniser
 from drivers.camera.windows import CropWindow
 from drivers.simulators.table.layout import PLACES
@@ -46,52 +39,14 @@ from drivers.simulators.table.settings import Trouble
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
+from tests.calibration.camera_run import WANTED, result, script, shelf
 from tests.calibration.camera_world import (
-    SAMPLE,
-    SHEETS,
     SIDE,
     SIZE,
     THIRTEEN,
-    Shelf,
-    aligned,
     camera,
     seen,
 )
-
-WANTED = Wanted("overhead", "simulated", Camera(width=1280, height=720), 1 / 4000, "now")
-POINTS = np.array([[box.x, box.y] for box in PLACES.values()])
-
-
-@lru_cache(maxsize=1)
-def shelf() -> Shelf:
-    pictures = {0.0: seen(sheets=SHEETS), 1.0: seen(), 30.0: seen({Slot.P1: None})}
-    for second, (card, slot) in enumerate((*THIRTEEN[::3], *SAMPLE), 2):
-        pictures[float(second)] = seen({slot: card})
-    return Shelf(pictures)
-
-
-def script() -> Script:
-    cards = [
-        CardStep(at=float(second), card=card, slot=slot)
-        for second, (card, slot) in enumerate((*THIRTEEN[::3], *SAMPLE), 2)
-    ]
-    plane = plane_from_markers(find_markers(shelf().pictures[0.0]), SIDE, SIZE)
-    ground = ground_of(plane)
-    middle, right = ground.to_table(camera().on_table(np.array([[0.0, 0.0], [100.0, 0.0]])))
-    turn = math.degrees(math.atan2(*(right - middle)[::-1]))
-    return Script(
-        plane=PlaneStep(at=0.0, size=SIDE),
-        empty=EmptyStep(at=1.0),
-        layout=LayoutStep(x=float(middle[0]), y=float(middle[1]), turn=turn),
-        card=tuple(cards[:-2]),
-        back=BackStep(at=30.0, slot=Slot.P1),
-        sample=tuple(cards[-2:]),
-    )
-
-
-@lru_cache(maxsize=1)
-def result() -> Result:
-    return calibrate(shelf(), Scripted(script(), None), WANTED)
 
 
 @pytest.fixture(scope="module")
@@ -99,76 +54,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("camera") / "profile.toml"
     write_result(result(), path, "0.0")
     return path
-
-
-def test_markers_anyhow_on_the_table_give_the_plane_and_the_lens() -> None:
-    markers = find_markers(shelf().pictures[0.0])
-    plane = plane_from_markers(markers, SIDE, SIZE)
-    assert [each.number for each in markers] == sorted(SHEETS)
-    found = ground_of(plane).to_table(camera().on_table(POINTS))
-    assert aligned(found, POINTS) < 0.3
-    assert plane.error is not None
-    assert aligned(found, POINTS) < plane.error < 0.5
-
-
-def test_two_markers_tell_how_the_lens_bends_and_how_far_off_it_may_all_be() -> None:
-    markers = find_markers(shelf().pictures[0.0])
-    plane = plane_from_markers([markers[0], markers[2]], SIDE, SIZE)
-    found = ground_of(plane).to_table(camera().on_table(POINTS))
-    assert plane.lens is not None
-    assert plane.error is not None
-    assert aligned(found, POINTS) < min(1.5, plane.error)
-
-
-def test_one_marker_says_that_the_lens_is_not_known() -> None:
-    markers = find_markers(shelf().pictures[0.0])
-    plane = plane_from_markers(markers[4:], SIDE, SIZE)
-    assert plane.lens is None
-    assert plane.error is not None
-    assert plane.error > 1.0, "all fits, and yet nothing is known far from it"
-    told = faults(replace(result(), plane=plane, markers=markers[4:]))
-    assert any("the lens is not known" in each and "more markers" in each for each in told)
-
-
-def test_a_marker_of_another_size_is_told_by_its_number() -> None:
-    markers = find_markers(shelf().pictures[0.0])
-    middle = markers[1].corners.mean(axis=0)
-    markers[1] = markers[1]._replace(corners=middle + (markers[1].corners - middle) * 0.9)
-    plane = plane_from_markers(markers, SIDE, SIZE)
-    assert plane.misfit > 1.5
-    assert plane.worst == 1
-    told = faults(replace(result(), plane=plane))
-    assert told[0].startswith("marker 1 does not fit the plane by ")
-
-
-def test_no_marker_is_said_with_what_to_do() -> None:
-    with pytest.raises(UserError, match=r"no marker found.*more light"):
-        plane_from_markers(find_markers(shelf().pictures[1.0]), SIDE, SIZE)
-
-
-def test_four_points_of_a_rectangle_give_the_plane_too() -> None:
-    corners = np.array([[-198.0, -54.0], [-118.0, -54.0], [-118.0, 54.0], [-198.0, 54.0]])
-    points = [(float(x), float(y)) for x, y in camera().on_table(corners)]
-    plane = plane_from_points(points, (80.0, 108.0), SIZE)
-    assert aligned(ground_of(plane).to_table(np.array(points)), corners) < 0.01
-    with pytest.raises(UserError, match="no rectangle"):
-        plane_from_points([points[0], points[2], points[1], points[3]], (80, 108), SIZE)
-    with pytest.raises(UserError, match="clockwise"):
-        plane_from_points(points[::-1], (80, 108), SIZE)
-
-
-def test_corners_of_two_rectangles_tell_of_the_lens_too() -> None:
-    corners = np.array([[-300.0, -100.0], [-50.0, -100.0], [-50.0, 80.0], [-300.0, 80.0]])
-    both = np.concatenate([corners, corners + np.array([340.0, 20.0])])
-    points = [(float(x), float(y)) for x, y in camera().on_table(both)]
-    plane = plane_from_points(points, (250.0, 180.0), SIZE)
-    found = ground_of(plane).to_table(camera().on_table(POINTS))
-    assert plane.lens is not None
-    assert aligned(found, POINTS) < 0.2
-    assert plane.error is not None
-    assert plane.error > 1.0, "nobody clicks to a tenth of a pixel"
-    with pytest.raises(UserError, match=r"7 point.*four corners"):
-        plane_from_points(points[:7], (250.0, 180.0), SIZE)
 
 
 def test_the_places_are_where_they_are() -> None:
@@ -293,61 +178,6 @@ def test_other_pictures_are_said(written: Path) -> None:
     noise = np.random.default_rng(1).integers(0, 255, (45, 80, 3)).astype(np.uint8)
     other = np.asarray(cv2.resize(noise, SIZE), np.uint8)
     assert Kind.OTHER_SCENE in bad(checked(written, other))
-
-
-# Measures
-
-
-def test_sharpness_falls_with_blur() -> None:
-    sharp = [sharpness_of(seen(blur=blur)) for blur in (0.0, 1.0, 2.0, 4.0)]
-    assert sharp == sorted(sharp, reverse=True)
-    assert sharp[0] > 0.85
-    assert sharp[-1] < 0.5
-    assert sharpness_of(np.full((96, 96, 3), 90, np.uint8)) == 0
-
-
-@pytest.mark.parametrize(("mains", "fps"), [(50, 30.0), (60, 25.0)])
-def test_lamps_that_flicker_are_told_by_their_mains(mains: int, fps: float) -> None:
-    rows = np.arange(360) / 360 / fps
-    pictures = []
-    for number in range(24):
-        wave = 1 + 0.08 * np.sin(2 * np.pi * 2 * mains * (number / fps + rows))
-        pictures.append((np.full((360, 640, 3), 120.0) * wave[:, None, None]).astype(np.uint8))
-    found = flicker_of(pictures, fps)
-    assert not found.steady
-    assert found.strength == pytest.approx(0.08, abs=0.02)
-    assert found.mains == mains
-    assert flicker_of(pictures[:1] * 24, fps).steady
-
-
-class Refusing:
-    """
-    A device without a focus to set, that does not let its exposure be locked.
-    """
-
-    def __init__(self) -> None:
-        self.values = {
-            cv2.CAP_PROP_AUTO_EXPOSURE: 3.0,
-            cv2.CAP_PROP_EXPOSURE: 157.0,
-            cv2.CAP_PROP_AUTO_WB: 1.0,
-            cv2.CAP_PROP_WB_TEMPERATURE: 4600.0,
-        }
-
-    def get(self, propId: int) -> float:  # noqa: N803 - OpenCV's name
-        return self.values.get(propId, -1.0)
-
-    def set(self, propId: int, value: float) -> bool:  # noqa: N803 - as above
-        if propId != cv2.CAP_PROP_AUTO_EXPOSURE and propId in self.values:
-            self.values[propId] = value
-        return True
-
-
-def test_what_a_device_refuses_is_said() -> None:
-    exposure, white, focus = lock_all(Refusing())
-    assert (exposure.locked, white.locked, focus.locked) == (False, True, False)
-    assert "refused" in exposure.said
-    assert white.controls == {"auto_wb": 0.0, "wb_temperature": 4600.0}
-    assert "has none" in focus.said
 
 
 # Scripts

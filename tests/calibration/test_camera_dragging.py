@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, expect
 from calibration.camera.desk import Desk
 from calibration.camera.layout import layout_named
 from calibration.camera.live import LivePage
-from calibration.camera.plane import ground_of, plane_from_points
+from calibration.camera.plane import ground_of
+from calibration.camera.rectangles import plane_from_points
 from drivers.camera.frames import Image
 from tests.browser.chrome import PATIENCE, browse, watch
 

@@ -15,6 +15,7 @@ from calibration.camera.answers import BackStep, CardStep, EmptyStep, PlaneStep,
 from calibration.camera.check import Checked, check_profile
 from calibration.camera.drift import Kind
 from calibration.camera.guide import Wanted, calibrate
+from calibration.camera.plane import corners_about
 from calibration.camera.result import faults, write_result
 from drivers.camera.frames import Image
 from drivers.camera.profile import Camera, load_profile
@@ -56,8 +57,7 @@ def seen(card: str | None = None, *, turn: float = FACE, deck: int = 0) -> Image
 
 @pytest.fixture(scope="module")
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    half = np.array(CARD[::-1]) / 2
-    quad = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half
+    quad = corners_about(*CARD[::-1])
     points = tuple((float(x), float(y)) for x, y in CAMERA.on_table(quad))
     pictures = {0.0: seen("AS"), 1.0: seen(), 30.0: seen("AS", turn=0.0)}
     pictures |= {2.0 + number: seen(card) for number, card in enumerate(CARDS)}

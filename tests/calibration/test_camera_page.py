@@ -19,7 +19,8 @@ from calibration.camera.desk import Desk, Order
 from calibration.camera.layout import layout_named
 from calibration.camera.live import LivePage
 from calibration.camera.person import Person
-from calibration.camera.plane import ground_of, plane_from_points
+from calibration.camera.plane import ground_of
+from calibration.camera.rectangles import plane_from_points
 from drivers.camera.frames import Image
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot

@@ -16,7 +16,8 @@ from click.testing import CliRunner, Result
 
 from calibration.camera.markers import find_markers
 from calibration.camera.pictures import address_of, open_pictures
-from calibration.camera.plane import ground_of, plane_from_markers
+from calibration.camera.plane import ground_of
+from calibration.camera.rectangles import plane_from_markers
 from calibration.camera.rehearsal import Lies, Night, Rehearsal
 from calibration.camera.rehearsed import film_night, frame_of, play_night
 from drivers.camera.profile import Camera, load_profile

@@ -1,0 +1,296 @@
+"""
+Finding the table's plane by rectangles that lie on it: printed markers, or ones whose corners
+were clicked.
+
+They may lie anywhere and anyhow: their size is known, and that they lie on one plane.
+From two of them on follows also how the lens bends, and from all how exact this is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import cv2
+import numpy as np
+
+from calibration.camera.markers import Marker
+from calibration.camera.plane import Plane, apart, corners_about, ground_of, rows_of, scaled
+from drivers.camera.geometry import Floats
+from drivers.camera.profile import Lens, Point
+from shoe_daemon.errors import UserError
+
+__all__ = ["plane_from_markers", "plane_from_points"]
+
+_FOR_LENS: Final = 2
+"""Rectangles from which on the lens can be told from the plane."""
+
+_ROUNDS: Final = 60
+"""Steps of the search, at the most."""
+
+_CORNERS: Final = 4
+_SMALLEST: Final = 20.0
+"""Pixels of the side of a square that is just large enough to be clicked."""
+
+_SEEN: Final = 0.1
+_CLICKED: Final = 1.0
+"""Pixels by which a marker's corner is off at the least, and one that was clicked."""
+
+_DRAWS: Final = 60
+_OFTEN: Final = 95
+"""How often the search is tried with other noise, and the percentile that is told of it."""
+
+_ACROSS: Final = (0.15, 0.38, 0.62, 0.85)
+_DOWN: Final = (0.3, 0.5, 0.7)
+"""Shares of the picture between which cards lie."""
+
+
+def plane_from_points(
+    points: Sequence[Point], rectangle: tuple[float, float], size: tuple[int, int]
+) -> Plane:
+    """
+    Find the plane by the corners of rectangles of known width and height.
+
+    0, 0 is in the middle of them, x leads to the right in the picture and y down.
+
+    Args:
+        points: In the picture: upper left, upper right, lower right, lower left; then the
+            same of a second one of the same size, and so on.
+        rectangle: Millimetres.
+        size: Of the picture.
+
+    Raises:
+        UserError: These are no corners of rectangles, or go round the wrong way.
+    """
+    if not points or len(points) % _CORNERS:
+        raise UserError(f"{len(points)} point(s); expected the four corners of a rectangle")
+    seen = np.asarray(points, np.float64).reshape(-1, _CORNERS, 2)
+    _check_clicked(seen)
+    return _plane([*seen], rectangle, size, _CLICKED)
+
+
+def _check_clicked(quads: Floats) -> None:
+    for quad in quads:
+        if not cv2.isContourConvex(quad.astype(np.float32)) or abs(_area(quad)) < _SMALLEST**2:
+            raise UserError(
+                "the four points are no rectangle; expected its corners one after the other, "
+                "from the upper left one clockwise"
+            )
+    if _area(quads[0]) < 0:
+        raise UserError("the points go round the wrong way; expected them clockwise")
+
+
+def plane_from_markers(markers: Sequence[Marker], side: float, size: tuple[int, int]) -> Plane:
+    """
+    Find the plane by markers of known size that lie on it anyhow.
+
+    0, 0 is in the middle of them, x leads to the right in the picture and y down.
+
+    Args:
+        markers: Those that were found.
+        side: Of each one's black edge, in millimetres.
+        size: Of the picture.
+
+    Raises:
+        UserError: There is none.
+    """
+    if not markers:
+        raise UserError(
+            "no marker found; expected the printed sheets flat on the table, whole in the "
+            "picture and with their white rim: more light, or larger markers"
+        )
+    plane = _plane([each.corners for each in markers], (side, side), size, _SEEN)
+    worst = 0 if plane.worst is None else plane.worst
+    return plane._replace(worst=markers[worst].number)
+
+
+def _plane(
+    quads: list[Floats], rectangle: tuple[float, float], size: tuple[int, int], least: float
+) -> Plane:
+    problem = _Problem(quads, rectangle, size)
+    solved = problem.solve()
+    off = problem.millimetres(solved)
+    misfit = round(float(off.max()), 2)
+    plane = Plane(
+        scaled(problem.homography(solved)),
+        problem.lens(solved),
+        max(misfit, round(problem.doubt(solved, least), 2)),
+        int(off.argmax()) // _CORNERS,
+        size,
+        misfit,
+    )
+    return _framed(plane, np.concatenate(quads))
+
+
+class _Problem:
+    """
+    What is unknown, as one row of numbers: the homography (8), the lens (1), and where each
+    rectangle but the largest lies (3 each: x, y and turn).
+    """
+
+    def __init__(
+        self, quads: Sequence[Floats], rectangle: tuple[float, float], size: tuple[int, int]
+    ) -> None:
+        self._seen = np.stack(quads)
+        self._first = int(np.argmax([abs(_area(quad)) for quad in quads]))
+        self._square = corners_about(*rectangle)
+        self._count = len(quads)
+        self._middle = np.array([(size[0] - 1) / 2, (size[1] - 1) / 2])
+        self._focal = float(size[0])
+        self._bends = self._count >= _FOR_LENS
+
+    def solve(self) -> Floats:
+        """
+        Search by Levenberg and Marquardt.
+        """
+        now = self._start()
+        damping, off = 1e-3, self._off(now)
+        for _ in range(_ROUNDS):
+            slopes = self._slopes(now, off)
+            normal = slopes.T @ slopes
+            step = np.linalg.solve(
+                normal + damping * np.diag(np.diag(normal) + 1e-12), -slopes.T @ off
+            )
+            tried = now + step
+            better = self._off(tried)
+            if better @ better < off @ off:
+                small = off @ off - better @ better < 1e-9 * (off @ off)
+                now, off, damping = tried, better, damping / 5
+                if small:
+                    break
+            else:
+                damping *= 8
+        return now
+
+    def _start(self) -> Floats:
+        """
+        Begin with the largest rectangle alone, and a lens that does not bend.
+        """
+        seen: Floats = np.asarray((self._seen - self._middle) / self._focal, np.float64)
+        square, first = (each.astype(np.float32) for each in (self._square, seen[self._first]))
+        plane = scaled(np.asarray(cv2.getPerspectiveTransform(square, first), np.float64))
+        back: Floats = np.asarray(np.linalg.inv(plane), np.float64)
+        poses = [_pose(_through(back, seen[number])) for number in self._others]
+        bend = [0.0] if self._bends else []
+        return np.array([*plane.ravel()[:8], *bend, *(each for pose in poses for each in pose)])
+
+    @property
+    def _others(self) -> list[int]:
+        return [number for number in range(self._count) if number != self._first]
+
+    def _off(self, given: Floats) -> Floats:
+        return np.asarray((self._shown(given) - self._seen).ravel())
+
+    def _shown(self, given: Floats) -> Floats:
+        plane = np.append(given[:8], 1.0).reshape(3, 3)
+        bend = float(given[8]) if self._bends else 0.0
+        flat = _through(plane, self._corners(given).reshape(-1, 2))
+        bent = flat * (1 + bend * (flat**2).sum(axis=1, keepdims=True))
+        return np.asarray(bent * self._focal + self._middle).reshape(-1, 4, 2)
+
+    def _corners(self, given: Floats) -> Floats:
+        corners = np.empty((self._count, 4, 2))
+        corners[self._first] = self._square
+        poses = given[8 + self._bends :].reshape(-1, 3)
+        for number, (x, y, turn) in zip(self._others, poses, strict=True):
+            way = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
+            corners[number] = self._square @ way + (x, y)
+        return corners
+
+    def doubt(self, given: Floats, least: float) -> float:
+        """
+        Say by how many millimetres it may be off where cards lie, in 95 of 100 such tries.
+
+        Args:
+            given: What was found.
+            least: Pixels by which corners are off at the least, however well all fits.
+        """
+        off = self._off(given)
+        spare = len(off) - len(given)
+        noise = max(least, math.sqrt(float(off @ off) / spare) if spare else 0.0)
+        slopes = self._slopes(given, off)
+        sides, spread, _ = np.linalg.svd(slopes.T @ slopes)
+        chance = np.random.default_rng(0).normal(0, 1, (_DRAWS, len(given)))
+        steps = chance * noise / np.sqrt(np.maximum(spread, 1e-12)) @ sides.T
+        there = self._on_table(given)
+        return float(
+            np.percentile([apart(self._on_table(given + step), there) for step in steps], _OFTEN)
+        )
+
+    def _on_table(self, given: Floats) -> Floats:
+        wide, high = self._size
+        grid = np.stack(np.meshgrid(_ACROSS, _DOWN), axis=-1).reshape(-1, 2) * (wide, high)
+        plane = Plane(self.homography(given), self.lens(given), None, None, self._size)
+        return ground_of(plane).to_table(grid)
+
+    def _slopes(self, given: Floats, off: Floats) -> Floats:
+        columns = []
+        for place, value in enumerate(given):
+            near = given.copy()
+            step = 1e-6 * max(abs(value), 1e-3)
+            near[place] += step
+            columns.append((self._off(near) - off) / step)
+        return np.stack(columns, axis=1)
+
+    def millimetres(self, given: Floats) -> Floats:
+        """
+        Say by how much each corner is off on the table.
+        """
+        plane = Plane(self.homography(given), self.lens(given), None, None, self._size)
+        there = ground_of(plane).to_table(self._seen.reshape(-1, 2))
+        return np.asarray(
+            np.linalg.norm(there - self._corners(given).reshape(-1, 2), axis=1), np.float64
+        )
+
+    @property
+    def _size(self) -> tuple[int, int]:
+        wide, high = self._middle * 2 + 1
+        return round(wide), round(high)
+
+    def _matrix(self) -> Floats:
+        x, y = self._middle
+        return np.array([[self._focal, 0.0, x], [0.0, self._focal, y], [0.0, 0.0, 1.0]])
+
+    def homography(self, given: Floats) -> Floats:
+        """
+        From millimetres to pixels of the straightened picture.
+        """
+        return np.asarray(self._matrix() @ np.append(given[:8], 1.0).reshape(3, 3))
+
+    def lens(self, given: Floats) -> Lens | None:
+        """
+        How the lens bends.
+        """
+        if not self._bends:
+            return None
+        return Lens(
+            matrix=rows_of(self._matrix()), distortion=(round(float(given[8]), 6), 0.0, 0.0, 0.0)
+        )
+
+
+def _framed(plane: Plane, corners: Floats) -> Plane:
+    ground = ground_of(plane)
+    x, y = (float(value) for value in ground.to_table(corners).mean(axis=0))
+    base = ground.to_pixels([(x, y)])[0]
+    right = ground.to_table([(base[0] + 1, base[1])])[0] - (x, y)
+    return plane.moved(x, y, math.degrees(math.atan2(right[1], right[0])))
+
+
+def _through(matrix: Floats, points: Floats) -> Floats:
+    whole = np.column_stack([points, np.ones(len(points))]) @ matrix.T
+    return np.asarray(whole[:, :2] / whole[:, 2:])
+
+
+def _pose(quad: Floats) -> tuple[float, float, float]:
+    right = quad[1] - quad[0] + quad[2] - quad[3]
+    x, y = quad.mean(axis=0)
+    return float(x), float(y), math.atan2(right[1], right[0])
+
+
+def _area(quad: Floats) -> float:
+    """
+    Return the area of what has these corners; below 0 where they go round counterclockwise.
+    """
+    x, y = quad[:, 0], quad[:, 1]
+    return float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2

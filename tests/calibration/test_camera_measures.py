@@ -1,0 +1,67 @@
+"""
+What is measured of pictures is what was done to them; what a device refuses to hold is said.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+
+from calibration.camera.controls import lock_all
+from calibration.camera.measures import flicker_of, sharpness_of
+from tests.calibration.camera_world import (
+    seen,
+)
+
+
+def test_sharpness_falls_with_blur() -> None:
+    sharp = [sharpness_of(seen(blur=blur)) for blur in (0.0, 1.0, 2.0, 4.0)]
+    assert sharp == sorted(sharp, reverse=True)
+    assert sharp[0] > 0.85
+    assert sharp[-1] < 0.5
+    assert sharpness_of(np.full((96, 96, 3), 90, np.uint8)) == 0
+
+
+@pytest.mark.parametrize(("mains", "fps"), [(50, 30.0), (60, 25.0)])
+def test_lamps_that_flicker_are_told_by_their_mains(mains: int, fps: float) -> None:
+    rows = np.arange(360) / 360 / fps
+    pictures = []
+    for number in range(24):
+        wave = 1 + 0.08 * np.sin(2 * np.pi * 2 * mains * (number / fps + rows))
+        pictures.append((np.full((360, 640, 3), 120.0) * wave[:, None, None]).astype(np.uint8))
+    found = flicker_of(pictures, fps)
+    assert not found.steady
+    assert found.strength == pytest.approx(0.08, abs=0.02)
+    assert found.mains == mains
+    assert flicker_of(pictures[:1] * 24, fps).steady
+
+
+class Refusing:
+    """
+    A device without a focus to set, that does not let its exposure be locked.
+    """
+
+    def __init__(self) -> None:
+        self.values = {
+            cv2.CAP_PROP_AUTO_EXPOSURE: 3.0,
+            cv2.CAP_PROP_EXPOSURE: 157.0,
+            cv2.CAP_PROP_AUTO_WB: 1.0,
+            cv2.CAP_PROP_WB_TEMPERATURE: 4600.0,
+        }
+
+    def get(self, propId: int) -> float:  # noqa: N803 - OpenCV's name
+        return self.values.get(propId, -1.0)
+
+    def set(self, propId: int, value: float) -> bool:  # noqa: N803 - as above
+        if propId != cv2.CAP_PROP_AUTO_EXPOSURE and propId in self.values:
+            self.values[propId] = value
+        return True
+
+
+def test_what_a_device_refuses_is_said() -> None:
+    exposure, white, focus = lock_all(Refusing())
+    assert (exposure.locked, white.locked, focus.locked) == (False, True, False)
+    assert "refused" in exposure.said
+    assert white.controls == {"auto_wb": 0.0, "wb_temperature": 4600.0}
+    assert "has none" in focus.said
