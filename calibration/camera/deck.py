@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibration.camera.drift import Finding, Kind
-from calibration.camera.pictures import write_picture
+from calibration.camera.pictures import picture_data
 from calibration.camera.printed import (
     Print,
     apart_in_ink,
@@ -38,9 +38,9 @@ __all__ = [
     "Face",
     "are_others",
     "back_likeness",
+    "card_files",
     "compare_deck",
     "is_back",
-    "keep_cards",
     "kept_cards",
 ]
 
@@ -109,20 +109,15 @@ def is_back(flat: Image) -> bool:
     return paper_of(flat) < _PAPER
 
 
-def keep_cards(folder: Path, cards: Mapping[str, Image]) -> None:
+def card_files(folder: Path, cards: Mapping[str, Image]) -> dict[Path, bytes | None]:
     """
-    Write upright pictures of a deck's cards, by rank or ``back``, and of no other's: those that
-    were kept before go, as they may be of another deck.
-
-    Raises:
-        OSError: One cannot be written.
+    Give the files of a deck's upright cards, by rank or ``back``, and None for each other that
+    was kept before: it may be of another deck.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, path in _kept(folder).items():
-        if name in cards:
-            write_picture(path, cards[name])
-        else:
-            path.unlink(missing_ok=True)
+    return {
+        path: picture_data(cards[name]) if name in cards else None
+        for name, path in _kept(folder).items()
+    }
 
 
 def kept_cards(folder: Path) -> dict[str, Image]:

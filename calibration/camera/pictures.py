@@ -34,8 +34,8 @@ __all__ = [
     "mode_of",
     "open_pictures",
     "other_camera",
+    "picture_data",
     "port_of",
-    "write_picture",
 ]
 
 _PATIENCE: Final = 12.0
@@ -286,15 +286,12 @@ class _Form:
         return np.asarray(image)
 
 
-def write_picture(path: Path, image: Image) -> None:
+def picture_data(image: Image) -> bytes:
     """
-    Write a picture as a PNG file.
-
-    Raises:
-        OSError: It cannot be written. OpenCV itself does not say that.
+    Return a picture as a PNG file has it.
     """
     _, data = cv2.imencode(".png", image)
-    path.write_bytes(data.tobytes())
+    return data.tobytes()
 
 
 def fingerprint_of(address: Address) -> str | None:

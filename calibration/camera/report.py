@@ -16,13 +16,13 @@ import cv2
 import numpy as np
 
 from calibration.camera.cards import Sample, drawn_outline, signed
+from calibration.camera.keeping import keep_whole
 from calibration.camera.plane import ground_of
 from calibration.camera.result import Result, faults
 from calibration.camera.threshold import good_pixels, measured
 from drivers.camera.confidence import CurvePoint
 from drivers.camera.frames import Image
 from drivers.camera.windows import window_quads
-from shoe_daemon.errors import UserError
 
 __all__ = ["report_of", "write_report"]
 
@@ -38,11 +38,11 @@ _GOOD, _BAD, _MARK = (84, 160, 60), (38, 30, 200), (230, 140, 60)
 def write_report(result: Result, path: Path) -> None:
     """
     Write it.
+
+    Raises:
+        UserError: It cannot be written; one of before is then as it was.
     """
-    try:
-        path.write_text(report_of(result), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from error
+    keep_whole({path: report_of(result).encode()})
 
 
 def report_of(result: Result) -> str:

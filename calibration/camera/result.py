@@ -13,11 +13,12 @@ from msgspec.structs import replace
 
 from calibration.camera.cards import NEARER, Budget, Sample, Shown
 from calibration.camera.controls import Lock
-from calibration.camera.deck import BACK, keep_cards
+from calibration.camera.deck import BACK, card_files
 from calibration.camera.drift import flickering
+from calibration.camera.keeping import keep_whole
 from calibration.camera.markers import Marker
 from calibration.camera.measures import Flicker
-from calibration.camera.pictures import write_picture
+from calibration.camera.pictures import picture_data
 from calibration.camera.plane import Plane
 from calibration.camera.threshold import Threshold, proven
 from calibration.camera.window import Fit
@@ -25,7 +26,6 @@ from drivers.camera import profile as kept
 from drivers.camera.frames import Image
 from drivers.camera.geometry import Floats
 from drivers.camera.windows import CropWindow
-from shoe_daemon.errors import UserError
 
 __all__ = ["Result", "card_folder", "draft", "faults", "write_result"]
 
@@ -169,6 +169,9 @@ def _extra(result: Result) -> dict[str, Any]:
 def write_result(result: Result, path: Path, version: str) -> kept.Profile:
     """
     Write the profile, and beside it the empty table and the cards; return it as read again.
+
+    Raises:
+        UserError: They cannot be written; a profile of before is then as it was.
     """
     reference = f"{path.stem}-reference.png"
     risk = "" if result.threshold is None else result.threshold.told
@@ -176,13 +179,13 @@ def write_result(result: Result, path: Path, version: str) -> kept.Profile:
     profile = draft(result)
     table = replace(profile.table, reference=reference)
     profile = replace(profile, table=table, made=made)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_picture(path.with_name(reference), result.reference)
-        keep_cards(card_folder(path), _cards(result))
-        kept.write_profile(profile, path)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from error
+    keep_whole(
+        {
+            path.with_name(reference): picture_data(result.reference),
+            **card_files(card_folder(path), _cards(result)),
+            path: kept.profile_text(profile).encode(),
+        }
+    )
     return kept.load_profile(path)
 
 

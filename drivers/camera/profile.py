@@ -31,6 +31,7 @@ __all__ = [
     "Throat",
     "Window",
     "load_profile",
+    "profile_text",
     "write_profile",
 ]
 
@@ -234,9 +235,9 @@ def load_profile(path: Path) -> Profile:
     return profile
 
 
-def write_profile(profile: Profile, path: Path) -> None:
+def profile_text(profile: Profile) -> str:
     """
-    Write a profile so that `load_profile` reads the same.
+    Write a profile down so that `load_profile` reads the same.
 
     Raises:
         UserError: It cannot be right.
@@ -244,7 +245,18 @@ def write_profile(profile: Profile, path: Path) -> None:
     mapping = msgspec.to_builtins(msgspec.structs.replace(profile, folder=""))
     check_numbers(mapping)
     check_sound(profile)
-    path.write_text("\n".join(_toml(_without_nothing(mapping))) + "\n", encoding="utf-8")
+    return "\n".join(_toml(_without_nothing(mapping))) + "\n"
+
+
+def write_profile(profile: Profile, path: Path) -> None:
+    """
+    Write a profile into a file.
+
+    Raises:
+        UserError: It cannot be right.
+        OSError: It cannot be written.
+    """
+    path.write_text(profile_text(profile), encoding="utf-8")
 
 
 def _check_head(mapping: dict[str, Any]) -> None:

@@ -173,8 +173,11 @@ def _tell_check(found: Checked, others: list[Any], path: Path, *, as_json: bool)
 def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) -> None:
     from calibration.camera.answers import load_script
     from calibration.camera.guide import calibrate
+    from calibration.camera.keeping import check_room
     from calibration.camera.pictures import address_of, open_pictures
 
+    for path in (out, report):
+        check_room(path)
     script = load_script(options["script"]) if options["script"] else None
     address = address_of(source)
     wanted = _wanted(address, script, options)
@@ -244,10 +247,10 @@ def _write(result: Result, out: Path, report: Path) -> list[str]:
     from calibration.camera.result import faults, write_result
 
     write_result(result, out, __version__)
-    write_report(result, report)
     wrong = faults(result)
     for each in wrong:
         _say(f"to put right: {each}")
     _say(f"{out}: the profile")
+    write_report(result, report)
     _say(f"{report}: the report")
     return wrong

@@ -13,7 +13,8 @@ import pytest
 
 from calibration.camera import threshold
 from calibration.camera.cards import Shown
-from calibration.camera.deck import BACK, keep_cards, kept_cards
+from calibration.camera.deck import BACK, card_files, kept_cards
+from calibration.camera.keeping import keep_whole
 from calibration.camera.threshold import choose, least_pixels
 from calibration.camera.window import fit_window
 from drivers.camera import confidence
@@ -77,17 +78,11 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
 
 def test_cards_of_the_deck_before_are_not_kept(tmp_path: Path) -> None:
     red, blue = (np.full((224, 160, 3), grey, np.uint8) for grey in (90, 200))
-    keep_cards(tmp_path, {"A": red, "K": red, BACK: red})
-    keep_cards(tmp_path, {"A": blue})
+    keep_whole(card_files(tmp_path, {"A": red, "K": red, BACK: red}))
+    keep_whole(card_files(tmp_path, {"A": blue}))
     kept = kept_cards(tmp_path)
     assert list(kept) == ["A"], "the back and the king are those of another deck"
     assert np.array_equal(kept["A"], blue)
-
-
-def test_a_card_that_cannot_be_kept_is_said(tmp_path: Path) -> None:
-    (tmp_path / "A.png").mkdir()
-    with pytest.raises(OSError, match="directory"):
-        keep_cards(tmp_path, {"A": np.zeros((224, 160, 3), np.uint8)})
 
 
 def test_the_least_pixels_are_not_below_those_of_the_recogniser() -> None:

@@ -14,9 +14,11 @@ import cv2
 import pytest
 from click.testing import CliRunner, Result
 
+from calibration.camera import report
 from drivers.camera.frames import Image
 from drivers.camera.profile import load_profile
 from shoe_daemon.cli import main
+from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from tests.calibration.camera_world import SHEETS, SIDE, seen
@@ -71,6 +73,22 @@ def test_a_recording_gives_a_profile_and_a_report(profile: Path) -> None:
     assert profile.with_name("profile-cards").is_dir()
 
 
+def test_a_report_that_cannot_be_written_costs_neither_profile_nor_findings(
+    profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> str:
+        raise UserError("report.html: cannot be written")
+
+    monkeypatch.setattr(report, "report_of", full)
+    recording, script = profile.parent / "recording", profile.parent / "answers.toml"
+    done = calling("camera", "--source", f"folder:{recording}", "--mode", f"1280x720@{FPS}",
+                   "--script", script, "--out", tmp_path / "p.toml")  # fmt: skip
+    assert done.exit_code == 2
+    assert "to put right: not shown: 2, 3, 4" in done.output
+    assert done.output.endswith(": the profile\nshoe-daemon: report.html: cannot be written\n")
+    assert load_profile(tmp_path / "p.toml").camera.width == 1280
+
+
 def test_the_check_says_what_moved_and_ends_with_status_1(profile: Path, tmp_path: Path) -> None:
     pushed = recorded(tmp_path / "pushed", seen(pushed=(0.0, 5.0, 0.0)))
     done = calling("camera", "--check", "--profile", profile, "--source", f"folder:{pushed}")
@@ -92,8 +110,10 @@ def test_the_check_of_an_unchanged_camera_passes(profile: Path, tmp_path: Path) 
 
 
 def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> None:
+    (tmp_path / "x").touch()
     for arguments, told in (
         (["--source", "file:/nowhere.avi", "--out", tmp_path / "p.toml"], "no such video"),
+        (["--source", "file:x.avi", "--out", tmp_path / "x" / "p.toml"], "x is no folder"),
         (["--out", tmp_path / "p.toml"], "--source and --out are needed"),
         (["--check"], "--profile is missing"),
         (["--check", "--profile", tmp_path / "none.toml"], "none.toml"),

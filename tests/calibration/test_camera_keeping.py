@@ -1,0 +1,83 @@
+"""
+Files that belong together come onto the disk together, or not at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from calibration.camera.keeping import check_room, keep_whole
+from shoe_daemon.errors import UserError
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    keep_whole({tmp_path / "a" / name: b"old" for name in ("one", "two", "three")})
+    return tmp_path / "a"
+
+
+def _held(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_all_of_them_are_put_there(old: Path) -> None:
+    keep_whole({old / "one": b"new", old / "b" / "four": b"new", old / "two": None})
+    assert (old / "b" / "four").read_bytes() == b"new"
+    (old / "b" / "four").unlink()
+    (old / "b").rmdir()
+    assert _held(old) == {"one": b"new", "three": b"old"}
+
+
+@pytest.mark.parametrize("room", [0, 1])
+def test_a_full_disk_leaves_those_of_before(
+    old: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    synced: list[int] = []
+
+    def fsync(file: int) -> None:
+        if len(synced) == room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        synced.append(file)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(UserError, match="cannot be written: No space left on device"):
+        keep_whole({old / "one": b"new", old / "two": b"new", old / "three": None})
+    assert _held(old) == {"one": b"old", "two": b"old", "three": b"old"}
+
+
+def test_a_file_that_cannot_be_replaced_is_told(old: Path) -> None:
+    (old / "four").mkdir()
+    with pytest.raises(UserError, match="four: cannot be written: Is a directory"):
+        keep_whole({old / "four": b"new"})
+    assert not [*old.glob(".*")]
+
+
+def test_what_a_link_leads_to_is_replaced(old: Path) -> None:
+    (old / "link").symlink_to("one")
+    keep_whole({old / "link": b"new"})
+    assert (old / "link").is_symlink()
+    assert (old / "one").read_bytes() == b"new"
+
+
+def test_where_no_file_can_come_is_told_before_the_work(old: Path) -> None:
+    check_room(old / "one")
+    check_room(old / "not yet" / "there" / "five")
+    for path, said in (
+        (old / "one" / "five", "one is no folder"),
+        (old, "expected the name of a file"),
+        (Path("/dev/null"), "expected the name of a file"),
+    ):
+        with pytest.raises(UserError, match=f"{path}: cannot be written: .*{said}"):
+            check_room(path)
+
+
+def test_a_folder_that_may_not_be_written_is_told(
+    old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(UserError, match=f"five: cannot be written: no file may come into {old}"):
+        check_room(old / "not yet" / "five")
