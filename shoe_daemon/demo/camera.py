@@ -4,8 +4,6 @@ A simulated table before a simulated camera, in place of the shoe on its line.
 
 from __future__ import annotations
 
-import contextlib
-import socket
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +12,7 @@ from drivers.simulators.angel_eye_ii import Settings as Shoe
 from drivers.simulators.shoe import Fault
 from shoe_daemon.config import ReaderSettings
 from shoe_daemon.demo.dealer import Cues, Dealing
+from shoe_daemon.demo.pages import HOST, free_port
 from shoe_daemon.demo.referee import Referee
 
 if TYPE_CHECKING:
@@ -24,8 +23,9 @@ __all__ = ["CAMERA_FAULTS", "CameraDealer", "CameraSet"]
 CAMERA_FAULTS: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.RESET)
 """What can go wrong with cards that a camera sees; the rest is a matter of lines."""
 
-_HOST: Final = "127.0.0.1"
 _USUAL: Final = 8091
+"""The port of the page, if nobody has it."""
+
 _FPS: Final = 20.0
 _PAUSE: Final = 0.5
 _SURE: Final = 0.8
@@ -53,15 +53,15 @@ class CameraSet:
         self._profile = write_simulated_profile(self.settings, self._folder)
         self._socket = folder / "camera.sock"
         self.address = f"camera:raw:{self._socket}"
-        self._port = _free_port()
-        self.page = f"http://{_HOST}:{self._port}/"
+        self._port = free_port(_USUAL)
+        self.page = f"http://{HOST}:{self._port}/"
 
     @property
     def reader(self) -> ReaderSettings:
         """
         The section of the configuration that reads it.
         """
-        options = {"profile": str(self._profile), "view": f"{_HOST}:{self._port}"}
+        options = {"profile": str(self._profile), "view": f"{HOST}:{self._port}"}
         return ReaderSettings(id="camera", driver="camera", port=self.address, options=options)
 
     def dealer(self, referee: Referee, cues: Cues) -> CameraDealer:
@@ -161,14 +161,3 @@ def _table(shoe: Shoe) -> Settings:
         last_rounds=shoe.last_rounds,
         pause=_PAUSE,
     )
-
-
-def _free_port() -> int:
-    """
-    Choose the usual port, or another one where somebody has it.
-    """
-    for wanted in (_USUAL, 0):
-        with contextlib.suppress(OSError), socket.create_server((_HOST, wanted)) as probe:
-            port: int = probe.getsockname()[1]
-            return port
-    return _USUAL

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Final, Self
 
 from shoe_daemon.demo.child import end_child, start_child
+from shoe_daemon.demo.pages import HOST, free_port
 
 __all__ = ["BoardServer", "has_display"]
 
 _USUAL: Final = 8080
-_HOST: Final = "127.0.0.1"
+"""The port of the boards, if nobody has it."""
+
 _EXTRAS: Final = ("starlette", "uvicorn")
 _PATIENCE: Final = 15.0
 _LOOK: Final = 0.02
@@ -48,12 +50,12 @@ class BoardServer:
             folder: For its configuration and its log.
         """
         host, port = broker
-        self._port = _free_port()
-        self.url = f"http://{_HOST}:{self._port}"
+        self._port = free_port(_USUAL)
+        self.url = f"http://{HOST}:{self._port}"
         self._configuration = folder / "display.toml"
         self._configuration.write_text(
             f'[mqtt]\nhost = "{host}"\nport = {port}\nprotocol = "3.1.1"\n'
-            f'[display]\nlisten = "{_HOST}:{self._port}"\n',
+            f'[display]\nlisten = "{HOST}:{self._port}"\n',
             encoding="utf-8",
         )
         self._log = folder / "display.log"
@@ -94,15 +96,4 @@ class BoardServer:
 
 def _answers(port: int) -> bool:
     with contextlib.closing(socket.socket()) as probe:
-        return probe.connect_ex((_HOST, port)) == 0
-
-
-def _free_port() -> int:
-    """
-    Choose the usual port, or another one where somebody has it.
-    """
-    for wanted in (_USUAL, 0):
-        with contextlib.suppress(OSError), socket.create_server((_HOST, wanted)) as probe:
-            port: int = probe.getsockname()[1]
-            return port
-    return _USUAL
+        return probe.connect_ex((HOST, port)) == 0
