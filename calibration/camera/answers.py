@@ -34,8 +34,9 @@ from calibration.camera.layout import Box, layout_named
 from calibration.camera.plane import Plane
 from drivers.camera.frames import Image
 from drivers.camera.profile import Point
+from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import RANKS, Card
-from shoe_daemon.game.reading import read_as, read_toml
+from shoe_daemon.game.reading import in_plain_words, read_as, read_toml
 from shoe_daemon.game.round import Slot
 
 __all__ = [
@@ -53,7 +54,10 @@ __all__ = [
 ]
 
 _COUNT: Final = 12
+"""Pictures of the empty table."""
+
 Side = Annotated[float, Meta(gt=5, le=1000)]
+Offset = Annotated[float, Meta(ge=-10_000, le=10_000)]
 Moment = Annotated[float, Meta(ge=0)]
 
 
@@ -91,8 +95,8 @@ class LayoutStep(_Step, frozen=True):
     """
 
     preset: str = "six"
-    x: float = 0.0
-    y: float = 0.0
+    x: Offset = 0.0
+    y: Offset = 0.0
     turn: Annotated[float, Meta(ge=-180, le=180)] = 0.0
     boxes: tuple[Box, ...] = ()
 
@@ -110,10 +114,10 @@ class MouthStep(_Step, frozen=True):
     way that cards leave.
     """
 
-    x: float = 0.0
-    y: float = 0.0
+    x: Offset = 0.0
+    y: Offset = 0.0
     size: tuple[Side, Side] = (104.0, 69.0)
-    direction: Point = (1.0, 0.0)
+    direction: tuple[Offset, Offset] = (1.0, 0.0)
 
 
 class CardStep(_Step, frozen=True):
@@ -152,12 +156,16 @@ def load_script(path: Path) -> Script:
     """
     Read a script; what is wrong in it is said in one line.
     """
-    return read_as(Script, read_toml(path, "the answers of a calibration"), str(path))
+    try:
+        return read_as(Script, read_toml(path, "the answers of a calibration"), str(path))
+    except UserError as error:
+        raise UserError(in_plain_words(str(error))) from error
 
 
 class Asker(Protocol):
     """
-    Whoever answers.
+    Whoever answers. All that it is asked raises a UserError where nobody answers any more, or
+    what was answered makes no sense: `again` then says whether it is asked once more.
     """
 
     def tell(self, text: str) -> None:

@@ -24,6 +24,7 @@ from drivers.camera.sources import Source, open_source
 from drivers.discretion import discreet
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
+from shoe_daemon.game.reading import in_plain_words, read_as
 
 __all__ = [
     "Live",
@@ -44,7 +45,7 @@ _BETWEEN: Final = 0.5
 
 _USUAL: Final = Camera(width=1280, height=720)
 _DIMENSIONS: Final = 3
-_MODE: Final = re.compile(r"(\d+)x(\d+)(?:@(\d+(?:\.\d+)?))?(?::(\w{4}))?")
+_MODE: Final = re.compile(r"(\d+)x(\d+)(?:@(\d+(?:\.\d+)?))?(?::(\w{4}))?", re.ASCII)
 
 
 def address_of(source: str) -> Address:
@@ -66,7 +67,10 @@ def port_of(address: Address) -> str | None:
 
 def mode_of(text: str | None) -> Camera:
     """
-    Read a mode, such as ``1280x720@30:MJPG``.
+    Read a mode, such as ``1280x720@30:MJPG``; None is the usual one.
+
+    Raises:
+        UserError: It is none.
     """
     if text is None:
         return _USUAL
@@ -74,9 +78,11 @@ def mode_of(text: str | None) -> Camera:
     if found is None:
         raise UserError(f"--mode {text}: expected WIDTHxHEIGHT@FPS:FORMAT, as 1280x720@30:MJPG")
     wide, high, fps, letters = found.groups()
-    return Camera(
-        width=int(wide), height=int(high), fps=float(fps) if fps else None, format=letters
-    )
+    mode = {"width": int(wide), "height": int(high), "fps": fps and float(fps), "format": letters}
+    try:
+        return read_as(Camera, mode, f"--mode {text}")
+    except UserError as error:
+        raise UserError(in_plain_words(str(error))) from error
 
 
 class Pictures(Protocol):
@@ -86,7 +92,11 @@ class Pictures(Protocol):
 
     def take(self, count: int, at: float | None = None) -> list[Image]:
         """
-        Return so many pictures in a row: from a moment of the recording on, or from now on.
+        Return so many pictures in a row: from a moment of the recording on, in seconds, or from
+        now on.
+
+        Raises:
+            UserError: None comes, or one of another form than those before.
         """
         ...
 
@@ -246,7 +256,10 @@ class Live:
 
 def open_pictures(address: Address, camera: Camera) -> Pictures:
     """
-    Open a source; errors are one line.
+    Open a source.
+
+    Raises:
+        UserError: It cannot be opened; the one line says why.
     """
     try:
         source = open_source(address, camera)

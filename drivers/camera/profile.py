@@ -244,6 +244,7 @@ def profile_text(profile: Profile) -> str:
     """
     mapping = msgspec.to_builtins(msgspec.structs.replace(profile, folder=""))
     check_numbers(mapping)
+    read_as(Profile, mapping, "profile")
     check_sound(profile)
     return "\n".join(_toml(_without_nothing(mapping))) + "\n"
 

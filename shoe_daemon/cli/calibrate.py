@@ -11,6 +11,7 @@ import click
 from shoe_daemon.cli.calibrate_camera import camera, print_markers
 from shoe_daemon.cli.calibrate_evaluate import evaluate
 from shoe_daemon.cli.calibrate_rehearse import rehearse
+from shoe_daemon.cli.numbers import Number
 from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
 
@@ -41,7 +42,7 @@ command.add_command(rehearse)
 @click.option("--id", "reader_id", default="shoe", show_default=True, help="The reader's id.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=60.0,
     show_default=True,
     help="Gives up after so long.",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoe_daemon import __version__
+from shoe_daemon.cli.numbers import Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
@@ -42,9 +43,7 @@ _WIDEST: Final = 100
     show_default=True,
     help="A name ending in .pdf, .svg or .html.",
 )
-@click.option(
-    "--size", type=click.FloatRange(15, 250), default=120.0, show_default=True, help="In mm."
-)
+@click.option("--size", type=Number(15, 250), default=120.0, show_default=True, help="In mm.")
 @click.option("--count", type=click.IntRange(1, 20), default=5, show_default=True)
 @click.option("--paper", type=click.Choice(["a4", "letter"]), default="a4", show_default=True)
 def print_markers(out: Path, size: float, count: int, paper: str) -> None:
@@ -63,14 +62,14 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
 @click.option("--out", type=_FILE, help="The profile that is written.")
 @click.option("--mode", help="Of a camera of this machine: 1280x720@30:MJPG.")
 @click.option("--layout", "preset", help="six, six-mirrored, seven or seven-mirrored.")
-@click.option("--size", type=click.FloatRange(15, 250), default=120.0, help="Of the markers, mm.")
+@click.option("--size", type=Number(15, 250), default=120.0, help="Of the markers, mm.")
 @click.option("--risk", type=click.IntRange(2), help="At most one wrong card in so many.")
 @click.option("--script", type=_THERE, help="Answers instead of a person, a TOML file.")
 @click.option("--report", type=_FILE, help="The report; beside the profile where not given.")
 @click.option("--browser/--no-browser", default=True, help="Opens the live page.")
 @click.option("--check", is_flag=True, help="Compares with --profile: moved, blurred, darker …")
 @click.option("--profile", type=_FILE, help="The profile to compare with.")
-@click.option("--at", type=click.FloatRange(0), help="Of a recording that is checked: seconds.")
+@click.option("--at", type=Number(0), help="Of a recording that is checked: seconds.")
 @click.option("--json", "as_json", is_flag=True, help="The check as one JSON object.")
 def camera(  # noqa: PLR0913 - one for each option
     *,
@@ -98,7 +97,25 @@ def camera(  # noqa: PLR0913 - one for each option
     elif source is None or out is None:
         raise UserError("--source and --out are needed; or --check with --profile")
     else:
+        _check_names(out, report, options["script"], source)
         _calibrate(source, out, report or out.with_name(f"{out.stem}-report.html"), options)
+
+
+def _check_names(out: Path, report: Path | None, script: Path | None, source: str) -> None:
+    """
+    Look whether what is written would take the place of what it is made of.
+    """
+    recording = Path(source.rpartition("file:")[2])
+    for option, path in (("--out", out), ("--report", report)):
+        if path is None:
+            continue
+        if not path.name:
+            raise UserError(f"{option}: empty; expected the name of a file")
+        for other, taken in (("--script", script), ("--source", recording)):
+            if taken is not None and path.resolve() == taken.resolve():
+                raise UserError(f"{option} {path}: that is {other}; expected another name")
+    if report is not None and report.resolve() == out.resolve():
+        raise UserError(f"--report {report}: that is --out; expected another name")
 
 
 def _say(text: str) -> None:

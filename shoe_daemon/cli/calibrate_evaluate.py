@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from shoe_daemon.cli.numbers import Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _WIDE = 24
     help="The folder that the labels' file names start from.",
 )
 @click.option("--weights", type=_FILE, help="Other weights than those of the package.")
-@click.option("--threshold", type=click.FloatRange(0, 1), help="Another least confidence.")
+@click.option("--threshold", type=Number(0, 1), help="Another least confidence.")
 @click.option(
     "--errors", is_flag=True, help="Also names every card that was not read right, or is missing."
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from shoe_daemon.cli.numbers import Number
 from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
 
@@ -24,7 +25,7 @@ __all__ = ["rehearse"]
 @click.option("--live", metavar="ADDRESS", help="raw:PATH, or HOST:PORT for a stream over HTTP.")
 @click.option("--station", type=click.Choice(["overhead", "throat"]), default="overhead")
 @click.option("--seed", type=int, default=7, show_default=True, help="Of the table and camera.")
-@click.option("--fps", type=click.FloatRange(1, 120), default=10.0, show_default=True)
+@click.option("--fps", type=Number(1, 120), default=10.0, show_default=True)
 def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps: float) -> None:
     """
     Simulates a night of calibrating, to learn it without a table.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
+from shoe_daemon.cli.numbers import Number
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.moments import from_microseconds
 
@@ -67,7 +68,7 @@ _FIELDS: Final = (
     "--left", type=click.IntRange(min=0), help="Cards counted in the old shoe (new-shoe)."
 )
 @click.option("--ask-pin", is_flag=True, help="Ask for the operator's PIN.")
-@click.option("--timeout", type=click.FloatRange(0.1, 600), default=10.0, metavar="SECONDS")
+@click.option("--timeout", type=Number(0.1, 600), default=10.0, metavar="SECONDS")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
 @click.option("--hash-pin", is_flag=True, help="Ask for a PIN, print what a file keeps of it.")
 @click.pass_context

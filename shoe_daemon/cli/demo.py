@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from shoe_daemon.cli.numbers import Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _FAULTS: Final = (
 @click.option("--rounds", type=click.IntRange(min=1), help="Ends after so many.")
 @click.option(
     "--speed",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=2.0,
     show_default=True,
     help="Multiple of a real table's pace; 0 is as fast as it goes.",
@@ -84,7 +85,7 @@ _FAULTS: Final = (
 )
 @click.option(
     "--fault-rate",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     help=f"The chance of each round that something does; 0 for never.  [default: {_RATE}]",
 )
 @click.option(

@@ -15,6 +15,7 @@ import msgspec
 from drivers.capture import read_capture
 from drivers.registry import create_driver
 from drivers.replay import observations_of
+from shoe_daemon.cli.numbers import Number
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, find_house, house_to_mapping
 from shoe_daemon.game.rulings import find_policy, policy_to_mapping
@@ -44,7 +45,7 @@ from shoe_daemon.table.state import TableState
 )
 @click.option(
     "--quiet-gap",
-    type=click.FloatRange(0),
+    type=Number(0),
     default=10.0,
     show_default=True,
     metavar="SECONDS",

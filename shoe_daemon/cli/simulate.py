@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
+from shoe_daemon.cli.numbers import Number
 from shoe_daemon.cli.simulate_camera import camera
 from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
@@ -59,7 +60,7 @@ command.add_command(camera)
 )
 @click.option(
     "--speed",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=1.0,
     show_default=True,
     help="Multiple of real time; 0 is as fast as the other side reads.",
@@ -78,7 +79,7 @@ command.add_command(camera)
 @click.option("--fault", "faults", multiple=True, type=click.Choice(_FAULTS), help="Repeatable.")
 @click.option(
     "--fault-rate",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.1,
     show_default=True,
     help="The chance of each round that one of the faults happens.",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from shoe_daemon.cli.numbers import Number
 from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
 
@@ -63,7 +64,7 @@ _FPS: Final = {"overhead": 25.0, "throat": 50.0}
     default="1280x720",
     show_default=True,
 )
-@click.option("--fps", type=click.FloatRange(1, 240), help="Pictures a second.")
+@click.option("--fps", type=Number(1, 240), help="Pictures a second.")
 @click.option("--rounds", type=click.IntRange(min=1), help="Ends after so many.")
 @click.option("--shoes", type=click.IntRange(min=1), help="Ends after so many.")
 @click.option("--decks", type=click.IntRange(1, 12), default=8, show_default=True)
@@ -71,7 +72,7 @@ _FPS: Final = {"overhead": 25.0, "throat": 50.0}
 @click.option("--deck", type=click.IntRange(min=0), help="Which deck; else one of the seed.")
 @click.option(
     "--pause",
-    type=click.FloatRange(0, 10),
+    type=Number(0, 10),
     default=1.0,
     show_default=True,
     help="How long people wait between actions: 1 as at a real table.",
@@ -79,7 +80,7 @@ _FPS: Final = {"overhead": 25.0, "throat": 50.0}
 @click.option("--fault", "faults", metavar="F", multiple=True, help="Repeatable; `all` for all.")
 @click.option(
     "--fault-rate",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.1,
     show_default=True,
     help="The chance of each round that one of the faults happens.",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
+from shoe_daemon.cli.numbers import Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _PORTS: Final = 65_535
 @click.option("--once", is_flag=True, help="Print one picture, and end.")
 @click.option(
     "--wait",
-    type=click.FloatRange(0.1, 600),
+    type=Number(0.1, 600),
     default=5.0,
     show_default=True,
     metavar="SECONDS",

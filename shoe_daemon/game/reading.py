@@ -70,6 +70,8 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}; expected {what}") from error
+    except RecursionError as error:
+        raise UserError(f"{path}: nested too deeply; expected {what} in TOML") from error
     except ValueError as error:  # tomllib's own error and broken UTF-8 are ValueErrors
         raise UserError(f"{path}: {error}; expected {what} in TOML") from error
 

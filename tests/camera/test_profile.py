@@ -46,6 +46,20 @@ def test_it_is_read_as_it_was_written(path: Path) -> None:
     assert load_profile(again) == profile
 
 
+def test_what_could_not_be_read_again_is_not_written(path: Path) -> None:
+    profile, before = load_profile(path), path.read_bytes()
+    wrong = msgspec.structs.replace(profile.camera, fps=0.0)
+    with pytest.raises(UserError, match=r"camera\.fps: 0\.0; expected"):
+        write_profile(msgspec.structs.replace(profile, camera=wrong), path)
+    assert path.read_bytes() == before
+
+
+def test_one_that_is_nested_without_end_is_refused(path: Path) -> None:
+    path.write_text(f"version = {'[' * 5000}{']' * 5000}\n")
+    with pytest.raises(UserError, match="nested too deeply; expected a camera's profile"):
+        load_profile(path)
+
+
 def test_sections_that_may_be_there_are_kept(path: Path) -> None:
     profile = msgspec.structs.replace(
         load_profile(path),

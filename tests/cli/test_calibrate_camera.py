@@ -110,7 +110,10 @@ def test_the_check_of_an_unchanged_camera_passes(profile: Path, tmp_path: Path) 
 
 
 def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> None:
-    (tmp_path / "x").touch()
+    empty, tiny, far = (tmp_path / name for name in ("x", "tiny.toml", "far.toml"))
+    empty.touch()
+    tiny.write_text("[plane]\nsize = 0\n")
+    far.write_text("[plane]\n[layout]\nx = inf\n")
     for arguments, told in (
         (["--source", "file:/nowhere.avi", "--out", tmp_path / "p.toml"], "no such video"),
         (["--source", "file:x.avi", "--out", tmp_path / "x" / "p.toml"], "x is no folder"),
@@ -120,6 +123,25 @@ def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> No
         (["--check", "--profile", profile], "made from a recording; expected --source"),
         (["--source", "webcam", "--out", tmp_path / "p.toml"], "expected camera:"),
         (["--source", "file:x.avi", "--out", "p.toml", "--mode", "huge"], "expected WIDTHxHEIGHT"),
+        (["--source", "file:x.avi", "--out", "p.toml", "--mode", "0x720"], "width: 0; expected a"),
+        (["--source", "file:x.avi", "--out", "p.toml", "--mode", "640x480@0"], "fps: 0.0; expect"),
+        (
+            ["--source", "file:x.avi", "--out", "p.toml", "--mode", "640x480:ÄÖÜß"],
+            "expected WIDTH",
+        ),
+        (["--source", "file:x.avi", "--out", ""], "--out: empty; expected the name of a file"),
+        (["--source", f"file:{empty}", "--out", empty], "that is --source; expected another name"),
+        (
+            ["--source", "file:x.avi", "--out", empty, "--script", empty],
+            "that is --script; expect",
+        ),
+        (["--source", "file:x.avi", "--out", empty, "--report", empty], "that is --out; expected"),
+        (["--source", "file:x.avi", "--out", "p.toml", "--script", empty], "plane: missing"),
+        (["--source", "file:x.avi", "--out", "p.toml", "--script", tiny], "a number > 5.0"),
+        (
+            ["--source", "file:x.avi", "--out", "p.toml", "--script", far],
+            "x: inf; expected a number",
+        ),
     ):
         done = calling("camera", *arguments)
         assert done.exit_code == 2, arguments

@@ -1,0 +1,33 @@
+"""
+Numbers on the command line.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+__all__ = ["Number"]
+
+
+class Number(click.FloatRange):
+    """
+    A number between two others. ``nan`` is none: it is neither above nor below anything, so
+    that click lets it pass.
+    """
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - as click gives it
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """
+        Return the number.
+        """
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
