@@ -6,7 +6,7 @@
 # make lock   requirements-dev.lock anew from pyproject.toml
 # make wheel  dist/: what a table's computer is given
 # make bench  what it costs: speed, memory, start-up (docs/measure.md)
-# make chaos  killed at any moment, at full length; `make soak`, `make fuzz` likewise
+# make chaos  killed at any moment, at full length; `make soak`, `make fuzz`, `make camera-shoes` likewise
 # make clean  away with what the tools left behind (.venv stays; `make distclean` takes it too)
 
 # Empty: the first that fits is taken. `make venv PYTHON=/usr/bin/python3` names one.
