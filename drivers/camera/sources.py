@@ -165,7 +165,12 @@ class _Folder:
         folder = Path(address.where)
         if not folder.is_dir():
             raise LineError(f"{folder}: no such folder")
-        paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in _PICTURES)
+        # What is no file, such as a pipe, may never end.
+        paths = sorted(
+            path
+            for path in folder.iterdir()
+            if path.suffix.lower() in _PICTURES and path.is_file()
+        )
         if not paths:
             raise LineError(f"{folder}: no pictures in it")
         self._left: Iterator[tuple[int, Path]] = iter(enumerate(paths))
@@ -175,7 +180,9 @@ class _Folder:
         number, path = next(self._left, (0, None))
         if path is None:
             raise EndOfCaptureError(f"{self._name}: the pictures are over")
-        image = cv2.imread(str(path), cv2.IMREAD_COLOR)
+        image = None
+        with contextlib.suppress(cv2.error):  # it has too many pixels
+            image = cv2.imread(str(path), cv2.IMREAD_COLOR)
         if image is None:
             raise LineError(f"{path}: no picture that OpenCV can read")
         return image, number / self._fps

@@ -24,6 +24,9 @@ from tests.camera.video4linux import AUTO_EXPOSURE, Webcam
 
 USUAL = Camera(width=1280, height=720)
 PICTURE: Image = np.full((8, 8, 3), 90, np.uint8)
+VAST = (  # the head of a PNG file of 60,000 x 60,000 points
+    b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\xea`\x00\x00\xea`\x08\x02\x00\x00\x00\x00\x0f\xb0\xe2\x15"
+)
 
 
 class Cable:
@@ -101,9 +104,15 @@ def _folder(folder: Path, *pictures: Image) -> Path:
 def test_a_folder_with_something_else_in_it_is_told(tmp_path: Path) -> None:
     folder = _folder(tmp_path / "night", PICTURE)
     (folder / "1.png").write_text("no picture")
+    (folder / "2.png").write_bytes(VAST)
+    (folder / "3.png").mkdir()
+    os.mkfifo(folder / "4.png")
     pictures = open_pictures(address_of(f"folder:{folder}"), USUAL)
     assert len(pictures.take(1)) == 1
-    with pytest.raises(UserError, match=r"1\.png: no picture that OpenCV can read"):
+    for name in ("1.png", "2.png"):
+        with pytest.raises(UserError, match=f"{name}: no picture that OpenCV can read"):
+            pictures.take(1)
+    with pytest.raises(UserError, match="it is over"):
         pictures.take(1)
 
 

@@ -30,6 +30,10 @@ WRONG = {
     "height = 720": ("height = 720\nlens = 3", r"camera\.lens: unknown key; expected one of"),
     'slot = "B3"': ('slot = "B4"', r"place\.5\.slot: 'B4'; expected one of P1"),
     'reference = "empty.png"': ('reference = "none.png"', r"table\.reference: 'none\.png'; expe"),
+    "reference = ": (
+        f'reference = "{"long" * 99}"#',
+        r"table\.reference: 'long.*'; expected a pict",
+    ),
 }
 
 
