@@ -25,7 +25,7 @@ from calibration.camera.printed import (
     ink_of,
     patterns_alike,
 )
-from drivers.camera.eye import paper_of
+from drivers.camera.eye import is_back
 from drivers.camera.frames import Image
 from drivers.camera.sharpness import WIDTH
 from shoe_daemon.game.cards import RANKS
@@ -50,13 +50,20 @@ BACK: Final = "back"
 SURE: Final = 3
 """Faces from which on, with a back, a check is said to have compared the deck."""
 
-_PAPER: Final = 0.45
 SAME_BACK: Final = 0.72
+"""Likeness, of 1, from which two backs are taken to be of one deck."""
+
+_STRAY: Final = 5
+"""Pixels by which a card that was cut out may lie beside another, either way."""
+
+_ADVICE: Final = "take the deck of the profile, or calibrate with this one"
 
 _FIGURE, _PATTERN, _INK, _NONE = 23.3, 7.6, -11.4, -25.5
 """Logistic weights, from cards of simulated decks: above 0 a card is rather of the same."""
 
 _MOST: Final = 6.0
+"""The most that the logarithm of one card's odds counts, either way."""
+
 _LEAST: Final = (-1.7, -0.7, -0.3, 0.0)
 """By the number of faces: a mean below is another deck's; so are 1 in 100 of the same
 in worse light and focus than a check lets pass."""
@@ -100,13 +107,6 @@ class Deck:
             + _INK * math.log1p(apart_in_ink(now, self._faces.values()))
         )
         return max(-_MOST, min(_MOST, found))
-
-
-def is_back(flat: Image) -> bool:
-    """
-    Whether an upright card shows its back.
-    """
-    return paper_of(flat) < _PAPER
 
 
 def card_files(folder: Path, cards: Mapping[str, Image]) -> dict[Path, bytes | None]:
@@ -179,9 +179,6 @@ def _backs(backs: Sequence[Image], known: Image) -> list[Finding]:
     return [Finding(Kind.OTHER_BACK, text, amount=same, unit="likeness")]
 
 
-_ADVICE: Final = "take the deck of the profile, or calibrate with this one"
-
-
 def _unsure(faces: Sequence[Face], backs: Sequence[Image], deck: Deck) -> list[Finding]:
     wanting = []
     if len(faces) < SURE:
@@ -204,9 +201,6 @@ def back_likeness(now: Image, before: Image) -> float:
     wanted = np.ascontiguousarray(_soft(before)[_STRAY:-_STRAY, _STRAY:-_STRAY])
     ends = (now, np.ascontiguousarray(now[::-1, ::-1]))
     return round(max(_alike(_soft(each), wanted) for each in ends), 3)
-
-
-_STRAY: Final = 5
 
 
 def _soft(flat: Image) -> NDArray[np.uint8]:

@@ -39,7 +39,6 @@ CURVE: Final = Path(__file__).parent / "weights" / "curve.json"
 """Measured with these weights: what each threshold accepts and gets wrong."""
 
 _NONE: Final = len(RANKS)
-_CARDS: Final = len(RANKS) * len(SUITS)
 _BLIND: Final = 0.01
 """Weight of a look that is sure of nothing: all of them together may be so."""
 

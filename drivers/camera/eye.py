@@ -21,20 +21,19 @@ from drivers.camera.sharpness import WIDTH, blur_of, upright
 from drivers.camera.windows import CropWindow, window_quads
 from shoe_daemon.game.cards import Card
 
-__all__ = ["Eye", "Reader", "Reads", "Spot"]
+__all__ = ["Eye", "Reader", "Reads", "Spot", "is_back"]
 
 _PAPER: Final = 0.45
 """Share of paper beside the indexes below which a card shows its back."""
-
-
-Floats32 = NDArray[np.float32]
-
 
 _UNLIKE: Final = 3.0
 """Grey values by which two pictures of the same differ, at the most."""
 
 _LIKELY: Final = 0.5
 """Confidence from which something of which only two edges show is a card."""
+
+
+Floats32 = NDArray[np.float32]
 
 
 class Reads(Protocol):
@@ -158,7 +157,7 @@ class Eye:
             return seen._replace(kind=Kind.FACE, card=reading.card) if sharp else seen
         if not is_whole and reading.confidence < _LIKELY:
             return Seen(Kind.NOTHING, patch=patch)  # two straight edges may be anything
-        if is_whole and paper_of(flat) < _PAPER:
+        if is_whole and is_back(flat):
             return seen._replace(kind=Kind.BACK)
         return seen
 
@@ -207,7 +206,14 @@ def _same(one: Image, other: Image | None) -> bool:
     return cv2.norm(one, other, cv2.NORM_L1) < _UNLIKE * one.size
 
 
-def paper_of(card: Image) -> float:
+def is_back(card: Image) -> bool:
+    """
+    Whether a card that was cut out upright shows its back.
+    """
+    return _paper(card) < _PAPER
+
+
+def _paper(card: Image) -> float:
     """
     Return how much of the strips beside the pips is bare paper: most of a face's, little
     of a back's, which is printed up to a narrow edge.

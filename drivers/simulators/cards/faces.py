@@ -24,7 +24,7 @@ IndexMasks = tuple[Mask, Mask]
 Place = tuple[tuple[float, float], tuple[float, float]]
 """Where something is printed: its middle, and its width and height."""
 
-_TOP, _UPPER, _BETWEEN, _MIDDLE = 0.2, 0.305, 0.41, 0.5
+_TOP, _UPPER, _MIDDLE = 0.2, 0.305, 0.5
 # The pips of the upper half and of the middle line: x in columns left of the middle, y.
 _LEFT, _CENTRE = 1, 0
 _PIPS: Final[dict[str, tuple[tuple[int, float], ...]]] = {

@@ -63,7 +63,6 @@ class Lamps:
     """
 
     def __init__(self, lamps: tuple[Lamp, ...], camera: Camera) -> None:
-        self._lamps = lamps
         width, height = camera.size
         self._size = (width, height)
         points = camera.table_points()[::_COARSE, ::_COARSE]
