@@ -29,8 +29,13 @@ _WIDTHS: Final = (0.8, 1.0, 1.25)
 _SHAPE: Final = 0.30 / 0.42 * 63 / 88
 _UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 _FILLED: Final = 0.25
+"""Share of a box that the card's paper fills, at the least."""
+
 _PAPER: Final = 0.62
+"""Share of the brightest paper's light from which something is paper."""
+
 _CERTAIN: Final = 0.98
+"""Confidence from which no other outline is tried."""
 
 
 def read_label(recogniser: Recogniser, image: Image, label: Label) -> Reading:

@@ -18,6 +18,7 @@ __all__ = ["LAYOUTS", "Box", "layout_named", "places_of", "watched"]
 
 _UPRIGHT: Final = (80.0, 108.0)
 _SIDEWAYS: Final = (108.0, 86.0)
+"""Millimetres of a box, across and along: for a card that stands upright, and one that lies."""
 
 
 class Box(Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,6 +84,9 @@ behind the others, is that of burned cards, which belong to no hand."""
 def layout_named(name: str) -> tuple[Box, ...]:
     """
     Give a preset.
+
+    Raises:
+        UserError: There is none of that name.
     """
     if name not in LAYOUTS:
         raise UserError(f"layout {name!r}: expected one of {', '.join(LAYOUTS)}")

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from calibration.camera.pictures import open_pictures
 from drivers.camera.address import Address
 from drivers.camera.frames import Image
+from drivers.camera.listening import LOOPBACK
 from drivers.camera.profile import Camera
 from shoe_daemon.errors import UserError
 
@@ -23,7 +24,7 @@ _PATIENCE: Final = 25.0
 whenever it tries it again, which is every ten in the end."""
 
 _AGAIN: Final = 0.2
-_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
+"""Seconds between two attempts."""
 
 
 def is_lent(address: Address) -> bool:
@@ -33,7 +34,7 @@ def is_lent(address: Address) -> bool:
     if not address.is_stream:
         return False
     parts = urlsplit(address.where)
-    return parts.hostname in _HOSTS and parts.path == "/plain"
+    return parts.hostname in LOOPBACK and parts.path == "/plain"
 
 
 def take(address: Address, camera: Camera, count: int, at: float | None = None) -> list[Image]:

@@ -28,10 +28,15 @@ _STEADY: Final = 0.015
 """Share of the light that may come and go from picture to picture."""
 
 _FEWEST: Final = 8
+"""Pictures in a row of which flicker can be told."""
+
 _USUAL_FPS: Final = 25.0
-_LAMPS: Final = (50.0, 60.0)
+_LAMPS: Final = (50, 60)
+"""Periods a second of the mains that there are."""
+
 _BLOCKS: Final = 8
 _BANDS: Final = 40
+"""Columns and rows of a picture in which the light is measured."""
 
 
 def sharpness_of(image: Image) -> float:
@@ -59,7 +64,8 @@ def _tiles(grey: NDArray[Any]) -> NDArray[Any]:
 
 def light_of(image: Image) -> float:
     """
-    Return how bright a picture is: the mean of its grey values, without the very brightest.
+    Return how bright a picture is, of 255: the mean of its grey values, without the very
+    brightest.
     """
     grey = np.sort(image[::8, ::8].mean(axis=2).ravel())
     return round(float(grey[: len(grey) * 19 // 20].mean()), 2)
@@ -133,5 +139,5 @@ def _mains(beat: float, fps: float, step: float) -> int | None:
     for mains in _LAMPS:
         flashes = 2 * mains
         if abs(abs(flashes - round(flashes / fps) * fps) - beat) <= step / 2:
-            return int(mains)
+            return mains
     return None

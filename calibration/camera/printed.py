@@ -34,8 +34,16 @@ _ROOM: Final = 4
 
 _COARSE: Final = 2.5
 _STRAY: Final = 5
-_RED: Final = 1.35
+"""Pixels: over which whole faces are blurred to be compared, and by how far they may lie off."""
+
+_FEWEST: Final = 8
+"""Pixels of nothing but ink, without which its colour is not told."""
+
 _BASE: Final = 8.0
+"""Grey values that are added to ink and paper, so that black is not infinitely far from grey."""
+
+_RED: Final = 1.35
+"""How many times as bright in red as in blue a red ink is, at the least."""
 
 
 class Print(NamedTuple):
@@ -82,7 +90,7 @@ def _colour(card: Image, ink: Single) -> Floats | None:
     paper = np.percentile(card.reshape(-1, 3), 85, axis=0)
     corner = card[: _INDEX[1], : _INDEX[0]]
     there = ink[: _INDEX[1], : _INDEX[0]] > _SURE
-    if there.sum() < _BASE:
+    if there.sum() < _FEWEST:
         return None
     return np.asarray((corner[there].mean(axis=0) + _BASE) / (paper + _BASE), np.float64)
 

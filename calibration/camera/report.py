@@ -28,11 +28,14 @@ __all__ = ["report_of", "write_report"]
 
 _PAGE: Final = Path(__file__).parent / "static" / "report.html"
 _WIDTH: Final = 1100
+"""Pixels of a picture's width in the report, at the most."""
+
 _NONE: Final = "&ndash;"
 _CHART: Final = (680, 190, 62)
 """Width, height, and what is left of the line."""
 
 _GOOD, _BAD, _MARK = (84, 160, 60), (38, 30, 200), (230, 140, 60)
+"""Blue, green and red of outlines."""
 
 
 def write_report(result: Result, path: Path) -> None:

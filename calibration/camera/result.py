@@ -33,6 +33,7 @@ _MOST_OFF: Final = 1.5
 """Millimetres that a plane may be off."""
 
 _LEAST_SHARP: Final = 0.35
+"""Sharpness of the empty table, of 1, below which the lens has to be focused."""
 
 
 @dataclass(kw_only=True)
@@ -43,7 +44,16 @@ class Result:
     Attributes:
         at: When, for people.
         marker_image: The picture that the plane was found in.
-        clicked: Corners of rectangles, where there were no markers.
+        reference: The empty table: the mean of some pictures.
+        sharpness: Of it, from 0 to 1.
+        light: Of it, in grey values of 255.
+        clicked: Corners of rectangles in pixels, 4 x 2 each, where there were no markers.
+        budget: Pixels of an index on each place.
+        shown: The cards that were laid to fit the index window and to know the deck.
+        back: A card that lay face down, upright.
+        cards: What was read of those that were shown.
+        samples: What was read afterwards, with all that is set by then.
+        notes: What was left out, and what follows from that.
     """
 
     station: str

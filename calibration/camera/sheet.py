@@ -25,13 +25,30 @@ FORMS: Final = (".pdf", ".svg", ".html")
 
 _MARGIN: Final = 14.0
 _FOOT: Final = 62.0
+"""Millimetres of a page that are left free at its sides, and that its foot takes."""
+
 _CELLS: Final = 6
 """Cells of a marker of four by four with its black rim."""
 
 _POINT: Final = 72 / 25.4
+"""Points of a PDF in a millimetre."""
+
 _RULER: Final = 100
+"""Millimetres of the ruler at the foot."""
+
 _GAP: Final = 0.25
 """White round a marker, as a share of its side: without it none is found."""
+
+_ADVICE: Final = (
+    "Print at 100 %, not “fit to page”. The scale above must be 100 mm long: measure it.",
+    "Where it is not, measure the black edge of a marker and give that as its size:",
+    "this one was drawn with --size {side}.",
+    "1  Empty the table. Glue each sheet to something stiff, or press it flat.",
+    "2  Lay all markers flat on the felt, far apart: into the corners of what is seen",
+    "    and one into the middle. They may be turned anyhow. Nothing is measured.",
+    "3  Leave the white rim uncovered. No glare, no shadow edge, no hand over them.",
+)
+"""What is printed at the foot of each page; the first line is bold."""
 
 
 class _Block(NamedTuple):
@@ -62,6 +79,14 @@ class Sheet(NamedTuple):
 def draw_sheets(count: int, side: float, paper: str) -> list[Sheet]:
     """
     Draw so many markers, as many on a page as there is room for.
+
+    Args:
+        count: How many; they are numbered from 0.
+        side: Millimetres of the black edge of each.
+        paper: One of `PAPERS`.
+
+    Raises:
+        UserError: They are too large for it.
     """
     size = PAPERS[paper]
     across = int((size[0] - 2 * _MARGIN + side * _GAP) // (side * (1 + _GAP)))
@@ -116,29 +141,19 @@ def _foot(sheet: Sheet, side: float) -> None:
     Draw the ruler, and say what to do.
     """
     top = sheet.paper[1] - _FOOT + 4
-    left = (sheet.paper[0] - _RULER) / 2
+    _ruler(sheet, (sheet.paper[0] - _RULER) / 2, top)
+    for number, words in enumerate(_ADVICE):
+        line = words.format(side=f"{side:g}")
+        text = _Text(_MARGIN + 4, top + 17 + number * 5, 3.3, line, bold=number == 0)
+        sheet.texts.append(text)
+
+
+def _ruler(sheet: Sheet, left: float, top: float) -> None:
     for mark in range(_RULER + 1):
         long = 5.0 if mark % 10 == 0 else 3.5 if mark % 5 == 0 else 2.2
         sheet.blocks.append(_Block(left + mark - 0.075, top, 0.15, long))
         if mark % 10 == 0:
             sheet.texts.append(_Text(left + mark - 1.2, top + 8.2, 2.6, str(mark)))
-    lines = (
-        (
-            "Print at 100 %, not “fit to page”. The scale above must be 100 mm long: measure it.",
-            1,
-        ),
-        ("Where it is not, measure the black edge of a marker and give that as its size:", 0),
-        (f"this one was drawn with --size {side:g}.", 0),
-        ("1  Empty the table. Glue each sheet to something stiff, or press it flat.", 0),
-        ("2  Lay all markers flat on the felt, far apart: into the corners of what is seen", 0),
-        (
-            "    and one into the middle. They may be turned anyhow. Nothing is measured.",
-            0,
-        ),
-        ("3  Leave the white rim uncovered. No glare, no shadow edge, no hand over them.", 0),
-    )
-    for number, (words, bold) in enumerate(lines):
-        sheet.texts.append(_Text(_MARGIN + 4, top + 17 + number * 5, 3.3, words, bool(bold)))
 
 
 def write_sheets(sheets: Sequence[Sheet], path: Path) -> list[Path]:
@@ -146,6 +161,9 @@ def write_sheets(sheets: Sequence[Sheet], path: Path) -> list[Path]:
     Write them in the form that the file's name asks for; return the files.
 
     SVG has one page a file: the second is called ``…-2.svg``.
+
+    Raises:
+        UserError: The name is of another form, or the file cannot be written.
     """
     form = path.suffix.lower()
     if form not in FORMS:

@@ -20,10 +20,13 @@ from shoe_daemon.game.cards import RANKS, SUITS
 __all__ = ["Fit", "fit_window"]
 
 _SCALES: Final = (0.72, 0.85, 1.0, 1.18, 1.4)
+"""Parts of the usual window's width and height that are tried."""
+
 _PLAIN: Final = 0.004
 """A window other than the usual one has to be better by so much."""
 
 _FLOOR: Final = 1e-4
+"""Belief below which a card that is not read counts no more."""
 
 
 class Fit(Struct, frozen=True):

@@ -54,6 +54,9 @@ Deck = dict[str, Image]
 def fetch(folder: Path) -> None:
     """
     Make the pictures of all decks below a folder; takes the package where it is not installed.
+
+    Raises:
+        UserError: A program for that is missing, or fails.
     """
     folder = folder.resolve()  # the programs run elsewhere
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,6 +90,9 @@ def _run(*command: str, where: Path) -> None:
 def deck(folder: Path, name: str) -> Deck:
     """
     Slice the picture of one deck into its faces and back, 240 pixels wide.
+
+    Raises:
+        UserError: There is no such picture.
     """
     grid = cv2.imread(str(folder / f"{name}.png"), cv2.IMREAD_UNCHANGED)
     if grid is None:

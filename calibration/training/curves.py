@@ -22,6 +22,7 @@ _THRESHOLDS: Final = (
     0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.94, 0.95, 0.96, 0.97, 0.975, 0.98, 0.985, 0.99,
 )  # fmt: skip
 _SURE: Final = 0.95
+"""How certain it is that a risk is not higher than is stated."""
 
 
 def readable(results: Results, limits: Limits = LIMITS) -> NDArray[np.bool_]:

@@ -39,6 +39,9 @@ _SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 def found(*, held_out: bool) -> tuple[Path, ...]:
     """
     List the fonts of training, or the typefaces that only the test sees.
+
+    Raises:
+        UserError: None of them is installed.
     """
     fonts = [
         path

@@ -62,6 +62,9 @@ def train(folder: Path, weights: Path, plan: Plan) -> None:
 
     Shards that come while it runs are taken in: rendering and training may
     run side by side. After every report the weights so far are written.
+
+    Raises:
+        UserError: A worker failed.
     """
     (folder / "meeting").unlink(missing_ok=True)  # of a run that was broken off
     workers = [
