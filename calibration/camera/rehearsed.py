@@ -15,11 +15,13 @@ from typing import Any, Final, NamedTuple
 import cv2
 import numpy as np
 
+from calibration.camera.keeping import keep_whole
 from calibration.camera.plane import corners_about
 from calibration.camera.rehearsal import SHEETS, Rehearsal, corners_of
 from drivers.simulators.table.layout import CARD, Point
 from drivers.simulators.table.live import open_sender
 from drivers.simulators.table.settings import Station
+from drivers.simulators.table.video import check_whole
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, RANKS
 from shoe_daemon.game.round import DEALING_ORDER
@@ -32,7 +34,7 @@ _AFTER: Final = 2
 """Pictures: of a scene, of the empty table, and from a scene's beginning to its answer."""
 
 _SAMPLE: Final = 6
-_LOOK: Final = 0.2
+"""Cards that are shown to verify with."""
 
 
 class _Scene(NamedTuple):
@@ -50,7 +52,7 @@ def film_night(rehearsal: Rehearsal, path: Path) -> Path:
     Write a video of a night, and beside it the answers to it; return where those are.
 
     Raises:
-        UserError: No video can be written there.
+        UserError: Video or answers cannot be written there.
     """
     fps = rehearsal.settings.fps
     video = _opened(path, rehearsal)
@@ -66,8 +68,9 @@ def film_night(rehearsal: Rehearsal, path: Path) -> Path:
                 count += 1
     finally:
         video.release()
+    check_whole(path, count)
     script = path.with_suffix(".toml")
-    script.write_text("\n".join(answers), encoding="utf-8")
+    keep_whole({script: "\n".join(answers).encode()})
     return script
 
 

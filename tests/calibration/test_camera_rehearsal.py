@@ -54,6 +54,12 @@ def test_a_filmed_night_is_calibrated_by_its_own_answers(tmp_path: Path, station
     assert "as it was calibrated" in checked.output
 
 
+def test_answers_that_cannot_be_written_are_told(table: Rehearsal, tmp_path: Path) -> None:
+    (tmp_path / "night.toml").mkdir()
+    with pytest.raises(UserError, match=r"night\.toml: cannot be written: Is a directory"):
+        film_night(table, tmp_path / "night.avi")
+
+
 def test_a_video_of_another_kind_is_left_as_it_is(table: Rehearsal, tmp_path: Path) -> None:
     path = tmp_path / "holidays.mp4"
     path.write_bytes(b"a film of somebody's")

@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from numpy.typing import NDArray
 
 from drivers.camera import raw
 from drivers.camera.geometry import Ground
@@ -49,6 +50,41 @@ def test_a_video_has_a_picture_for_every_line_of_truth(tmp_path: Path) -> None:
     assert set(most["cards"][0]) == {
         "slot", "card", "quad", "face_up", "covered", "overlapped", "since",
     }  # fmt: skip
+
+
+def test_a_disk_that_becomes_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="/dev/full: No space left on device"):
+        list(write_video(table(fps=2), tmp_path / "table.avi", Path("/dev/full"), Event()))
+
+    class Full:
+        """
+        Writes three pictures and, like OpenCV, says nothing of the others.
+        """
+
+        fourcc = staticmethod(cv2.VideoWriter.fourcc)
+
+        def __init__(self, path: str, code: int, fps: float, size: tuple[int, int]) -> None:
+            self._video, self._left = real(path, code, fps, size), 3
+            self.isOpened, self.set = self._video.isOpened, self._video.set
+            self.release = self._video.release
+
+        def write(self, image: NDArray[np.uint8]) -> None:
+            self._left -= 1
+            if self._left >= 0:
+                self._video.write(image)
+
+    real = cv2.VideoWriter
+    monkeypatch.setattr(cv2, "VideoWriter", Full)
+    with pytest.raises(
+        UserError, match=r"not all of its \d+ pictures are in it: is the disk full"
+    ):
+        list(write_video(table(fps=2), tmp_path / "table.avi", None, Event()))
+
+
+def test_a_profile_without_room_for_its_picture_is_told(tmp_path: Path) -> None:
+    (tmp_path / "reference.png").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        write_simulated_profile(settings(), tmp_path)
 
 
 def test_a_name_that_is_no_video_is_refused(tmp_path: Path) -> None:

@@ -27,10 +27,15 @@ _PICTURES: Final = 8
 def write_simulated_profile(settings: Settings, folder: Path) -> Path:
     """
     Write it, and the picture of the empty table beside it; return where it is.
+
+    Raises:
+        OSError: One of them cannot be written.
     """
     scene = Scene(settings)
     folder.mkdir(parents=True, exist_ok=True)
-    cv2.imwrite(str(folder / _REFERENCE), _without_noise(scene))
+    # OpenCV's own writing would not say that the disk is full.
+    _, data = cv2.imencode(".png", _without_noise(scene))
+    (folder / _REFERENCE).write_bytes(data.tobytes())
     path = folder / PROFILE
     kept.write_profile(_profile(settings, scene.camera), path)
     return path

@@ -16,7 +16,7 @@ from drivers.simulators.table.scene import Scene, Shot
 from drivers.simulators.table.truth import round_line, truth_line
 from shoe_daemon.errors import UserError
 
-__all__ = ["write_video"]
+__all__ = ["check_whole", "write_video"]
 
 _CODECS: Final = {".avi": "MJPG", ".mp4": "mp4v", ".mkv": "MJPG"}
 
@@ -29,8 +29,9 @@ def write_video(scene: Scene, path: Path, truth: Path | None, stopping: Event) -
     lacks those pictures, its truth has them.
 
     Raises:
-        UserError: The file cannot be written.
+        UserError: The file, or its truth, cannot be written to its end.
     """
+    count = 0
     settings = scene.settings
     codec = _CODECS.get(path.suffix.lower())
     if codec is None:
@@ -45,12 +46,28 @@ def write_video(scene: Scene, path: Path, truth: Path | None, stopping: Event) -
             writer.set(cv2.VIDEOWRITER_PROP_QUALITY, 90)
         for shot in scene.frames():
             if stopping.is_set():
-                return
+                break
             if shot.image is not None:
                 writer.write(shot.image)
+                count += 1
             if ledger is not None:
                 _note(ledger, shot)
             yield shot
+    check_whole(path, count)
+
+
+def check_whole(path: Path, count: int) -> None:
+    """
+    Look whether a video that was written has all its pictures: what writes it does not say.
+
+    Raises:
+        UserError: It has not.
+    """
+    film = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG)
+    found = film.get(cv2.CAP_PROP_FRAME_COUNT) if film.isOpened() else 0
+    film.release()
+    if found != count:
+        raise UserError(f"{path}: not all of its {count} pictures are in it: is the disk full?")
 
 
 def _note(ledger: IO[bytes], shot: Shot) -> None:
@@ -70,8 +87,7 @@ def _ledger(path: Path | None) -> Iterator[IO[bytes] | None]:
         yield None
         return
     try:
-        file = path.open("wb")
+        with path.open("wb") as file:
+            yield file
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from error
-    with file:
-        yield file
