@@ -128,11 +128,11 @@ def test_a_reading_tells_what_it_had(recogniser: Recogniser) -> None:
     assert reading.ends[0].patch.shape == (96, 48, 3)
 
 
-def test_a_corner_beyond_the_picture_is_no_crash(recogniser: Recogniser) -> None:
+def test_a_card_beyond_the_picture_is_not_named(recogniser: Recogniser) -> None:
     deck = DECKS[0]
     image, quad = photo(face(Card("KS"), deck, 160), deck, 1)
-    recogniser.read(image, quad - np.array([300, 200], np.float32))
-    recogniser.read(image, quad * 40)
+    assert recogniser.read(image, quad - np.array([300, 200], np.float32)).card is None
+    assert recogniser.read(image, quad * 40).card is None
 
 
 def test_weights_that_are_none_are_told(tmp_path: object) -> None:

@@ -36,7 +36,9 @@ def mouth(profile: Profile) -> Watched:
 def test_each_card_is_told_once_as_it_leaves(mouth: Watched, seconds: float) -> None:
     for card in ("AS", "10H", "KD"):
         assert mouth.show(passing(card, seconds)) == [("card", card)]
-    assert all((said.late or 0) <= 100 for said in mouth.said)
+    late = [said.late for said in mouth.said]
+    assert late
+    assert all(each is not None and each <= 100 for each in late)
 
 
 def test_a_card_that_rests_in_the_mouth_is_told_when_it_has_left(mouth: Watched) -> None:
