@@ -36,6 +36,15 @@ from drivers.camera.geometry import STRAY, Floats
 __all__ = ["Bounds", "Found", "Pose", "Scene", "different", "find_card", "fit_card", "grey_of"]
 
 _DIFFERENT: Final = 26
+_FAINT: Final = (9, 15)
+"""
+Grey values by which a point differs from the empty table; the lesser where both are smoothed.
+The least of them tells a back from the felt, the next is nearer to its edge.
+"""
+
+_SMOOTH: Final = 1.0
+"""Millimetres over which that is smoothed, so that the lines of a back run together."""
+
 _PROPOSALS: Final = 10
 _LINES: Final = 9
 _LEAST_LINE: Final = 12.0
@@ -74,6 +83,10 @@ def find_card(patch: Image, empty: Image, bounds: Bounds, gain: float = 1.0) -> 
         bounds: How large a card is, and where it may be.
         gain: How much brighter it is now than in the picture of the empty table.
     """
+    return _of_contrast(patch, empty, bounds, gain) or _of_smoothed(patch, empty, bounds, gain)
+
+
+def _of_contrast(patch: Image, empty: Image, bounds: Bounds, gain: float) -> Found | None:
     mask = different(patch, empty, gain)
     filled = _filled(mask)
     width, height = bounds.card
@@ -98,13 +111,35 @@ def _of_outlines(scene: Scene, filled: NDArray[np.uint8]) -> Found | None:
     """
     best = None
     for mask in (scene.mask, filled):
-        shape = cv2.GaussianBlur(mask * np.uint8(255), (3, 3), 0)
-        for grey in (scene.grey, np.asarray(shape, np.float32)):
+        for grey in (scene.grey, _outline(mask)):
             some = scene._replace(mask=mask, grey=grey)
             best = _better(best, _best(some, _of_shapes(some)))
             if best is not None and best.is_whole:
                 return best
     return None
+
+
+def _of_smoothed(patch: Image, empty: Image, bounds: Bounds, gain: float) -> Found | None:
+    """
+    Find what differs by little, but everywhere: a back of thin lines on the felt's own colour.
+
+    A shadow, or a lamp that dims, differs so too: it has to have a card's outline.
+    """
+    wide = _SMOOTH * bounds.scale
+    now, before = (
+        np.asarray(cv2.GaussianBlur(each, (0, 0), wide), np.uint8) for each in (patch, empty)
+    )
+    for least in _FAINT:
+        mask = _filled(different(now, before, gain, least))
+        scene = Scene(_outline(mask), mask, *bounds)
+        found = _best(scene, _of_shapes(scene))
+        if found is not None and found.is_whole:
+            return found
+    return None
+
+
+def _outline(mask: NDArray[np.uint8]) -> NDArray[np.float32]:
+    return np.asarray(cv2.GaussianBlur(mask * np.uint8(255), (3, 3), 0), np.float32)
 
 
 def _filled(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -117,9 +152,11 @@ def _filled(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return filled
 
 
-def different(patch: Image, empty: Image, gain: float) -> NDArray[np.uint8]:
+def different(
+    patch: Image, empty: Image, gain: float, least: int = _DIFFERENT
+) -> NDArray[np.uint8]:
     """
-    Return what differs from the empty table, as ones.
+    Return what differs from the empty table, as ones: by so many grey values at least.
 
     The camera may have moved by a hair: what the table has nearby is no difference.
     """
@@ -127,7 +164,7 @@ def different(patch: Image, empty: Image, gain: float) -> NDArray[np.uint8]:
     low = cv2.convertScaleAbs(cv2.erode(empty, box), alpha=gain)
     high = cv2.convertScaleAbs(cv2.dilate(empty, box), alpha=gain)
     apart = brightest(np.asarray(cv2.max(cv2.subtract(patch, high), cv2.subtract(low, patch))))
-    limit = _DIFFERENT * min(1.0, max(0.45, gain))
+    limit = least * min(1.0, max(0.45, gain))
     far = (apart > limit).astype(np.uint8)
     mask = cv2.morphologyEx(far, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
     return np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, box), np.uint8)

@@ -217,7 +217,9 @@ class Place:
             bare = look.share < _BARE
             if self.state is State.EMPTY:
                 return False
-            if still_for >= (GONE if bare else GONE_WITH_CHIP):
+            # A back of the felt's own colour differs by less than a card does.
+            stays = self.state is State.DOWN and not bare
+            if not stays and still_for >= (GONE if bare else GONE_WITH_CHIP):
                 return self._leave()
         elif self.state is State.EMPTY:
             self._forget()
