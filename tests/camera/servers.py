@@ -4,7 +4,9 @@ Network cameras on loopback, as well or as badly behaved as a test wants them.
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import socket
 import threading
 import time
@@ -126,6 +128,42 @@ def first_then(trouble: Callable[[Visit], None], card: str = "AS") -> Callable[[
             visit.pictures(card)
 
     return behave
+
+
+def asks_for_a_digest(visit: Visit) -> None:
+    """
+    Pictures for ``admin`` with the password ``s#c:ret``, which is never sent itself.
+    """
+
+    def md5(text: str) -> str:
+        return hashlib.md5(text.encode()).hexdigest()  # noqa: S324 - what the protocol is made of
+
+    told = dict(
+        part.strip().replace('"', "").split("=", 1)
+        for part in visit.header("Authorization").removeprefix("Digest ").split(",")
+        if "=" in part
+    )
+    key = md5("admin:camera:s#c:ret") + f":n0nce:{told.get('nc')}:{told.get('cnonce')}:auth:"
+    known = told.get("response") == md5(key + md5("GET:/live"))
+    _show(visit, 'Digest realm="camera", nonce="n0nce", qop="auth"', known=known)
+
+
+def asks_for_a_password(visit: Visit) -> None:
+    """
+    Likewise, by a password that anybody on the way can read.
+    """
+    word = base64.b64encode(b"admin:s#c:ret").decode()
+    known = visit.header("Authorization") == f"Basic {word}"
+    _show(visit, 'Basic realm="camera"', known=known)
+
+
+def _show(visit: Visit, ask: str, *, known: bool) -> None:
+    if known:
+        visit.answer()
+        visit.pictures("AS")
+    else:
+        asking = f"WWW-Authenticate: {ask}"
+        visit.answer("401 Unauthorized", "text/html", "Content-Length: 0", asking)
 
 
 def capture_threads() -> Iterator[threading.Thread]:

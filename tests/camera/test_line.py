@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera import raw, stations
+from drivers.camera import raw
 from drivers.camera.address import parse_address
 from drivers.camera.capture import Capture, Pace
 from drivers.camera.driver import CameraDriver, CameraOptions
@@ -29,21 +29,11 @@ from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.table import observations as seen
-from tests.camera import scenes
-from tests.camera.reading import ByHeart
 from tests.camera.scenes import Scene, on
 
 ROUND = [("P1", "AS"), ("B1", "10H"), ("P2", "KD"), ("B2", "7C")]
 
-
-@pytest.fixture(scope="module")
-def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return scenes.profile(tmp_path_factory.mktemp("profile"))
-
-
-@pytest.fixture(autouse=True)
-def _by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stations, "load_reader", lambda *_: ByHeart())
+pytestmark = pytest.mark.usefixtures("by_heart")
 
 
 @pytest.fixture

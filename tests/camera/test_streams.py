@@ -5,8 +5,6 @@ does is told by name. The reader comes back by itself, no card is invented, noth
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,7 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera import capture, jpegs, stations
+from drivers.camera import capture, jpegs
 from drivers.camera import line as camera_line
 from drivers.camera.address import Kind
 from drivers.camera.driver import CameraDriver, CameraOptions
@@ -23,13 +21,13 @@ from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen
-from tests.camera import scenes
-from tests.camera.reading import ByHeart
 from tests.camera.scenes import Scene, on
 from tests.camera.servers import (
     BOUNDARY,
     NetworkCamera,
     Visit,
+    asks_for_a_digest,
+    asks_for_a_password,
     capture_threads,
     draw_all,
     encoded,
@@ -41,10 +39,7 @@ from tests.camera.watching import Watching, wait_until
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
 ROUND = [("P1", "AS"), ("B1", "10H"), ("P2", "KD"), ("B2", "7C")]
 
-
-@pytest.fixture(scope="module")
-def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return scenes.profile(tmp_path_factory.mktemp("profile"))
+pytestmark = pytest.mark.usefixtures("by_heart")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -59,11 +54,6 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     for module, name in ((capture, "_SILENT"), (jpegs, "_PATIENCE"), (jpegs, "_OPENING")):
         monkeypatch.setattr(module, name, 60.0)
-
-
-@pytest.fixture(autouse=True)
-def _by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stations, "load_reader", lambda *_: ByHeart())
 
 
 @pytest.fixture
@@ -239,36 +229,8 @@ def test_nobody_there_is_told(driver: CameraDriver) -> None:
         driver.open_line(url)
 
 
-def _asks_for_a_digest(visit: Visit) -> None:
-    def md5(text: str) -> str:
-        return hashlib.md5(text.encode()).hexdigest()  # noqa: S324 - what the protocol is made of
-
-    told = dict(
-        part.strip().replace('"', "").split("=", 1)
-        for part in visit.header("Authorization").removeprefix("Digest ").split(",")
-        if "=" in part
-    )
-    key = md5("admin:camera:s#c:ret") + f":n0nce:{told.get('nc')}:{told.get('cnonce')}:auth:"
-    if told.get("response") == md5(key + md5("GET:/live")):
-        visit.answer()
-        visit.pictures("AS")
-    else:
-        ask = 'WWW-Authenticate: Digest realm="camera", nonce="n0nce", qop="auth"'
-        visit.answer("401 Unauthorized", "text/html", "Content-Length: 0", ask)
-
-
-def _asks_for_a_password(visit: Visit) -> None:
-    word = base64.b64encode(b"admin:s#c:ret").decode()
-    if visit.header("Authorization") == f"Basic {word}":
-        visit.answer()
-        visit.pictures("AS")
-    else:
-        ask = 'WWW-Authenticate: Basic realm="camera"'
-        visit.answer("401 Unauthorized", "text/html", "Content-Length: 0", ask)
-
-
 @pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize("behave", [_asks_for_a_digest, _asks_for_a_password])
+@pytest.mark.parametrize("behave", [asks_for_a_digest, asks_for_a_password])
 def test_name_and_password_are_given_where_asked_for_and_told_to_nobody(
     behave: Callable[[Visit], None], profile: Path, driver: CameraDriver
 ) -> None:

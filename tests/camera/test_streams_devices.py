@@ -16,7 +16,6 @@ import cv2
 import pytest
 from structlog.testing import capture_logs
 
-from drivers.camera import stations
 from drivers.camera.address import Address, Kind
 from drivers.camera.devices import Device
 from drivers.camera.frames import Image
@@ -29,7 +28,6 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen
 from tests.camera import scenes
-from tests.camera.reading import ByHeart
 from tests.camera.scenes import Scene, on
 from tests.camera.servers import capture_threads
 from tests.camera.video4linux import (
@@ -57,12 +55,11 @@ HELD = {AUTO_EXPOSURE: 1, EXPOSURE: 156, AUTO_WB: 0, WB_TEMPERATURE: 4000, AUTOF
 
 
 @pytest.fixture
-def webcam(monkeypatch: pytest.MonkeyPatch) -> Webcam:
+def webcam(monkeypatch: pytest.MonkeyPatch, by_heart: None) -> Webcam:
     webcam = Webcam()
     scene = [Scene().drawn(number) for number in range(4)]
     webcam.picture = lambda number: scene[number % 4]
     monkeypatch.setattr(cv2, "VideoCapture", webcam.capture)
-    monkeypatch.setattr(stations, "load_reader", lambda *_: ByHeart())
     return webcam
 
 

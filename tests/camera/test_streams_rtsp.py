@@ -13,33 +13,22 @@ import cv2
 import pytest
 
 from bench.rtsp import Mood, RtspCamera
-from drivers.camera import stations
 from drivers.camera.driver import CameraDriver, CameraOptions
 from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen
-from tests.camera import scenes
-from tests.camera.reading import ByHeart
 from tests.camera.servers import capture_threads, draw_all, jpeg
 from tests.camera.watching import Watching, wait_until
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
 
-
-@pytest.fixture(scope="module")
-def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return scenes.profile(tmp_path_factory.mktemp("profile"))
+pytestmark = pytest.mark.usefixtures("by_heart")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _drawn() -> None:
     draw_all()
-
-
-@pytest.fixture(autouse=True)
-def _by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stations, "load_reader", lambda *_: ByHeart())
 
 
 class Table:

@@ -1,0 +1,29 @@
+"""
+What tests of a camera's line share: the profile of a small table, and a reader for its cards.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drivers.camera import stations
+from tests.camera import scenes
+from tests.camera.reading import ByHeart
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """
+    The profile's file; a test module of another table has one of its own.
+    """
+    return scenes.profile(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture
+def by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Stations read with `ByHeart`, in place of the recogniser.
+    """
+    monkeypatch.setattr(stations, "load_reader", lambda *_: ByHeart())
