@@ -29,10 +29,10 @@ run: venv
 run-camera: venv
 	@$(BIN)/shoe-daemon demo --camera
 
-# What pytest is told besides, e.g. make test ARGS="-k tableau".
+# What pytest is told besides, e.g. make test ARGS="-k tableau"; ARGS="-n0 --pdb" is one at a time.
 test: venv
 	@$(BIN)/python tools/prepare.py mosquitto chromium
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 check: venv
 	$(BIN)/ruff check .

@@ -4,6 +4,7 @@ The demo opens the board and the pit for browsers, says where, and leaves nothin
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import signal
@@ -14,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -94,12 +95,27 @@ def _listens(url: str) -> bool:
         return probe.connect_ex(("127.0.0.1", int(url.rpartition(":")[2]))) == 0
 
 
+@contextmanager
+def _taken(port: int) -> Iterator[None]:
+    """
+    Let somebody have a port: a demo of another test beside this one is waited for, and
+    who has it for longer than a test has it for good.
+    """
+    with ExitStack() as until_then:
+
+        def is_taken() -> bool:
+            with contextlib.suppress(OSError):
+                until_then.enter_context(socket.create_server(("127.0.0.1", port)))
+                return True
+            return False
+
+        with contextlib.suppress(AssertionError):
+            wait_for(is_taken, timeout=PATIENCE)
+        yield
+
+
 def test_where_somebody_has_the_usual_port_it_takes_another(tmp_path: Path) -> None:
-    try:
-        other = socket.create_server(("127.0.0.1", 8080))
-    except OSError:  # somebody has it indeed
-        other = socket.socket()
-    with other, demo(tmp_path) as (_, url):
+    with _taken(8080), demo(tmp_path) as (_, url):
         assert not url.endswith(":8080")
         assert ask(f"{url}/health")[0] == 200
 
