@@ -8,6 +8,7 @@ for its line, needs none of them.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import select
@@ -42,6 +43,9 @@ COMMANDS: dict[str, str] = {
 # What a shell reports of a program that SIGPIPE ended.
 _BROKEN_PIPE_STATUS = 141
 
+# A file, or what stdout is, takes nothing more.
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
 
 class LazyGroup(click.Group):
     """
@@ -66,7 +70,8 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the command returns
         """
-        Run the command; a UserError becomes one line, a reader that left a quiet end.
+        Run the command; a UserError and an output on a full disk become one line, a reader that
+        left a quiet end.
         """
         try:
             result = super().invoke(ctx)
@@ -79,6 +84,13 @@ class LazyGroup(click.Group):
                 # click would take it for that and end without a word
                 raise RuntimeError("a connection other than stdout broke") from error
             ctx.exit(_BROKEN_PIPE_STATUS)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            _forget_stdout()
+            told = f"shoe-daemon: the output cannot be written: {error.strerror}"
+            click.echo(told, err=True)
+            ctx.exit(1)
         return result
 
 
@@ -94,8 +106,22 @@ def _nobody_reads_stdout() -> bool:
     poll.register(stdout, 0)
     broken = any(happened & select.POLLERR for _, happened in poll.poll(0))
     if broken:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout)
+        _let_go(stdout)
     return broken
+
+
+def _forget_stdout() -> None:
+    """
+    Let what stdout does not take go, so that it is not tried again at the very end.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _let_go(sys.stdout.fileno())
+
+
+def _let_go(stdout: int) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stdout)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

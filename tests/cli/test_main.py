@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import subprocess
 import sys
+from pathlib import Path
 from subprocess import PIPE
 
 import click
@@ -22,10 +23,13 @@ SHOE_DAEMON = [sys.executable, "-m", "shoe_daemon"]
 @click.command()
 @click.option("--status", default=2)
 @click.option("--broken", is_flag=True)
-def faulty(status: int, broken: bool) -> None:  # noqa: FBT001 - click gives it by name
+@click.option("--lost", is_flag=True)
+def faulty(*, status: int, broken: bool, lost: bool) -> None:
     """
     Fail as it is told.
     """
+    if lost:
+        raise OSError(errno.EIO, "a disk")
     if broken:
         raise BrokenPipeError(errno.EPIPE, "a socket")
     raise UserError("table.toml: `decks` is 7, expected 1, 6 or 8", exit_status=status)
@@ -77,6 +81,22 @@ def test_a_reader_that_leaves_early_ends_it_quietly() -> None:
         assert process.stderr is not None
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+def test_an_output_on_a_full_disk_is_told_in_one_line() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-c", SHOUTER]
+        done = subprocess.run(command, stdout=full, stderr=PIPE, check=False, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "shoe-daemon: the output cannot be written: No space left on device\n"
+
+
+def test_another_fault_of_the_machine_is_not_taken_for_one_of_the_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    exception = call(monkeypatch, "--lost").exception
+    assert isinstance(exception, OSError)
+    assert exception.errno == errno.EIO
 
 
 def test_the_version_is_told() -> None:
