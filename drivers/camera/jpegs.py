@@ -146,7 +146,9 @@ class Jpegs:
                 self._begun = False
                 return size
             elif self._begun and text.lower().startswith(b"content-length:"):
-                size = min(int(text[15:]), _MOST)
+                told = text[15:].strip()
+                # What is no number tells as little as nothing: the boundary does.
+                size = min(int(told), _MOST) if told.isdigit() else None
         raise LineError(f"{self._name}: closed by the other side")
 
     def _up_to_boundary(self, until: float) -> bytes:

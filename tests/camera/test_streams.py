@@ -267,6 +267,22 @@ def test_the_ways_in_which_cameras_write_their_boundary(
         line.close()
 
 
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("length", ["-5", "about 30 kB", ""])
+def test_a_length_that_is_none_is_as_good_as_none(length: str, driver: CameraDriver) -> None:
+    def behave(visit: Visit) -> None:
+        visit.answer()
+        head = f"--{BOUNDARY}\r\nContent-Length: {length}\r\n\r\n".encode()
+        while True:
+            visit.say(head + jpeg() + b"\r\n")
+            time.sleep(0.04)
+
+    with NetworkCamera(behave) as camera:
+        line = driver.open_line(camera.url)
+        wait_until(lambda: b"watching" in line.read(), "pictures")
+        line.close()
+
+
 def test_a_camera_that_goes_and_comes_back_is_found_again(profile: Path) -> None:
     def behave(visit: Visit) -> None:
         visit.answer()
