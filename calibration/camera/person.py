@@ -37,6 +37,9 @@ _LOOK: Final = 0.3
 _LAST: Final = 3.0
 """Seconds: until it is looked whether anybody still answers, and for a page to show the end."""
 
+_SIDES: Final = range(6, 1001)
+"""Millimetres of a rectangle's side."""
+
 _STAGES: Final = ("plane", "empty table", "boxes", "13 cards", "back", "sample")
 _MOUTH: Final = ("plane", "empty mouth", "window", "13 cards", "back", "sample")
 
@@ -112,8 +115,11 @@ class Person:
         if not said:
             return PlaneStep(size=self._side)
         wide, cross, high = said.partition("x")
-        if not (cross and wide.isdecimal() and high.isdecimal()):
-            raise UserError(f"{said!r}; expected width x height in millimetres, such as 400x200")
+        if not (cross and _is_side(wide) and _is_side(high)):
+            raise UserError(
+                f"{said!r}; expected width x height in millimetres, from {_SIDES[0]} to "
+                f"{_SIDES[-1]}, such as 400x200"
+            )
         return self._clicked(float(wide), float(high))
 
     def _laying(self) -> str:
@@ -254,6 +260,10 @@ class Person:
         name = many if faults else "Calibrated"
         text = f"Profile and report are written: {profile}. This page can be closed."
         self._desk.finish(name, text, good=not faults, patience=_LAST)
+
+
+def _is_side(text: str) -> bool:
+    return text.isdecimal() and int(text) in _SIDES
 
 
 def _where(slot: Slot | None) -> str:

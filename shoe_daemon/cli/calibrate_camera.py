@@ -33,6 +33,8 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _THERE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PICTURES: Final = 8
 _WIDEST: Final = 100
+_NARROWEST: Final = 20
+"""Columns of a terminal into which lines are folded; a narrower one folds them itself."""
 
 
 @click.command(name="print-markers")
@@ -135,7 +137,7 @@ def folded(text: str, width: int) -> str:
         head = line[: len(line) - len(line.lstrip())]
         lines += textwrap.wrap(
             line,
-            width - 1,
+            max(width - 1, _NARROWEST),
             subsequent_indent=f"{head}    ",
             break_long_words=False,
             break_on_hyphens=False,

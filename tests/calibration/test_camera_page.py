@@ -22,6 +22,7 @@ from calibration.camera.person import Person
 from calibration.camera.plane import ground_of
 from calibration.camera.rectangles import plane_from_points
 from drivers.camera.frames import Image
+from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 
@@ -159,6 +160,14 @@ def test_a_person_answers_at_the_terminal(desk: Desk) -> None:
     assert asked.back() is None
     assert asked.sample(0) is None
     assert not asked.again("nothing there")
+
+
+@pytest.mark.parametrize("said", ["0x0", "400x0", "5x5", f"{'9' * 30}x9", "400x", "4 x 2", "²x³"])
+def test_a_rectangle_that_cannot_be_is_told_before_any_click(desk: Desk, said: str) -> None:
+    asked, _ = person(desk, [said])
+    with pytest.raises(UserError, match="expected width x height in millimetres, from 6 to 1000"):
+        asked.plane()
+    assert desk.wants == "", "no corners are asked for"
 
 
 def test_four_points_are_clicked_on_the_page(desk: Desk) -> None:

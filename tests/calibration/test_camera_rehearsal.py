@@ -141,3 +141,8 @@ def test_long_lines_are_folded_for_a_terminal() -> None:
     assert all(line.startswith("        ") for line in others)
     assert max(map(len, (first, *others))) < 80
     assert (empty, len(path)) == ("", 98)
+
+
+@pytest.mark.parametrize("width", [0, 1, 2, 5])
+def test_a_terminal_of_no_width_costs_nothing_that_is_said(width: int) -> None:
+    assert folded("    so many words", width).split() == ["so", "many", "words"]
