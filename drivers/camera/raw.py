@@ -42,13 +42,15 @@ class RawSender:
         self.path = path
         self._door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._eye: socket.socket | None = None
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
         try:
+            # One that was left behind goes; nothing else is taken for it.
+            if path.is_socket():
+                path.unlink()
             self._door.bind(str(path))
         except OSError as error:
             self._door.close()
-            raise UserError(f"{path}: cannot listen there: {error}") from error
+            why = error.strerror or error
+            raise UserError(f"{path}: cannot listen there: {why}") from error
         self._door.listen(1)
 
     @property

@@ -87,6 +87,20 @@ def test_a_profile_without_room_for_its_picture_is_told(tmp_path: Path) -> None:
         write_simulated_profile(settings(), tmp_path)
 
 
+def test_only_a_socket_of_before_makes_room_for_a_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "eye"
+    left = raw.RawSender(path)
+    raw.RawSender(path).close()
+    left.close()
+    path.write_text("somebody's")
+    with pytest.raises(UserError, match="eye: cannot listen there: Address already in use"):
+        open_sender(f"raw:{path}")
+    assert path.read_text() == "somebody's"
+    for where, said in ((tmp_path, "already in use"), (tmp_path / "no" / "eye", "No such file")):
+        with pytest.raises(UserError, match=f"cannot listen there: .*{said}"):
+            open_sender(f"raw:{where}")
+
+
 def test_a_name_that_is_no_video_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="expected a name ending in"):
         next(write_video(table(), tmp_path / "table.gif", None, Event()))
