@@ -268,9 +268,9 @@ def _place(result: Result, slot: Slot | None) -> Place:
 
 
 def _shown(pictures: Pictures, asker: Asker, result: Result, step: CardStep) -> Shown | None:
+    place = _place(result, step.slot)
     while True:
-        place = _place(result, step.slot)
-        image, quad = _lying(pictures, step.at, result, place)
+        image, quad = _until_good(asker, lambda: _lying(pictures, step.at, result, place))
         if quad is not None:
             return Shown(step.card, _name(place.slot), image, quad)
         advice = "lay it flat into the box, nothing over it"
@@ -294,7 +294,8 @@ def _back(pictures: Pictures, asker: Asker, result: Result) -> None:
     if step is None:
         result.notes.append("no card was shown face down: another back will not be noticed")
         return
-    image, quad = _lying(pictures, step.at, result, _place(result, step.slot))
+    at, place = step.at, _place(result, step.slot)
+    image, quad = _until_good(asker, lambda: _lying(pictures, at, result, place))
     if quad is None or not is_back(upright(image, quad)):
         result.notes.append(
             "no back was found where a card should lie face down: show it again; one of the "

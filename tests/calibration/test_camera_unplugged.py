@@ -1,0 +1,56 @@
+"""
+A camera that goes away while cards are shown costs no more than to show that card again.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from calibration.camera.answers import Scripted
+from calibration.camera.guide import calibrate
+from drivers.camera.frames import Image
+from shoe_daemon.errors import UserError
+from tests.calibration.camera_run import WANTED, script, shelf
+from tests.calibration.camera_world import Shelf
+
+
+class Loose(Shelf):
+    """
+    A camera whose cable is pulled once at each of some moments.
+    """
+
+    def __init__(self, moments: set[float]) -> None:
+        super().__init__(shelf().pictures)
+        self.moments = moments
+
+    def take(self, count: int, at: float | None = None) -> list[Image]:
+        if at in self.moments:
+            self.moments.remove(at)
+            raise UserError("eye: no picture came: unplugged?")
+        return super().take(count, at)
+
+
+class Patient(Scripted):
+    """
+    Somebody who plugs it in again.
+    """
+
+    heard: tuple[str, ...] = ()
+
+    def again(self, fault: str) -> bool:
+        self.heard += (fault,)
+        return True
+
+
+def test_what_was_done_before_is_kept() -> None:
+    short = replace(script(), card=script().card[:2], sample=script().sample[:1])
+    first, last = short.card[-1].at, short.sample[0].at
+    assert short.back is not None
+    assert first is not None is not last
+    pulled = {first, short.back.at or 0.0, last}
+    patient = Patient(short, None)
+    found = calibrate(Loose(set(pulled)), patient, WANTED)
+    assert patient.heard == ("eye: no picture came: unplugged?",) * len(pulled)
+    assert [each.card for each in found.cards] == [step.card for step in short.card]
+    assert found.back is not None
+    assert len(found.samples) == 1
