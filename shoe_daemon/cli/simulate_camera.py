@@ -112,6 +112,8 @@ def camera(
         raise UserError("expected either --out FILE or --live ADDRESS")
     if truth is not None and out is None:
         raise UserError("--truth: expected only with --out")
+    if truth is not None and out is not None and truth.resolve() == out.resolve():
+        raise UserError(f"--truth {truth}: that is --out; expected another name")
     if profile is not None:
         _write_profile(settings, profile)
     if out is not None:

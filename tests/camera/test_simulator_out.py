@@ -25,6 +25,7 @@ from drivers.simulators.table.live import Sender, open_sender, play_live
 from drivers.simulators.table.scene import Scene
 from drivers.simulators.table.settings import Station
 from drivers.simulators.table.video import write_video
+from shoe_daemon.cli import main
 from shoe_daemon.cli.simulate import command
 from shoe_daemon.errors import UserError
 from tests.camera.tabletop import settings, table
@@ -85,6 +86,13 @@ def test_a_profile_without_room_for_its_picture_is_told(tmp_path: Path) -> None:
     (tmp_path / "reference.png").symlink_to("/dev/full")
     with pytest.raises(OSError, match="No space left"):
         write_simulated_profile(settings(), tmp_path)
+
+
+def test_a_video_is_not_written_over_by_its_own_truth(tmp_path: Path) -> None:
+    name = str(tmp_path / "table.avi")
+    told = CliRunner().invoke(main, ["simulate", "camera", "--out", name, "--truth", name])
+    assert told.exit_code == 2
+    assert "that is --out; expected another name" in told.output
 
 
 def test_only_a_socket_of_before_makes_room_for_a_new_one(tmp_path: Path) -> None:
