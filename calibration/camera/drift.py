@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from calibration.camera.measures import Flicker, light_of, sharpness_of
-from calibration.camera.moved import Moved
+from calibration.camera.moved import Moved, told_within
 from drivers.camera.frames import Image
 from drivers.camera.geometry import Floats, Ground
 from drivers.camera.profile import Profile
@@ -109,7 +109,13 @@ def compare(  # noqa: PLR0913, PLR0917 - what was, what is, and what is known of
     ratios = _ratios(profile, reference, now)
     lit = cv2.convertScaleAbs(now, alpha=1 / min(1.0, max(0.2, float(np.nanmedian(ratios)))))
     found = [*_light(ratios, limits), *_blur(reference, np.asarray(lit, np.uint8), limits)]
-    found += _place(moved, limits, blurred=any(_is_blur(each) for each in found))
+    if moved is not None:
+        found += _moved(moved, limits)
+    elif any(_is_blur(each) for each in found):
+        text = "the picture is too blurred to tell where the table is"
+        found.append(Finding(Kind.OTHER_SCENE, text))
+    else:
+        found.append(_elsewhere(told_within(profile)))
     if flicker is not None and not flicker.steady:
         found.append(flickering(flicker))
     return found
@@ -223,14 +229,19 @@ def _blur(reference: Image, now: Image, limits: Limits) -> list[Finding]:
     ]
 
 
-def _place(moved: Moved | None, limits: Limits, *, blurred: bool) -> list[Finding]:
-    if moved is None:
-        cause = "too blurred to tell where it is" if blurred else "not the table of the profile"
-        text = (
-            f"the picture shows {cause}: is this the right camera, has it been turned away, "
-            "does something lie over the table?"
-        )
-        return [Finding(Kind.OTHER_SCENE, text)]
+def _elsewhere(within: float) -> Finding:
+    """
+    Say what is known of a table that is not recognised.
+    """
+    text = (
+        f"the table of the profile is not within {within:.0f} mm of where it was: the camera was "
+        "pushed further or turned away, it is another table or another camera, or something lies "
+        "over the table"
+    )
+    return Finding(Kind.OTHER_SCENE, text)
+
+
+def _moved(moved: Moved, limits: Limits) -> list[Finding]:
     if moved.far < limits.millimetres:
         return []
     advice = "push the camera back" if moved.far < 15 else "calibrate again"  # noqa: PLR2004 - mm
