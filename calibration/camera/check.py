@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from calibration.camera.cards import find_on
-from calibration.camera.deck import Deck, Face, compare_deck, is_back, kept_cards
+from calibration.camera.deck import Compared, Deck, Face, compare_deck, is_back, kept_cards
 from calibration.camera.drift import Finding, Kind, compare, gain_of
 from calibration.camera.layout import watched
 from calibration.camera.measures import Flicker, flicker_of, mean_of
@@ -48,11 +48,13 @@ class Checked(Struct, frozen=True):
         passed: Whether to play.
         findings: What changed; notes too, which forbid nothing.
         moved: By how far the table moved in its picture; None where it is not recognised.
+        deck: How far the deck was compared; a check passes without.
     """
 
     passed: bool
     findings: tuple[Finding, ...]
     moved: float | None = None
+    deck: Compared = Compared.NOT
 
 
 def check_profile(
@@ -90,14 +92,15 @@ def check_pictures(
     now = mean_of(pictures)
     moved = moved_by(profile, reference, now)
     found = compare(profile, reference, now, moved, _flicker(profile, pictures))
+    compared = Compared.NOT
     if moved is not None and moved.far < _NEAR:
-        found += _deck(profile, reference, now, cards, reader)
-    elif not any(each.bad for each in found):
-        found.append(_unseen())
+        told, compared = _deck(profile, reference, now, cards, reader)
+        found += told
     return Checked(
         passed=not any(each.bad for each in found),
         findings=tuple(found),
         moved=None if moved is None else round(moved.far, 2),
+        deck=compared,
     )
 
 
@@ -112,11 +115,16 @@ def _flicker(profile: Profile, pictures: Sequence[Image]) -> Flicker | None:
     return flicker_of(pictures, profile.camera.fps)
 
 
-def _unseen() -> Finding:
+def _unseen(profile: Profile) -> Finding:
     text = (
         "no card lies on a place: the deck was not compared; that takes three cards face up and "
         "one face down"
     )
+    if profile.throat is not None:
+        text = (
+            "no card lies in the shoe's mouth: the deck was not compared; show one card at a "
+            "time, one face up and at the next check one face down"
+        )
     return Finding(Kind.NOTE, text, bad=False)
 
 
@@ -126,7 +134,7 @@ def _deck(
     now: Image,
     cards: dict[str, Image],
     reader: Callable[[], Reader],
-) -> list[Finding]:
+) -> tuple[list[Finding], Compared]:
     known = Deck(cards)
     faces: list[Face] = []
     backs: list[Image] = []
@@ -142,8 +150,9 @@ def _deck(
         else:
             faces.append(Face(flat, reading.card.rank))
     if not (faces or backs or unread):
-        return [_unseen()]
-    return [*(_unread(name) for name in unread), *compare_deck(faces, backs, known)]
+        return [_unseen(profile)], Compared.NOT
+    found, compared = compare_deck(faces, backs, known, alone=profile.throat is not None)
+    return [*(_unread(name) for name in unread), *found], compared
 
 
 def _unread(name: str) -> Finding:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -34,6 +35,7 @@ __all__ = [
     "BACK",
     "SAME_BACK",
     "SURE",
+    "Compared",
     "Deck",
     "Face",
     "are_others",
@@ -67,6 +69,16 @@ _MOST: Final = 6.0
 _LEAST: Final = (-1.7, -0.7, -0.3, 0.0)
 """By the number of faces: a mean below is another deck's; so are 1 in 100 of the same
 in worse light and focus than a check lets pass."""
+
+
+class Compared(StrEnum):
+    """
+    How far a check compared the deck: surely, by too few cards, or not at all.
+    """
+
+    SURELY = "surely"
+    UNSURE = "unsure"
+    NOT = "not"
 
 
 class Face(NamedTuple):
@@ -136,17 +148,30 @@ def _kept(folder: Path) -> dict[str, Path]:
     return {name: folder / f"{name}.png" for name in (*RANKS, BACK)}
 
 
-def compare_deck(faces: Sequence[Face], backs: Sequence[Image], deck: Deck) -> list[Finding]:
+def compare_deck(
+    faces: Sequence[Face], backs: Sequence[Image], deck: Deck, *, alone: bool = False
+) -> tuple[list[Finding], Compared]:
     """
     Compare the cards that lie there with the profile's; say what is unlike, and how sure
     that is.
+
+    Args:
+        faces: Cards that lie face up, and were read.
+        backs: Cards that lie face down, upright.
+        deck: That of the profile.
+        alone: Whether no more than one card can be shown at a time, as in a shoe's mouth.
     """
     known = [face for face in faces if deck.has(face.rank)]
-    return [
+    there = backs if deck.back is not None else []
+    found = [
         *(_faces(known, deck) if known else []),
-        *(_backs(backs, deck.back) if backs and deck.back is not None else []),
-        *_unsure(known, backs, deck),
+        *(_backs(there, deck.back) if there and deck.back is not None else []),
     ]
+    if len(known) >= SURE and there:
+        return found, Compared.SURELY
+    wanting = _wanting_alone(known, there, deck) if alone else _wanting(known, there, deck)
+    found.append(Finding(Kind.NOTE, wanting, bad=False))
+    return found, Compared.UNSURE if known or there else Compared.NOT
 
 
 def _faces(faces: Sequence[Face], deck: Deck) -> list[Finding]:
@@ -179,7 +204,7 @@ def _backs(backs: Sequence[Image], known: Image) -> list[Finding]:
     return [Finding(Kind.OTHER_BACK, text, amount=same, unit="likeness")]
 
 
-def _unsure(faces: Sequence[Face], backs: Sequence[Image], deck: Deck) -> list[Finding]:
+def _wanting(faces: Sequence[Face], backs: Sequence[Image], deck: Deck) -> str:
     wanting = []
     if len(faces) < SURE:
         more = SURE - len(faces)
@@ -188,10 +213,18 @@ def _unsure(faces: Sequence[Face], backs: Sequence[Image], deck: Deck) -> list[F
         wanting.append("a profile that knows its back")
     elif not backs:
         wanting.append("one face down")
-    if not wanting:
-        return []
-    text = f"the deck was not compared surely: that takes {' and '.join(wanting)}"
-    return [Finding(Kind.NOTE, text, bad=False)]
+    return f"the deck was not compared surely: that takes {' and '.join(wanting)}"
+
+
+def _wanting_alone(faces: Sequence[Face], backs: Sequence[Image], deck: Deck) -> str:
+    """
+    Ask for the other side of a card: one says little, and no two can be shown.
+    """
+    if not faces and not backs:
+        return "the deck was not compared: show one card at a time, each at a check of its own"
+    side = "down" if faces and deck.back is not None else "up"
+    text = f"the deck was not compared surely, by one card: check once more with one face {side}"
+    return text if deck.back is not None else f"{text}; the profile knows no back"
 
 
 def back_likeness(now: Image, before: Image) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from calibration.camera.measures import Flicker, light_of, sharpness_of
-from calibration.camera.moved import Moved, told_within
+from calibration.camera.moved import Moved, is_mirrored, told_within
 from drivers.camera.frames import Image
 from drivers.camera.geometry import Floats, Ground
 from drivers.camera.profile import Profile
@@ -25,6 +25,9 @@ _BLACK: Final = 8.0
 
 _LIT_MOUTH: Final = 3.5
 
+_TURNED: Final = 45.0
+"""Degrees from which on a picture is rather turned round than pushed."""
+
 
 class Kind(StrEnum):
     """
@@ -32,6 +35,8 @@ class Kind(StrEnum):
     """
 
     MOVED = "moved"
+    MIRRORED = "mirrored"
+    COVERED = "covered"
     BLURRED = "blurred"
     DARKER = "darker"
     BRIGHTER = "brighter"
@@ -108,21 +113,53 @@ def compare(  # noqa: PLR0913, PLR0917 - what was, what is, and what is known of
         return [Finding(Kind.NO_PICTURE, text)]
     ratios = _ratios(profile, reference, now)
     lit = cv2.convertScaleAbs(now, alpha=1 / min(1.0, max(0.2, float(np.nanmedian(ratios)))))
-    found = [*_light(ratios, limits), *_blur(reference, np.asarray(lit, np.uint8), limits)]
+    blurred = _blur(reference, np.asarray(lit, np.uint8), limits)
     if moved is not None:
-        found += _moved(moved, limits)
-    elif any(_is_blur(each) for each in found):
+        found = _here(moved, limits, _light(ratios, limits), blurred)
+    elif blurred and not blurred[0].amount:
+        return [_nothing()]
+    elif blurred:
         text = "the picture is too blurred to tell where the table is"
-        found.append(Finding(Kind.OTHER_SCENE, text))
+        found = [*_light(ratios, limits), *blurred, Finding(Kind.OTHER_SCENE, text)]
+    elif is_mirrored(profile, reference, now):
+        found = [_mirrored()]
     else:
-        found.append(_elsewhere(told_within(profile)))
+        found = [*_light(ratios, limits), _elsewhere(told_within(profile))]
     if flicker is not None and not flicker.steady:
         found.append(flickering(flicker))
     return found
 
 
-def _is_blur(finding: Finding) -> bool:
-    return finding.kind is Kind.BLURRED
+def _here(
+    moved: Moved, limits: Limits, light: list[Finding], blurred: list[Finding]
+) -> list[Finding]:
+    """
+    Say what is unlike of a table that is recognised: what lies over half of it is no lamp.
+    """
+    pushed = _moved(moved, limits)
+    if moved.covered is None or blurred or pushed:
+        return [*light, *blurred, *pushed]
+    text = (
+        f"covered: nothing of the table is found {moved.covered} in the picture: take away what "
+        "lies there or hangs before the lens, and check once more"
+    )
+    return [Finding(Kind.COVERED, text)]
+
+
+def _nothing() -> Finding:
+    text = (
+        "nothing can be seen in the picture: is the lens covered or far out of focus, is a lamp "
+        "out, is the exposure right?"
+    )
+    return Finding(Kind.NO_PICTURE, text)
+
+
+def _mirrored() -> Finding:
+    text = (
+        "mirrored: the picture shows the table as in a mirror: switch the camera's mirroring "
+        "(flip) back, and check once more"
+    )
+    return Finding(Kind.MIRRORED, text)
 
 
 def flickering(flicker: Flicker) -> Finding:
@@ -145,10 +182,13 @@ def flickering(flicker: Flicker) -> Finding:
 
 def _resolution(now: Image, reference: Image) -> Finding:
     wide, high = now.shape[1], now.shape[0]
+    advice = "set the camera's mode back, or calibrate"
+    if (high, wide) == reference.shape[1::-1]:
+        advice = "the picture is turned by 90 degrees: turn it back in the camera's settings"
     return Finding(
         Kind.OTHER_RESOLUTION,
         f"pictures of {wide}x{high}; the profile was made with "
-        f"{reference.shape[1]}x{reference.shape[0]}: set the camera's mode back, or calibrate",
+        f"{reference.shape[1]}x{reference.shape[0]}: {advice}",
     )
 
 
@@ -244,6 +284,8 @@ def _elsewhere(within: float) -> Finding:
 def _moved(moved: Moved, limits: Limits) -> list[Finding]:
     if moved.far < limits.millimetres:
         return []
+    if abs(moved.turned) > _TURNED:
+        return [_turned(moved)]
     advice = "push the camera back" if moved.far < 15 else "calibrate again"  # noqa: PLR2004 - mm
     return [
         Finding(
@@ -256,6 +298,22 @@ def _moved(moved: Moved, limits: Limits) -> list[Finding]:
     ]
 
 
+def _turned(moved: Moved) -> Finding:
+    turned = round(abs(moved.turned))
+    way = "" if turned == 180 else f" {_clock(moved)}"  # noqa: PLR2004 - degrees: either way
+    return Finding(
+        Kind.MOVED,
+        f"moved: the picture is turned by {turned} degrees{way}: turn the camera back, or its "
+        "picture in its settings, and check once more",
+        amount=round(moved.far, 2),
+        unit="mm",
+    )
+
+
+def _clock(moved: Moved) -> str:
+    return f"{'' if moved.turned > 0 else 'counter'}clockwise"
+
+
 def _way(moved: Moved) -> str:
     told = []
     for value, forth, back in (
@@ -265,5 +323,5 @@ def _way(moved: Moved) -> str:
         if abs(value) >= 0.5:  # noqa: PLR2004 - millimetres worth a word
             told.append(f"{abs(value):.1f} mm {forth if value > 0 else back}")
     if abs(moved.turned) >= 0.2:  # noqa: PLR2004 - degrees likewise
-        told.append(f"{abs(moved.turned):.1f}° {'' if moved.turned > 0 else 'counter'}clockwise")
+        told.append(f"{abs(moved.turned):.1f}° {_clock(moved)}")
     return " and ".join(told) or "turned or tilted"

@@ -15,7 +15,7 @@ from drivers.camera.frames import Image
 from drivers.camera.geometry import Floats, Ground
 from drivers.camera.profile import Profile
 
-__all__ = ["Moved", "moved_by", "told_within"]
+__all__ = ["Moved", "is_mirrored", "moved_by", "told_within"]
 
 Grey = NDArray[np.uint8]
 
@@ -44,6 +44,12 @@ _WITHIN: Final = 0.15
 """Share of the picture's height: what moved by less is recognised, as all simulated tables are."""
 
 
+_COVERED: Final = 0.2
+_JUDGED: Final = 8
+"""A side where a smaller share of the points is found again is covered: nothing covered has more
+than 0.16, any other at least 0.3, out of focus too; of fewer points nothing is said."""
+
+
 class Moved(NamedTuple):
     """
     How the table moved in the picture.
@@ -52,12 +58,24 @@ class Moved(NamedTuple):
         right, down: Millimetres at the middle of the places.
         turned: Degrees, clockwise.
         far: Millimetres in the place where it is most.
+        covered: On which side of the picture nothing of the table is found again; None where
+            there is none, or where that cannot be told.
     """
 
     right: float
     down: float
     turned: float
     far: float
+    covered: str | None = None
+
+
+class _Found(NamedTuple):
+    """
+    How the straightened picture's points moved, and on which side they are not found.
+    """
+
+    matrix: Floats
+    covered: str | None
 
 
 def moved_by(profile: Profile, reference: Image, now: Image) -> Moved | None:
@@ -72,11 +90,19 @@ def moved_by(profile: Profile, reference: Image, now: Image) -> Moved | None:
     ground, middles = Ground(profile), _middles(profile)
     table = np.array(profile.table.homography)
     before = _through(table, middles)
-    after = _through(found, before)
+    after = _through(found.matrix, before)
     away = _through(np.linalg.inv(table), after) - middles
     middle = _in_picture(ground, middles.mean(axis=0), away.mean(axis=0))
     far = float(np.linalg.norm(away, axis=1).max())
-    return Moved(float(middle[0]), float(middle[1]), _turn(before, after), far)
+    turned = _turn(before, after)
+    return Moved(float(middle[0]), float(middle[1]), turned, far, found.covered)
+
+
+def is_mirrored(profile: Profile, reference: Image, now: Image) -> bool:
+    """
+    Whether the table is recognised in the mirrored picture.
+    """
+    return moved_by(profile, reference, np.ascontiguousarray(now[:, ::-1])) is not None
 
 
 def told_within(profile: Profile) -> float:
@@ -111,7 +137,7 @@ def _middles(profile: Profile) -> Floats:
     return np.array([place.centre for place in profile.place])
 
 
-def _registered(profile: Profile, reference: Image, now: Image) -> Floats | None:
+def _registered(profile: Profile, reference: Image, now: Image) -> _Found | None:
     """
     Find how the straightened picture's points moved.
 
@@ -166,7 +192,7 @@ def _followed(
     after: Grey,
     points: Floats,
     rough: Floats,
-) -> Floats | None:
+) -> _Found | None:
     """
     Follow points from where they roughly went; None where too few of them are found to agree.
     """
@@ -177,9 +203,33 @@ def _followed(
     found: Any
     fitting: Any
     found, fitting = cv2.findHomography(start, end, cv2.RANSAC, _OFF)
-    agree = 0 if found is None else int(np.asarray(fitting).sum())
-    ought = np.count_nonzero(kept | ~_hidden(profile, points))
-    return np.asarray(found, np.float64) if agree >= max(_ENOUGH, _SHARE * ought) else None
+    agree = kept.copy()
+    agree[kept] = False if found is None else np.asarray(fitting).ravel() > 0
+    free = ~_hidden(profile, points)
+    if np.count_nonzero(agree) < max(_ENOUGH, _SHARE * np.count_nonzero(kept | free)):
+        return None
+    size = before.shape[1], before.shape[0]
+    return _Found(np.asarray(found, np.float64), _covered(points[free], agree[free], size))
+
+
+def _covered(points: Floats, agree: NDArray[np.bool_], size: tuple[int, int]) -> str | None:
+    """
+    Say on which side of the picture nearly none of the points agree.
+    """
+    (x, y), (wide, high) = points.T, size
+    sides = {
+        "on the left": x < wide / 2,
+        "on the right": x >= wide / 2,
+        "above": y < high / 2,
+        "below": y >= high / 2,
+    }
+    shares = {
+        where: float(agree[there].mean())
+        for where, there in sides.items()
+        if np.count_nonzero(there) >= _JUDGED
+    }
+    least = min(shares, key=lambda where: shares[where], default=None)
+    return least if least is not None and shares[least] < _COVERED else None
 
 
 def _laid_over(after: Grey, rough: Floats) -> Grey:

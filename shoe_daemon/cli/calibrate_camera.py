@@ -36,6 +36,13 @@ _WIDEST: Final = 100
 _NARROWEST: Final = 20
 """Columns of a terminal into which lines are folded; a narrower one folds them itself."""
 
+_DECK: Final = {
+    "surely": "",
+    "unsure": "; so few cards cannot tell decks apart",
+    "not": "; the deck was not compared",
+}
+"""What is to be said besides of a table that is as it was."""
+
 
 @click.command(name="print-markers")
 @click.option(
@@ -184,7 +191,8 @@ def _tell_check(found: Checked, others: list[Any], path: Path, *, as_json: bool)
     else:
         for each in findings:
             _say(f"{'' if each.bad else 'note: '}{each.text}")
-        click.echo(f"{path}: {'as it was calibrated' if passed else 'NOT as it was calibrated'}")
+        same = f"as it was calibrated{_DECK[found.deck]}"
+        click.echo(f"{path}: {same if passed else 'NOT as it was calibrated'}")
     if not passed:
         raise click.exceptions.Exit(1)
 

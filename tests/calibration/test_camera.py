@@ -23,6 +23,7 @@ from calibration.camera.answers import (
 )
 from calibration.camera.cards import budget_of
 from calibration.camera.check import Checked, check_profile
+from calibration.camera.deck import Compared
 from calibration.camera.drift import Kind
 from calibration.camera.guide import calibrate
 from calibration.camera.layout import LAYOUTS, layout_named, places_of
@@ -129,6 +130,7 @@ def test_nothing_changed_is_nothing_to_say(written: Path) -> None:
     assert found.passed
     assert bad(found) == []
     assert [each.kind for each in found.findings] == [Kind.NOTE]
+    assert found.deck is Compared.NOT
 
 
 @pytest.mark.parametrize(("pushed", "far"), [((-3.0, 4.0, 0.1), 5.0), ((30.0, 40.0, 0.8), 50.0)])
@@ -164,7 +166,9 @@ def test_a_brighter_and_a_black_picture_are_said(written: Path) -> None:
 
 def test_cards_of_the_same_deck_pass(written: Path) -> None:
     laid = {Slot.P2: Card("4H"), Slot.B1: Card("7S"), Slot.B3: Card("KC"), Slot.P1: None}
-    assert bad(checked(written, seen(laid))) == []
+    found = checked(written, seen(laid))
+    assert bad(found) == []
+    assert found.deck is Compared.SURELY
 
 
 def test_another_deck_and_another_back_are_said(written: Path) -> None:

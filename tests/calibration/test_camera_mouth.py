@@ -13,6 +13,7 @@ import pytest
 
 from calibration.camera.answers import BackStep, CardStep, EmptyStep, PlaneStep, Script, Scripted
 from calibration.camera.check import Checked, check_profile
+from calibration.camera.deck import Compared
 from calibration.camera.drift import Kind
 from calibration.camera.guide import Wanted, calibrate
 from calibration.camera.plane import corners_about
@@ -108,6 +109,32 @@ def test_a_moved_camera_is_said(profile: Path) -> None:
 
 def test_another_deck_in_the_mouth_is_said(profile: Path) -> None:
     assert Kind.OTHER_DECK in bad(checked(profile, seen("5S", deck=1)))
+
+
+def test_a_mouth_asks_only_for_what_it_can_show_and_says_what_one_card_tells(
+    profile: Path,
+) -> None:
+    """
+    It asked for two more cards face up beside the one that fills it.
+    """
+    for picture, sure, wanted in (
+        (seen(), Compared.NOT, "one card at a time"),
+        (seen("KC"), Compared.UNSURE, "once more with one face down"),
+        (seen("KC", turn=0.0), Compared.UNSURE, "once more with one face up"),
+    ):
+        found = checked(profile, picture)
+        assert found.passed
+        assert found.deck is sure
+        (note,) = found.findings
+        assert wanted in note.text
+        assert "more card" not in note.text
+        assert "three" not in note.text
+
+
+def test_half_a_mouth_that_is_covered_does_not_pass(profile: Path) -> None:
+    picture = seen().copy()
+    picture[:, :640] = (215, 220, 222)
+    assert bad(checked(profile, picture)) == [Kind.COVERED]
 
 
 def test_a_lamp_that_is_out_in_the_mouth_is_said(profile: Path) -> None:

@@ -122,3 +122,70 @@ def test_a_black_picture_and_one_of_nothing_are_no_table(table: Table) -> None:
     chance = np.random.default_rng(4)
     cloth = cv2.GaussianBlur(chance.normal(90, 60, black.shape), (0, 0), 1.2)
     assert table.moved(np.clip(cloth, 0, 255).astype(np.uint8)) is None
+
+
+def told(found: Checked) -> list[tuple[Kind, str]]:
+    return [(each.kind, each.text) for each in found.findings if each.bad]
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_a_picture_that_is_turned_round_is_to_be_turned_back(table: Table, turns: int) -> None:
+    """
+    It was told as moved by 500 mm, to be calibrated again.
+    """
+    middle = table.reference.shape[1] / 2, table.reference.shape[0] / 2
+    way = cv2.getRotationMatrix2D(middle, 90.0 * turns, 1.0)
+    size = table.reference.shape[1::-1]
+    picture = cv2.warpAffine(table.reference, way, size, borderValue=(60, 70, 60))
+    found = told(table.checked(np.asarray(picture, np.uint8)))
+    assert [kind for kind, _ in found] == [Kind.MOVED]
+    assert f"turned by {90 * turns} degrees" in found[0][1]
+    assert "calibrate" not in found[0][1]
+
+
+def test_a_picture_of_a_camera_turned_upright_is_said_to_be_turned(table: Table) -> None:
+    found = told(table.checked(np.ascontiguousarray(np.rot90(table.reference))))
+    assert [kind for kind, _ in found] == [Kind.OTHER_RESOLUTION]
+    assert "turned by 90 degrees" in found[0][1]
+
+
+@pytest.mark.parametrize("flipped", [0, 1])
+def test_a_mirrored_picture_is_said_to_be_mirrored(table: Table, flipped: int) -> None:
+    found = told(table.checked(np.asarray(cv2.flip(table.reference, flipped), np.uint8)))
+    assert [kind for kind, _ in found] == [Kind.MIRRORED]
+    assert "mirrored" in found[0][1]
+
+
+@pytest.mark.parametrize("grey", [12, 120, 255])
+def test_a_picture_of_nothing_is_said_in_one_line(table: Table, grey: int) -> None:
+    """
+    It was told to be brighter or darker, and blurred, and too blurred to tell.
+    """
+    found = told(table.checked(np.full_like(table.reference, grey)))
+    assert [kind for kind, _ in found] == [Kind.NO_PICTURE]
+    assert "nothing can be seen in the picture" in found[0][1]
+    assert "is the lens covered" in found[0][1]
+
+
+@pytest.mark.parametrize(
+    ("part", "where"),
+    [((slice(None), slice(640)), "on the left"), ((slice(360, None), slice(None)), "below")],
+)
+def test_half_a_table_that_is_covered_does_not_pass(
+    table: Table, part: tuple[slice, slice], where: str
+) -> None:
+    """
+    It passed: enough of the other half was found again.
+    """
+    picture = table.reference.copy()
+    picture[part] = (215, 220, 222)
+    found = told(table.checked(picture))
+    assert [kind for kind, _ in found] == [Kind.COVERED]
+    assert f"nothing of the table is found {where} in the picture" in found[0][1]
+
+
+def test_cards_on_all_places_in_poor_light_cover_nothing(table: Table) -> None:
+    cards = {slot: Lies(Card("9D")) for slot in Slot}
+    found = table.moved(table.seen(cards=cards, blur=2.0, lamp_out=True))
+    assert found is not None
+    assert found.covered is None

@@ -107,6 +107,24 @@ def test_the_check_of_an_unchanged_camera_passes(profile: Path, tmp_path: Path) 
     assert told["passed"] is True
     assert [each["kind"] for each in told["findings"]] == ["note"]
     assert "2 more cards face up" in told["findings"][0]["text"]
+    assert told["deck"] == "unsure"
+
+
+def test_the_last_line_of_a_check_says_how_far_the_deck_was_compared(
+    profile: Path, tmp_path: Path
+) -> None:
+    for name, cards, told in (
+        ("none", {}, "as it was calibrated; the deck was not compared\n"),
+        (
+            "one",
+            {Slot.B2: Card("AH")},
+            "as it was calibrated; so few cards cannot tell decks apart\n",
+        ),
+    ):
+        there = recorded(tmp_path / name, seen(cards))
+        done = calling("camera", "--check", "--profile", profile, "--source", f"folder:{there}")
+        assert done.exit_code == 0, done.output
+        assert done.output.endswith(told)
 
 
 def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> None:
