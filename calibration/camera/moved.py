@@ -205,10 +205,11 @@ def _followed(
     found, fitting = cv2.findHomography(start, end, cv2.RANSAC, _OFF)
     agree = kept.copy()
     agree[kept] = False if found is None else np.asarray(fitting).ravel() > 0
-    free = ~_hidden(profile, points)
-    if np.count_nonzero(agree) < max(_ENOUGH, _SHARE * np.count_nonzero(kept | free)):
+    ought = np.count_nonzero(kept | ~_hidden(profile, points))
+    if np.count_nonzero(agree) < max(_ENOUGH, _SHARE * ought):
         return None
     size = before.shape[1], before.shape[0]
+    free = ~_hidden(profile, points, out=profile.card.height)
     return _Found(np.asarray(found, np.float64), _covered(points[free], agree[free], size))
 
 
@@ -242,15 +243,17 @@ def _laid_over(after: Grey, rough: Floats) -> Grey:
     return np.asarray(back, np.uint8)
 
 
-def _hidden(profile: Profile, points: Floats) -> NDArray[np.bool_]:
+def _hidden(profile: Profile, points: Floats, out: float = 0.0) -> NDArray[np.bool_]:
     """
-    Tell which points a card may hide: the one in a shoe's mouth covers most of what is seen.
+    Tell which points a card may hide: the one in a shoe's mouth, or so many millimetres out of
+    it, covers most of what is seen.
     """
     if profile.throat is None:
         return np.zeros(len(points), np.bool_)
-    window = np.array(profile.throat.window)
+    window, way = np.array(profile.throat.window), np.array(profile.throat.direction)
+    passed = np.vstack([window, window + out * way])
     there = Ground(profile).to_table(points)
-    return np.asarray(((there > window.min(axis=0)) & (there < window.max(axis=0))).all(axis=1))
+    return np.asarray(((there > passed.min(axis=0)) & (there < passed.max(axis=0))).all(axis=1))
 
 
 def _through(matrix: Floats, points: Floats) -> Floats:

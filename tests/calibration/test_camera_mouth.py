@@ -47,10 +47,10 @@ def view() -> MouthView:
     return MouthView(SETTINGS, CAMERA)
 
 
-def seen(card: str | None = None, *, turn: float = FACE, deck: int = 0) -> Image:
+def seen(card: str | None = None, *, turn: float = FACE, deck: int = 0, out: float = 0.0) -> Image:
     tracks = []
     if card is not None:
-        pose = Pose(0.0, 0.0, heading=90.0, turn=turn)
+        pose = Pose(out, 0.0, heading=90.0, turn=turn)
         tracks = [CardTrack(keys=[Key(0.0, pose), Key(9.0, pose)], card=Card(card))]
     drawn = view().draw(moment(Stretch(0, cards=tracks, deck=deck), 3.0))
     return sensor().take(drawn, 0.0, flicker=False, blur=0.0, torn=False)
@@ -135,6 +135,11 @@ def test_half_a_mouth_that_is_covered_does_not_pass(profile: Path) -> None:
     picture = seen().copy()
     picture[:, :640] = (215, 220, 222)
     assert bad(checked(profile, picture)) == [Kind.COVERED]
+
+
+@pytest.mark.parametrize("out", [10.0, 20.0, 40.0])
+def test_a_card_on_its_way_out_of_the_mouth_covers_nothing(profile: Path, out: float) -> None:
+    assert Kind.COVERED not in bad(checked(profile, seen("KD", out=out)))
 
 
 def test_a_lamp_that_is_out_in_the_mouth_is_said(profile: Path) -> None:
