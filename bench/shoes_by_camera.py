@@ -39,7 +39,7 @@ import structlog
 
 from bench.rig import broker
 from bench.shoes_by_camera_film import BEGIN
-from bench.shoes_by_camera_pushed import Pushed, push
+from bench.shoes_by_camera_pushed import print_pushed, push
 from bench.shoes_by_camera_table import play_shoe
 from bench.shoes_by_camera_verdict import Verdict, judge
 from drivers.simulators.shoe import Excess
@@ -219,7 +219,7 @@ def sum_up(station: str, done: list[Verdict]) -> int:
         print(f"  {kind:7}{count:7} {count / max(1, rounds):8.2%}")
     _print_reasons(done)
     _print_troubles(done)
-    _print_pushed([push for each in done for push in each.pushed])
+    print_pushed([push for each in done for push in each.pushed])
     return _print_bad(done)
 
 
@@ -240,18 +240,6 @@ def _print_troubles(done: Iterable[Verdict]) -> None:
     print(f"  {'trouble':14}" + "".join(f"{kind:>8}" for kind in _KINDS))
     for name, found in sorted(sums.items()):
         print(f"  {name:14}" + "".join(f"{found[kind]:8}" for kind in _KINDS))
-
-
-def _print_pushed(pushes: list[Pushed]) -> None:
-    if not pushes:
-        return
-    print("  `calibrate camera --check` of cameras that were pushed:")
-    for far in sorted({each.far for each in pushes}):
-        some = [each for each in pushes if each.far == far]
-        right = sum(not each.is_wrong for each in some)
-        moved = [each.moved for each in some if each.moved is not None]
-        span = f"found {min(moved):.1f} to {max(moved):.1f} mm" if moved else "found nothing"
-        print(f"    by {far:4.1f} mm: {right} of {len(some)} told right; {span}")
 
 
 def _print_bad(done: Iterable[Verdict]) -> int:

@@ -1,9 +1,16 @@
 """
 Whether `calibrate camera --check` tells that a camera was pushed before the shoe.
+
+    python -m bench.shoes_by_camera_pushed --shoes 200 --seed 5000
+
+pushes those of `bench.shoes_by_camera`, above the layout, without playing their shoes.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
+import tempfile
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -16,7 +23,7 @@ from drivers.camera.eye import Reader
 from drivers.camera.frames import Image
 from drivers.camera.profile import load_profile
 from drivers.camera.stations import load_reader
-from drivers.simulators.table.calibrated import PROFILE
+from drivers.simulators.table.calibrated import PROFILE, write_simulated_profile
 from drivers.simulators.table.camera import camera_of
 from drivers.simulators.table.sensor import Sensor
 from drivers.simulators.table.settings import Settings, Trouble
@@ -24,7 +31,7 @@ from drivers.simulators.table.state import moment
 from drivers.simulators.table.stretch import Effect, Stretch
 from drivers.simulators.table.view import TableView
 
-__all__ = ["Pushed", "push"]
+__all__ = ["Pushed", "print_pushed", "push"]
 
 _PUSHES: Final = {0.0: None, 5.0: Trouble.BUMP, 50.0: Trouble.KNOCK}
 _PICTURES: Final = 4
@@ -95,3 +102,48 @@ def _pictures(
         sensor.take(view.draw(state), number / settings.fps, flicker=False, blur=0.0, torn=False)
         for number in range(_PICTURES)
     ]
+
+
+def print_pushed(pushes: list[Pushed]) -> None:
+    """
+    Print how many were told right, and how far they were said to be.
+    """
+    if not pushes:
+        return
+    print("  `calibrate camera --check` of cameras that were pushed:")
+    for far in sorted({each.far for each in pushes}):
+        some = [each for each in pushes if each.far == far]
+        right = sum(not each.is_wrong for each in some)
+        moved = [each.moved for each in some if each.moved is not None]
+        span = f"found {min(moved):.1f} to {max(moved):.1f} mm" if moved else "found nothing"
+        print(f"    by {far:4.1f} mm: {right} of {len(some)} told right; {span}")
+
+
+def _line(push: Pushed) -> str:
+    told = "passed" if push.passed else "refused"
+    far = "" if push.moved is None else f" as moved by {push.moved:.1f} mm"
+    return f"pushed by {push.far:g} mm: {told}{far}{' WRONG' if push.is_wrong else ''}"
+
+
+def main() -> int:
+    """
+    Push the camera of each table; return 1 where the check said something else than that.
+    """
+    parser = argparse.ArgumentParser(prog="python -m bench.shoes_by_camera_pushed")
+    parser.add_argument("--shoes", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=5000, help="of the first shoe")
+    wishes = parser.parse_args()
+    pushes: list[Pushed] = []
+    for seed in range(wishes.seed, wishes.seed + wishes.shoes):
+        settings = Settings(width=1280, height=720, seed=seed, shoes=1, fps=10.0)
+        with tempfile.TemporaryDirectory() as folder:
+            write_simulated_profile(settings, Path(folder))
+            found = push(settings, Path(folder))
+        pushes += found
+        print(f"shoe {seed}: {', '.join(map(_line, found))}", flush=True)
+    print_pushed(pushes)
+    return int(any(each.is_wrong for each in pushes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
