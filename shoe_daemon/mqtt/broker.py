@@ -12,6 +12,8 @@ import asyncio
 import logging
 import socket
 import threading
+import time
+from collections.abc import Callable
 from typing import Any, Final, Self
 
 from shoe_daemon.errors import UserError
@@ -22,6 +24,8 @@ _HOST: Final = "127.0.0.1"
 _START: Final = 20.0
 _STOP: Final = 5.0
 _TRIES: Final = 5
+_LOOK_EVERY: Final = 0.005
+_LOOKS: Final = 4
 
 
 class DemoBroker:
@@ -78,11 +82,12 @@ class DemoBroker:
 
     def stop(self) -> None:
         """
-        End it and everything in it; returns when its port is free again.
+        End it and everything in it, once subscribers have what was published; returns when its
+        port is free again.
         """
         if self._loop is not None and self._over is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._over.set)
-            self._thread.join(2 * _STOP)
+            self._thread.join(3 * _STOP)
 
     def _run(self) -> None:
         try:
@@ -99,6 +104,7 @@ class DemoBroker:
         broker = await self._listen(lines)
         self._settled.set()
         await self._over.wait()
+        await _all_told(broker.owes)
         # The broker leaves lines open, and on Python 3.12 waits for them to close.
         for line in lines:
             line.transport.abort()
@@ -126,6 +132,13 @@ class DemoBroker:
                     writer.transport.abort()
                     lines.discard(writer)
 
+            def owes(self) -> bool:
+                """
+                Tell whether a subscriber has not acknowledged yet what was published.
+                """
+                waiting = any(session.inflight_out for session, _ in self._sessions.values())
+                return waiting or not self._broadcast_queue.empty()
+
         _silence()
         for attempt in range(_TRIES):
             self.port = _free_port(0 if attempt else self.port)
@@ -138,6 +151,18 @@ class DemoBroker:
             else:
                 return broker
         raise AssertionError
+
+
+async def _all_told(owes: Callable[[], bool]) -> None:
+    """
+    Wait until all subscribers have what was published, but not for ever: one may be silent.
+    """
+    until = time.monotonic() + _STOP
+    looks = 0
+    # What is taken from one place is, for a moment, not yet in the next.
+    while looks < _LOOKS and time.monotonic() < until:
+        looks = 0 if owes() else looks + 1
+        await asyncio.sleep(_LOOK_EVERY)
 
 
 def _configuration(port: int) -> dict[str, Any]:

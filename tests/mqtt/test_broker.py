@@ -65,3 +65,19 @@ def test_a_publisher_gets_everything_through() -> None:
         )
         publisher.stop()
         assert listener.wait("/status", 3)[-1].json["state"] == "offline"
+
+
+def test_what_was_said_before_its_end_arrives() -> None:
+    journal = Journal()
+    broker = DemoBroker(free_port())
+    broker.start()
+    with Listener(broker.port, protocol="3.1.1") as listener:
+        with publishing(broker.port, journal, protocol="3.1.1") as publisher:
+            publisher.retain("state", b'{"seq":0}', 0)
+            listener.wait("/status")
+            for _ in range(300):
+                publisher.notify(journal.add())
+            publisher.stop()
+        broker.stop()
+        listener.wait("/card_dealt", 300)
+        assert listener.wait("/status", 3)[-1].json["state"] == "offline"
