@@ -111,6 +111,7 @@ def test_a_daemon_that_hangs_is_stale_within_three_heartbeats(
 def test_a_killed_daemon_is_offline_and_comes_back(table: Table, board: Watched) -> None:
     table.daemon.kill()
     assert_greyed(board, "offline")
+    table.shoe.wait_alone()
     table.daemon.start()
     assert_fresh(board)
     wait_shows(board, table.ledger())

@@ -237,6 +237,13 @@ class Shoe:
         wait_for(self._line.settled, "a reader of the shoe")
         return self
 
+    def wait_alone(self) -> None:
+        """
+        Wait until nobody reads: whoever reads next is not taken for who read before, and may
+        throw away what is unread when he comes.
+        """
+        wait_for(lambda: not self._line.heard(), "the end of who reads the shoe")
+
     def say(self, code: str, *data: int) -> None:
         """
         Send one report of an Angel Eye.

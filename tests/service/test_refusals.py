@@ -94,6 +94,7 @@ def test_another_configuration_holds_after_a_restart(tmp_path: Path, run: Run, s
     shoe.draw("P1:9S", "B1:2H")
     wait_for(lambda: dealt(daemon.journal) == 2, "two cards")
     assert daemon.stop() == 0
+    shoe.wait_alone()
     configure(tmp_path / "table", 'house = "chickasaw"\nname = "High limit"', line=shoe.link)
     daemon.start().wait_ready()
     shoe.wait_heard()
