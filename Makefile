@@ -29,10 +29,11 @@ run: venv
 run-camera: venv
 	@$(BIN)/shoe-daemon demo --camera
 
-# What pytest is told besides, e.g. make test ARGS="-k tableau"; ARGS="-n0 --pdb" is one at a time.
+# What pytest is told besides, e.g. make test ARGS="-k tableau"; with ARGS="-n auto --dist worksteal"
+# it takes two thirds of the time, and a test that leans on being alone is found out.
 test: venv
 	@$(BIN)/python tools/prepare.py mosquitto chromium
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+	$(BIN)/pytest $(ARGS)
 
 check: venv
 	$(BIN)/ruff check .
