@@ -210,7 +210,6 @@ class Desk:
         """
         A page has got this.
         """
-        self._watched = True
         if state["over"]:
             self._seen.set()
 
@@ -218,6 +217,8 @@ class Desk:
         """
         Return all that lies over the picture.
         """
+        # From when a page asks, not from when it has the answer: it is there already.
+        self._watched = True
         image = self._newest()
         with self._lock:
             told: dict[str, Any] = {
