@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import signal
 import sys
 import tempfile
 import threading
@@ -32,10 +31,13 @@ from shoe_daemon.logs import set_up_logs
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Daemon
+from shoe_daemon.stopping import stopped_by_signals
 
 SITE: Final = "house"
 
 _LIMITS: Final = {"player": "100-50,000", "banker": "100-50,000", "tie": "25-5,000"}
+_LOOK_EVERY: Final = 1.0
+
 _THINKS: Final = 12.0
 """Seconds of a real table until a supervisor has decided: alerts are there to be seen."""
 
@@ -146,11 +148,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--fault-rate", type=float, default=0.25)
     parser.add_argument("--display", metavar="ADDRESS:PORT", help="starts a display there too")
     wanted = parser.parse_args(arguments)
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
     set_up_logs(quiet=True)
-    with ExitStack() as parts:
+    with stopped_by_signals() as stopping, ExitStack() as parts:
         folder = parts.enter_context(tempfile.TemporaryDirectory(prefix="shoe-floor-"))
         for wish in _wishes(wanted, Path(folder)):
             parts.enter_context(dealt(wish))
@@ -158,7 +157,8 @@ def main(arguments: list[str]) -> int:
             show = ("display", "--broker", wanted.broker, "--listen", wanted.display)
             parts.callback(end_child, start_child(*show))
         print(f"{wanted.tables} tables at {wanted.broker}, site {SITE}; Ctrl-C ends it")
-        stopping.wait()
+        while not stopping.wait(_LOOK_EVERY):
+            pass
     return 0
 
 

@@ -12,8 +12,8 @@ from shoe_daemon.cli.calibrate_camera import camera, print_markers
 from shoe_daemon.cli.calibrate_evaluate import evaluate
 from shoe_daemon.cli.calibrate_rehearse import rehearse
 from shoe_daemon.cli.numbers import Number
-from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
+from shoe_daemon.stopping import stopped_by_signals
 
 if TYPE_CHECKING:
     from calibration.ports import Port

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from shoe_daemon.cli.numbers import Number
-from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
+from shoe_daemon.stopping import stopped_by_signals
 
 __all__ = ["rehearse"]
 

@@ -17,8 +17,8 @@ import msgspec
 
 from shoe_daemon.cli.numbers import Number
 from shoe_daemon.cli.simulate_camera import camera
-from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
+from shoe_daemon.stopping import stopped_by_signals
 
 if TYPE_CHECKING:
     from drivers.simulators.angel_eye_ii import Scene, Settings

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoe_daemon.cli.numbers import Number
-from shoe_daemon.cli.stopping import stopped_by_signals
 from shoe_daemon.errors import UserError
+from shoe_daemon.stopping import stopped_by_signals
 
 if TYPE_CHECKING:
     from threading import Event

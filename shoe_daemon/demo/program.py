@@ -23,8 +23,12 @@ from shoe_daemon.demo.settings import DemoSettings, house_of
 from shoe_daemon.demo.stage import Stage
 from shoe_daemon.demo.tally import Tally
 from shoe_daemon.errors import UserError
+from shoe_daemon.stopping import stopped_by_signals
 
 __all__ = ["perform"]
+
+_ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a stop, and a terminal that goes away."""
 
 _TURN: Final = 0.1
 _SETTLES: Final = 10.0
@@ -42,7 +46,7 @@ def perform(settings: DemoSettings) -> int:
         UserError: The house, the folder, or the broker.
     """
     tally = Tally()
-    with _signals() as stopping, _folder(settings.keep) as folder, _log(folder):
+    with stopped_by_signals(*_ENDS) as stopping, _folder(settings.keep) as folder, _log(folder):
         house = house_of(settings)
         with Stage(settings, house, folder) as stage:
             _introduce(stage, settings)
@@ -99,21 +103,6 @@ def _attend(stage: Stage, who: Audience, tally: Tally, stopping: Event) -> None:
             break
     if not stopping.is_set():
         stopping.wait(who.linger)
-
-
-@contextlib.contextmanager
-def _signals() -> Iterator[Event]:
-    """
-    Give an event that Ctrl-C sets, as does a terminal that goes away.
-    """
-    stopping = Event()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, lambda *_: stopping.set()) for number in numbers]
-    try:
-        yield stopping
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

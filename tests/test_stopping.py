@@ -1,0 +1,55 @@
+"""
+Whoever asks a program for an end gets it, at whatever moment he does.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from shoe_daemon.stopping import stopped_by_signals
+from tests.brokers import PATIENCE
+
+INTERRUPTED = """
+import signal, sys, threading
+from shoe_daemon.stopping import stopped_by_signals
+
+raised = 0
+
+def interrupt(frame, happened, _):
+    global raised
+    if frame.f_code.co_filename == threading.__file__:
+        raised += 1
+        signal.raise_signal(signal.SIGINT)
+    return interrupt
+
+with stopped_by_signals() as stopping:
+    sys.settrace(interrupt)
+    told = stopping.wait(60)
+    sys.settrace(None)
+print(raised > 10, told)
+"""
+
+
+def test_a_signal_at_each_step_of_a_wait_ends_it() -> None:
+    program = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (program.stdout, program.stderr) == ("True True\n", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_a_signal_did_before_it_does_again(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with stopped_by_signals(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as stopping:
+        assert not stopping.is_set()
+        signal.raise_signal(number)
+        assert stopping.wait(PATIENCE)
+    assert signal.getsignal(number) == before
