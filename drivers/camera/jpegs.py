@@ -40,7 +40,8 @@ __all__ = ["Jpegs", "open_jpegs"]
 
 _OPENING: Final = 4.0
 _PATIENCE: Final = 3.0
-"""Seconds: for the server's answer, and for each picture."""
+"""Seconds: for the server's answer, with all that it asks and wherever it sends to, and for each
+picture."""
 
 _BORNE: Final = 2.0
 """Seconds of damaged pictures that are borne."""
@@ -65,7 +66,7 @@ class Jpegs:
     """
 
     def __init__(
-        self, name: str, connection: socket.socket, answer: http.client.HTTPResponse, boundary: str
+        self, name: str, connection: _Punctual, answer: http.client.HTTPResponse, boundary: str
     ) -> None:
         self._name = name
         self._connection = connection
@@ -82,10 +83,10 @@ class Jpegs:
             LineError: None came in time, or none that is whole.
         """
         self._since, self._damaged = time.monotonic(), 0
-        until = self._since + _PATIENCE
+        self._connection.until = self._since + _PATIENCE
         while True:
             try:
-                image = _decoded(self._part(until))
+                image = _decoded(self._part())
             except TimeoutError as error:
                 self.check()
                 raise LineError(f"{self._name}: no picture for {_PATIENCE:g} s") from error
@@ -124,21 +125,21 @@ class Jpegs:
             self._answer.close()
         self._connection.close()
 
-    def _part(self, until: float) -> bytes:
-        size = self._head(until)
+    def _part(self) -> bytes:
+        size = self._head()
         if size is not None:
             data = self._answer.read(size)
             if len(data) < size:
                 raise LineError(f"{self._name}: closed by the other side in mid-picture")
             return data
-        return self._up_to_boundary(until)
+        return self._up_to_boundary()
 
-    def _head(self, until: float) -> int | None:
+    def _head(self) -> int | None:
         """
         Read on behind the next part's head, and return its length where that is told.
         """
         size: int | None = None
-        while line := self._line(until):
+        while line := self._answer.readline(_LINE):
             text = line.strip()
             if self._is_boundary(text):
                 self._begun, size = True, None
@@ -151,9 +152,9 @@ class Jpegs:
                 size = min(int(told), _MOST) if told.isdigit() else None
         raise LineError(f"{self._name}: closed by the other side")
 
-    def _up_to_boundary(self, until: float) -> bytes:
+    def _up_to_boundary(self) -> bytes:
         data = bytearray()
-        while (line := self._line(until)) and len(data) < _MOST:
+        while (line := self._answer.readline(_LINE)) and len(data) < _MOST:
             if self._is_boundary(line.strip()):
                 self._begun = True
                 break
@@ -165,11 +166,6 @@ class Jpegs:
     def _is_boundary(self, text: bytes) -> bool:
         # Some cameras write their dashes into the boundary's name, and some twice.
         return text.startswith(b"--") and text.strip(b"-") == self._boundary
-
-    def _line(self, until: float) -> bytes:
-        if time.monotonic() > until:
-            raise TimeoutError
-        return self._answer.readline(_LINE)
 
 
 def _decoded(data: bytes) -> Image | None:
@@ -191,7 +187,7 @@ def open_jpegs(address: Address) -> Jpegs | None:
     Raises:
         LineError: There is no stream.
     """
-    visit = _Visit()
+    visit = _Visit(until=time.monotonic() + _OPENING)
     try:
         answer = _opener(address, visit).open(_request(address), timeout=_OPENING)
     except HTTPError as error:
@@ -205,9 +201,8 @@ def open_jpegs(address: Address) -> Jpegs | None:
     visit.leave(but=answer)
     kind: Message = answer.headers
     if kind.get_content_maintype() == "multipart":
-        connection = visit.connections[-1]
-        connection.settimeout(_PATIENCE)
-        return Jpegs(str(address), connection, answer, str(kind.get_param("boundary") or ""))
+        boundary = str(kind.get_param("boundary") or "")
+        return Jpegs(str(address), visit.connections[-1], answer, boundary)
     answer.close()
     _refuse(address, kind.get_content_type() if "content-type" in kind else "")
     return None
@@ -249,14 +244,31 @@ def _opener(address: Address, visit: _Visit) -> OpenerDirector:
     return opener
 
 
+class _Punctual(socket.socket):
+    """
+    A connection that has until a moment, of the monotonic clock, for all that it says: a patience
+    with its silence alone would begin anew with each byte.
+    """
+
+    until = 0.0
+
+    def recv_into(self, *arguments: Any) -> int:  # noqa: ANN401 - as the socket's own
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.settimeout(left)
+        return super().recv_into(*arguments)
+
+
 class _Visit(HTTPHandler):
     """
     Keeps the connections, so that a read can be woken and each is closed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, until: float) -> None:
         super().__init__()
-        self.connections: list[socket.socket] = []
+        self.connections: list[_Punctual] = []
+        self._until = until
         self._answers: list[http.client.HTTPResponse] = []
 
     def http_open(self, req: Request) -> http.client.HTTPResponse:
@@ -270,15 +282,19 @@ class _Visit(HTTPHandler):
                 answer.close()
 
     def _connection(self, host: str, **options: Any) -> http.client.HTTPConnection:  # noqa: ANN401 - as urllib gives it
-        return _Connection(self.connections, host, **options)
+        return _Connection(self.connections, self._until, host, **options)
 
 
 class _Connection(http.client.HTTPConnection):
-    def __init__(self, opened: list[socket.socket], host: str, **options: Any) -> None:  # noqa: ANN401 - as above
+    def __init__(self, opened: list[_Punctual], until: float, host: str, **options: Any) -> None:  # noqa: ANN401 - as above
         super().__init__(host, **options)
         self._opened = opened
+        self._until = until
 
     def connect(self) -> None:
         super().connect()
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
-        self._opened.append(self.sock)
+        self.sock = line = _Punctual(fileno=self.sock.detach())
+        line.settimeout(_OPENING)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
+        line.until = self._until
+        self._opened.append(line)

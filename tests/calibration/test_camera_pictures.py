@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import cv2
@@ -15,11 +16,13 @@ import numpy as np
 import pytest
 
 from calibration.camera.controls import lock_device
+from calibration.camera.lent import take
 from calibration.camera.pictures import Live, address_of, open_pictures, port_of
 from drivers.camera.frames import Image
 from drivers.camera.profile import Camera
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
+from tests.camera.servers import BOUNDARY, NetworkCamera, Visit
 from tests.camera.video4linux import AUTO_EXPOSURE, Webcam
 
 USUAL = Camera(width=1280, height=720)
@@ -114,6 +117,37 @@ def test_a_folder_with_something_else_in_it_is_told(tmp_path: Path) -> None:
             pictures.take(1)
     with pytest.raises(UserError, match="it is over"):
         pictures.take(1)
+
+
+def _drips_its_head(visit: Visit) -> None:
+    visit.say(b"HTTP/1.0 200 OK\r\n")
+    _drip(visit, b"X-Busy: yes\r\n")
+
+
+def _drips_a_picture(visit: Visit) -> None:
+    visit.answer()
+    visit.say(f"--{BOUNDARY}\r\nContent-Length: 40000\r\n\r\n".encode())
+    _drip(visit, bytes(100))
+
+
+def _drip(visit: Visit, drop: bytes) -> None:
+    while True:
+        visit.say(drop)
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize(
+    ("behave", "said"),
+    [(_drips_its_head, "no answer"), (_drips_a_picture, "no picture for 3 s")],
+)
+def test_a_camera_that_drips_what_it_says_is_told_as_soon_as_one_that_is_silent(
+    behave: Callable[[Visit], None], said: str
+) -> None:
+    """
+    It held the run for as long as it liked: each line came before patience with silence ended.
+    """
+    with NetworkCamera(behave) as camera, pytest.raises(UserError, match=said):
+        take(address_of(camera.url), USUAL, 1)
 
 
 def test_pictures_of_another_size_than_before_are_told(tmp_path: Path) -> None:

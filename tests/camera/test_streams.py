@@ -190,6 +190,23 @@ def _says(status: str, kind: str, body: bytes = b"", *more: str) -> Callable[[Vi
     return behave
 
 
+def _drips_its_head(visit: Visit) -> None:
+    """
+    A line now and then, each sooner than anybody's patience ends with silence.
+    """
+    visit.say(b"HTTP/1.0 200 OK\r\n")
+    while True:
+        visit.say(b"X-Busy: yes\r\n")
+        time.sleep(0.5)
+
+
+def _drips_what_it_refuses(visit: Visit) -> None:
+    visit.answer("302 Found", "text/html", "Location: /elsewhere")
+    while True:
+        visit.say(b"Moved. ")
+        time.sleep(0.5)
+
+
 NO_STREAM = "no stream comes from there"
 
 
@@ -210,8 +227,13 @@ NO_STREAM = "no stream comes from there"
         (lambda visit: visit.say(b"SSH-2.0-OpenSSH_9.2\r\n"), "SSH-2.0-OpenSSH_9.2"),
         (lambda visit: None, "Remote end closed connection"),
         (Visit.wait, "no answer"),
+        (_drips_its_head, "no answer"),
+        (_drips_what_it_refuses, "no answer"),
     ],
-    ids=["404", "401", "503", "a-page", "one-picture", "no-http", "hangs-up", "hangs"],
+    ids=[
+        *("404", "401", "503", "a-page", "one-picture", "no-http", "hangs-up", "hangs"),
+        *("drips", "drips-elsewhere"),
+    ],
 )
 def test_what_gives_no_stream_is_told_in_its_own_words(
     behave: Callable[[Visit], None], told: str, driver: CameraDriver
