@@ -97,7 +97,7 @@ def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path, *, hea
         program.send_signal(number)
         output, _ = program.communicate(timeout=PATIENCE)
         assert program.returncode == 0
-    assert "rounds in" in output.splitlines()[-1]
+    assert re.match(r"\d+ rounds? in \d+ shoes?; faults: ", output.splitlines()[-1])
     assert not link.is_symlink()
     with pytest.raises(LineError):
         open_transport(str(link), AngelEyeII.line)
