@@ -87,6 +87,8 @@ def test_it_is_fed_while_the_journal_cannot_be_written_and_says_so(
     alarm = "Nothing can be recorded, so no round goes on: "
     wait_for(lambda: daemon.manager.status.startswith(alarm), "the alarm")
     is_fed(daemon)
+    # The service manager may be told before there is a line to the broker.
+    listener.wait("/state")
     wait_for(lambda: str(listener.of("/state")[-1].json["alarm"]).startswith(alarm), "alarm")
     away.rename(daemon.journal)
     wait_for(lambda: listener.of("/state")[-1].json["alarm"] is None, "the end of the alarm")
