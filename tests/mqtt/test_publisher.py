@@ -172,7 +172,7 @@ def test_the_heartbeat_sends_state_again_with_an_expiry(
 
     with publishing(mosquitto.port, Journal(), prepare=lay_out_state, heartbeat=1):
         messages = listener.wait("/state", 3)
-        assert len({message.json["published"] for message in messages}) == 3
+        assert len({message.json["published"] for message in messages}) == len(messages)
         assert all(message.json["published"].endswith("Z") for message in messages)
         assert {message.expiry for message in messages} == {3}
         assert len(listener.of("/status")) == 1
