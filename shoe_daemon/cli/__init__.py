@@ -13,6 +13,7 @@ import importlib
 import os
 import select
 import sys
+import threading
 from typing import Any
 
 import click
@@ -51,6 +52,17 @@ class LazyGroup(click.Group):
     """
     A group that knows its commands by name and imports the one that is asked for.
     """
+
+    def __call__(self, *args: Any, **more: Any) -> Any:  # noqa: ANN401 - as click has it
+        """
+        Be the program: run the command that was given, and end with its status.
+        """
+        try:
+            return super().__call__(*args, **more)
+        except SystemExit as end:
+            if threading.active_count() > 1 and isinstance(end.code, int):
+                _end_now(end.code)
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """
@@ -118,6 +130,16 @@ def _forget_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         _let_go(sys.stdout.fileno())
+
+
+def _end_now(status: int) -> None:
+    """
+    End although threads go on, such as one that a camera does not let go: Python would take them
+    from under OpenCV, which aborts the process, or hangs it.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _let_go(stdout: int) -> None:

@@ -57,6 +57,38 @@ def test_a_broken_pipe_that_is_not_stdout_is_not_hidden(monkeypatch: pytest.Monk
     assert isinstance(exception.__cause__, BrokenPipeError)
 
 
+SEER = """
+import sys, threading
+import cv2, click, numpy as np
+from shoe_daemon import cli
+
+picture = np.zeros((720, 1280, 3), np.uint8)
+seen = threading.Event()
+
+def see():
+    while True:
+        cv2.imencode(".png", picture)
+        seen.set()
+
+@click.command()
+@click.pass_context
+def look(context):
+    threading.Thread(target=see, daemon=True).start()
+    seen.wait()
+    sys.stdout.write("seen")
+    context.exit(3)
+
+sys.look = look
+cli.COMMANDS["look"] = "sys:look"
+cli.main(["look"])
+"""
+
+
+def test_a_camera_that_is_still_looked_through_does_not_break_the_end() -> None:
+    process = subprocess.run([sys.executable, "-c", SEER], capture_output=True, check=False)
+    assert (process.returncode, process.stdout, process.stderr) == (3, b"seen", b"")
+
+
 SHOUTER = """
 import sys, click
 from shoe_daemon import cli
