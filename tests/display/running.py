@@ -16,12 +16,11 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from tests.brokers import wait_for
+from tests.brokers import PATIENCE, wait_for
 from tests.service.running import SHOE_DAEMON, ServiceManager
 
 __all__ = ["PATIENCE", "Answer", "Browser", "Display"]
 
-PATIENCE = 30.0
 _BLOCK = re.compile(r'<script type="application/json" id="page">(.*?)</script>', re.DOTALL)
 
 
@@ -105,7 +104,7 @@ class Display:
                 stderr=log,
                 env={"NOTIFY_SOCKET": self.manager.address, "PATH": "/usr/bin:/bin"},
             )
-        wait_for(lambda: self._listens(begin), "the display to listen", timeout=PATIENCE)
+        wait_for(lambda: self._listens(begin), "the display to listen")
         return self
 
     def _listens(self, begin: int) -> bool:
@@ -221,13 +220,22 @@ class Browser:
         Wait until the last document of a name has a value at a path.
         """
         wait_for(
-            lambda: self._at(name, path) == value,
-            f"{name}.{'.'.join(path)} == {value!r}; it is {self._at(name, path)!r}",
-            timeout=PATIENCE,
+            lambda: _at(self.latest.get(name), path) == value,
+            f"{name}.{'.'.join(path)} == {value!r}; it is {_at(self.latest.get(name), path)!r}",
         )
 
-    def _at(self, name: str, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - whatever is there
-        found = self.latest.get(name)
-        for step in path:
-            found = found.get(step) if isinstance(found, dict) else None
-        return found
+    def wait_for_one(self, name: str, *path: str, value: object, after: int) -> None:
+        """
+        Wait until a document of a name has come that has a value at a path, not counting the
+        first ones; others may have come since.
+        """
+        wait_for(
+            lambda: any(_at(each, path) == value for each in self.of(name)[after:]),
+            f"{name}.{'.'.join(path)} == {value!r} once",
+        )
+
+
+def _at(found: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - whatever is there
+    for step in path:
+        found = found.get(step) if isinstance(found, dict) else None
+    return found

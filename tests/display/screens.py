@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shoe_daemon.display.terminal.canvas import is_wide
-from tests.brokers import wait_for
+from tests.brokers import PATIENCE, wait_for
 from tests.demo.running import Terminal
 
-__all__ = ["Screen"]
+__all__ = ["PATIENCE", "WATCH", "Screen"]
 
 WATCH = (sys.executable, "-m", "shoe_daemon", "watch")
-PATIENCE = 30.0
 
 _PIECE = re.compile(r"\x1b\[(\??)([0-9;]*)([A-Za-z])|\x1b(?![\[])|\r|\n|([^\x1b\r\n]+)")
 _UNFINISHED = re.compile(r"\x1b(\[\??[0-9;]*)?\Z")

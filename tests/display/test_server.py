@@ -267,12 +267,13 @@ def test_the_display_is_stopped_and_comes_back(display: Display, table: Table) -
 
 def test_the_service_manager_is_told(display: Display, table: Table) -> None:
     manager = display.manager
-    assert manager.heard("READY=1") == 1
+    wait_for(lambda: manager.heard("READY=1"))
     table.begin()
     wait_for(lambda: manager.heard("WATCHDOG=1") >= 2, timeout=PATIENCE)
     wait_for(lambda: manager.status == "connected, 1 tables, 0 browsers", timeout=PATIENCE)
     display.stop()
     wait_for(lambda: manager.heard("STOPPING=1") == 1, timeout=PATIENCE)
+    assert manager.heard("READY=1") == 1, "said twice"
 
 
 def test_a_browser_that_does_not_read_costs_nothing(display: Display, table: Table) -> None:

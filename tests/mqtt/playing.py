@@ -28,7 +28,7 @@ from shoe_daemon.mqtt import desk
 from shoe_daemon.mqtt.topics import STATE, STATUS, Topics, staff
 from shoe_daemon.service import Daemon, bulletin
 from shoe_daemon.table.moments import from_microseconds, to_microseconds
-from tests.brokers import Listener, Message, Mosquitto, wait_for
+from tests.brokers import PATIENCE, Listener, Message, Mosquitto, wait_for
 from tests.orders.pit import Supervisor
 from tests.service.running import Shoe
 
@@ -37,7 +37,6 @@ __all__ = ["Played", "Said", "play"]
 SITE = "house"
 _BEGIN = "2026-11-21T09:30:00.000Z"
 _SESSION = "9f2c41d0"
-_PATIENCE = 30.0
 _UNREAD = 0xFF
 """The face of a card that passed and could not be read."""
 
@@ -322,7 +321,7 @@ def _table(folder: Path, port: int, table: str, text: str, witness: Witness) -> 
         daemon.core.clock = clock
         thread = threading.Thread(target=daemon.run, daemon=True)
         thread.start()
-        stack.callback(thread.join, _PATIENCE)
+        stack.callback(thread.join, PATIENCE)
         stack.callback(daemon.stop)
         stage = _Stage(table, daemon, clock, shoe, witness)
         _wait(lambda: stage.of("event/reader_status") and stage.of(STATUS), "a table")
@@ -332,7 +331,7 @@ def _table(folder: Path, port: int, table: str, text: str, witness: Witness) -> 
 
 
 def _wait(condition: Callable[[], object], what: str) -> None:
-    wait_for(condition, what, timeout=_PATIENCE)
+    wait_for(condition, what)
 
 
 def _play_open(stage: _Stage, tablet: _Tablet) -> None:
