@@ -16,7 +16,7 @@ from tools.prepare import BROWSERS
 
 __all__ = ["PATIENCE", "SIZES", "Watched", "browse", "watch"]
 
-PATIENCE = 30_000
+PATIENCE = 60_000
 """Milliseconds that a page has for anything: the machine may be slow and loaded."""
 
 SIZES = {

@@ -7,6 +7,7 @@ taken from what the page's script says of itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
@@ -124,21 +125,33 @@ def assert_shows(watched: Watched, ledger: Ledger) -> dict[str, Any]:
     return seen
 
 
-def wait_shows(watched: Watched, ledger: Ledger) -> dict[str, Any]:
+def wait_shows(
+    watched: Watched,
+    ledger: Ledger,
+    and_that: Callable[[dict[str, Any]], bool] = lambda _seen: True,
+) -> dict[str, Any]:
     """
     Wait until the board shows what the journal holds, and return all that it shows.
+
+    Args:
+        watched: The board.
+        ledger: The journal's roads and counts.
+        and_that: What else holds then, of cards and results: they are a document of their own.
     """
     rounds = str(len(ledger.on_roads))
     watched.until(_COUNTED, rounds)
     until = monotonic() + PATIENCE / 1000
     while True:
         try:
-            return assert_shows(watched, ledger)
+            seen = assert_shows(watched, ledger)
+            assert and_that(seen), seen
         except AssertionError:
-            # The roads are a document of their own, and may be one frame behind.
+            # Of the documents any may be behind the others.
             if monotonic() > until:
                 raise
             watched.page.wait_for_timeout(20)
+        else:
+            return seen
 
 
 _COUNTED = """

@@ -21,7 +21,7 @@ from drivers.simulators.angel_eye_ii import Mode, Scene, Settings, scenes
 from drivers.simulators.lines import PtyLine
 from drivers.simulators.player import Pace, play
 from shoe_daemon.journal import JournalReader
-from tests.brokers import Mosquitto, free_port, wait_for
+from tests.brokers import PATIENCE, Mosquitto, free_port, wait_for
 from tests.browser.ledger import Ledger
 from tests.orders.pit import SITE, Supervisor, write_config
 from tests.service.running import SHOE_DAEMON, DaemonProcess, Shoe
@@ -68,13 +68,13 @@ class DisplayProcess:
         """
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
-        wait_for(self._answers, "the display", timeout=30)
+        wait_for(self._answers, "the display")
         return self
 
     def _answers(self) -> bool:
         assert self._process is not None
         assert self._process.poll() is None, self.log.read_text()
-        asking = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        asking = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         with closing(asking), suppress(OSError):
             asking.request("GET", "/health")
             return asking.getresponse().status == HTTPStatus.OK
@@ -130,7 +130,7 @@ class Table(Supervisor):
         """
         before = self.ledger().seq
         self.shoe.draw(*cards)
-        wait_for(lambda: self.ledger().seq >= before + len(cards), f"{cards}", timeout=30)
+        wait_for(lambda: self.ledger().seq >= before + len(cards), f"{cards}")
 
     def is_online(self) -> bool:
         """
@@ -181,7 +181,7 @@ class Stage:
             daemon = stack.enter_context(DaemonProcess(config))
             table = stack.enter_context(Table(self.broker.port, name, daemon, shoe))
             daemon.start()
-            wait_for(table.is_online, "online", timeout=30)
+            wait_for(table.is_online, "online")
             shoe.wait_heard()
             yield table
 

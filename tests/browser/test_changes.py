@@ -46,7 +46,7 @@ def play(table: Table, sequence: str) -> None:
         before = len(table.ledger().rounds)
         table.deal(*round_of(letter))
         table.shoe.call(_DEALS[letter][1])
-        wait_for(lambda: len(table.ledger().rounds) > before, letter, timeout=30)  # noqa: B023 - now
+        wait_for(lambda: len(table.ledger().rounds) > before, letter)  # noqa: B023 - now
 
 
 @pytest.fixture
@@ -105,11 +105,10 @@ def test_a_change_of_shoe_clears_the_roads(table: Table, board: Watched) -> None
     order(table, "new-shoe")
     ledger = table.ledger()
     assert (ledger.shoe, ledger.on_roads) == (2, [])
-    seen = wait_shows(board, ledger)
-    assert cards(seen) == {}
+    wait_shows(board, ledger, lambda seen: cards(seen) == {})
     play(table, "BT")
     ledger = table.ledger()
-    assert cards(wait_shows(board, ledger)) == show_of(ledger.last)
+    wait_shows(board, ledger, lambda seen: cards(seen) == show_of(ledger.last))
     board.assert_clean()
 
 
@@ -123,6 +122,6 @@ def test_a_held_result_is_on_no_road_until_it_is_released(table: Table, board: W
     assert wait_shows(board, table.ledger())["outcome"] is None
     assert table.ledger().sequence == before
     order(table, "resume")
-    wait_for(lambda: table.ledger().sequence != before, "the result", timeout=30)
-    assert wait_shows(board, table.ledger())["outcome"] == "player"
+    wait_for(lambda: table.ledger().sequence != before, "the result")
+    wait_shows(board, table.ledger(), lambda seen: seen["outcome"] == "player")
     board.assert_clean()

@@ -40,7 +40,7 @@ def french(stage: Stage) -> Iterator[Table]:
         yield table
         for alert in alerts_of(table):
             assert table.order("acknowledge", irregularity=alert["id"])["ok"]
-        wait_for(lambda: not alerts_of(table), "no alert", timeout=30)
+        wait_for(lambda: not alerts_of(table), "no alert")
 
 
 def key_of(table: Table) -> str:
@@ -53,7 +53,7 @@ def one_card_too_many(table: Table) -> dict[str, Any]:
     """
     table.deal(*_NATURAL)
     table.deal("P3:4C")
-    wait_for(lambda: alerts_of(table), "an alert", timeout=30)
+    wait_for(lambda: alerts_of(table), "an alert")
     (alert,) = alerts_of(table)
     return alert
 

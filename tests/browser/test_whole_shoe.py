@@ -46,7 +46,7 @@ def _journaled(table: Table, wanted: tuple[int, int]) -> Ledger:
         ledger = table.ledger()
         return (ledger.shoe or 0, max(ledger.rounds, default=0)) >= wanted
 
-    wait_for(there, f"round {wanted}", timeout=30)
+    wait_for(there, f"round {wanted}")
     return table.ledger()
 
 
@@ -54,9 +54,8 @@ def _compare(kiosk: Watched, ledger: Ledger) -> None:
     """
     Hold roads, counts and asks, and the last round as it lies there, against the journal.
     """
-    seen = wait_shows(kiosk, ledger)
-    assert cards(seen) == show_of(ledger.last)
-    assert seen["outcome"] == ledger.last["outcome"]
+    last = show_of(ledger.last), ledger.last["outcome"]
+    seen = wait_shows(kiosk, ledger, lambda seen: (cards(seen), seen["outcome"]) == last)
     for side in ("player", "banker"):
         assert seen["totals"][side] == str(ledger.last[side]["total"])
     assert seen["body"]["fresh"] == "live"
