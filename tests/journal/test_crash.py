@@ -65,7 +65,7 @@ def check_whole(path: Path) -> Head:
         return reader.head()
 
 
-@pytest.mark.timeout(60 + 2 * KILLS)
+@pytest.mark.timeout(300 + 2 * KILLS)
 def test_killed_at_any_moment_it_has_what_it_acknowledged(path: Path) -> None:
     chance = random.Random(7)
     head, told = None, 0
