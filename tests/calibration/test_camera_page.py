@@ -25,6 +25,7 @@ from drivers.camera.frames import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
+from tests.brokers import PATIENCE
 
 SIZE = (1280, 720)
 PICTURE: Image = np.full((720, 1280, 3), 90, np.uint8)
@@ -47,7 +48,7 @@ def call(
     page: LivePage, path: str, body: object = None, **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
     where = urlsplit(page.url)
-    line = HTTPConnection(where.hostname or "", where.port, timeout=30)
+    line = HTTPConnection(where.hostname or "", where.port, timeout=PATIENCE)
     sent = None if body is None else json.dumps(body)
     heads = {name.replace("_", "-"): value for name, value in headers.items()}
     target = path if path.startswith("/") else where.path + path
@@ -211,9 +212,9 @@ def test_the_end_is_shown_with_what_is_to_be_put_right(page: LivePage, desk: Des
     asking = threading.Thread(target=asked.over, args=(["P1: blurred"], "table.toml"))
     asking.start()
     told: dict[str, Any] = {"over": ""}
-    while asking.is_alive() and not told["over"]:
+    while not told["over"]:
         told = json.loads(call(page, "state")[2])
-    asking.join(60)
+    asking.join(PATIENCE)
     assert (told["over"], told["step"], told["wants"]) == ("bad", "1 thing to put right", "")
     assert told["lines"] == ["to put right: P1: blurred"]
     asked.over([], "table.toml")

@@ -192,7 +192,7 @@ def test_a_silent_camera_is_told_and_held_by_one_thread_only(
     with Watching(f"camera:{path}", profile) as watching:
         wait_until(lambda: watching.links, "the camera")
         webcam.silent.set()
-        assert "no picture for 3" in watching.wait_lost()
+        assert "no picture for " in watching.wait_lost()
         # The device is still its own: to open it again would only find it taken.
         wait_until(lambda: "it has not let go of the last" in watching.reader.detail, "an attempt")
         assert len(webcam.opened) == 1

@@ -130,7 +130,7 @@ def cameras(tmp_path: Path) -> Iterator[dict[str, Bad]]:
             "format": Bad(
                 "camera:/dev/zero", "wrong pixel format: gives YUYV", profile="webcam/profile.toml"
             ),
-            "stops": Bad(serve(_stops), "no picture for 3", seen_by_doctor=False),
+            "stops": Bad(serve(_stops), "no picture for ", seen_by_doctor=False),
             "black": Bad(serve(_black), "the picture is black: is the lamp on"),
             "smaller": Bad(serve(_smaller), "pictures of 640x360; its profile was made with"),
             "elsewhere": Bad(serve(_elsewhere), "something else", seen_by_doctor=False),

@@ -41,6 +41,7 @@ class Webcam:
 
     Attributes:
         forgetful: It goes back to its automatic settings when its stream begins.
+        waited: How often a picture was waited for while it was silent.
     """
 
     def __init__(self) -> None:
@@ -51,6 +52,7 @@ class Webcam:
         self.busy = False
         self.plugged = True
         self.silent = threading.Event()
+        self.waited = 0
         self.damaged: Callable[[int], bool] = lambda number: False
         self.picture: Callable[[int], Image]
         self.opened: list[Capture] = []
@@ -150,6 +152,7 @@ class Capture:
         if not (self.open and self.webcam.plugged):
             return False, None
         if self.webcam.silent.is_set():
+            self.webcam.waited += 1
             time.sleep(float(os.environ.get("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "10")))
             return False, None
         time.sleep(1 / self.rate)
