@@ -114,9 +114,14 @@ def test_nobody_listens_there(broker: Mosquitto) -> None:
 @pytest.mark.mosquitto
 def test_nobody_answers(tmp_path: Path, broker: Mosquitto) -> None:
     config = write_config(tmp_path, "mute", broker.port, protocol="3.1.1")
-    answer = cmd("hold", "--config", config, "--timeout", 0.3)
-    assert answer.exit_code == 2
-    assert "whether it is carried out is not known" in answer.output
+
+    def is_told(seconds: float) -> bool:
+        answer = cmd("hold", "--config", config, "--timeout", seconds)
+        assert answer.exit_code == 2
+        return "whether it is carried out is not known" in answer.output
+
+    # On a machine too slow to have asked within some seconds, more are given.
+    assert any(map(is_told, (0.3, 5, 50)))
 
 
 def test_the_broker_is_away(tmp_path: Path) -> None:
