@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -35,7 +34,7 @@ from drivers.transport import LineError
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
-from tests.brokers import wait_for
+from tests.brokers import free_port, wait_for
 from tests.calibration.camera_world import seen
 from tests.service.running import DaemonProcess, configure
 
@@ -82,11 +81,6 @@ def view() -> Iterator[View]:
         yield view
 
 
-def _port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        return int(door.getsockname()[1])
-
-
 def _daemon(folder: Path, profile: Path, port: int) -> DaemonProcess:
     reader = f'[[reader]]\nid = "eye"\ndriver = "camera"\nport = "camera:raw:{folder}/eye"\n'
     options = f'[reader.options]\nprofile = "{profile}"\nview = "127.0.0.1:{port}"\n'
@@ -100,7 +94,7 @@ def _checked(profile: Path, port: int) -> Result:
 
 
 def test_a_camera_is_checked_while_the_daemon_has_it(eye: _Eye, tmp_path: Path) -> None:
-    profile, port = write_simulated_profile(Settings(seed=3), tmp_path / "profile"), _port()
+    profile, port = write_simulated_profile(Settings(seed=3), tmp_path / "profile"), free_port()
     with _daemon(tmp_path, profile, port) as daemon:
         daemon.start().wait_ready()
         done = _checked(profile, port)
@@ -141,7 +135,7 @@ def _pushed(profile: Path, port: int) -> dict[str, Any]:
 
 def test_nobody_lends_and_that_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(lent, "_PATIENCE", 0.0)
-    profile, port = write_simulated_profile(Settings(seed=3), tmp_path), _port()
+    profile, port = write_simulated_profile(Settings(seed=3), tmp_path), free_port()
     done = _checked(profile, port)
     assert done.exit_code == 2
     assert done.output.count("\n") == 1
