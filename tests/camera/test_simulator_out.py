@@ -143,7 +143,7 @@ def test_it_plays_live_to_a_socket(tmp_path: Path) -> None:
     eye = raw.reconnect(str(tmp_path / "eye"))
     got = [raw.receive(eye, "eye") for _ in range(4)]
     stopping.set()
-    thread.join(30)
+    thread.join(60)
     eye.close()
     sender.close()
     assert all(image.shape == (360, 640, 3) for image, _ in got)
@@ -158,7 +158,7 @@ def test_it_plays_live_over_http() -> None:
     got = [film.read() for _ in range(3)]
     film.release()
     stopping.set()
-    thread.join(30)
+    thread.join(60)
     sender.close()
     assert all(done and image.shape == (360, 640, 3) for done, image in got)
 

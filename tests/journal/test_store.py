@@ -218,7 +218,7 @@ def test_a_reader_of_another_thread_sees_every_event_once_while_it_is_written(
         thread.start()
         fill(journal, 400)
         done.set()
-        thread.join(30)
+        thread.join(60)
         assert not thread.is_alive()
         assert seen == list(range(1, journal.head.seq + 1))
     with JournalReader(path) as reader:

@@ -19,6 +19,7 @@ from shoe_daemon.mqtt import Identity, MqttSettings, TlsSettings, Topics, identi
 from shoe_daemon.mqtt.pace import Backoff, Pace, Rarely
 from shoe_daemon.mqtt.topics import device, staff
 from shoe_daemon.mqtt.wake import Bell
+from tests.brokers import PATIENCE
 
 
 def test_the_tree_of_topics() -> None:
@@ -208,7 +209,7 @@ def test_who_rings_the_bell_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -
         written(descriptor, value)
         other = threading.Thread(target=bell.hear, daemon=True)
         other.start()
-        other.join(5.0)
+        other.join(PATIENCE)
         in_time.append(not other.is_alive())
 
     monkeypatch.setattr(os, "eventfd_write", write_and_see_it_heard)
