@@ -114,7 +114,7 @@ def angel_eye_ii(  # noqa: PLR0913 - one for each option
         if capture:
             _write_capture(capture, wanted, copies, ledger)
         else:
-            _play(_line(link, listen, wanted), wanted, (speed, copies), ledger)
+            _play((link, listen), wanted, (speed, copies), ledger)
 
 
 def _settings(options: dict[str, Any]) -> Settings:
@@ -140,19 +140,21 @@ def _line(link: Path | None, listen: str | None, settings: Settings) -> Line:
     return TcpLine(host.strip("[]") or "127.0.0.1", int(port))
 
 
-def _play(line: Line, settings: Settings, pace: tuple[float, int], ledger: _Ledger) -> None:
+def _play(
+    where: tuple[Path | None, str | None],
+    settings: Settings,
+    pace: tuple[float, int],
+    ledger: _Ledger,
+) -> None:
     from drivers.simulators.angel_eye_ii import scenes
     from drivers.simulators.player import Pace, play
 
-    try:
-        with stopped_by_signals() as stopping:
-            click.echo(f"port: {line.address}")
-            click.echo(f"angel-eye-ii, {settings.mode} mode, seed {settings.seed}; Ctrl-C ends it")
-            for scene in play(scenes(settings), line, Pace(*pace), stopping):
-                ledger.note(scene, aloud=True)
-    finally:
-        line.close()
-    ledger.sum_up()
+    with stopped_by_signals() as stopping, contextlib.closing(_line(*where, settings)) as line:
+        click.echo(f"port: {line.address}")
+        click.echo(f"angel-eye-ii, {settings.mode} mode, seed {settings.seed}; Ctrl-C ends it")
+        for scene in play(scenes(settings), line, Pace(*pace), stopping):
+            ledger.note(scene, aloud=True)
+        ledger.sum_up()
 
 
 def _write_capture(path: Path, settings: Settings, copies: int, ledger: _Ledger) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import random
 from collections import Counter
@@ -177,14 +178,10 @@ def _film(settings: Settings, path: Path, truth: Path | None) -> None:
 def _play(settings: Settings, where: str) -> None:
     from drivers.simulators.table.live import open_sender
 
-    sender = open_sender(where)
-    try:
+    with stopped_by_signals() as stopping, contextlib.closing(open_sender(where)) as sender:
         click.echo(f"port: {sender.address}")
         click.echo(f"{settings.station} camera, seed {settings.seed}; Ctrl-C ends it")
-        with stopped_by_signals() as stopping:
-            _tell(_shots(settings, sender, stopping))
-    finally:
-        sender.close()
+        _tell(_shots(settings, sender, stopping))
 
 
 def _shots(settings: Settings, sender: Any, stopping: Event) -> Iterator[Shot]:  # noqa: ANN401 - a `Sender`

@@ -103,6 +103,45 @@ def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path, *, hea
         open_transport(str(link), AngelEyeII.line)
 
 
+IMPATIENT = """
+import signal
+from drivers.camera.raw import RawSender
+from drivers.simulators.lines import PtyLine
+from shoe_daemon.cli import main
+
+def impatient(close):
+    def closed(end):
+        signal.raise_signal(signal.SIGTERM)
+        close(end)
+    return closed
+
+PtyLine.close, RawSender.close = impatient(PtyLine.close), impatient(RawSender.close)
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "which", [("angel-eye-ii", "--link", "{}"), ("camera", "--live", "raw:{}")]
+)
+def test_a_second_signal_leaves_nothing_behind_either(
+    which: tuple[str, ...], tmp_path: Path
+) -> None:
+    place = tmp_path / "shoe"
+    options = [each.format(place) for each in which]
+    command = [sys.executable, "-c", IMPATIENT, "simulate", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout
+        try:
+            while "Ctrl-C ends it" not in program.stdout.readline():
+                pass
+            program.send_signal(signal.SIGTERM)
+            program.communicate(timeout=PATIENCE)
+        finally:
+            program.kill()
+    assert program.returncode == 0
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("name", ["shoe.hex", "shoe.bin"])
 @pytest.mark.parametrize("once", [True, False])
 def test_a_capture_holds_what_would_be_sent(name: str, tmp_path: Path, *, once: bool) -> None:
