@@ -4,6 +4,8 @@ Whoever asks a program for an end gets it, at whatever moment he does.
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import subprocess
 import sys
@@ -11,7 +13,7 @@ import sys
 import pytest
 
 from shoe_daemon.stopping import stopped_by_signals
-from tests.brokers import PATIENCE
+from tests.brokers import PATIENCE, wait_for
 
 INTERRUPTED = """
 import signal, sys, threading
@@ -43,6 +45,35 @@ def test_a_signal_at_each_step_of_a_wait_ends_it() -> None:
         check=False,
     )
     assert (program.stdout, program.stderr) == ("True True\n", "")
+
+
+TALKING = """
+import sys
+from shoe_daemon.stopping import stopped_by_signals
+
+with stopped_by_signals() as stopping:
+    while not stopping.is_set():
+        print("what nobody takes")
+    print("over")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_program_whose_words_nobody_takes_ends(number: signal.Signals) -> None:
+    taken, said = os.pipe()
+    room = select.poll()
+    room.register(said, select.POLLOUT)
+    command = [sys.executable, "-c", TALKING]
+    with subprocess.Popen(command, stdout=said, stderr=subprocess.PIPE) as program:
+        try:
+            wait_for(lambda: not room.poll(0))
+            program.send_signal(number)
+            _, wrong = program.communicate(timeout=PATIENCE)
+        finally:
+            program.kill()
+            os.close(taken)
+            os.close(said)
+    assert (program.returncode, wrong) == (0, b"")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

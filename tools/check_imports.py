@@ -37,6 +37,7 @@ DIRECTION: dict[str, tuple[str, ...]] = {
         "shoe_daemon.mqtt",
         "shoe_daemon.notify",
         "shoe_daemon.narration",
+        "shoe_daemon.stopping",
     ),
     "drivers": _SEEN,
     "calibration": (*_SEEN, "drivers"),

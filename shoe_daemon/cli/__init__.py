@@ -20,6 +20,7 @@ import click
 
 from shoe_daemon import __version__
 from shoe_daemon.errors import UserError
+from shoe_daemon.stopping import let_go
 
 __all__ = ["COMMANDS", "main"]
 
@@ -118,7 +119,7 @@ def _nobody_reads_stdout() -> bool:
     poll.register(stdout, 0)
     broken = any(happened & select.POLLERR for _, happened in poll.poll(0))
     if broken:
-        _let_go(stdout)
+        let_go(stdout)
     return broken
 
 
@@ -129,7 +130,7 @@ def _forget_stdout() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        _let_go(sys.stdout.fileno())
+        let_go(sys.stdout.fileno())
 
 
 def _end_now(status: int) -> None:
@@ -140,10 +141,6 @@ def _end_now(status: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
-
-
-def _let_go(stdout: int) -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stdout)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -4,10 +4,8 @@ Keeps a terminal as a table is, until somebody ends it; or prints one picture.
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import time
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
@@ -22,8 +20,12 @@ from shoe_daemon.display.terminal.signs import Signs
 from shoe_daemon.display.terminal.watcher import Watcher
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.topics import STATE
+from shoe_daemon.stopping import stopped_by_signals
 
 __all__ = ["watch", "watch_once"]
+
+_ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a stop, and a terminal that goes away."""
 
 _TURN: Final = 0.25
 _NAMED: Final = 8
@@ -40,8 +42,8 @@ def watch(watcher: Watcher, name: str | None, signs: Signs) -> list[str]:
     Raises:
         UserError: Several sites have a table of this name.
     """
-    with _signals() as ended, watcher, Screen() as screen:
-        while not ended:
+    with stopped_by_signals(*_ENDS) as stopping, watcher, Screen() as screen:
+        while not stopping.is_set():
             watcher.turn(_TURN)
             if name is None and watcher.settled and len(watcher.tables):
                 name = _only(watcher)
@@ -49,7 +51,7 @@ def watch(watcher: Watcher, name: str | None, signs: Signs) -> list[str]:
                     break
             _check(watcher, name)
             screen.show(draw_board(watcher.seen(name or "any table"), *screen.size, signs))
-    return _list(watcher) if name is None and not ended else []
+    return _list(watcher) if name is None and not stopping.is_set() else []
 
 
 def watch_once(watcher: Watcher, name: str | None, signs: Signs, patience: float) -> list[str]:
@@ -124,20 +126,3 @@ def _told(watcher: Watcher, table: Table) -> str:
     if state is None:
         return fresh
     return clean(f"{fresh:<8}  {state.name or state.table} · {headline(state)}")
-
-
-@contextlib.contextmanager
-def _signals() -> Iterator[list[int]]:
-    """
-    Give a list that gets what asks for an end: Ctrl-C, or a terminal that goes away.
-
-    No lock is touched: who is interrupted may hold it.
-    """
-    came: list[int] = []
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, lambda number, _: came.append(number)) for number in numbers]
-    try:
-        yield came
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
