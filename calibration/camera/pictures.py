@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 
 from calibration.camera.drift import Finding, Kind
-from drivers.camera.address import Address, parse_address
+from drivers.camera.address import Address
 from drivers.camera.address import Kind as AddressKind
 from drivers.camera.frames import Image
 from drivers.camera.profile import Camera
@@ -30,7 +30,6 @@ __all__ = [
     "Live",
     "Pictures",
     "Recorded",
-    "address_of",
     "fingerprint_of",
     "mode_of",
     "open_pictures",
@@ -48,16 +47,9 @@ _DIMENSIONS: Final = 3
 _MODE: Final = re.compile(r"(\d+)x(\d+)(?:@(\d+(?:\.\d+)?))?(?::(\w{4}))?", re.ASCII)
 
 
-def address_of(source: str) -> Address:
-    """
-    Read a source; ``camera:`` before it may be left out.
-    """
-    return parse_address(source if source.startswith("camera:") else f"camera:{source}")
-
-
 def port_of(address: Address) -> str | None:
     """
-    Write a camera as `address_of` reads it again, without a password; None for a recording.
+    Write a camera as `parse_source` reads it again, without a password; None for a recording.
     """
     if not address.is_live:
         return None

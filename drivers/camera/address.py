@@ -21,14 +21,11 @@ from msgspec import Struct
 from drivers.discretion import discreet
 from shoe_daemon.errors import UserError
 
-__all__ = ["Address", "Kind", "parse_address"]
+__all__ = ["Address", "Kind", "parse_address", "parse_source"]
 
 _HEAD: Final = "camera:"
 _STREAMS: Final = ("rtsp://", "rtsps://", "http://", "https://")
-_EXPECTED: Final = (
-    "expected camera:/dev/…, camera:rtsp://…, camera:http://…, camera:file:PATH, "
-    "camera:folder:PATH or camera:raw:PATH"
-)
+_FORMS: Final = ("/dev/…", "rtsp://…", "http://…", "file:PATH", "folder:PATH", "raw:PATH")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 """What nobody types on purpose: it would end a line of a message, or a name."""
 
@@ -106,16 +103,40 @@ def parse_address(url: str) -> Address:
     Raises:
         UserError: It names no camera.
     """
-    where = url.removeprefix(_HEAD)
-    if url.startswith(_HEAD) and not _CONTROL.search(where):
-        for kind in (Kind.FILE, Kind.FOLDER, Kind.RAW):
-            if where.startswith(f"{kind}:") and len(where) > len(kind) + 1:
-                return Address(kind, where[len(kind) + 1 :])
-        if where.startswith(_STREAMS) and _has_host(where):
-            return Address(Kind.STREAM, where)
-        if where.startswith("/"):
-            return Address(Kind.DEVICE, where)
-    raise UserError(f"port {_shown(url)!r}: {_EXPECTED}{_CODED if '@' in url else ''}")
+    found = _found(url.removeprefix(_HEAD)) if url.startswith(_HEAD) else None
+    if found is None:
+        raise UserError(f"port {_shown(url, _HEAD)!r}: {_expected(url, _HEAD)}")
+    return found
+
+
+def parse_source(source: str) -> Address:
+    """
+    Read what a person names at the terminal; ``camera:`` before it may be left out.
+
+    Raises:
+        UserError: It names no camera.
+    """
+    where = source.removeprefix(_HEAD)
+    found = _found(where)
+    if found is None:
+        raise UserError(f"source {_shown(where, '')!r}: {_expected(where, '')}")
+    return found
+
+
+def _found(where: str) -> Address | None:
+    if _CONTROL.search(where):
+        return None
+    for kind in (Kind.FILE, Kind.FOLDER, Kind.RAW):
+        if where.startswith(f"{kind}:") and len(where) > len(kind) + 1:
+            return Address(kind, where[len(kind) + 1 :])
+    if where.startswith(_STREAMS) and _has_host(where):
+        return Address(Kind.STREAM, where)
+    return Address(Kind.DEVICE, where) if where.startswith("/") else None
+
+
+def _expected(url: str, head: str) -> str:
+    *forms, last = (f"{head}{form}" for form in _FORMS)
+    return f"expected {', '.join(forms)} or {last}{_CODED if '@' in url else ''}"
 
 
 def _has_host(where: str) -> bool:
@@ -126,9 +147,9 @@ def _has_host(where: str) -> bool:
         return False  # a bracket that is not closed, a port that is no number
 
 
-def _shown(url: str) -> str:
+def _shown(url: str, head: str) -> str:
     """
     Return what is no address so that no password is in it, wherever it stands.
     """
     _, somebody, rest = discreet(url).rpartition("@")
-    return f"{_HEAD}…@{rest}" if somebody else rest
+    return f"{head}…@{rest}" if somebody else rest

@@ -163,7 +163,8 @@ def _camera_extra() -> Iterator[None]:
 def _check(path: Path | None, source: str | None, at: float | None, *, as_json: bool) -> None:
     from calibration.camera.check import check_profile
     from calibration.camera.lent import take
-    from calibration.camera.pictures import address_of, other_camera
+    from calibration.camera.pictures import other_camera
+    from drivers.camera.address import parse_source
     from drivers.camera.profile import load_profile
     from drivers.camera.stations import load_reader
 
@@ -172,8 +173,8 @@ def _check(path: Path | None, source: str | None, at: float | None, *, as_json: 
     profile = load_profile(path)
     source = source or profile.camera.source
     if source is None:
-        raise UserError(f"{path}: made from a recording; expected --source, the camera to check")
-    address = address_of(source)
+        raise UserError(f"{path}: names no camera; expected --source, the one to check")
+    address = parse_source(source)
     taken = take(address, profile.camera, _PICTURES, at)
     found = check_profile(profile, path, taken, lambda: load_reader(profile, None))
     other = other_camera(address, profile.camera.fingerprint)
@@ -201,12 +202,13 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
     from calibration.camera.answers import load_script
     from calibration.camera.guide import calibrate
     from calibration.camera.keeping import check_room
-    from calibration.camera.pictures import address_of, open_pictures
+    from calibration.camera.pictures import open_pictures
+    from drivers.camera.address import parse_source
 
     for path in (out, report):
         check_room(path)
     script = load_script(options["script"]) if options["script"] else None
-    address = address_of(source)
+    address = parse_source(source)
     wanted = _wanted(address, script, options)
     pictures = open_pictures(address, wanted.camera)
     try:

@@ -17,7 +17,8 @@ import pytest
 
 from calibration.camera.controls import lock_device
 from calibration.camera.lent import take
-from calibration.camera.pictures import Live, address_of, open_pictures, port_of
+from calibration.camera.pictures import Live, open_pictures, port_of
+from drivers.camera.address import parse_source
 from drivers.camera.frames import Image
 from drivers.camera.profile import Camera
 from drivers.transport import LineError
@@ -91,10 +92,10 @@ def test_a_camera_that_comes_back_is_looked_through_again(cable: Cable, live: Li
 
 @pytest.mark.parametrize("source", ["/dev/video0", "raw:/run/eye", "rtsp://10.0.0.5/stream1"])
 def test_a_profile_names_its_camera_so_that_it_is_found_again(source: str) -> None:
-    port = port_of(address_of(source))
+    port = port_of(parse_source(source))
     assert port == f"camera:{source}"
-    assert address_of(port) == address_of(source)
-    assert port_of(address_of("file:night.avi")) is None
+    assert parse_source(port) == parse_source(source)
+    assert port_of(parse_source("file:night.avi")) is None
 
 
 def _folder(folder: Path, *pictures: Image) -> Path:
@@ -110,7 +111,7 @@ def test_a_folder_with_something_else_in_it_is_told(tmp_path: Path) -> None:
     (folder / "2.png").write_bytes(VAST)
     (folder / "3.png").mkdir()
     os.mkfifo(folder / "4.png")
-    pictures = open_pictures(address_of(f"folder:{folder}"), USUAL)
+    pictures = open_pictures(parse_source(f"folder:{folder}"), USUAL)
     assert len(pictures.take(1)) == 1
     for name in ("1.png", "2.png"):
         with pytest.raises(UserError, match=f"{name}: no picture that OpenCV can read"):
@@ -147,12 +148,12 @@ def test_a_camera_that_drips_what_it_says_is_told_as_soon_as_one_that_is_silent(
     It held the run for as long as it liked: each line came before patience with silence ended.
     """
     with NetworkCamera(behave) as camera, pytest.raises(UserError, match=said):
-        take(address_of(camera.url), USUAL, 1)
+        take(parse_source(camera.url), USUAL, 1)
 
 
 def test_pictures_of_another_size_than_before_are_told(tmp_path: Path) -> None:
     folder = _folder(tmp_path / "night", PICTURE, PICTURE, PICTURE[:6])
-    pictures = open_pictures(address_of(f"folder:{folder}"), USUAL)
+    pictures = open_pictures(parse_source(f"folder:{folder}"), USUAL)
     assert len(pictures.take(2)) == 2
     with pytest.raises(UserError, match="pictures of 8x6 after such of 8x8; expected one size"):
         pictures.take(1)
@@ -172,7 +173,7 @@ def test_a_camera_that_changes_its_size_is_told_until_it_is_set_back(
 @pytest.mark.parametrize("kind", ["file", "folder", "raw"])
 def test_a_name_that_no_file_can_have_is_told(kind: str) -> None:
     with pytest.raises(UserError, match="too long"):
-        open_pictures(address_of(f"{kind}:{'long' * 99}"), USUAL)
+        open_pictures(parse_source(f"{kind}:{'long' * 99}"), USUAL)
 
 
 @pytest.fixture
@@ -188,11 +189,13 @@ def test_what_is_no_camera_is_told_as_that_before_anything_is_locked(tmp_path: P
     os.mkfifo(tmp_path / "pipe")
     for name, said in (("none", "unplugged"), ("file", "no camera"), ("pipe", "no camera")):
         with pytest.raises(UserError, match=said):
-            lock_device(address_of(str(tmp_path / name)), USUAL)
+            lock_device(parse_source(str(tmp_path / name)), USUAL)
 
 
 def test_a_camera_is_locked_in_the_mode_in_which_it_is_used(webcam: Webcam) -> None:
-    (lock, *_) = lock_device(address_of("/dev/null"), Camera(width=640, height=480, format="MJPG"))
+    (lock, *_) = lock_device(
+        parse_source("/dev/null"), Camera(width=640, height=480, format="MJPG")
+    )
     assert (lock.name, lock.locked) == ("exposure", True)
     assert webcam.controls[AUTO_EXPOSURE] == 1
     assert webcam.opened[0].format == "MJPG"
@@ -205,11 +208,11 @@ def test_a_silent_camera_is_told_before_anything_is_locked(
     monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "3")
     webcam.silent.set()
     with pytest.raises(UserError, match=r"no picture for \d+\.\d s"):
-        lock_device(address_of("/dev/null"), Camera(width=640, height=480))
+        lock_device(parse_source("/dev/null"), Camera(width=640, height=480))
     assert webcam.waited == 1, "not for every picture in which it should come to rest"
 
 
 def test_a_mode_that_a_camera_has_not_is_told(webcam: Webcam) -> None:
     webcam.modes = {"YUYV": [(640, 480)]}
     with pytest.raises(UserError, match="gives pictures of 640x480; expected 1280x720"):
-        lock_device(address_of("/dev/null"), USUAL)
+        lock_device(parse_source("/dev/null"), USUAL)

@@ -15,11 +15,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from calibration.camera.markers import find_markers
-from calibration.camera.pictures import address_of, open_pictures
+from calibration.camera.pictures import open_pictures
 from calibration.camera.plane import ground_of
 from calibration.camera.rectangles import plane_from_markers
 from calibration.camera.rehearsal import Lies, Night, Rehearsal
 from calibration.camera.rehearsed import film_night, frame_of, play_night
+from drivers.camera.address import parse_source
 from drivers.camera.profile import Camera, load_profile
 from drivers.simulators.table.layout import PLACES
 from drivers.simulators.table.settings import Settings
@@ -117,7 +118,7 @@ def test_it_is_played_live_as_it_is_typed(table: Rehearsal, tmp_path: Path) -> N
     playing.start()
     try:
         assert opened.wait(60)
-        pictures = open_pictures(address_of(f"raw:{path}"), Camera(width=1280, height=720))
+        pictures = open_pictures(parse_source(f"raw:{path}"), Camera(width=1280, height=720))
         lines.put("markers")
         for _ in range(600):
             if len(find_markers(pictures.take(1)[0])) == 5:

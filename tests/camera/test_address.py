@@ -4,13 +4,14 @@ What a port names, who a table is for a network camera, and that nobody is told 
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from drivers.camera import jpegs
-from drivers.camera.address import Address, Kind, parse_address
+from drivers.camera.address import Address, Kind, parse_address, parse_source
 from drivers.camera.driver import CameraDriver, CameraOptions
 from drivers.camera.login import logged_in
 from drivers.transport import LineError
@@ -61,6 +62,20 @@ def test_what_is_no_address_is_told_in_one_line_without_its_password(url: str) -
     assert "\n" not in told
     assert not any(part in told for part in ("s3", "cret@", "admin"))
     assert ("%2F" in told) is ("@" in url)
+
+
+@pytest.mark.parametrize("source", ["night.avi", "camera:night.avi", "simulated", "file:", ""])
+def test_a_source_of_a_terminal_is_told_in_the_words_that_are_typed_there(source: str) -> None:
+    typed = source.removeprefix("camera:")
+    forms = "/dev/…, rtsp://…, http://…, file:PATH, folder:PATH or raw:PATH"
+    with pytest.raises(UserError, match=f"^source '{typed}': expected {re.escape(forms)}$"):
+        parse_source(source)
+
+
+def test_nor_is_the_password_of_a_source_told() -> None:
+    with pytest.raises(UserError, match=r"^source '…@10\.0\.0\.5/one': expected /dev/") as caught:
+        parse_source("ftp://admin:s3cret@/x@10.0.0.5/one")
+    assert "%2F" in str(caught.value)
 
 
 @pytest.fixture

@@ -58,9 +58,7 @@ def _profile(settings: Settings, camera: Camera) -> kept.Profile:
     return kept.Profile(
         version=kept.VERSION,
         station=settings.station.value,
-        camera=kept.Camera(
-            width=settings.width, height=settings.height, source="simulated", fps=settings.fps
-        ),
+        camera=kept.Camera(width=settings.width, height=settings.height, fps=settings.fps),
         table=kept.Table(homography=_rows(camera.homography), reference=_REFERENCE, error=0.0),
         card=kept.CardSize(width=CARD[0], height=CARD[1]),
         lens=lens,
