@@ -76,7 +76,7 @@ class Evidence:
         self._room = int(megabytes * 1_000_000)
         self._used = 0
         self._waiting: queue.Queue[tuple[str, Image] | None] = queue.Queue(_WAITING)
-        self._failing = False
+        self._failing = self._closing = False
         self._names: deque[str] = deque(maxlen=_WAITING)
         self._thread = threading.Thread(target=self._run, name="camera-evidence", daemon=True)
         self._thread.start()
@@ -106,15 +106,16 @@ class Evidence:
 
     def close(self, patience: float = 1.0) -> None:
         """
-        Write what waits, as long as that takes no more than a moment.
+        Write what waits; that is waited for as long as it takes no more than a moment.
         """
-        with contextlib.suppress(queue.Full):
-            self._waiting.put(None, timeout=patience / 2)
+        self._closing = True
+        with contextlib.suppress(queue.Full):  # then there is enough to wake it
+            self._waiting.put_nowait(None)
         self._thread.join(patience)
 
     def _run(self) -> None:
         tidied = float("-inf")  # not before the first picture: to look changes nothing
-        while True:
+        while not (self._closing and self._waiting.empty()):
             with contextlib.suppress(queue.Empty):
                 item = self._waiting.get(timeout=_TIDY_EVERY)
                 if item is None:

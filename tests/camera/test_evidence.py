@@ -201,3 +201,19 @@ def test_a_slow_disk_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert kept.lost >= 100
     slow.set()
     kept.close(60)
+
+
+def test_a_disk_that_hangs_keeps_no_thread_once_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging = threading.Event()
+    monkeypatch.setattr(evidence.Evidence, "_write", lambda *_: hanging.wait(60))
+    before = set(threading.enumerate())
+    kept = Evidence(tmp_path, 30, 100)
+    (writer,) = set(threading.enumerate()) - before
+    while kept.keep(PATCH, "P1-AS") is not None:
+        pass
+    kept.close(0)
+    assert writer.is_alive()
+    hanging.set()
+    wait_for(lambda: not writer.is_alive())
