@@ -8,7 +8,6 @@ finder would give them, a little off, and with the conditions in which it was ta
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from calibration.training.faces import Chance, Source, draw_face
 from calibration.training.limits import within
 from calibration.training.photo import chosen, photograph
+from calibration.training.together import together
 from drivers.camera.confidence import seeing
 from drivers.camera.recogniser import Recogniser
 from drivers.camera.windows import Image, Quad
@@ -88,8 +88,7 @@ def make(
     every = [(seed, number) for seed in seeds for number in range(cards // _SHARD)]
     wanted = [shard for shard in every if not _file(folder, *shard).exists()]
     work = partial(make_shard, folder, Source(decks=decks, held_out=True))
-    with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        pool.starmap(work, wanted, chunksize=1)
+    together(work, wanted, workers)
 
 
 def _file(folder: Path, seed: int, number: int) -> Path:
@@ -140,9 +139,8 @@ def score(folder: Path, weights: Path | None, workers: int = 2) -> Results:
     Read every card of a set with some weights.
     """
     shards = sorted(folder.glob("*.npz"))
-    with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        rows = np.concatenate(pool.map(partial(score_shard, weights), shards, chunksize=1))
-    return results_of(rows)
+    rows = together(partial(score_shard, weights), [(each,) for each in shards], workers)
+    return results_of(np.concatenate(rows))
 
 
 def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:

@@ -4,7 +4,6 @@ Lessons on disk: shards of some thousand patches each, made by several processes
 
 from __future__ import annotations
 
-import multiprocessing
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from calibration.training.faces import Source
 from calibration.training.patches import Patch, patches
+from calibration.training.together import together
 from drivers.camera.windows import PATCH, normalised
 
 __all__ = ["SHARD", "Lessons", "generate", "load", "restored"]
@@ -46,8 +46,7 @@ def generate(
     if workers == 1:
         list(map(make, numbers))
         return
-    with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        pool.map(make, numbers, chunksize=1)
+    together(make, [(each,) for each in numbers], workers)
 
 
 def _make(folder: Path, source: Source, seed: int, number: int) -> None:

@@ -1,0 +1,61 @@
+"""
+Processes that share a work end with it, and with each other.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from calibration.training.together import together
+from shoe_daemon.errors import UserError
+from tests.brokers import wait_for
+
+
+def test_each_part_is_done_and_what_came_of_it_is_in_order() -> None:
+    assert together(divmod, [(7, 2), (8, 3), (9, 5)], 2) == [(3, 1), (2, 2), (1, 4)]
+
+
+def test_a_mistake_in_the_work_is_told() -> None:
+    with pytest.raises(ZeroDivisionError):
+        together(divmod, [(7, 2), (7, 0)], 2)
+
+
+def test_a_process_that_was_killed_is_not_waited_for() -> None:
+    with pytest.raises(UserError, match="training: a process was killed"):
+        together(os._exit, [(9,), (9,)], 2)
+
+
+STARTING = """
+import time
+from calibration.training.together import together
+
+if __name__ == "__main__":
+    print("begun", flush=True)
+    together(time.sleep, [(0.01,)] * 1_000_000, 2)
+"""
+
+
+def _children(process: int) -> list[int]:
+    path = Path(f"/proc/{process}/task/{process}/children")
+    return [int(each) for each in path.read_text().split()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_the_one_that_started_it(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    script = tmp_path / "starting.py"
+    script.write_text(STARTING, encoding="utf-8")
+    with subprocess.Popen([sys.executable, script], env={"PYTHONPATH": os.getcwd()}) as program:
+        try:
+            wait_for(lambda: len(_children(program.pid)) > 2)  # the two, and who tidies up
+            workers = _children(program.pid)
+        finally:
+            program.send_signal(number)
+    wait_for(lambda: not any(Path(f"/proc/{each}").exists() for each in workers))
