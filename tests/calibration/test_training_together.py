@@ -31,6 +31,7 @@ def test_a_process_that_was_killed_is_not_waited_for() -> None:
         together(os._exit, [(9,), (9,)], 2)
 
 
+ROOT = str(Path(__file__).parents[2])
 STARTING = """
 import time
 from calibration.training.together import together
@@ -52,7 +53,7 @@ def test_no_process_outlives_the_one_that_started_it(
 ) -> None:
     script = tmp_path / "starting.py"
     script.write_text(STARTING, encoding="utf-8")
-    with subprocess.Popen([sys.executable, script], env={"PYTHONPATH": os.getcwd()}) as program:
+    with subprocess.Popen([sys.executable, script], env={"PYTHONPATH": ROOT}) as program:
         try:
             wait_for(lambda: len(_children(program.pid)) > 2)  # the two, and who tidies up
             workers = _children(program.pid)
