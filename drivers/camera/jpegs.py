@@ -176,7 +176,9 @@ def _decoded(data: bytes) -> Image | None:
     if not data.startswith(b"\xff\xd8") or end < 0 or len(data) - end > _PADDING:
         return None
     flags = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
-    image = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
+    image = None
+    with contextlib.suppress(cv2.error):  # its damaged head tells too many pixels
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
     return None if image is None else np.asarray(image, np.uint8)
 
 

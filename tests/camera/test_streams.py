@@ -168,12 +168,17 @@ def test_what_happens_to_a_stream_is_told_and_it_goes_on_by_itself(
 
 @pytest.mark.usefixtures("patient")
 def test_one_half_picture_among_whole_ones_does_no_harm(profile: Path) -> None:
+    endless = bytearray(jpeg("KD", 1))
+    height_and_width = endless.find(b"\xff\xc0") + 5
+    endless[height_and_width : height_and_width + 4] = b"\xfd\xe8" * 2
+
     def behave(visit: Visit) -> None:
         visit.answer()
         while True:
             visit.pictures("AS", count=3)
             visit.picture(jpeg("KD", 1)[:9000])
             visit.picture(b"no picture at all")
+            visit.picture(bytes(endless))
 
     with NetworkCamera(behave) as camera, Watching(camera.url, profile) as watching:
         assert watching.wait_card() == ACE
