@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import queue
 import random
-import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
@@ -57,7 +56,7 @@ class Person:
         preset: str | None,
         *,
         throat: bool,
-        lines: Iterable[str] | None = None,
+        lines: Iterable[str],
     ) -> None:
         """
         Args:
@@ -66,7 +65,7 @@ class Person:
             side: Of the markers in millimetres.
             preset: The layout's name.
             throat: Whether the camera is at the shoe's mouth.
-            lines: What is answered at the terminal; standard input where None.
+            lines: What is answered at the terminal.
         """
         self._desk = desk
         self._echo = echo
@@ -76,7 +75,7 @@ class Person:
         self._chosen = random.sample(DECK, _SAMPLE)
         self._over = False
         self._desk.stages = _MOUTH if throat else _STAGES
-        self._lines = sys.stdin if lines is None else lines
+        self._lines = lines
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:

@@ -18,6 +18,7 @@ import click
 
 from shoe_daemon import __version__
 from shoe_daemon.cli.numbers import Number
+from shoe_daemon.cli.typed import typed
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
@@ -266,7 +267,8 @@ def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -
         webbrowser.open(page.url)
     throat = options["station"] == "throat"
     try:
-        yield Person(desk, _say, options["size"], options["preset"], throat=throat)
+        size, preset = options["size"], options["preset"]
+        yield Person(desk, _say, size, preset, throat=throat, lines=typed())
     finally:
         page.close()
 

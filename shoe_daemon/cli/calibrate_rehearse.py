@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from shoe_daemon.cli.numbers import Number
+from shoe_daemon.cli.typed import typed
 from shoe_daemon.errors import UserError
 from shoe_daemon.stopping import stopped_by_signals
 
@@ -53,4 +53,4 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
         click.echo(f"next: {head} {source} --out {profile}")
     elif live is not None:
         with stopped_by_signals() as stopping:
-            play_night(table, live, sys.stdin, click.echo, stopping)
+            play_night(table, live, typed(), click.echo, stopping)

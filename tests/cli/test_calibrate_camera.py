@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import cv2
@@ -21,6 +23,7 @@ from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
+from tests.brokers import PATIENCE
 from tests.calibration.camera_world import SHEETS, SIDE, seen
 
 FPS = 10
@@ -172,6 +175,20 @@ def test_a_guided_run_needs_somebody(tmp_path: Path) -> None:
     done = calling("camera", "--source", f"folder:{recording}", "--out", tmp_path / "p.toml")
     assert done.exit_code == 2
     assert "nobody can answer" in done.output
+
+
+def test_what_is_typed_and_is_no_text_ends_no_hearing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "shoe_daemon", "calibrate", "rehearse"]
+    done = subprocess.run(
+        [*command, "--live", f"raw:{tmp_path}/camera"],
+        input=b"lay P1 \xff\nempty\n",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.endswith(b"done: empty\n")
 
 
 @pytest.mark.parametrize("paper", ["a4", "letter"])
