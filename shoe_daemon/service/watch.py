@@ -34,7 +34,7 @@ class Watch:
         self._readers = readers
         self._publisher = publisher
         self._fed = 0.0
-        self._complained = False
+        self._told: list[str] = []
 
     def feed(self, bulletin: Bulletin) -> None:
         """
@@ -47,9 +47,9 @@ class Watch:
         hung = self._hung(now)
         if not hung:
             tell_systemd("WATCHDOG=1", f"STATUS={bulletin.summary}")
-        elif not self._complained:
-            self._complained = True
+        elif hung != self._told:
             _log.critical("thread_hangs", threads=hung)
+        self._told = hung
 
     def _hung(self, now: float) -> list[str]:
         hung = [each.name for each in self._readers if each.alive and now - each.beat > _HUNG]

@@ -8,10 +8,16 @@ from __future__ import annotations
 import socket
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 from uuid import uuid4
 
 import pytest
+from structlog.testing import capture_logs
 
+from drivers.reader import Reader
+from shoe_daemon.service.bulletin import Bulletin
+from shoe_daemon.service.watch import Watch
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.service.conftest import Run
 from tests.service.hall_drivers import installed
@@ -108,6 +114,20 @@ def test_it_is_not_fed_when_a_reader_hangs(tmp_path: Path, run: Run, shoe: Shoe)
     wait_for(lambda: "thread_hangs" in daemon.log.read_text(), "the hanging thread")
     is_not_fed(daemon)
     assert '"threads": ["shoe"]' in daemon.log.read_text()
+
+
+def test_whoever_hangs_is_told_each_time_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("shoe_daemon.service.watch.time", SimpleNamespace(monotonic=lambda: now))
+    shoe, camera = (SimpleNamespace(name=name, alive=True, beat=now) for name in ("shoe", "eye"))
+    watch = Watch(cast("list[Reader]", [shoe, camera]), None)
+    with capture_logs() as logs:
+        for turning in ([], [], ["eye"], ["shoe", "eye"], [], []):
+            now += 31
+            for reader in (shoe, camera):
+                reader.beat = now if reader.name in turning else reader.beat
+            watch.feed(cast("Bulletin", SimpleNamespace(summary="")))
+    assert [log["threads"] for log in logs] == [["shoe", "eye"], ["shoe"], ["shoe", "eye"]]
 
 
 def test_it_is_not_fed_when_the_core_hangs(tmp_path: Path, run: Run) -> None:
