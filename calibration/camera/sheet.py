@@ -41,12 +41,12 @@ _GAP: Final = 0.25
 
 _ADVICE: Final = (
     "Print at 100 %, not “fit to page”. The scale above must be 100 mm long: measure it.",
-    "Where it is not, measure the black edge of a marker and give that as its size:",
-    "this one was drawn with --size {side}.",
-    "1  Empty the table. Glue each sheet to something stiff, or press it flat.",
-    "2  Lay all markers flat on the felt, far apart: into the corners of what is seen",
+    "Where it is not, measure the black edge of a marker: that is its --size, not {side}.",
+    "1  Where several are on a sheet, cut midway between them: each needs its white rim.",
+    "2  Empty the table. Glue each marker to something stiff, or press it flat.",
+    "3  Lay all markers flat on the felt, far apart: into the corners of what is seen",
     "    and one into the middle. They may be turned anyhow. Nothing is measured.",
-    "3  Leave the white rim uncovered. No glare, no shadow edge, no hand over them.",
+    "4  Leave the white rim uncovered. No glare, no shadow edge, no hand over them.",
 )
 """What is printed at the foot of each page; the first line is bold."""
 
@@ -69,10 +69,17 @@ class _Text(NamedTuple):
 class Sheet(NamedTuple):
     """
     One page.
+
+    Attributes:
+        paper: Its width and height in millimetres.
+        blocks: Black cells of markers.
+        marks: Lines of the ruler.
+        texts: What is written.
     """
 
     paper: tuple[float, float]
     blocks: list[_Block]
+    marks: list[_Block]
     texts: list[_Text]
 
 
@@ -104,7 +111,7 @@ def draw_sheets(count: int, side: float, paper: str) -> list[Sheet]:
 
 
 def _sheet(numbers: Sequence[int], across: int, side: float, paper: tuple[float, float]) -> Sheet:
-    sheet = Sheet(paper, [], [])
+    sheet = Sheet(paper, [], [], [])
     step = side * (1 + _GAP)
     columns = min(across, len(numbers))
     left = (paper[0] - columns * step + side * _GAP) / 2
@@ -151,7 +158,7 @@ def _foot(sheet: Sheet, side: float) -> None:
 def _ruler(sheet: Sheet, left: float, top: float) -> None:
     for mark in range(_RULER + 1):
         long = 5.0 if mark % 10 == 0 else 3.5 if mark % 5 == 0 else 2.2
-        sheet.blocks.append(_Block(left + mark - 0.075, top, 0.15, long))
+        sheet.marks.append(_Block(left + mark - 0.075, top, 0.15, long))
         if mark % 10 == 0:
             sheet.texts.append(_Text(left + mark - 1.2, top + 8.2, 2.6, str(mark)))
 
@@ -186,20 +193,30 @@ def write_sheets(sheets: Sequence[Sheet], path: Path) -> list[Path]:
 
 def _svg(sheet: Sheet) -> str:
     wide, high = sheet.paper
-    blocks = "".join(
-        f'<rect x="{b.x:.3f}" y="{b.y:.3f}" width="{b.width:.3f}" height="{b.height:.3f}"/>'
-        for b in sheet.blocks
-    )
-    texts = "".join(
-        f'<text x="{t.x:.2f}" y="{t.y:.2f}" font-size="{t.size}"'
-        f"{' font-weight=' + chr(34) + '700' + chr(34) if t.bold else ''}>{escape(t.words)}</text>"
-        for t in sheet.texts
-    )
+    texts = "".join(map(_written, sheet.texts))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}mm" height="{high}mm" '
-        f'viewBox="0 0 {wide} {high}" font-family="Helvetica, Arial, sans-serif" '
-        'xml:space="preserve" shape-rendering="crispEdges">'
-        f'<rect width="100%" height="100%" fill="#fff"/>{blocks}{texts}</svg>'
+        f'viewBox="0 0 {wide} {high}" font-family="Helvetica, Arial, sans-serif">'
+        '<rect width="100%" height="100%" fill="#fff"/>'
+        # Crisp, cells leave no seams between them; a screen would leave out lines of the ruler.
+        f'<g shape-rendering="crispEdges">{_rectangles(sheet.blocks)}</g>'
+        f"{_rectangles(sheet.marks)}{texts}</svg>"
+    )
+
+
+def _written(text: _Text) -> str:
+    # Browsers make one space of several that stand together.
+    words = escape(text.words.replace("  ", "\N{NO-BREAK SPACE}" * 2))
+    weight = ' font-weight="700"' if text.bold else ""
+    return (
+        f'<text x="{text.x:.2f}" y="{text.y:.2f}" font-size="{text.size}"{weight}>{words}</text>'
+    )
+
+
+def _rectangles(blocks: Sequence[_Block]) -> str:
+    return "".join(
+        f'<rect x="{b.x:.3f}" y="{b.y:.3f}" width="{b.width:.3f}" height="{b.height:.3f}"/>'
+        for b in blocks
     )
 
 
@@ -249,7 +266,7 @@ def _stream(sheet: Sheet) -> str:
     drawn = [
         f"{b.x * _POINT:.3f} {(high - b.y - b.height) * _POINT:.3f} "
         f"{b.width * _POINT:.3f} {b.height * _POINT:.3f} re f"
-        for b in sheet.blocks
+        for b in (*sheet.blocks, *sheet.marks)
     ]
     for text in sheet.texts:
         words = text.words.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")

@@ -212,6 +212,10 @@ def test_markers_come_as_svg_and_html_and_are_found_again(tmp_path: Path) -> Non
     page = out.read_text()
     assert page.count("<svg") == 1
     assert 'width="210.0mm"' in page
+    crisp, soft = re.findall(r'<g shape-rendering="crispEdges">(.*?)</g>(.*)', page)[0]
+    assert crisp.count('width="0.150"') == 0, "a screen leaves out thin lines that are crisp"
+    assert soft.count('width="0.150"') == 101, "millimetres of the ruler"
+    assert not re.search(r">[^<]*  [^<]*</text>", page), "browsers make one space of several"
     done = calling("print-markers", "--out", tmp_path / "m.svg", "--count", 2)
     assert done.exit_code == 0
     assert (tmp_path / "m-2.svg").is_file()
