@@ -72,10 +72,12 @@ class Threshold(Struct, frozen=True):
         """
         head = f"{self.value:g}, that of the weights"
         if self.stated is not None:
-            head = f"{self.value:g} for at most one wrong card in {1 / self.stated:.0f}"
+            head = f"{self.value:g} for at most one wrong card in {1 / self.stated:,.0f}"
         if self.risk is None or self.accepted is None:
             return f"{head}; no curve was measured with these weights"
-        found = f"at most one in {1 / self.risk:.0f} wrong (95 %), {self.accepted:.1%} accepted"
+        found = (
+            f"at most one in {1 / self.risk:,.0f} wrong (95% sure), {self.accepted:.1%} accepted"
+        )
         return f"{head}; measured: {found}" + ("" if self.kept else "; NOT proven")
 
 

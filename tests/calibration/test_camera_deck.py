@@ -71,7 +71,10 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     strict = choose(1 / 5000)
     assert (strict.value, strict.kept) == (0.9, True)
     assert choose(None).value == SHIPPED.threshold
-    assert "at most one in 9700 wrong" in strict.told
+    assert strict.told == (
+        "0.9 for at most one wrong card in 5,000; measured: at most one in 9,700 wrong "
+        "(95% sure), 98.0% accepted"
+    )
     unproven = choose(1 / 50000)
     assert (unproven.value, unproven.kept) == (0.9, False)
 
