@@ -42,7 +42,13 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 
-__all__ = ["SHEETS", "Lies", "Night", "Rehearsal", "Sheet", "corners_of"]
+__all__ = ["LINES", "SHEETS", "Lies", "Night", "Rehearsal", "Sheet", "corners_of"]
+
+LINES: Final = (
+    "markers [NUMBER], empty, lay SLOT CARD|back, exactly SLOT CARD, push X Y [DEGREES], "
+    "blur PIXELS, light SHARE, lamp out|on, flicker 50|60|0 or deck NUMBER"
+)
+"""What can be said, for people."""
 
 _LONG: Final = 99.0
 _WAVE: Final = 0.08
@@ -209,11 +215,7 @@ class Rehearsal:
                 raise ValueError  # noqa: TRY301 - said below, with what is expected
             self.night = done(self, words)
         except (ValueError, IndexError, KeyError):
-            raise UserError(
-                f"{line!r}; expected markers [NUMBER], empty, lay SLOT CARD|back, exactly SLOT "
-                "CARD, push X Y [DEGREES], blur PIXELS, light SHARE, lamp out|on, "
-                "flicker 50|60|0 or deck NUMBER"
-            ) from None
+            raise UserError(f"{line!r}; expected {LINES}") from None
 
     def markers(self, words: Sequence[str]) -> Night:
         """

@@ -149,22 +149,26 @@ def mouth_points(rehearsal: Rehearsal) -> tuple[Point, ...]:
     return tuple((float(x), float(y)) for x, y in rehearsal.camera.on_table(quad))
 
 
-def play_night(
+def play_night(  # noqa: PLR0913 - what is played, where, and who says and hears what
     rehearsal: Rehearsal,
     where: str,
     lines: Iterable[str],
     echo: Callable[[str], None],
     stopping: Event,
+    *,
+    opened: Callable[[str], None],
 ) -> None:
     """
     Play live until the lines end; each says what is done from now on.
+
+    `opened` hears of the port as soon as there are pictures.
     """
     sender = open_sender(where)
     said: Queue[str | None] = Queue()
     Thread(target=_listen, args=(lines, said), daemon=True).start()
     try:
         rehearsal.picture()  # the first takes long: who looks should not wait for it
-        echo(f"port: {sender.address}")
+        opened(sender.address)
         began = time.monotonic()
         while not stopping.is_set() and _heard(rehearsal, said, echo):
             now = time.monotonic() - began

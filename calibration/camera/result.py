@@ -4,6 +4,7 @@ What a calibration found, and what of it is written: profile, empty table, cards
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,7 @@ from drivers.camera.frames import Image
 from drivers.camera.geometry import Floats
 from drivers.camera.windows import CropWindow
 
-__all__ = ["Result", "card_folder", "draft", "faults", "write_result"]
+__all__ = ["Result", "card_folder", "configuration", "draft", "faults", "write_result"]
 
 _MOST_OFF: Final = 1.5
 """Millimetres that a plane may be off."""
@@ -211,3 +212,31 @@ def card_folder(profile: Path) -> Path:
     Say where the cards of a profile are.
     """
     return profile.with_name(f"{profile.stem}-cards")
+
+
+def configuration(profile: kept.Profile, path: Path) -> str | None:
+    """
+    Return the part of a table's configuration that reads with this profile; None for one of
+    a recording, which no table reads.
+
+    Args:
+        profile: What was made.
+        path: Where it is.
+    """
+    if profile.camera.source is None:
+        return None
+    lines = (
+        "[[reader]]",
+        'id = "camera"',
+        'driver = "camera"',
+        f"port = {_quoted(profile.camera.source)}",
+        "",
+        "[reader.options]",
+        f"station = {_quoted(profile.station)}",
+        f"profile = {_quoted(str(path.resolve()))}",
+    )
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

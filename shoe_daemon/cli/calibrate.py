@@ -36,7 +36,7 @@ command.add_command(print_markers)
 command.add_command(rehearse)
 
 
-@command.command(name="serial")
+@command.command(name="serial", short_help="Finds out how a serial line is set.")
 @click.option("--port", help="The line: a path, socket://HOST:PORT, rfc2217://HOST:PORT.")
 @click.option("--driver", "driver_name", default="angel-eye-ii", show_default=True)
 @click.option("--id", "reader_id", default="shoe", show_default=True, help="The reader's id.")

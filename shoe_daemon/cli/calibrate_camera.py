@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from calibration.camera.pictures import Pictures
     from calibration.camera.result import Result
 
-__all__ = ["camera", "print_markers"]
+__all__ = ["camera", "folded", "print_markers", "say"]
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _THERE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -45,7 +45,7 @@ _DECK: Final = {
 """What is to be said besides of a table that is as it was."""
 
 
-@click.command(name="print-markers")
+@click.command(name="print-markers", short_help="Writes the markers to be printed.")
 @click.option(
     "--out",
     type=_FILE,
@@ -53,12 +53,28 @@ _DECK: Final = {
     show_default=True,
     help="A name ending in .pdf, .svg or .html.",
 )
-@click.option("--size", type=Number(15, 250), default=120.0, show_default=True, help="In mm.")
-@click.option("--count", type=click.IntRange(1, 20), default=5, show_default=True)
-@click.option("--paper", type=click.Choice(["a4", "letter"]), default="a4", show_default=True)
+@click.option(
+    "--size",
+    type=Number(15, 250),
+    default=120.0,
+    show_default=True,
+    help="Of the black edge of each, in mm.",
+)
+@click.option(
+    "--count", type=click.IntRange(1, 20), default=5, show_default=True, help="So many markers."
+)
+@click.option(
+    "--paper",
+    type=click.Choice(["a4", "letter"]),
+    default="a4",
+    show_default=True,
+    help="What they are printed on.",
+)
 def print_markers(out: Path, size: float, count: int, paper: str) -> None:
     """
-    Writes sheets of markers, to be printed at true size, for `calibrate camera`.
+    Writes the markers that `calibrate camera` needs, to be printed.
+
+    They are sheets to be printed at true size, 100 %, with a scale to check that.
     """
     with _camera_extra():
         from calibration.camera.sheet import draw_sheets, write_sheets
@@ -68,11 +84,23 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
 
 @click.command(name="camera")
 @click.option("--source", help="/dev/…, rtsp://…, http://…, file:PATH, folder:PATH, raw:PATH.")
-@click.option("--station", type=click.Choice(["overhead", "throat"]), default="overhead")
+@click.option(
+    "--station",
+    type=click.Choice(["overhead", "throat"]),
+    default="overhead",
+    help="Above the table, or at the shoe's mouth.  [default: overhead]",
+)
 @click.option("--out", type=_FILE, help="The profile that is written.")
 @click.option("--mode", help="Of a camera of this machine: 1280x720@30:MJPG.")
-@click.option("--layout", "preset", help="six, six-mirrored, seven or seven-mirrored.")
-@click.option("--size", type=Number(15, 250), default=120.0, help="Of the markers, mm.")
+@click.option(
+    "--layout", "preset", help="six, six-mirrored, seven or seven-mirrored.  [default: six]"
+)
+@click.option(
+    "--size",
+    type=Number(15, 250),
+    default=120.0,
+    help="Of the markers' black edge, mm.  [default: 120]",
+)
 @click.option("--risk", type=click.IntRange(2), help="At most one wrong card in so many.")
 @click.option("--script", type=_THERE, help="Answers instead of a person, a TOML file.")
 @click.option("--report", type=_FILE, help="The report; beside the profile where not given.")
@@ -128,7 +156,7 @@ def _check_names(out: Path, report: Path | None, script: Path | None, source: st
         raise UserError(f"--report {report}: that is --out; expected another name")
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     """
     Say a line, as lines of a terminal's width where there is one; a log gets it whole.
     """
@@ -192,7 +220,7 @@ def _tell_check(found: Checked, others: list[Any], path: Path, *, as_json: bool)
         click.echo(msgspec.json.encode(told).decode())
     else:
         for each in findings:
-            _say(f"{'' if each.bad else 'note: '}{each.text}")
+            say(f"{'' if each.bad else 'note: '}{each.text}")
         same = f"as it was calibrated{_DECK[found.deck]}"
         click.echo(f"{path}: {same if passed else 'NOT as it was calibrated'}")
     if not passed:
@@ -203,11 +231,14 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
     from calibration.camera.answers import load_script
     from calibration.camera.guide import calibrate
     from calibration.camera.keeping import check_room
+    from calibration.camera.layout import layout_named
     from calibration.camera.pictures import open_pictures
     from drivers.camera.address import parse_source
 
     for path in (out, report):
         check_room(path)
+    if options["preset"] is not None:
+        layout_named(options["preset"])
     script = load_script(options["script"]) if options["script"] else None
     address = parse_source(source)
     wanted = _wanted(address, script, options)
@@ -232,7 +263,7 @@ def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wan
     mode = mode_of(options["mode"])
     locks = tuple(lock_device(address, mode))
     for lock in locks:
-        _say(f"{lock.name}: {lock.said}")
+        say(f"{lock.name}: {lock.said}")
     mode = msgspec.structs.replace(
         mode,
         source=port_of(address),
@@ -251,7 +282,7 @@ def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -
     from calibration.camera.answers import Scripted
 
     if script is not None:
-        yield Scripted(script, options["preset"], _say)
+        yield Scripted(script, options["preset"], say)
         return
     if not sys.stdin.isatty():
         raise UserError("nobody can answer: no terminal; expected one, or --script")
@@ -268,20 +299,22 @@ def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -
     throat = options["station"] == "throat"
     try:
         size, preset = options["size"], options["preset"]
-        yield Person(desk, _say, size, preset, throat=throat, lines=typed())
+        yield Person(desk, say, size, preset, throat=throat, lines=typed())
     finally:
         page.close()
 
 
 def _write(result: Result, out: Path, report: Path) -> list[str]:
     from calibration.camera.report import write_report
-    from calibration.camera.result import faults, write_result
+    from calibration.camera.result import configuration, faults, write_result
 
-    write_result(result, out, __version__)
+    made = write_result(result, out, __version__)
     wrong = faults(result)
     for each in wrong:
-        _say(f"to put right: {each}")
-    _say(f"{out}: the profile")
+        say(f"to put right: {each}")
+    say(f"{out}: the profile")
     write_report(result, report)
-    _say(f"{report}: the report")
+    say(f"{report}: the report")
+    if not wrong and (lines := configuration(made, out)):
+        click.echo(f"next, in the table's configuration:\n\n{lines}")
     return wrong

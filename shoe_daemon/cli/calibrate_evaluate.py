@@ -24,7 +24,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _WIDE = 24
 
 
-@click.command(name="evaluate")
+@click.command(name="evaluate", short_help="Counts how well labelled photos are read.")
 @click.option("--labels", type=_FILE, required=True, help="The labels, a CSV file.")
 @click.option(
     "--photos",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from shoe_daemon.cli.calibrate_camera import say
 from shoe_daemon.cli.numbers import Number
 from shoe_daemon.cli.typed import typed
 from shoe_daemon.errors import UserError
@@ -16,16 +17,23 @@ from shoe_daemon.stopping import stopped_by_signals
 __all__ = ["rehearse"]
 
 
-@click.command(name="rehearse")
+@click.command(name="rehearse", short_help="Simulates a night of calibrating.")
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Writes a video, .avi, and the answers beside it, .toml.",
 )
 @click.option("--live", metavar="ADDRESS", help="raw:PATH, or HOST:PORT for a stream over HTTP.")
-@click.option("--station", type=click.Choice(["overhead", "throat"]), default="overhead")
+@click.option(
+    "--station",
+    type=click.Choice(["overhead", "throat"]),
+    default="overhead",
+    help="Above the table, or at the shoe's mouth.  [default: overhead]",
+)
 @click.option("--seed", type=int, default=7, show_default=True, help="Of the table and camera.")
-@click.option("--fps", type=Number(1, 120), default=10.0, show_default=True)
+@click.option(
+    "--fps", type=Number(1, 120), default=10.0, show_default=True, help="Pictures a second."
+)
 def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps: float) -> None:
     """
     Simulates a night of calibrating, to learn it without a table.
@@ -37,20 +45,25 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
     if (out is None) == (live is None):
         raise UserError("expected either --out FILE or --live ADDRESS")
     try:
-        from calibration.camera.rehearsal import Rehearsal
+        from calibration.camera.rehearsal import LINES, Rehearsal
         from calibration.camera.rehearsed import film_night, play_night
         from drivers.simulators.table.settings import Settings, Station
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error
 
     table = Rehearsal(Settings(seed=seed, fps=fps, station=Station(station)))
+    head = f"shoe-daemon calibrate camera --station {station}"
     if out is not None:
         script = film_night(table, out)
         click.echo(f"{out}: the night; {script}: the answers")
         profile = out.with_name(f"{out.stem}-profile.toml")
-        source = f"--source file:{out} --script {script}"
-        head = f"shoe-daemon calibrate camera --station {station}"
-        click.echo(f"next: {head} {source} --out {profile}")
+        click.echo(f"next: {head} --source file:{out} --script {script} --out {profile}")
     elif live is not None:
+
+        def opened(port: str) -> None:
+            click.echo(f"port: {port}\nnext, in another terminal:")
+            click.echo(f"{head} --source {port.removeprefix('camera:')} --out rehearsed.toml")
+            say(f"type here what is done at the table: {LINES}")
+
         with stopped_by_signals() as stopping:
-            play_night(table, live, typed(), click.echo, stopping)
+            play_night(table, live, typed(), say, stopping, opened=opened)

@@ -5,6 +5,7 @@ not good enough, then or at the start of a shoe, is said with what to do.
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,14 +30,16 @@ from calibration.camera.guide import calibrate
 from calibration.camera.layout import LAYOUTS, layout_named, places_of
 from calibration.camera.plane import Plane, ground_of
 from calibration.camera.report import report_of
-from calibration.camera.result import faults, write_result
+from calibration.camera.result import configuration, faults, write_result
 from calibration.camera.threshold import choose, proven
+from drivers.camera.driver import CameraOptions
 from drivers.camera.frames import Image
 from drivers.camera.profile import CardSize, load_profile
 from drivers.camera.recogniser import Recogniser
 from drivers.camera.windows import CropWindow
 from drivers.simulators.table.layout import PLACES
 from drivers.simulators.table.settings import Trouble
+from shoe_daemon.config import ReaderSettings
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
@@ -55,6 +58,19 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("camera") / "profile.toml"
     write_result(result(), path, "0.0")
     return path
+
+
+def test_the_configuration_is_one_that_the_daemon_reads(written: Path) -> None:
+    profile = load_profile(written)
+    assert configuration(profile, written) is None, "no table reads a recording"
+    port = 'camera:/dev/v4l/by-id/usb-"odd" näme'
+    seen_by = msgspec.structs.replace(profile.camera, source=port)
+    live = msgspec.structs.replace(profile, camera=seen_by)
+    table = tomllib.loads(configuration(live, written) or "")
+    (reader,) = (msgspec.convert(each, ReaderSettings) for each in table["reader"])
+    assert (reader.id, reader.driver, reader.port) == ("camera", "camera", port)
+    options = msgspec.convert(reader.options, CameraOptions)
+    assert (options.station, options.profile) == ("overhead", str(written))
 
 
 def test_the_places_are_where_they_are() -> None:

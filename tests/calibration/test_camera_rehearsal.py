@@ -18,7 +18,7 @@ from calibration.camera.markers import find_markers
 from calibration.camera.pictures import open_pictures
 from calibration.camera.plane import ground_of
 from calibration.camera.rectangles import plane_from_markers
-from calibration.camera.rehearsal import Lies, Night, Rehearsal
+from calibration.camera.rehearsal import LINES, Lies, Night, Rehearsal
 from calibration.camera.rehearsed import film_night, frame_of, play_night
 from drivers.camera.address import parse_source
 from drivers.camera.profile import Camera, load_profile
@@ -102,22 +102,21 @@ def test_another_card_on_the_same_spot_is_another_picture(table: Rehearsal) -> N
 
 def test_it_is_played_live_as_it_is_typed(table: Rehearsal, tmp_path: Path) -> None:
     path, lines, said = tmp_path / "eye", Queue[str](), list[str]()
-    opened, stopping = threading.Event(), threading.Event()
-
-    def echo(line: str) -> None:
-        said.append(line)
-        opened.set()
+    opened, stopping = Queue[str](), threading.Event()
 
     def typed() -> Iterator[str]:
         while line := lines.get():
             yield line
 
     playing = threading.Thread(
-        target=play_night, args=(table, f"raw:{path}", typed(), echo, stopping), daemon=True
+        target=play_night,
+        args=(table, f"raw:{path}", typed(), said.append, stopping),
+        kwargs={"opened": opened.put},
+        daemon=True,
     )
     playing.start()
     try:
-        assert opened.wait(60)
+        assert opened.get(timeout=60) == f"camera:raw:{path}"
         pictures = open_pictures(parse_source(f"raw:{path}"), Camera(width=1280, height=720))
         lines.put("markers")
         for _ in range(600):
@@ -133,6 +132,17 @@ def test_it_is_played_live_as_it_is_typed(table: Rehearsal, tmp_path: Path) -> N
         lines.put("")
         playing.join(60)
     assert not playing.is_alive()
+
+
+def test_who_rehearses_live_is_told_what_to_type_where(tmp_path: Path) -> None:
+    path = tmp_path / "eye"
+    done = run("rehearse", "--live", f"raw:{path}", "--station", "throat")
+    assert done.exit_code == 0
+    head, command = "shoe-daemon calibrate camera --station throat", f"--source raw:{path}"
+    port, *_, typed, here = done.output.splitlines()
+    assert port == f"port: camera:raw:{path}"
+    assert typed == f"{head} {command} --out rehearsed.toml"
+    assert here == f"type here what is done at the table: {LINES}"
 
 
 def test_long_lines_are_folded_for_a_terminal() -> None:

@@ -143,6 +143,7 @@ def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> No
         (["--check", "--profile", tmp_path / "none.toml"], "none.toml"),
         (["--check", "--profile", profile], "names no camera; expected --source"),
         (["--source", "webcam", "--out", tmp_path / "p.toml"], "source 'webcam': expected /dev/…"),
+        (["--source", "file:x.avi", "--out", "p.toml", "--layout", "nine"], "expected one of six"),
         (["--source", "file:x.avi", "--out", "p.toml", "--mode", "huge"], "expected WIDTHxHEIGHT"),
         (["--source", "file:x.avi", "--out", "p.toml", "--mode", "0x720"], "width: 0; expected a"),
         (["--source", "file:x.avi", "--out", "p.toml", "--mode", "640x480@0"], "fps: 0.0; expect"),
