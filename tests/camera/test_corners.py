@@ -5,6 +5,7 @@ Cards are found by what shows of them, whatever felt they lie on.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -55,6 +56,13 @@ class Backs:
         drawn = self._view.draw(moment(Stretch(0, cards=list(cards), hands=hands), 1.0))
         return self._sensor.take(drawn, 0.0, flicker=False, blur=0.0, torn=False)
 
+    @cached_property
+    def empty(self) -> Image:
+        """
+        The table before anything is laid on it.
+        """
+        return self.seen()
+
     def miss(self, slot: Slot, x: float, y: float, turn: float) -> float:
         """
         Lay one beside the middle of its place; return by how many pixels it is missed.
@@ -65,7 +73,7 @@ class Backs:
         patch = place_patch(Ground(profile), place, profile.card)
         bounds = Bounds(patch.scale, (63.0, 88.0), stray_of(place, profile.place))
         lying = self.seen(CardTrack([Key(0.0, pose)], Card("5D"), slot))
-        found = find_card(patch.cut(lying), patch.cut(self.seen()), bounds)
+        found = find_card(patch.cut(lying), patch.cut(self.empty), bounds)
         if found is None or not found.is_whole:
             return float("inf")
         true = card_quad(pose, self._view.camera)
@@ -81,8 +89,7 @@ class Backs:
         pose = Pose(box.x + x, box.y + y, 0.0, box.turn + turn)
         lying = CardTrack([Key(0.0, pose)], Card("5D"), slot)
         station = make_station(self._profile, CameraOptions(evidence=""), None)
-        for number in range(8):
-            image = self.seen(*([lying] if number > 2 else []))
+        for number, image in enumerate([self.seen()] * 3 + [self.seen(lying)] * 5):
             station.look(Picture(image, number / 10, number))
         return station.states()[slot][0]  # type: ignore[attr-defined,no-any-return] # of this station
 
@@ -94,7 +101,7 @@ class Backs:
         box = PLACES[slot]
         lying = CardTrack([Key(0.0, Pose(box.x, box.y, 0.0, box.turn))], Card("5D"), slot)
         hand = Pose(box.x, box.y, 10.0, 0.0)
-        empty, covered, alone = (self.seen(), self.seen(lying, hand=hand), self.seen(lying))
+        empty, covered, alone = (self.empty, self.seen(lying, hand=hand), self.seen(lying))
         station = make_station(self._profile, CameraOptions(evidence=""), None)
         states = []
         for number, image in enumerate([empty] * 5 + [covered] * 5 + [alone] * 40 + [empty] * 10):
