@@ -22,6 +22,7 @@ from playwright.sync_api import Page
 from bench.played import SITE, TABLE, Message, Step, played, status
 from bench.rig import answers, broker, children, free_port, percentile, spread, wait_for
 from bench.screen import chromium, open_page, show
+from shoe_daemon.demo.subscriber import leave
 
 __all__ = ["Speaker", "measure_painting"]
 
@@ -64,8 +65,7 @@ class Speaker:
         """
         Leave.
         """
-        self._client.disconnect()
-        self._client.loop_stop()
+        leave(self._client)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Final, Self
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
+from shoe_daemon.demo.subscriber import leave
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table.event_kinds import Irregularity, IrregularityClosed, ReaderStatus
 from shoe_daemon.table.events import Event, decode_event
@@ -63,8 +64,7 @@ class Ear:
         """
         Leave.
         """
-        self._client.disconnect()
-        self._client.loop_stop()
+        leave(self._client)
         self._client.on_connect = self._client.on_subscribe = self._client.on_message = None
 
     def catch_up(self, seq: int) -> None:

@@ -27,6 +27,8 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from shoe_daemon.demo.subscriber import leave
+
 __all__ = [
     "PATIENCE",
     "Listener",
@@ -298,8 +300,7 @@ class Listener:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._client.disconnect()
-        self._client.loop_stop()
+        leave(self._client)
         # Without these the client is no part of a cycle, and closes its sockets at once.
         self._client.on_connect = self._client.on_subscribe = self._client.on_message = None
 

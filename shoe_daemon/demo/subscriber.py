@@ -4,6 +4,7 @@ A subscriber like any other, which counts what the broker brings.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Final, Self
 
@@ -14,7 +15,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from shoe_daemon.errors import UserError
 
-__all__ = ["Subscriber"]
+__all__ = ["Subscriber", "leave"]
 
 _PATIENCE: Final = 10.0
 
@@ -62,8 +63,7 @@ class Subscriber:
         """
         Leave.
         """
-        self._client.disconnect()
-        self._client.loop_stop()
+        leave(self._client)
 
     def _on_connect(self, client: paho.Client, *_: object) -> None:
         client.subscribe(self._topics, qos=1)
@@ -80,3 +80,13 @@ class Subscriber:
         if seq > self.last:
             self.events += 1
             self.last = seq
+
+
+def leave(client: paho.Client) -> None:
+    """
+    Take leave of the broker; the client's thread has ended when this returns.
+    """
+    client.disconnect()
+    # Where the thread ends by itself just then, paho looks for it in vain.
+    with contextlib.suppress(AttributeError):
+        client.loop_stop()

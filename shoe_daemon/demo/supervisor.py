@@ -21,6 +21,7 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from shoe_daemon.demo.mind import Case, Mind, Order
+from shoe_daemon.demo.subscriber import leave
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.messages import Reply
 from shoe_daemon.mqtt.topics import Topics
@@ -102,7 +103,7 @@ class Supervisor:
         """
         self._client.loop_start()
         if not self._listens.wait(_PATIENCE):
-            self._client.loop_stop()
+            leave(self._client)
             raise UserError("the demo's broker lets no supervisor subscribe")
         self._thread.start()
         return self
@@ -113,8 +114,7 @@ class Supervisor:
         """
         self._leaving.set()
         self._mail.put(None)  # so that nobody waits for more
-        self._client.disconnect()
-        self._client.loop_stop()
+        leave(self._client)
         self._thread.join()
 
     @property

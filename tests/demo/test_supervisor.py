@@ -4,12 +4,15 @@ The supervisors of several tables share a broker, and nobody throws another out.
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from shoe_daemon.demo.mind import Mind
+from shoe_daemon.demo.subscriber import Subscriber
 from shoe_daemon.demo.supervisor import Supervisor
 from shoe_daemon.mqtt.topics import Topics
-from tests.brokers import Mosquitto, mosquitto
+from tests.brokers import Mosquitto, mosquitto, wait_for
 
 __all__ = ["mosquitto"]
 
@@ -29,3 +32,23 @@ def test_the_supervisors_of_two_tables_are_two(mosquitto: Mosquitto) -> None:
         log = mosquitto.log.read_text(encoding="utf-8")
     assert log.count("New client connected") == 2
     assert "already connected" not in log
+
+
+@pytest.mark.parametrize("which", ["supervisor", "subscriber"])
+def test_a_line_that_has_ended_before_it_is_waited_for_is_left_as_any(
+    which: str, mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    current = threading.current_thread
+
+    def is_over() -> bool:
+        return not any(each.name.startswith("paho") for each in threading.enumerate())
+
+    def late() -> threading.Thread:
+        if current() is threading.main_thread():
+            wait_for(is_over)
+        return current()
+
+    listener = Subscriber("127.0.0.1", mosquitto.port, "#")
+    with supervisor(mosquitto, "table-1") if which == "supervisor" else listener:
+        monkeypatch.setattr(threading, "current_thread", late)
+    monkeypatch.undo()

@@ -19,6 +19,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from shoe_daemon.config import load_config
+from shoe_daemon.demo.subscriber import leave
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.observations import Command
@@ -77,8 +78,7 @@ class Supervisor:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._client.disconnect()
-        self._client.loop_stop()
+        leave(self._client)
         client = self._client
         client.on_connect = client.on_subscribe = client.on_message = None
 
