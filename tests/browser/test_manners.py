@@ -15,10 +15,12 @@ from playwright.sync_api import Browser
 
 from shoe_daemon.display import languages as room
 from shoe_daemon.display.languages import languages
+from tests.brokers import wait_for
 from tests.browser.chrome import SIZES, Watched, watch
 from tests.browser.contrast import poorly_readable
 from tests.browser.stage import Stage, Table
 from tests.browser.test_changes import play
+from tests.demo.test_board import first_of
 
 pytestmark = pytest.mark.mosquitto
 
@@ -47,8 +49,16 @@ def busy(stage: Stage) -> Iterator[Table]:
     with stage.table(text) as table:
         play(table, "TPPPBBPTB")
         table.order("hold", kind="card_off_table", slot="B1", reason="it fell")
-        table.wait("alert/active", 2)
+        wait_for(lambda: _is_known(stage, table), "all of it at the display")
         yield table
+
+
+def _is_known(stage: Stage, table: Table) -> bool:
+    board = first_of(f"{stage.display.url}/table/{table.name}")
+    room = first_of(f"{stage.display.url}/pit/table/{table.name}")
+    if not (board["roads"] and room["alerts"]):
+        return False
+    return len(board["roads"]["bead"]) == 9 and len(room["alerts"]["alerts"]) == 1
 
 
 def open_page(stage: Stage, watched: Watched, path: str, table: Table, query: str = "") -> None:
