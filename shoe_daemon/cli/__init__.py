@@ -12,6 +12,7 @@ import errno
 import importlib
 import os
 import select
+import signal
 import sys
 import threading
 from typing import Any
@@ -45,6 +46,8 @@ COMMANDS: dict[str, str] = {
 # What a shell reports of a program that SIGPIPE ended.
 _BROKEN_PIPE_STATUS = 141
 
+_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 # A file, or what stdout is, takes nothing more.
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -61,6 +64,9 @@ class LazyGroup(click.Group):
         try:
             return super().__call__(*args, **more)
         except SystemExit as end:
+            # A signal that comes now would kill it: a proper end would look like none.
+            for number in _ENDS:
+                signal.signal(number, signal.SIG_IGN)
             if threading.active_count() > 1 and isinstance(end.code, int):
                 _end_now(end.code)
             raise

@@ -37,16 +37,9 @@ def command(file: Path) -> None:
         gc.freeze()
     finally:
         gc.enable()
-    signals = (signal.SIGTERM, signal.SIGINT)
-    for number in signals:
+    for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.stop())
-    try:
-        daemon.run()
-    finally:
-        # Python gives its handlers up before it ends: a second signal would kill it then,
-        # and a proper end would look like none.
-        for number in signals:
-            signal.signal(number, signal.SIG_IGN)
+    daemon.run()
 
 
 def _prepared(file: Path) -> Daemon:

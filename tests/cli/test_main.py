@@ -89,6 +89,27 @@ def test_a_camera_that_is_still_looked_through_does_not_break_the_end() -> None:
     assert (process.returncode, process.stdout, process.stderr) == (3, b"seen", b"")
 
 
+ENDED = """
+import atexit, signal, sys, click
+from shoe_daemon import cli
+
+@click.command()
+def end():
+    atexit.register(signal.raise_signal, signal.{})
+
+sys.end = end
+cli.COMMANDS["end"] = "sys:end"
+cli.main(["end"])
+"""
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_what_has_come_to_its_end_is_not_ended_once_more(number: str) -> None:
+    command = [sys.executable, "-c", ENDED.format(number)]
+    process = subprocess.run(command, capture_output=True, check=False)
+    assert (process.returncode, process.stderr) == (0, b"")
+
+
 SHOUTER = """
 import sys, click
 from shoe_daemon import cli
