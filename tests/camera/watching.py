@@ -13,6 +13,7 @@ from drivers.camera.driver import CameraDriver, CameraOptions
 from drivers.contract import Frame
 from drivers.reader import Reader
 from shoe_daemon.table.observations import Link, Observation, Placed, Unreadable
+from tests.camera.servers import capture_threads
 
 PATIENCE = 60.0
 
@@ -35,6 +36,8 @@ class Watching:
         self.reader = Reader("camera", driver, url, driver.line, self._frames.append)
 
     def __enter__(self) -> Self:
+        # One that hung in its source when its reader was stopped may not be taken for this one's.
+        wait_until(lambda: not list(capture_threads()), "the end of those who looked before")
         self.reader.start()
         return self
 
