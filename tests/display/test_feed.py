@@ -82,6 +82,7 @@ def test_tls_with_a_certificate_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_cut_again_and_again(mosquitto: Mosquitto, tmp_path: Path) -> None:
+    began = time.monotonic()
     with (
         Relay(mosquitto.port) as relay,
         Listener(mosquitto.port, "nothing") as listener,
@@ -99,7 +100,8 @@ def test_a_line_that_is_cut_again_and_again(mosquitto: Mosquitto, tmp_path: Path
             table.say("state", seq=seq)
             browser.wait("board", "state", "seq", value=seq)
         assert display.health()["faults"] == 0
-        assert display.said().count("broker_lost") <= 2  # no more than one a minute
+        minutes = (time.monotonic() - began) / 60
+        assert display.said().count("broker_lost") <= 1 + minutes  # no more than one a minute
 
 
 LASTING = "allow_anonymous true\npersistence true\nautosave_interval 1\nautosave_on_changes true"
