@@ -135,14 +135,20 @@ class Person:
     def _clicked(self, wide: float, high: float) -> PlaneStep:
         self._desk.points.clear()
         while not self._desk.points or len(self._desk.points) % _POINTS:
-            self._ask(
-                "Four points",
-                "Click the rectangle's corners on the page, clockwise from the upper left one; "
-                "then, better, those of a second one as large, far from it: it tells of the lens.",
-                "points",
-            )
+            self._ask("Four points", self._clicking(), "points")
         points = tuple(self._desk.points)
         return PlaneStep(points=points, rectangle=(wide, high))
+
+    def _clicking(self) -> str:
+        if self._throat:
+            return (
+                "Click the card's corners on the page, clockwise from the upper left one: where "
+                "its edges would meet if they were not round."
+            )
+        return (
+            "Click the rectangle's corners on the page, clockwise from the upper left one; then, "
+            "better, those of a second one as large, far from it: it tells of the lens."
+        )
 
     def empty(self) -> EmptyStep:
         """

@@ -248,3 +248,12 @@ def test_boxes_are_where_they_were_left_if_they_are_asked_once_more(desk: Desk) 
 def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: Desk) -> None:
     asked, _ = person(desk, ["left\n"], throat=True)
     assert asked.mouth(PLANE, PICTURE).direction == (-1.0, 0.0)
+
+
+@pytest.mark.parametrize(("throat", "told"), [(True, "the card's"), (False, "the rectangle's")])
+def test_whose_corners_are_clicked_is_told(desk: Desk, *, throat: bool, told: str) -> None:
+    asked, said = person(desk, ["88x63\n"], throat=throat)
+    with pytest.raises(UserError, match="nobody answers"):
+        asked.plane()
+    assert f"Click {told} corners" in said[-1]
+    assert ("second one" in said[-1]) is not throat, "at the mouth one card is all that is needed"
