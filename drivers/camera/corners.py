@@ -33,7 +33,7 @@ from drivers.camera.fitting import (
 from drivers.camera.frames import Image
 from drivers.camera.geometry import STRAY, Floats
 
-__all__ = ["Bounds", "Found", "Pose", "Scene", "different", "find_card", "fit_card", "grey_of"]
+__all__ = ["Bounds", "different", "find_card"]
 
 _DIFFERENT: Final = 26
 _FAINT: Final = (9, 15)

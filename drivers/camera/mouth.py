@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.corners import Found, Pose, Scene, different, fit_card, grey_of
+from drivers.camera.corners import different
+from drivers.camera.fitting import Found, Pose, Scene, fit_card, grey_of
 from drivers.camera.frames import Image
 from drivers.camera.geometry import Floats, Ground, Patch, Raster
 from drivers.camera.passage import Extent, runs

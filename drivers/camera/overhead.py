@@ -90,9 +90,9 @@ class Overhead:
             return []
         light = self._ambience.measure(image)
         samples = self._samples(image, self._bearings.aside)
-        looks = self._watcher.update(samples, at, gain=light.gain, noise=light.noise)
-        for box, look in zip(self._boxes, looks, strict=True):
-            if box.place.step(look, at):
+        glances = self._watcher.update(samples, at, gain=light.gain, noise=light.noise)
+        for box, glance in zip(self._boxes, glances, strict=True):
+            if box.place.step(glance, at):
                 self._ledger.lift(box.slot)
         said: list[Statement] = []
         for box in self._next(at):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from drivers.camera.frames import Image
 from shoe_daemon.game.cards import Card
 
-__all__ = ["Kind", "Look", "Place", "Seen", "State", "Watcher"]
+__all__ = ["Glance", "Kind", "Place", "Seen", "State", "Watcher"]
 
 SETTLE: Final = 0.03
 """Seconds of stillness after which a card is looked at."""
@@ -96,7 +96,7 @@ class Seen(NamedTuple):
     patch: Image | None = None
 
 
-class Look(NamedTuple):
+class Glance(NamedTuple):
     """
     How a place is in one picture.
 
@@ -124,7 +124,7 @@ class Watcher:
         self._still: Image | None = None
         self._since = np.zeros(len(empty))
 
-    def update(self, samples: Image, at: float, *, gain: float, noise: float) -> list[Look]:
+    def update(self, samples: Image, at: float, *, gain: float, noise: float) -> list[Glance]:
         """
         Take the next samples of all places.
 
@@ -141,7 +141,7 @@ class Watcher:
             moved = self._moved(samples, self._still, noise)
             self._still[moved], self._since[moved] = samples[moved], at
         shares = self._shares(samples, gain, noise)
-        return [Look(*each) for each in zip(shares.tolist(), self._since.tolist(), strict=True)]
+        return [Glance(*each) for each in zip(shares.tolist(), self._since.tolist(), strict=True)]
 
     def _moved(self, samples: Image, before: Image, noise: float) -> NDArray[np.bool_]:
         apart = samples.astype(np.int16) - before
@@ -206,15 +206,15 @@ class Place:
         """
         return self._votes[-1] if self._votes else None
 
-    def step(self, look: Look, at: float) -> bool:
+    def step(self, glance: Glance, at: float) -> bool:
         """
         Take how the place is now; tell whether a card that was there is gone.
         """
-        moved = look.since != self.still
-        self.still, self._share = look.since, look.share
-        still_for = at - look.since
-        if look.share < _OCCUPIED:
-            bare = look.share < _BARE
+        moved = glance.since != self.still
+        self.still, self._share = glance.since, glance.share
+        still_for = at - glance.since
+        if glance.share < _OCCUPIED:
+            bare = glance.share < _BARE
             if self.state is State.EMPTY:
                 return False
             # A back of the felt's own colour differs by less than a card does.
