@@ -47,8 +47,8 @@ class LivePage:
         url: Where it is; whoever knows it sees the camera.
     """
 
-    def __init__(self, desk: Desk, port: int = 0) -> None:
-        self._server = _Server(("127.0.0.1", port), _Handler)
+    def __init__(self, desk: Desk) -> None:
+        self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.desk = desk
         self._server.secret = secrets.token_urlsafe(18)
         port = int(self._server.server_address[1])

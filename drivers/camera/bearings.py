@@ -127,10 +127,9 @@ class Bearings:
         aside: Where the table is in the picture now, as far as it is trusted.
     """
 
-    def __init__(self, profile: Profile, ground: Ground, reference: Image, name: str = "") -> None:
+    def __init__(self, profile: Profile, ground: Ground, reference: Image) -> None:
         self.moved: float | None = None
         self.aside: Aside = HERE
-        self._name = name or "camera"
         x, y = np.mean(_watched(profile), axis=0)
         self._scale = ground.scale((float(x), float(y)))
         small = _small(reference)
@@ -157,14 +156,14 @@ class Bearings:
         self._unlike = self._unlike + 1 if self.moved is None else 0
         if self._unlike >= _IN_A_ROW:
             raise LineError(
-                f"{self._name}: the picture is of something else than the profile's table: is "
-                "it this camera's profile?"
+                "camera: the picture is of something else than the profile's table: is it this "
+                "camera's profile?"
             )
         if self.moved is not None:
             self._shifts = [*self._shifts, self.moved][-_IN_A_ROW:]
         if len(self._shifts) == _IN_A_ROW and min(self._shifts) > MOST_MOVED:
             raise LineError(
-                f"{self._name}: the camera has moved by {np.median(self._shifts):.0f} mm on the "
+                f"camera: the camera has moved by {np.median(self._shifts):.0f} mm on the "
                 "table: set it back, or calibrate it again"
             )
         return self._is_near

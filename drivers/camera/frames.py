@@ -24,6 +24,9 @@ _BRIGHT: Final = 0.01
 _FLAT: Final = 1.5
 """Spread of grey values up to which a picture is of one colour."""
 
+_BLIND: Final = 1.0
+"""Seconds of black pictures, or of pictures of one colour, that are borne."""
+
 _COLOURS: Final = 3
 _DIMENSIONS: Final = 3
 
@@ -48,20 +51,13 @@ class Judge:
     Looks at every picture that comes, cheaply, and refuses what no camera may give.
 
     Attributes:
-        blind_after: Seconds of black pictures, or of pictures of one colour, that are borne.
-        frozen_after: Seconds of pictures that are the same to the last pixel; a sensor's
-            noise makes that impossible. None where that may be: in files.
+        frozen_after: Seconds after which pictures that are the same to the last pixel are
+            refused; a sensor's noise makes them impossible. None where they may be: in files.
     """
 
     def __init__(
-        self,
-        name: str,
-        size: tuple[int, int],
-        *,
-        blind_after: float = 1.0,
-        frozen_after: float | None = 3.0,
+        self, name: str, size: tuple[int, int], *, frozen_after: float | None = 3.0
     ) -> None:
-        self.blind_after = blind_after
         self.frozen_after = frozen_after
         self._name = name
         self._size = size
@@ -113,7 +109,7 @@ class Judge:
         if self._blind_since is None:
             self._blind_since = at
         # A camera that opens black need not be waited for.
-        if not self._seen or at - self._blind_since >= self.blind_after:
+        if not self._seen or at - self._blind_since >= _BLIND:
             raise LineError(f"{self._name}: {wrong}")
 
     def _check_change(self, image: Image, at: float, limit: float) -> None:
