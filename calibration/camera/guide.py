@@ -69,24 +69,17 @@ class Wanted(NamedTuple):
     reader: Callable[[Profile], Reader] | None = None
 
 
-def calibrate(
-    pictures: Pictures,
-    asker: Asker,
-    wanted: Wanted,
-    progress: Callable[[Result], None] = lambda _: None,
-) -> Result:
+def calibrate(pictures: Pictures, asker: Asker, wanted: Wanted) -> Result:
     """
-    Run all steps; `progress` hears of what is known so far.
+    Run all steps.
 
     Raises:
         UserError: A step cannot be done, and nobody tries again.
     """
     found = _until_good(asker, lambda: _plane(pictures, asker))
-    _tell_plane(asker, found.plane, len(found.markers))
+    asker.tell(_plane_told(found.plane, len(found.markers), wanted.station))
     result = _until_good(asker, lambda: _empty(pictures, asker, wanted, found))
-    progress(result)
     _until_good(asker, lambda: _places(asker, result, found.plane))
-    progress(result)
     _cards(pictures, asker, result, wanted)
     _verify(pictures, asker, result, wanted)
     return result
@@ -129,15 +122,15 @@ def _rectangle(step: PlaneStep) -> tuple[float, float]:
     return step.rectangle
 
 
-def _tell_plane(asker: Asker, plane: Plane, count: int) -> None:
-    off = plane.error or 0.0
+def _plane_told(plane: Plane, count: int, station: str) -> str:
     seen = f"{count} marker{'s' if count != 1 else ''}: " if count else ""
-    if plane.lens is None:
-        asker.tell(f"plane: {seen}at most {off:.1f} mm off, besides what the lens bends: that")
-        asker.tell("    is told by two markers or rectangles, or more")
-    else:
-        bend = plane.lens.distortion[0]
-        asker.tell(f"plane: {seen}at most {off:.1f} mm off; the lens bends by {bend:+.3f}")
+    off = f"plane: {seen}at most {plane.error or 0.0:.1f} mm off"
+    if plane.lens is not None:
+        return f"{off}; the lens bends by {plane.lens.distortion[0]:+.3f}"
+    # A shoe's mouth is too small for that to matter.
+    if station == "throat":
+        return off
+    return f"{off}, besides what the lens bends: two markers or rectangles, or more, tell that"
 
 
 def _empty(pictures: Pictures, asker: Asker, wanted: Wanted, found: _Found) -> Result:
@@ -167,7 +160,8 @@ def _empty(pictures: Pictures, asker: Asker, wanted: Wanted, found: _Found) -> R
 
 
 def _tell_empty(asker: Asker, result: Result) -> None:
-    asker.tell(f"empty table: sharpness {result.sharpness:.2f}, light {result.light:.0f} of 255")
+    empty = "empty mouth" if result.station == "throat" else "empty table"
+    asker.tell(f"{empty}: sharpness {result.sharpness:.2f}, light {result.light:.0f} of 255")
     flicker = result.flicker
     lamps = "steady" if flicker.steady else f"comes and goes by {flicker.strength:.0%}"
     asker.tell(f"lamps: the light is {lamps}")

@@ -48,6 +48,9 @@ def test_a_filmed_night_is_calibrated_by_its_own_answers(tmp_path: Path, station
     words = ["--source", f"file:{video}", "--script", str(video.with_suffix(".toml"))]
     made = run("camera", "--station", station, *words, "--out", str(profile))
     assert made.exit_code == 0, made.output
+    empty = {"overhead": "empty table", "throat": "empty mouth"}[station]
+    assert f"{empty}: sharpness" in made.output
+    assert "two markers" not in made.output, "at the mouth one card's corners are enough"
     assert load_profile(profile).station == station
     words = ["--check", "--profile", str(profile), "--source", f"file:{video}", "--at", "2.5"]
     checked = run("camera", *words)
