@@ -78,6 +78,17 @@ def test_what_is_too_much_goes_oldest_first(tmp_path: Path) -> None:
     assert names(tmp_path) == sorted([*old[6:], str(name)])
 
 
+def test_room_is_made_for_more_than_one_picture(tmp_path: Path) -> None:
+    # Else each would cost a look at all of them.
+    old = [there(tmp_path, number, 10_000, 100 - number) for number in range(60)]
+    kept = Evidence(tmp_path, 30, 0.5)
+    kept.keep(PATCH, "P1-AS")
+    kept.close(60)
+    left = sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert 430_000 < left <= 450_000
+    assert old[-1] in names(tmp_path)
+
+
 def test_there_is_never_more_than_it_may_take(tmp_path: Path) -> None:
     kept = Evidence(tmp_path, 30, 0.1)
     told = [kept.keep(PATCH, f"P1-{number}") for number in range(50)]

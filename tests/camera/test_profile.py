@@ -76,6 +76,16 @@ def test_sections_that_may_be_there_are_kept(path: Path) -> None:
     assert load_profile(path) == profile
 
 
+def test_a_mouth_that_cards_leave_no_way_is_told(path: Path) -> None:
+    throat = Throat(window=((0, 0), (90, 0), (90, 60)), direction=(0, 0))
+    mouth = msgspec.structs.replace(load_profile(path), station="throat", throat=throat)
+    with pytest.raises(UserError, match=r"^throat\.direction: \[0, 0\]; expected the way that"):
+        write_profile(mouth, path)
+    alone = msgspec.structs.replace(mouth, throat=None)
+    with pytest.raises(UserError, match=r"^throat: missing; expected the section of a camera"):
+        write_profile(alone, path)
+
+
 @pytest.mark.parametrize("right", WRONG)
 def test_a_mistake_is_one_line_with_its_key(path: Path, right: str) -> None:
     wrong, told = WRONG[right]
@@ -176,6 +186,14 @@ def test_a_reference_of_that_size_is_good_in_either_form(path: Path) -> None:
     cv2.imwrite(str(path.with_name("same.jpg")), np.zeros((720, 1280, 3), np.uint8))
     path.write_text(path.read_text().replace("empty.png", "same.jpg"))
     assert load_profile(path).reference.name == "same.jpg"
+
+
+def test_marks_of_a_jpeg_that_have_nothing_behind_them_are_passed_over(tmp_path: Path) -> None:
+    _, drawn = cv2.imencode(".jpg", np.zeros((48, 64, 3), np.uint8))
+    whole = drawn.tobytes()
+    file = tmp_path / "marked.jpg"
+    file.write_bytes(whole[:2] + b"\xff\x01\xff\xd0" + whole[2:])
+    assert dimensions(file) == (64, 48)
 
 
 @pytest.mark.parametrize(
