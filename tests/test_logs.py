@@ -4,13 +4,19 @@ What a process says, and that one set-up follows another.
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import select
+import subprocess
+import sys
 
 import pytest
 import structlog
 from structlog.testing import capture_logs
 
 from shoe_daemon.logs import aside, set_up_logs
+from tests.brokers import PATIENCE
 
 
 def test_a_line_is_one_object_and_quiet_leaves_warnings(
@@ -52,3 +58,39 @@ def test_what_is_said_aside_leaves_stdout_alone_and_no_trace(
     told = capsys.readouterr()
     assert told.out == ""
     assert json.loads(told.err)["event"] == "told"
+
+
+TALKING = """
+import structlog
+from shoe_daemon.logs import set_up_logs
+
+set_up_logs()
+log = structlog.get_logger("talking")
+for number in range(60):
+    log.info("told", number=number)
+input("all said")
+log.info("last")
+"""
+
+
+def test_a_log_that_nobody_takes_holds_nobody_up_and_what_was_dropped_is_told() -> None:
+    taken, said = os.pipe()
+    fcntl.fcntl(said, fcntl.F_SETPIPE_SZ, 4096)
+    command = [sys.executable, "-c", TALKING]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=said) as program:
+        os.close(said)
+        try:
+            assert program.stdout is not None
+            ready, _, _ = select.select([program.stdout], [], [], PATIENCE)
+            assert ready
+            lines = os.read(taken, 65536).splitlines()
+            program.communicate(b"\n", timeout=PATIENCE)
+            last = os.read(taken, 65536).splitlines()
+        finally:
+            program.kill()
+            os.close(taken)
+    assert [json.loads(line)["number"] for line in lines] == list(range(len(lines)))
+    dropped, told = map(json.loads, last)
+    assert (dropped["event"], dropped["count"]) == ("log_lines_dropped", 60 - len(lines))
+    assert told["event"] == "last"
