@@ -122,8 +122,8 @@ def _unseen(profile: Profile) -> Finding:
     )
     if profile.throat is not None:
         text = (
-            "no card lies in the shoe's mouth: the deck was not compared; show one card at a "
-            "time, one face up and at the next check one face down"
+            "no whole card is seen in the shoe's mouth: the deck was not compared; show one card "
+            "at a time, in its middle, one face up and at the next check one face down"
         )
     return Finding(Kind.NOTE, text, bad=False)
 
