@@ -62,6 +62,7 @@ def report_of(result: Result) -> str:
         kind="good" if not wrong else "bad",
         keys=_keys(result),
         faults="".join(f"<li>{escape(each)}</li>" for each in wrong),
+        where="The table and its places" if result.throat is None else "The shoe's mouth",
         table=_picture(_table(result), "The empty table with its places"),
         markers=_markers(result),
         budget=_budget(result),
@@ -118,18 +119,24 @@ def _markers(result: Result) -> str:
         drawn_outline(drawn, np.array(quad), _MARK)
     count = len(result.markers) or len(result.clicked)
     what = "marker" if result.markers else "clicked rectangle"
-    plane, lens = result.plane, result.plane.lens
-    bent = (
-        "The lens is not known: that takes two or more."
-        if lens is None
-        else f"The lens bends by {lens.distortion[0]:+.4f}."
-    )
-    words = (
-        f"{count} {what}{'s' if count != 1 else ''}. The one that fits least is "
-        f"{plane.misfit:.2f} mm off the others; where cards lie, the plane is at most "
-        f"{plane.error or 0:.2f} mm off (95 of 100 such tries). {bent}"
-    )
+    words = f"{count} {what}{'s' if count != 1 else ''}. {_plane(result, count)}"
     return _picture(drawn, "What the plane was found by") + f'<p class="note">{words}</p>'
+
+
+def _plane(result: Result, count: int) -> str:
+    plane, lens = result.plane, result.plane.lens
+    told = (
+        f"Where cards lie, the plane is at most {plane.error or 0:.2f} mm off (95 of 100 such "
+        "tries)."
+    )
+    if count > 1:
+        told = f"The one that fits least is {plane.misfit:.2f} mm off the others. {told}"
+    if lens is not None:
+        return f"{told} The lens bends by {lens.distortion[0]:+.4f}."
+    # A shoe's mouth is too small for that to matter.
+    if result.throat is not None:
+        return told
+    return f"{told} The lens is not known: that takes two or more."
 
 
 def _budget(result: Result) -> str:

@@ -34,7 +34,7 @@ from calibration.camera.result import configuration, faults, write_result
 from calibration.camera.threshold import choose, proven
 from drivers.camera.driver import CameraOptions
 from drivers.camera.frames import Image
-from drivers.camera.profile import CardSize, load_profile
+from drivers.camera.profile import CardSize, Throat, load_profile
 from drivers.camera.recogniser import Recogniser
 from drivers.camera.windows import CropWindow
 from drivers.simulators.table.layout import PLACES
@@ -118,6 +118,19 @@ def test_the_report_needs_nothing_from_elsewhere() -> None:
     assert "<script" not in page
     assert page.count("data:image/jpeg") == 2 + 5 + 1, "table, plane, cards, the back"
     assert page.count('class="set"') == 1
+
+
+def test_the_report_asks_for_more_to_know_the_lens_by_only_above_a_table() -> None:
+    made = result()
+    one = replace(made, markers=made.markers[:1], plane=made.plane._replace(lens=None))
+    table = report_of(one)
+    assert "The lens is not known: that takes two or more." in table
+    assert "off the others" not in table, "there are none"
+    window = ((-90.0, -60.0), (90.0, -60.0), (90.0, 60.0), (-90.0, 60.0))
+    throat = Throat(window=window, direction=(1.0, 0.0))
+    mouth = report_of(replace(one, station="throat", throat=throat, places=()))
+    assert "<h2>The shoe's mouth</h2>" in mouth
+    assert "The lens" not in mouth
 
 
 def test_a_risk_that_no_test_proves_is_said_with_the_one_that_is() -> None:
