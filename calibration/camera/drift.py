@@ -124,7 +124,7 @@ def compare(  # noqa: PLR0913, PLR0917 - what was, what is, and what is known of
     elif is_mirrored(profile, reference, now):
         found = [_mirrored()]
     else:
-        found = [*_light(ratios, limits), _elsewhere(told_within(profile))]
+        found = [*_light(ratios, limits), _elsewhere(profile)]
     if flicker is not None and not flicker.steady:
         found.append(flickering(flicker))
     return found
@@ -269,15 +269,22 @@ def _blur(reference: Image, now: Image, limits: Limits) -> list[Finding]:
     ]
 
 
-def _elsewhere(within: float) -> Finding:
+def _elsewhere(profile: Profile) -> Finding:
     """
     Say what is known of a table that is not recognised.
     """
     text = (
-        f"the table of the profile is not within {within:.0f} mm of where it was: the camera was "
-        "pushed further or turned away, it is another table or another camera, or something lies "
-        "over the table"
+        f"the table of the profile is not within {told_within(profile):.0f} mm of where it was: "
+        "the camera was pushed further or turned away, it is another table or another camera, or "
+        "something lies over the table"
     )
+    if profile.throat is not None:
+        # A card hides most of what would tell how far: nothing is known of that.
+        text = (
+            "the shoe's mouth is not recognised: the camera was pushed or turned away, it is "
+            "another shoe or another camera, or something lies over it: check once more with the "
+            "mouth empty"
+        )
     return Finding(Kind.OTHER_SCENE, text)
 
 
