@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from drivers.camera.frames import Image, Judge, Picture
+from drivers.camera.frames import Judge, Picture
 from drivers.camera.sources import Source
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
@@ -43,7 +43,6 @@ class Pace:
         live: Those that nobody takes in time are past; else the source waits.
         own: A file's pictures come as they were taken, not as fast as they are read.
         waiting: How many may wait for the station; where one is enough, it is the newest.
-        crop: What part of a picture the station needs; cut before it waits.
         silent: Seconds without a picture that are borne; None for as many as is usual.
     """
 
@@ -53,13 +52,11 @@ class Pace:
         live: bool,
         own: bool = True,
         waiting: int = 1,
-        crop: Callable[[Image], Image] | None = None,
         silent: float | None = None,
     ) -> None:
         self.live = live
         self.own = own
         self.waiting = waiting if live else _FEW
-        self.crop = crop
         self.silent = silent
 
 
@@ -197,8 +194,7 @@ class Capture:
             if not self._pace.live and self._pace.own:
                 self._wait(began + at - now)
             self.count += 1
-            crop = self._pace.crop
-            self._give(Picture(image if crop is None else crop(image), at, self.count))
+            self._give(Picture(image, at, self.count))
 
     def _wait(self, seconds: float) -> None:
         with self._changed:

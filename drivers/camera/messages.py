@@ -96,25 +96,41 @@ class CameraDecoder:
 
     def __init__(self) -> None:
         self._rest = b""
+        self._too_long = False
 
     def feed(self, data: bytes, now: float) -> list[Frame]:
         """
         Take the next bytes; return the frames of the lines that are complete.
         """
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        frames = [_frame(line + b"\n", now) for line in lines]
-        if len(self._rest) > MOST:
-            # In whole portions, so that the frames are the same however the bytes are cut.
-            while len(self._rest) > MOST:
-                head, self._rest = self._rest[:MOST], self._rest[MOST:]
-                frames.append(_noise(head, now))
-        return frames
+        *lines, rest = (self._rest + data).split(b"\n")
+        frames = [frame for line in lines for frame in self._line(line + b"\n", now)]
+        heads, self._rest = _portions(rest)
+        self._too_long |= bool(heads)
+        return frames + [_noise(head, now) for head in heads]
+
+    def _line(self, line: bytes, now: float) -> list[Frame]:
+        heads, tail = _portions(line)
+        # What ends a line that was too long is no line, whatever it looks like.
+        is_rest, self._too_long = self._too_long or bool(heads), False
+        last = _noise(tail, now) if is_rest else _frame(tail, now)
+        return [*(_noise(head, now) for head in heads), last]
 
     def reset(self) -> None:
         """
         Forget a line that was begun.
         """
-        self._rest = b""
+        self._rest, self._too_long = b"", False
+
+
+def _portions(data: bytes) -> tuple[list[bytes], bytes]:
+    """
+    Cut off what is more than a line may have, in portions that are the same however it came.
+    """
+    heads = []
+    while len(data) > MOST:
+        head, data = data[:MOST], data[MOST:]
+        heads.append(head)
+    return heads, data
 
 
 def _noise(line: bytes, now: float) -> Frame:
@@ -122,8 +138,6 @@ def _noise(line: bytes, now: float) -> Frame:
 
 
 def _frame(line: bytes, now: float) -> Frame:
-    if len(line) > MOST:
-        return _noise(line, now)
     try:
         statement = _decoder.decode(line)
     except (msgspec.DecodeError, ValueError, RecursionError):

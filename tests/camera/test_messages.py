@@ -27,6 +27,9 @@ MEANINGS = [
     (Statement(say=Say.MISSED), "gap"),
 ]
 WHOLE = b"".join(encode_statement(statement) for statement, _ in MEANINGS)
+PLACED = encode_statement(MEANINGS[0][0])
+TOO_LONG = b" " * 4096 + PLACED
+"""A line of which only what is no statement of a camera is too long."""
 
 
 @pytest.mark.parametrize(("statement", "meant"), MEANINGS, ids=lambda each: str(each)[:24])
@@ -45,6 +48,9 @@ def test_a_card_that_was_not_accepted_is_never_named() -> None:
     for said in (Statement(say=Say.PLACED, slot=Slot.P1), Statement(say=Say.CARD)):
         (frame,) = CameraDecoder().feed(encode_statement(said), 0.0)
         assert all(not getattr(each, "card", None) for each in frame.observations)
+    nowhere = encode_statement(Statement(say=Say.PLACED, card=Card("AS")))
+    (frame,) = CameraDecoder().feed(nowhere, 0.0)
+    assert frame.observations == ()
 
 
 def test_two_cards_at_once_and_one_that_went_back_are_errors_of_the_device() -> None:
@@ -71,6 +77,18 @@ def test_however_the_bytes_are_cut(cuts: list[int]) -> None:
     ends = sorted({0, *cuts, len(WHOLE)})
     pieces = [WHOLE[a:b] for a, b in pairwise(ends)]
     assert [frame for piece in pieces for frame in decoder.feed(piece, 0.0)] == whole
+
+
+@pytest.mark.parametrize("first", [1, 4095, 4096, 4097, len(TOO_LONG) - 1, len(TOO_LONG)])
+def test_of_a_line_that_is_too_long_nothing_is_taken_for_a_card(first: int) -> None:
+    data = TOO_LONG + PLACED
+    whole = CameraDecoder().feed(data, 0.0)
+    decoder = CameraDecoder()
+    cut = [*decoder.feed(data[:first], 0.0), *decoder.feed(data[first:], 0.0)]
+    assert cut == whole
+    *noise, good = whole
+    assert {frame.kind for frame in noise} == {FrameKind.NOISE}
+    assert good.raw == PLACED
 
 
 @given(st.lists(st.binary(max_size=6000), max_size=4))
