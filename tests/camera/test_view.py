@@ -266,6 +266,36 @@ def test_a_card_that_left_the_shoe_is_not_taken_for_the_next_one(
     viewed.close()
 
 
+def test_a_table_that_was_cleared_is_shown_without_what_was_said_of_it(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    class Clearing(_Quiet):
+        def look(self, picture: Picture) -> list[Statement]:
+            return super().look(picture) or [Statement(say=Say.CLEARED)]
+
+        def states(self) -> dict[Slot, tuple[str, Card | None]]:
+            return {}
+
+    profile = load_profile(
+        write_simulated_profile(settings(seed=1), tmp_path_factory.mktemp("cleared"))
+    )
+    viewed = Viewed(Clearing(), profile, View("127.0.0.1:0", "overhead"))
+    shown = []
+    for number in (1, 2):
+        viewed.look(Picture(_grey(), 0.1 * number, number))
+        shown.append({look.name: look.state for look in viewed.looks()}["B1"])
+    assert shown == ["unreadable", ""]
+    viewed.close()
+
+
+def test_a_place_at_the_upper_edge_has_its_words_in_the_picture() -> None:
+    place = ((300.0, 2.0), (360.0, 2.0), (360.0, 90.0), (300.0, 90.0))
+    picture = drawn(_grey(), [Look("P1", place, "moving")])
+    # The words stand on a plate of the colour: as wide as they are, from the first row on.
+    assert (picture[0, 305:330] != 60).any(axis=1).all()
+    assert len(np.unique(picture[3:18, 305:340])) > 10, "letters"
+
+
 @pytest.mark.parametrize("width", [640, 1280, 1920])
 def test_what_is_written_has_the_size_of_the_picture(width: int) -> None:
     left = width // 4
