@@ -183,6 +183,22 @@ class Scene:
     def _truth(
         self, state: Moment, stretch: Stretch, at: float, finished: DealtRound | None
     ) -> Truth:
+        dealt = stretch.dealt
+        return Truth(
+            at=at,
+            shoe=stretch.shoe,
+            round=dealt.number if dealt else 0,
+            cards=tuple(self._lying(state, at)),
+            moving=sum(each.since < 0 for each in state.cards),
+            trouble=stretch.trouble,
+            active=bool(state.active),
+            finished=finished,
+        )
+
+    def _lying(self, state: Moment, at: float) -> Iterator[Lying]:
+        """
+        Say of each card how it lies; above a table only of those that lie still.
+        """
         camera = self._view.camera
         hulls = [
             np.asarray(camera.seen(hand_hull(pose.at, pose.heading, pose.up)), np.float32)
@@ -191,31 +207,16 @@ class Scene:
         overhead = self.settings.station is Station.OVERHEAD
         shown = [each for each in state.cards if each.since >= 0 or not overhead]
         quads = [np.asarray(card_quad(each.pose, camera)) for each in shown]
-        cards = []
         for number, (each, quad) in enumerate(zip(shown, quads, strict=True)):
-            above = quads[number + 1 :]
-            cards.append(
-                Lying(
-                    slot=each.track.slot,
-                    card=each.track.card,
-                    quad=_corners(quad),
-                    face_up=each.pose.turn == FACE,
-                    covered=each.marked or any(_touch(quad, hull) for hull in hulls),
-                    overlapped=any(_touch(quad, other) for other in above),
-                    since=at - (state.at - each.since) if each.since >= 0 else -1.0,
-                )
+            yield Lying(
+                slot=each.track.slot,
+                card=each.track.card,
+                quad=_corners(quad),
+                face_up=each.pose.turn == FACE,
+                covered=each.marked or any(_touch(quad, hull) for hull in hulls),
+                overlapped=any(_touch(quad, above) for above in quads[number + 1 :]),
+                since=at - (state.at - each.since) if each.since >= 0 else -1.0,
             )
-        dealt = stretch.dealt
-        return Truth(
-            at=at,
-            shoe=stretch.shoe,
-            round=dealt.number if dealt else 0,
-            cards=tuple(cards),
-            moving=sum(each.since < 0 for each in state.cards),
-            trouble=stretch.trouble,
-            active=bool(state.active),
-            finished=finished,
-        )
 
 
 def _corners(quad: NDArray[np.float64]) -> Quad:
