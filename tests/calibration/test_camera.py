@@ -103,7 +103,7 @@ def test_cards_are_found_measured_and_kept(written: Path) -> None:
 
 def test_a_profile_is_read_again_as_it_was_written(written: Path) -> None:
     profile = load_profile(written)
-    assert "for at most one wrong card in 4000" in profile.made.risk
+    assert "for at most one wrong card in 4,000" in profile.made.risk
     assert len(profile.place) == 6
     assert profile.reading.threshold is not None
     reference = cv2.imread(str(profile.reference))
