@@ -12,6 +12,9 @@ A script is a TOML file; `at` is a moment of the recording in seconds:
     [layout]
     preset = "six"
     x = 0                    # where its middle is, from the middle of the markers
+    [mouth]                  # of a camera at the shoe's mouth instead
+    direction = [0, 1]       # cards leave downwards in the picture
+    turn = 90                # a long side first; 0 for a short one
     [[card]]                 # one of every rank
     at = 2.0
     card = "AS"
@@ -26,11 +29,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Final, Protocol
+from typing import Annotated, Final, Literal, Protocol
 
 from msgspec import Meta, Struct
 
-from calibration.camera.layout import Box, layout_named
+from calibration.camera.layout import Box, layout_named, leaves_along_x
 from calibration.camera.plane import Plane
 from drivers.camera.frames import Image
 from drivers.camera.profile import Point
@@ -110,14 +113,29 @@ class LayoutStep(_Step, frozen=True):
 
 class MouthStep(_Step, frozen=True):
     """
-    What a camera at the shoe's mouth watches: so many millimetres about a point, and the
-    way that cards leave.
+    What a camera at the shoe's mouth watches, and the way that cards leave.
+
+    Attributes:
+        x, y: Its middle in millimetres.
+        size: Width and height in millimetres; None for a card and a little more.
+        turn: 0 where a short side leads, 90 where a long one does.
     """
 
     x: Offset = 0.0
     y: Offset = 0.0
-    size: tuple[Side, Side] = (104.0, 69.0)
+    size: tuple[Side, Side] | None = None
     direction: tuple[Offset, Offset] = (1.0, 0.0)
+    turn: Literal[0, 90] = 0
+
+    @property
+    def window_size(self) -> tuple[float, float]:
+        """
+        The size as it is given, or that of a card with room before it and behind it.
+        """
+        if self.size is not None:
+            return self.size
+        along, across = (79.0, 94.0) if self.turn else (104.0, 69.0)
+        return (along, across) if leaves_along_x(self.direction) else (across, along)
 
 
 class CardStep(_Step, frozen=True):

@@ -199,10 +199,10 @@ def _boxes(asker: Asker, result: Result, plane: Plane) -> None:
 
 def _mouth(asker: Asker, result: Result) -> None:
     step = asker.mouth(result.plane, result.reference)
-    wide, high = step.size
+    wide, high = step.window_size
     left, top = step.x - wide / 2, step.y - high / 2
     window = ((left, top), (left + wide, top), (left + wide, top + high), (left, top + high))
-    result.throat = Throat(window=window, direction=step.direction)
+    result.throat = Throat(window=window, direction=step.direction, turn=step.turn)
     _checked(result)
 
 

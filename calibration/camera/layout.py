@@ -14,7 +14,7 @@ from drivers.camera.profile import Place, Point, Polygon, Throat
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.round import Slot
 
-__all__ = ["LAYOUTS", "Box", "layout_named", "places_of", "watched"]
+__all__ = ["LAYOUTS", "Box", "layout_named", "leaves_along_x", "places_of", "watched"]
 
 _UPRIGHT: Final = (80.0, 108.0)
 _SIDEWAYS: Final = (108.0, 86.0)
@@ -103,10 +103,15 @@ def places_of(boxes: Iterable[Box]) -> tuple[Place, ...]:
 def watched(places: tuple[Place, ...], throat: Throat | None) -> tuple[Place, ...]:
     """
     Give the places on which cards are looked for: those of a table, or the shoe's mouth alone.
-
-    Cards leave the mouth with a short side first.
     """
     if throat is None:
         return places
-    along_x = abs(throat.direction[0]) > abs(throat.direction[1])
-    return (Place(polygon=throat.window, turn=90 if along_x else 0),)
+    lies_along_x = leaves_along_x(throat.direction) == (throat.turn == 0)
+    return (Place(polygon=throat.window, turn=90 if lies_along_x else 0),)
+
+
+def leaves_along_x(direction: Point) -> bool:
+    """
+    Tell whether cards that leave the shoe this way do so along x rather than y.
+    """
+    return abs(direction[0]) > abs(direction[1])

@@ -40,6 +40,7 @@ _SIDES: Final = range(6, 1001)
 """Millimetres of a rectangle's side."""
 
 _STAGES: Final = ("plane", "empty table", "boxes", "13 cards", "back", "sample")
+_WAYS: Final = {"right": (1.0, 0.0), "left": (-1.0, 0.0), "down": (0.0, 1.0), "up": (0.0, -1.0)}
 _MOUTH: Final = ("plane", "empty mouth", "window", "13 cards", "back", "sample")
 
 
@@ -178,18 +179,20 @@ class Person:
 
     def mouth(self, plane: Plane, reference: Image) -> MouthStep:
         """
-        Have the way named in which cards leave.
+        Have it said in which way cards leave, and with which side ahead.
         """
         del reference
         self._desk.place(plane, (Box(None, 0.0, 0.0, 90),))
         self._desk.reach("window")
-        text = "Which way do cards leave the shoe in the picture: right, left, up or down?"
-        ways = {"": (1, 0), "right": (1, 0), "left": (-1, 0), "down": (0, 1), "up": (0, -1)}
+        text = (
+            "Which way do cards leave the shoe in the picture: right, left, up or down? "
+            "Where a long side comes first, add “long”: “down long”."
+        )
         said = self._ask("The shoe's mouth", text, "answer", "right").lower()
-        if said not in ways:
-            raise UserError(f"{said!r}; expected right, left, up or down")
-        x, y = ways[said]
-        return MouthStep(direction=(float(x), float(y)))
+        way, *ahead = said.split() or ["right"]
+        if way not in _WAYS or ahead not in ([], ["long"]):
+            raise UserError(f"{said!r}; expected right, left, up or down, or such as “down long”")
+        return MouthStep(direction=_WAYS[way], turn=90 if ahead else 0)
 
     def card(self, done: Sequence[Card]) -> CardStep | None:
         """

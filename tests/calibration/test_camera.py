@@ -17,6 +17,7 @@ import pytest
 from calibration.camera.answers import (
     CardStep,
     LayoutStep,
+    MouthStep,
     PlaneStep,
     Script,
     Scripted,
@@ -27,7 +28,7 @@ from calibration.camera.check import Checked, check_profile
 from calibration.camera.deck import Compared
 from calibration.camera.drift import Kind
 from calibration.camera.guide import calibrate
-from calibration.camera.layout import LAYOUTS, layout_named, places_of
+from calibration.camera.layout import LAYOUTS, layout_named, places_of, watched
 from calibration.camera.plane import Plane, ground_of
 from calibration.camera.report import report_of
 from calibration.camera.result import configuration, faults, write_result
@@ -90,6 +91,22 @@ def test_layouts_have_every_slot_and_mirrored_ones_the_other_way_round() -> None
     assert player["six"] == -player["six-mirrored"] < 0
     with pytest.raises(UserError, match="expected one of six"):
         layout_named("eight")
+
+
+@pytest.mark.parametrize("way", [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)])
+@pytest.mark.parametrize("turn", [0, 90])
+def test_a_mouth_has_room_for_a_card_as_it_leaves(way: tuple[float, float], turn: int) -> None:
+    """
+    Whichever side led, a card was looked for as if that were a short one.
+    """
+    step = MouthStep(direction=way, turn=90 if turn else 0)
+    wide, high = step.window_size
+    throat = Throat(window=((0, 0), (wide, 0), (wide, high)), direction=way, turn=step.turn)
+    (place,) = watched((), throat)
+    lies_along_x = (way[0] != 0) == (turn == 0)
+    assert (place.turn == 90) == lies_along_x
+    assert wide > (88 if lies_along_x else 63)
+    assert high > (63 if lies_along_x else 88)
 
 
 def test_cards_are_found_measured_and_kept(written: Path) -> None:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
+from calibration.camera.answers import MouthStep
 from calibration.camera.desk import Desk, Order
 from calibration.camera.layout import layout_named
 from calibration.camera.live import LivePage
@@ -246,8 +247,18 @@ def test_boxes_are_where_they_were_left_if_they_are_asked_once_more(desk: Desk) 
 
 
 def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: Desk) -> None:
-    asked, _ = person(desk, ["left\n"], throat=True)
-    assert asked.mouth(PLANE, PICTURE).direction == (-1.0, 0.0)
+    asked, _ = person(desk, ["left\n", "Down  Long\n", "\n"], throat=True)
+    left, down, usual = (asked.mouth(PLANE, PICTURE) for _ in range(3))
+    assert (left.direction, left.turn) == ((-1.0, 0.0), 0)
+    assert (down.direction, down.turn) == ((0.0, 1.0), 90)
+    assert usual == MouthStep()
+
+
+@pytest.mark.parametrize("said", ["sideways", "long", "left short", "up long long"])
+def test_a_way_that_is_none_is_refused_by_its_words(desk: Desk, said: str) -> None:
+    asked, _ = person(desk, [f"{said}\n"], throat=True)
+    with pytest.raises(UserError, match=f"'{said}'; expected right, left, up or down"):
+        asked.mouth(PLANE, PICTURE)
 
 
 @pytest.mark.parametrize(("throat", "told"), [(True, "the card's"), (False, "the rectangle's")])

@@ -1,11 +1,13 @@
 """
-A shoe's mouth to look at: cards that pass behind a window, short side ahead, to the right.
+A shoe's mouth to look at: cards that pass behind a window, as a rule short side ahead and to
+the right.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import cv2
 import numpy as np
@@ -19,6 +21,32 @@ WIDTH, HEIGHT = 640, 360
 HALF = 52.0, 34.5
 """Millimetres from the middle of the window to its ends."""
 
+
+class Ahead(NamedTuple):
+    """
+    How cards lie as they come.
+
+    Attributes:
+        turn: 0 with a short side ahead, 90 with a long one.
+        scale: Pixels of a millimetre.
+        half: Millimetres from the middle of the window to its ends.
+        corners: Three of a card's, from its upper left one on, in millimetres from its middle.
+    """
+
+    turn: Literal[0, 90]
+    scale: float
+    half: tuple[float, float]
+    corners: tuple[tuple[float, float], ...]
+
+
+SHORT = Ahead(0, SCALE, HALF, ((-44, 31.5), (-44, -31.5), (44, -31.5)))
+"""The upper end of the card trails."""
+
+LONG = Ahead(90, 3.6, (40.0, 47.5), ((-31.5, -44), (31.5, -44), (31.5, 44)))
+
+WAYS = ((1, 0), (0, -1), (-1, 0), (0, 1))
+"""Which way cards go where the picture is turned by so many quarters, against the clock."""
+
 FPS = 25.0
 OUT = 110.0
 """Where a card cannot be seen any more; the shoe is on the other side."""
@@ -27,19 +55,20 @@ Card = tuple[str | None, float]
 """Which, and where its middle is; None for a finger."""
 
 
-def drawn(*cards: Card, number: int = 0, light: float = 1.0) -> Image:
+def drawn(*cards: Card, number: int = 0, light: float = 1.0, ahead: Ahead = SHORT) -> Image:
     """
     Draw cards, the first below all others, as seen from below: the first hides the rest.
     """
-    image = _plates().copy()
-    inside = np.zeros((HEIGHT, WIDTH), np.uint8)
-    cv2.rectangle(inside, _pixel(-HALF[0], -HALF[1]), _pixel(*HALF), (255,), -1)
+    image = _plates(ahead).copy()
+    (x, y), inside = ahead.half, np.zeros((HEIGHT, WIDTH), np.uint8)
+    cv2.rectangle(inside, _pixel(-x, -y, ahead), _pixel(x, y, ahead), (255,), -1)
     layer = image.copy()
     for name, x in reversed(cards):
         if name is None:
-            cv2.rectangle(layer, _pixel(x - 60, -9), _pixel(x + 60, 9), (120, 150, 200), -1)
+            ends = _pixel(x - 60, -9, ahead), _pixel(x + 60, 9, ahead)
+            cv2.rectangle(layer, *ends, (120, 150, 200), -1)
         else:
-            _lay(layer, name, x)
+            _lay(layer, name, x, ahead)
     cv2.copyTo(layer, inside, image)
     grain = np.random.default_rng(number).normal(0, 2, (HEIGHT, WIDTH, 1))
     return np.clip(image * light + grain, 0, 255).astype(np.uint8)
@@ -54,45 +83,56 @@ def passing(name: str, seconds: float = 0.36, lag: float = 0.0) -> list[Card]:
     return [(name, float(x)) for x in (smooth * smooth * (3 - 2 * smooth) * 2 - 1) * OUT]
 
 
-def profile(folder: Path) -> Profile:
+def profile(folder: Path, ahead: Ahead = SHORT, quarters: int = 0) -> Profile:
     """
-    Write the profile of this mouth.
+    Write the profile of this mouth, turned by so many quarters.
     """
-    empty = np.mean([drawn(number=n) for n in range(90, 94)], axis=0).round().astype(np.uint8)
+    pictures = [turned(drawn(number=n, ahead=ahead), quarters) for n in range(90, 94)]
+    empty = np.mean(pictures, axis=0).round().astype(np.uint8)
     cv2.imwrite(str(folder / "mouth.png"), empty)
-    (x, y), path = HALF, folder / "mouth.toml"
-    rows = ((SCALE, 0.0, WIDTH / 2), (0.0, SCALE, HEIGHT / 2), (0.0, 0.0, 1.0))
+    high, wide = empty.shape[:2]
+    x, y = ahead.half[:: -1 if quarters % 2 else 1]
+    rows = ((ahead.scale, 0.0, wide / 2), (0.0, ahead.scale, high / 2), (0.0, 0.0, 1.0))
+    window = ((-x, -y), (x, -y), (x, y), (-x, y))
+    path = folder / "mouth.toml"
     made = Profile(
         version=1,
         station="throat",
-        camera=Camera(width=WIDTH, height=HEIGHT),
+        camera=Camera(width=wide, height=high),
         table=Table(homography=rows, reference="mouth.png"),
-        throat=Throat(window=((-x, -y), (x, -y), (x, y), (-x, y)), direction=(1, 0)),
+        throat=Throat(window=window, direction=WAYS[quarters], turn=ahead.turn),
     )
     write_profile(made, path)
     return load_profile(path)
 
 
-@lru_cache(maxsize=1)
-def _plates() -> Image:
+def turned(image: Image, quarters: int) -> Image:
+    """
+    Turn a picture by so many quarters, against the clock.
+    """
+    return np.ascontiguousarray(np.rot90(image, quarters))
+
+
+@lru_cache(maxsize=2)
+def _plates(ahead: Ahead) -> Image:
     grain = np.random.default_rng(3).normal(0, 9, (HEIGHT // 2, WIDTH // 2))
     plates = cv2.resize(np.clip(45 + grain, 0, 255).astype(np.uint8), (WIDTH, HEIGHT))
     image = np.repeat(plates[..., None], 3, axis=2)
-    cv2.rectangle(image, _pixel(-HALF[0], -HALF[1]), _pixel(*HALF), (38, 42, 46), -1)
+    x, y = ahead.half
+    cv2.rectangle(image, _pixel(-x, -y, ahead), _pixel(x, y, ahead), (38, 42, 46), -1)
     return np.asarray(image, np.uint8)
 
 
-def _pixel(x: float, y: float) -> tuple[int, int]:
-    return round(x * SCALE + WIDTH / 2), round(y * SCALE + HEIGHT / 2)
+def _pixel(x: float, y: float, ahead: Ahead) -> tuple[int, int]:
+    return round(x * ahead.scale + WIDTH / 2), round(y * ahead.scale + HEIGHT / 2)
 
 
-def _lay(image: Image, name: str, x: float) -> None:
+def _lay(image: Image, name: str, x: float, ahead: Ahead) -> None:
     face, mask = card_face(name, 0)
     high, wide = face.shape[:2]
-    # The upper end of the card trails.
     source = np.array([(0, 0), (wide, 0), (wide, high)], np.float32)
-    corners = [(x - 44, 31.5), (x - 44, -31.5), (x + 44, -31.5)]
-    target = np.array(corners) * SCALE + (WIDTH / 2, HEIGHT / 2)
+    corners = np.add(ahead.corners, (x, 0))
+    target = corners * ahead.scale + (WIDTH / 2, HEIGHT / 2)
     turn = cv2.getAffineTransform(source, target.astype(np.float32))
     there = cv2.warpAffine(face, turn, (WIDTH, HEIGHT), flags=cv2.INTER_AREA)
     cover = cv2.warpAffine(mask, turn, (WIDTH, HEIGHT))

@@ -5,7 +5,7 @@ as what they are.
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import count, zip_longest
 from pathlib import Path
 
 import cv2
@@ -16,8 +16,8 @@ from drivers.camera.frames import Image
 from drivers.camera.passage import Extent, Passage, runs
 from drivers.camera.profile import Profile
 from tests.camera import mouths
-from tests.camera.mouths import FPS, OUT, passing
-from tests.camera.watched import Watched
+from tests.camera.mouths import FPS, LONG, OUT, SHORT, WAYS, Ahead, passing
+from tests.camera.watched import Told, Watched
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,25 @@ def test_each_card_is_told_once_as_it_leaves(mouth: Watched, seconds: float) -> 
     late = [said.late for said in mouth.said]
     assert late
     assert all(each is not None and each <= 100 for each in late)
+
+
+@pytest.mark.parametrize("quarters", range(len(WAYS)))
+@pytest.mark.parametrize("ahead", [SHORT, LONG], ids=["short", "long"])
+def test_either_side_may_be_ahead_and_the_shoe_anywhere(
+    ahead: Ahead, quarters: int, tmp_path: Path
+) -> None:
+    watched, number = Watched(mouths.profile(tmp_path, ahead, quarters)), count()
+
+    def show(track: list[mouths.Card]) -> Told:
+        together = [(card,) for card in track] + [()] * 5
+        pictures = (mouths.drawn(*cards, number=next(number), ahead=ahead) for cards in together)
+        return watched.look(*[mouths.turned(picture, quarters) for picture in pictures])
+
+    assert show([]) == []
+    for card in ("AS", "10H"):
+        assert show(passing(card)) == [("card", card)]
+    back = passing("9D")[:5]
+    assert show([*back, *back[::-1]]) == [("returned", None)]
 
 
 def test_a_card_that_rests_in_the_mouth_is_told_when_it_has_left(mouth: Watched) -> None:
