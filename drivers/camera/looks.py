@@ -19,15 +19,17 @@ Corner = tuple[float, float]
 Colour = tuple[int, int, int]
 
 _GREY: Final[Colour] = (190, 190, 190)
-_COLOURS: Final[dict[str, Colour]] = {
-    "empty": _GREY,
-    "moving": (40, 200, 250),
-    "settled": (30, 150, 250),
-    "down": (235, 150, 60),
-    "read": (80, 210, 90),
-    "held": (80, 210, 90),
-    "unreadable": (70, 70, 240),
+_SIGNS: Final[dict[str, tuple[str, Colour]]] = {
+    "empty": ("empty", _GREY),
+    "moving": ("moving", (40, 200, 250)),
+    "settled": ("lies still", (30, 150, 250)),
+    "down": ("face down", (235, 150, 60)),
+    "read": ("read", (80, 210, 90)),
+    "held": ("read", (80, 210, 90)),
+    "unreadable": ("cannot be read", (70, 70, 240)),
 }
+"""The word and the colour for what is known of a place; the page's legend has the same."""
+
 _FONT: Final = cv2.FONT_HERSHEY_SIMPLEX
 _SIZE: Final = 0.55
 _USUAL_WIDTH: Final = 1280
@@ -59,10 +61,15 @@ class Look(Struct, frozen=True):
         """
         What is written beside the place.
         """
-        parts = [self.name, self.state if self.card is None else str(self.card)]
+        state, _ = _sign(self.state)
+        parts = [self.name, state if self.card is None else str(self.card)]
         if self.confidence is not None:
             parts.append(f"{self.confidence:.2f}")
         return " ".join(parts)
+
+
+def _sign(state: str) -> tuple[str, Colour]:
+    return _SIGNS.get(state, (state, _GREY))
 
 
 def drawn(image: Image, looks: list[Look]) -> Image:
@@ -76,7 +83,7 @@ def drawn(image: Image, looks: list[Look]) -> Image:
 
 
 def _draw(picture: Image, look: Look) -> None:
-    colour = _COLOURS.get(look.state, _GREY)
+    _, colour = _sign(look.state)
     corners = np.round(np.array(look.polygon)).astype(np.int32)
     scale = max(_SMALLEST, picture.shape[1] / _USUAL_WIDTH)
     thick = round((1 if look.state == "empty" else 2) * max(1.0, scale))

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import re
 import socket
 import struct
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.resources import files
 from threading import Thread
 from threading import enumerate as enumerate_threads
 
@@ -294,6 +296,14 @@ def test_a_place_at_the_upper_edge_has_its_words_in_the_picture() -> None:
     # The words stand on a plate of the colour: as wide as they are, from the first row on.
     assert (picture[0, 305:330] != 60).any(axis=1).all()
     assert len(np.unique(picture[3:18, 305:340])) > 10, "letters"
+
+
+def test_what_is_written_beside_a_place_is_a_word_of_the_legend() -> None:
+    page = (files("drivers.camera") / "pages/look.html").read_text(encoding="utf-8")
+    legend = re.findall(r'<li class="(\w+)">([^<]+)</li>', page)
+    assert len(legend) == 6
+    for state, word in legend:
+        assert Look("P1", (), state).words == f"P1 {word}"
 
 
 @pytest.mark.parametrize("width", [640, 1280, 1920])
