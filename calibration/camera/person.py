@@ -40,8 +40,10 @@ _SIDES: Final = range(6, 1001)
 """Millimetres of a rectangle's side."""
 
 _STAGES: Final = ("plane", "empty table", "boxes", "13 cards", "back", "sample")
-_WAYS: Final = {"right": (1.0, 0.0), "left": (-1.0, 0.0), "down": (0.0, 1.0), "up": (0.0, -1.0)}
 _MOUTH: Final = ("plane", "empty mouth", "window", "13 cards", "back", "sample")
+
+_WAYS: Final = {"right": (1.0, 0.0), "left": (-1.0, 0.0), "down": (0.0, 1.0), "up": (0.0, -1.0)}
+"""Which way cards leave the shoe, in the picture."""
 
 
 class Person:
