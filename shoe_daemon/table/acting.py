@@ -160,6 +160,18 @@ def void(fold: Fold, number: int) -> None:
         results.void(fold, played)
 
 
+def _continue(fold: Fold, alert: OpenAlert) -> None:
+    round_ = rounds.in_progress(fold)
+    if alert.data.kind == IrregularityKind.MISSING_DRAW and round_ is not None and round_.missing:
+        rounds.give_up(fold, round_)
+
+
+def _draw_now(fold: Fold, _alert: OpenAlert) -> None:
+    round_ = rounds.in_progress(fold)
+    if round_ is not None:
+        round_.draw_ordered = round_.missing
+
+
 def _stop_shoe(fold: Fold, _alert: OpenAlert) -> None:
     shoe = fold.state.shoe
     if shoe is None or shoe.finished:
@@ -170,6 +182,8 @@ def _stop_shoe(fold: Fold, _alert: OpenAlert) -> None:
 
 
 _ACTS: Final[dict[Action, Callable[[Fold, OpenAlert], None]]] = {
+    Action.CONTINUE: _continue,
+    Action.DRAW_NOW: _draw_now,
     Action.CARRY_TO_NEXT_HAND: _carry,
     Action.CARRY_AS_DUMMY_HAND: _carry_as_dummy,
     Action.BURN_CARD_PLUS_VALUE: _burn_plus_value,

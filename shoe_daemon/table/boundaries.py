@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.round import FOUR_CARDS, Outcome
 from shoe_daemon.table import dealing, events, readers, rounds, shoes
 from shoe_daemon.table.drawing import lay_unread
 from shoe_daemon.table.options import RoundEnd
@@ -150,8 +150,10 @@ def no_more_bets(fold: Fold) -> None:
     Betting closed for the round that begins.
     """
     round_ = rounds.in_progress(fold)
-    if round_ is not None and (round_.partial or rounds.is_complete(round_)):
-        _boundary(fold, "")
+    if round_ is not None and (
+        round_.partial or rounds.is_complete(round_) or _is_past_its_bets(round_)
+    ):
+        _boundary(fold, "Betting was closed for the next round")
     round_ = rounds.in_progress(fold)
     closed = fold.state.betting == "closed"
     if round_ is None:
@@ -164,6 +166,11 @@ def no_more_bets(fold: Fold) -> None:
     if not closed:
         fold.state.betting = "closed"
         fold.emit(events.BettingClosed("no_more_bets"))
+
+
+def _is_past_its_bets(round_: RoundState) -> bool:
+    # Its own bets were closed before its first card, and it has come as far as its draws.
+    return round_.bets_closed and len(round_.cards) >= FOUR_CARDS
 
 
 def _boundary(fold: Fold, why: str) -> None:
@@ -185,9 +192,7 @@ def confirm_result(fold: Fold) -> None:
     The dealer's button: the round is over, with whatever is known of it.
     """
     round_ = rounds.in_progress(fold)
-    if round_ is None:
-        return
-    if round_.partial or not rounds.truth(round_).known:
+    if round_ is not None and (round_.partial or not rounds.truth(round_).known):
         rounds.end(fold, round_)
     _boundary(fold, "The result was confirmed")
 

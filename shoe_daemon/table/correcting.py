@@ -260,8 +260,9 @@ def enter_result(fold: Fold, order: Command) -> None:
     Enter the result of a round that no reader has seen, or not whole.
     """
     round_ = rounds.in_progress(fold) or rounds.begin(fold, partial=True)
-    round_.partial = True
+    whole, round_.partial = not round_.partial, True
     remember(fold, "enter_result", round_.number)
     fold.state.seed = None  # if one was carried, it lies among the cards that nobody saw
     data = rounds.declared_result(round_, order.outcome)
-    rounds.enter(fold, round_, _with_pairs(data, (order.player_pair, order.banker_pair)))
+    data = _with_pairs(data, (order.player_pair, order.banker_pair))
+    rounds.enter(fold, round_, data, whole=whole)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Slot
-from shoe_daemon.game.situations import Action
-from shoe_daemon.table import checking, dealing, events, inventory, rounds, shoes
+from shoe_daemon.table import checking, coup_rest, dealing, events, inventory, rounds, shoes
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import synced
 from shoe_daemon.table.state import Drawn
@@ -42,14 +41,20 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
     """
     slot, shoe = card.declared, fold.state.shoe
     _settle_mode(fold, card)
+    if not carried and coup_rest.owns(fold, card):
+        coup_rest.take(fold, card)
+        return
     round_ = rounds.in_progress(fold)
     if round_ is not None:
         if _is_repeat(round_, card):
             return
+        late = _is_late(fold, round_, card)
+        if late:
+            rounds.find_missing(fold, round_, "The next card came later than a draw takes")
         if not carried and not _begins_another(fold, round_, card):
             add(fold, round_, card)
             return
-        fold.state.unsynced |= rounds.is_stuck(round_)
+        fold.state.unsynced |= late or rounds.is_stuck(round_)
         checking.turn(fold, card.face)
         rounds.leave(fold, round_)
         _settle_mode(fold, card)  # a new session may have come into force
@@ -94,7 +99,7 @@ def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:
         return True
     if card.declared is _P1 and (round_.missing or fold.mode is _DEVICE):
         return True
-    if round_.missing and card.declared is None and _is_given_up(fold, round_):
+    if card.declared is None and _is_given_up(round_):
         return True
     if round_.missing and card.declared is not None and round_.spots[_SPOT[card.declared]]:
         return True  # its own first cards were not seen
@@ -105,11 +110,20 @@ def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:
     return is_full and (round_.partial or fold.mode is RoundEnd.RULES)
 
 
-def _is_given_up(fold: Fold, round_: RoundState) -> bool:
-    # The bets on the next round were closed without the card that is due: what is drawn
-    # now is the next round's, unless somebody chose to have that card drawn.
-    alert = fold.open_alert(IrregularityKind.MISSING_DRAW)
-    return round_.next_closed and (alert is None or alert.chosen != Action.DRAW_NOW)
+def _is_given_up(round_: RoundState) -> bool:
+    # The end of the round was declared while a draw was missing. Without a place named by
+    # the reader, only an order to draw now makes the next card the missing one.
+    return round_.missing and round_.over and not round_.draw_ordered
+
+
+def _is_late(fold: Fold, round_: RoundState, card: Drawn) -> bool:
+    # Where only silence ends rounds, a card that comes late may be the missing one, or the
+    # first of the next round.
+    if fold.mode is not RoundEnd.QUIET or card.declared is not None or round_.card_at is None:
+        return False
+    if round_.partial or round_.over or rounds.truth(round_).spot is None:
+        return False
+    return fold.microseconds() - round_.card_at > fold.draw_within
 
 
 def _is_repeat(round_: RoundState, card: Drawn) -> bool:
@@ -318,7 +332,7 @@ def raise_unread(fold: Fold, card: Drawn) -> None:
 
 
 def _make_good(fold: Fold, round_: RoundState) -> None:
-    round_.missing = False
+    round_.missing = round_.draw_ordered = False
     alert = fold.open_alert(IrregularityKind.MISSING_DRAW)
     if alert is not None:
         fold.close_alert(alert, "draw_now", "the missing card was drawn")

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Slot
-from shoe_daemon.table import checking, dealing, drawing, events, relaying, rounds, shoes
+from shoe_daemon.table import (
+    checking,
+    coup_rest,
+    dealing,
+    drawing,
+    events,
+    relaying,
+    rounds,
+    shoes,
+)
 from shoe_daemon.table.state import Drawn
 
 if TYPE_CHECKING:
@@ -113,6 +122,8 @@ def know_late(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
 def _disclose_late(fold: Fold, slot: Slot, face: Card) -> None:
     # It may be the face of a card that still lies on the table. Otherwise a
     # round has begun that nobody saw.
+    if coup_rest.learn(fold, slot, face):
+        return
     last = fold.state.round
     card = None if last is None or fold.state.unsynced else _card_on(last, slot, face)
     if card is None or card.face not in {None, face}:

@@ -35,6 +35,9 @@ MOST_ALERTS: Final = 20
 MOST_READERS: Final = 8
 """Readers that a table keeps apart."""
 
+_DRAW_WITHIN_S: Final = 60
+_DRAW_WITHIN_SQUEEZED_S: Final = 300
+
 
 class Fold:
     """
@@ -43,12 +46,14 @@ class Fold:
     Attributes:
         face_up: Cards are seen at the draw.
         tucked: So they are but for the Banker's first two.
+        draw_within: Microseconds: see `Options.draw_within`.
         mode: What ends a round here; ``auto`` until a card has told.
         together: The card that is being taken came too close after the one before.
     """
 
     __slots__ = (
         "at",
+        "draw_within",
         "events",
         "face_up",
         "house",
@@ -95,6 +100,11 @@ class Fold:
         self.options: Options = session.options
         self.face_up = house.dealing_style is DealingStyle.FACE_UP
         self.tucked = house.dealing_style is DealingStyle.BANKER_TUCKED
+        squeezed = house.dealing_style is DealingStyle.SQUEEZE
+        within = session.options.draw_within
+        if within is None:
+            within = _DRAW_WITHIN_SQUEEZED_S if squeezed else _DRAW_WITHIN_S
+        self.draw_within = int(within * 1_000_000)
 
     def settle_mode(self, mode: RoundEnd) -> None:
         """

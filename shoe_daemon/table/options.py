@@ -70,6 +70,10 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
             without a card; ``rules``: at once when complete; ``auto``: device
             where the reader tells slots or results, else quiet.
         quiet_gap: Seconds.
+        draw_within: Where silence ends rounds, seconds within which a card that is due
+            is drawn; one that comes later may begin the next round, so that neither
+            round is published as complete. None is 60, or 300 where players squeeze
+            the cards.
         result_on: ``complete`` or ``confirmed`` (at the end of the round).
         reveal_after:
             Seconds from the fourth card until tucked cards count as seen; None
@@ -95,6 +99,7 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
     decks: Decks | None = None
     round_end: RoundEnd = RoundEnd.AUTO
     quiet_gap: Seconds = 10
+    draw_within: Seconds | None = None
     result_on: ResultOn = ResultOn.COMPLETE
     reveal_after: Seconds | None = 3
     hold_from: Severity | None = None

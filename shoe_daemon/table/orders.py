@@ -126,7 +126,10 @@ def _check_reveal(fold: Fold, _order: Command) -> str | None:
 
 
 def _check_round(fold: Fold, _order: Command) -> str | None:
-    return None if rounds.in_progress(fold) is not None else "no round is in progress"
+    round_ = fold.state.round
+    if round_ is not None and (round_.owns_rest or not round_.ended):
+        return None
+    return "no round is in progress"
 
 
 def _check_hold(fold: Fold, order: Command) -> str | None:

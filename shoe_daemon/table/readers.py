@@ -53,6 +53,8 @@ def synced(fold: Fold) -> None:
     A clean boundary: whatever comes now is seen from its beginning.
     """
     fold.state.unsynced = False
+    if fold.state.round is not None:
+        fold.state.round.owns_rest = False
     for key, reader in fold.state.readers.items():
         if reader.partial:
             change(fold, key, lambda each: setattr(each, "partial", False))

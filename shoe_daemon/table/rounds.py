@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Literal
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, FOUR_CARDS, Coup, Holding, Kind, Outcome, Slot
-from shoe_daemon.table import checking, curating, dealing, events, inventory, results, shoes
+from shoe_daemon.table import (
+    checking,
+    coup_rest,
+    curating,
+    dealing,
+    events,
+    inventory,
+    results,
+    shoes,
+)
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.state import RoundState
 
@@ -49,6 +58,7 @@ def begin(fold: Fold, *, partial: bool) -> RoundState:
     round_ = RoundState(shoe.begun + 1, state.seed_kind, partial=partial)
     state.round, state.quiet_at, state.seed_kind = round_, None, Kind.NORMAL
     fold.in_round = True
+    round_.bets_closed = state.betting == "closed"
     if state.betting != "closed":
         fold.emit(events.BettingClosed("first_card"))
     fold.emit(events.RoundStarted())
@@ -134,6 +144,8 @@ def set_deadlines(fold: Fold, round_: RoundState) -> None:
     """
     After a card: from now on count the quiet, and the time to the reveal.
     """
+    if fold.mode is _QUIET:
+        round_.card_at = fold.microseconds()
     await_quiet(fold, round_)
     after = fold.options.reveal_after
     if after is None or not fold.tucked:
@@ -311,23 +323,22 @@ def end(fold: Fold, round_: RoundState, declared: Outcome | None = None) -> None
     _leave(fold, round_)
 
 
-def enter(fold: Fold, round_: RoundState, data: events.RoundFinished) -> None:
+def enter(fold: Fold, round_: RoundState, data: events.RoundFinished, *, whole: bool) -> None:
     """
-    End a round with a result that a person entered.
+    End a round with a result that a person entered; `whole` as in `coup_rest.keep`.
     """
     round_.finished = round_.declared = True
     results.offer(fold, round_.number, data, entered=True)
     _leave(fold, round_)
+    coup_rest.keep(fold, round_, whole=whole)
 
 
 def abort(fold: Fold, round_: RoundState, cause: AbortCause) -> None:
     """
     Let a round come to nothing: its number is used up, its cards stay counted.
+
+    That a draw of it is missing stays open until a person has closed it.
     """
-    if round_.missing:
-        alert = fold.open_alert(IrregularityKind.MISSING_DRAW)
-        if alert is not None:
-            fold.close_alert(alert, "continue", "the round came to nothing")
     fold.emit(events.RoundAborted(cause))
     round_.declared = True  # a result that comes now is not about it
     _leave(fold, round_)
@@ -343,7 +354,16 @@ def void(fold: Fold, round_: RoundState) -> None:
     fold.emit(events.RoundVoided(None, None, fold.operator, fold.reason))
     round_.declared = True  # a result that comes now is not about it
     _leave(fold, round_)
+    coup_rest.keep(fold, round_, whole=not round_.partial)
     curating.after_round(fold, None)
+
+
+def give_up(fold: Fold, round_: RoundState) -> None:
+    """
+    End a round without the card that it lacks: a person lets play go on.
+    """
+    abort(fold, round_, "new_round")
+    coup_rest.keep(fold, round_, whole=not round_.partial)
 
 
 def _leave(fold: Fold, round_: RoundState) -> None:

@@ -60,6 +60,7 @@ class RoundState(Struct):
         unchecked: Third cards were taken at the reader's word, their draws
             still to be checked when the faces come.
         missing: A draw was found missing and has not been made good.
+        draw_ordered: A person has ordered that the missing card be drawn now.
         relaid: A card was corrected, and its cards laid anew.
         misplaced: A card was found on the wrong hand; the order governs.
         declared: A result has been declared for it.
@@ -69,6 +70,10 @@ class RoundState(Struct):
         holder: The seat that draws its cards; None where the dealer does.
         seeded: Its first card was carried from the round before.
         out_before: Cards that had left the shoe when it began.
+        card_at: When its latest card was drawn, microseconds since 1970.
+        owns_rest: It ended before its coup did: cards that follow are of that coup.
+        rest: Those cards.
+        bets_closed: Betting for it was closed before its first card.
         next_closed: Betting for the round after it is closed already.
         due: What was last said about the next card.
     """
@@ -89,6 +94,7 @@ class RoundState(Struct):
     ended: bool = False
     unchecked: bool = False
     missing: bool = False
+    draw_ordered: bool = False
     relaid: bool = False
     misplaced: bool = False
     declared: bool = False
@@ -99,6 +105,10 @@ class RoundState(Struct):
     holder: int | None = None
     seeded: bool = False
     out_before: int = 0
+    card_at: int | None = None
+    owns_rest: bool = False
+    rest: list[Drawn] = []
+    bets_closed: bool = False
     next_closed: bool = False
     due: DrawDue | None = None
 

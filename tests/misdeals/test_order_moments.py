@@ -67,7 +67,7 @@ FIELDS: dict[str, dict[str, Any]] = {
 FITS = {
     "reveal": set(),
     "confirm_result": {"a first card", "a card is due", "a card is missing", "whole",
-                       "one too many", "unread", "torn"},
+                       "one too many", "unread", "void", "torn"},
     "enter_card": {"unread"},
     "correct_card": {"a card is due", "a card is missing", "whole", "finished", "one too many",
                      "unread", "corrected", "void", "torn"},

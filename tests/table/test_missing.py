@@ -8,7 +8,19 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import ResultOn, RoundEnd
-from tests.table.dealer import SIX, SQUEEZE, TUCKED, Dealer, house, of_type, one, types
+from tests.misdeals.pit import Pit
+from tests.table.dealer import (
+    BANKER_DRAWS,
+    NATURAL,
+    SIX,
+    SQUEEZE,
+    TUCKED,
+    Dealer,
+    house,
+    of_type,
+    one,
+    types,
+)
 
 # What was dealt, what was due, whose it is, the card that makes it good.
 MISSING = {
@@ -92,7 +104,8 @@ def test_the_next_p1_aborts_the_round(mode: RoundEnd) -> None:
     dealer.result("banker")
     said = dealer.draw("AC", "P1")
     assert one(said, "round_aborted").cause == "new_round"
-    assert of_type(said, "irregularity_closed") == [one(said, "irregularity_closed")]
+    assert of_type(said, "irregularity_closed") == []
+    assert dealer.open_kinds() == ["missing_draw"]
     assert said[-1].round == 2
     assert dealer.finished() == []
     assert dealer.kinds() == ["missing_draw"]
@@ -136,9 +149,9 @@ def test_a_boot_ends_it_too() -> None:
     dealer.deal("P1 2S, B1 7H, P2 3D, B2 QC")
     dealer.result("banker")
     said = dealer.say(seen.Booted())
-    assert types(said) == ["irregularity_closed", "round_aborted"]
+    assert types(said) == ["round_aborted"]
     assert dealer.result("banker") == []
-    assert dealer.open_kinds() == []
+    assert dealer.open_kinds() == ["missing_draw"]
 
 
 def test_no_more_bets_in_the_midst_of_a_round_is_no_end() -> None:
@@ -156,3 +169,96 @@ def test_a_round_made_good_late_is_lawful_in_all_else() -> None:
     dealer.deal(last)
     finished = dealer.finished()[0]
     assert (finished.player.total, finished.banker.total) == (9, 7)
+
+
+DECLARED_ENDS = {
+    "result": seen.Result(outcome="player"),
+    "button": seen.Result(),
+    "confirmed": seen.Command(name="confirm_result"),
+    "cleared": seen.TableCleared(),
+    "betting open": seen.BettingOpen(),
+}
+MISSED = "P1 6S, B1 2H, P2 KD, B2 3C"
+"""The Banker is to draw on 5."""
+
+
+@pytest.mark.parametrize("mode", [RoundEnd.BUTTON, RoundEnd.QUIET, RoundEnd.RULES])
+@pytest.mark.parametrize("end", sorted(DECLARED_ENDS))
+def test_without_places_the_next_card_is_the_next_rounds_first(mode: RoundEnd, end: str) -> None:
+    dealer = Dealer(round_end=mode, hold_from=3)
+    dealer.deal(MISSED, slots=False)
+    dealer.say(DECLARED_ENDS[end])
+    assert dealer.open_kinds() == ["missing_draw"]
+    dealer.wait(30)
+    said = dealer.draw("9S")
+    assert one(said, "round_aborted").cause == "new_round"
+    assert said[-1].round == 2
+    dealer.deal("B1 2H, P2 KD, B2 4C", slots=False)
+    dealer.say(DECLARED_ENDS[end])
+    assert [(data.player.cards, data.partial) for data in dealer.finished()] == [
+        (("9S", "KD"), False)
+    ]
+    assert set(dealer.open_kinds()) - {"premature_draw"} == {"missing_draw"}
+
+
+@pytest.mark.parametrize("slots", [True, False])
+@pytest.mark.parametrize("end", sorted(DECLARED_ENDS))
+def test_a_ruling_to_play_on_ends_the_round(end: str, *, slots: bool) -> None:
+    pit = Pit(round_end=RoundEnd.DEVICE if slots else RoundEnd.BUTTON, hold_from=3)
+    pit.deal(MISSED, slots=slots)
+    pit.say(DECLARED_ENDS[end])
+    said = pit.rule("continue")
+    assert one(said, "round_aborted").cause == "new_round"
+    assert pit.open_kinds() == []
+    for _ in range(3):
+        pit.deal(NATURAL, slots=slots)
+        pit.result("player")
+    assert [data.player.cards for data in pit.finished()] == [("9S", "KD")] * 3
+    assert all(not data.partial for data in pit.finished())
+
+
+def test_the_next_rounds_tucked_card_is_not_shown_as_its_first() -> None:
+    dealer = Dealer(house(dealing_style=TUCKED), round_end=RoundEnd.BUTTON)
+    dealer.deal(MISSED, slots=False)
+    dealer.say(seen.Result(outcome="player"))
+    said = dealer.deal("P1 9S, B1 2H", slots=False)
+    assert [(data.slot, data.card) for data in of_type(said, "card_dealt")] == [
+        ("P1", "9S"),
+        ("B1", None),
+    ]
+
+
+@pytest.mark.parametrize("slots", [True, False])
+def test_a_shoe_with_missed_draws_stays_in_step(*, slots: bool) -> None:
+    dealer = Dealer(round_end=RoundEnd.DEVICE if slots else RoundEnd.BUTTON)
+    for number in range(40):
+        dealer.deal(MISSED if number % 5 == 2 else BANKER_DRAWS, slots=slots)
+        dealer.result("banker")
+    for data in dealer.finished():
+        assert (data.player.cards, data.banker.cards) == (("6S", "KD"), ("2H", "3C", "9D"))
+    assert len(dealer.finished()) == 32
+
+
+@pytest.mark.parametrize("slots", [True, False])
+def test_the_next_rounds_no_more_bets_is_an_end_too(*, slots: bool) -> None:
+    dealer = Dealer(round_end=RoundEnd.DEVICE if slots else RoundEnd.BUTTON)
+    dealer.say(seen.NoMoreBets())
+    dealer.deal("P1 6S, B1 2H", slots=slots)
+    assert dealer.say(seen.NoMoreBets()) == []  # pressed twice
+    dealer.deal("P2 KD, B2 3C", slots=slots)
+    said = dealer.say(seen.NoMoreBets())
+    assert one(said, "irregularity").kind == "missing_draw"
+    said = dealer.deal(NATURAL, slots=slots)
+    assert one(said, "round_aborted").cause == "new_round"
+    assert [data.player.cards for data in dealer.finished()] == [("9S", "KD")]
+    assert dealer.kinds() == ["missing_draw"]
+
+
+def test_no_more_bets_after_a_card_that_came_too_soon_is_no_end() -> None:
+    dealer = Dealer(round_end=RoundEnd.BUTTON)
+    dealer.say(seen.BettingOpen())
+    dealer.deal(MISSED, slots=False)
+    dealer.say(seen.NoMoreBets())
+    dealer.draw("9D")
+    assert dealer.kinds() == ["premature_draw"]
+    assert [data.banker.cards for data in dealer.finished()] == [("2H", "3C", "9D")]

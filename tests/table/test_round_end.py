@@ -13,10 +13,16 @@ from tests.table.dealer import (
     BANKER_DRAWS,
     BANKER_STANDS,
     BOTH_STAND,
+    FACE_UP,
     NATURAL,
     SIX,
+    SQUEEZE,
     TIE,
+    TUCKED,
     Dealer,
+    DealingStyle,
+    house,
+    kinds,
     of_type,
     one,
     types,
@@ -189,11 +195,46 @@ class TestQuiet:
         assert finished.type == "round_finished"
         assert finished.at == over  # its own moment, not the tick's
 
-    def test_a_round_that_is_not_whole_waits_for_ever(self) -> None:
-        dealer = Dealer(round_end=RoundEnd.QUIET)
+    @pytest.mark.parametrize(
+        ("style", "limit"), [(FACE_UP, 60), (TUCKED, 60), (SQUEEZE, 300), (FACE_UP, None)]
+    )
+    def test_a_round_waits_for_a_draw_as_long_as_a_dealer_may_take(
+        self, style: DealingStyle, limit: int | None
+    ) -> None:
+        options = {} if limit else {"draw_within": 20}
+        dealer = Dealer(house(dealing_style=style), round_end=RoundEnd.QUIET, **options)
         dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC", slots=False)
-        dealer.wait(3600)
-        assert "round_finished" in types(dealer.deal("P3 4S, B3 5D", slots=False))
+        dealer.draw("4S", after=limit or 20)
+        dealer.draw("5D")
+        dealer.wait(11)
+        assert dealer.kinds() == []
+        assert [data.partial for data in dealer.finished()] == [False] * (style != SQUEEZE)
+
+    @pytest.mark.parametrize("slot", [3, 4, 5])
+    def test_a_card_that_comes_later_completes_no_round_and_begins_none(self, slot: int) -> None:
+        dealer = Dealer(round_end=RoundEnd.QUIET)
+        cards = ["2S", "2H", "3D", "QC", "4S", "5D"]
+        for card in cards[:slot]:
+            dealer.draw(card)
+        for card in cards[slot:]:
+            said = dealer.draw(card, after=61 if card == cards[slot] else 1)
+            if card == cards[slot]:
+                assert kinds(said) == ["missing_draw"]
+                assert one(said, "round_aborted").cause == "new_round"
+        dealer.wait(11)
+        assert dealer.finished() == []
+        dealer.deal(NATURAL, slots=False)
+        assert [data.outcome for data in dealer.finished()] == ["player"]
+        assert dealer.kinds() == ["missing_draw"]
+
+    def test_a_round_after_a_missed_card_is_never_told_as_whole(self) -> None:
+        dealer = Dealer(round_end=RoundEnd.QUIET)
+        dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC", slots=False)  # the Player's third: not seen
+        dealer.wait(90)
+        dealer.deal("P1 9S, B1 2H, P2 KD, B2 3C", slots=False)
+        dealer.wait(90)
+        dealer.deal(NATURAL, slots=False)
+        assert [data.player.cards for data in dealer.finished()] == [("9S", "KD")]
 
     def test_a_result_does_not_end_it_but_is_compared(self) -> None:
         dealer = Dealer(round_end=RoundEnd.QUIET)

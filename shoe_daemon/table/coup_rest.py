@@ -1,0 +1,117 @@
+"""
+The rest of a coup whose round is over before its cards are out: voided, entered by hand,
+or given up by a ruling.
+
+Its further cards are counted and belong to no round, until the next boundary or a card
+that the reader names the Player's first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import dealing, drawing, events, inventory, shoes
+from shoe_daemon.table.options import RoundEnd
+
+if TYPE_CHECKING:
+    from shoe_daemon.game.cards import Card
+    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.state import Drawn, RoundState
+
+
+def keep(fold: Fold, round_: RoundState, *, whole: bool) -> None:
+    """
+    Let a round that has just ended own the cards of its coup that may still come.
+
+    Args:
+        fold: The table.
+        round_: The round.
+        whole: All of its cards so far were seen, and their faces are known.
+    """
+    if fold.mode is RoundEnd.RULES:
+        # Nothing but the rules ends a coup here, and they need all of its cards.
+        round_.owns_rest = whole and _due(round_) is not None
+        return
+    round_.owns_rest = bool(round_.cards) or _reader_is_away(fold)
+    if round_.owns_rest:
+        _await_quiet(fold)
+
+
+def owns(fold: Fold, card: Drawn) -> bool:
+    """
+    Tell whether a card is one of a coup that is over as a round.
+    """
+    round_ = fold.state.round
+    if round_ is None or not round_.owns_rest or card.declared is Slot.P1:
+        return False
+    # The end of the coup was declared: only a place that the reader names is still its own.
+    return card.declared is not None or not round_.over
+
+
+def take(fold: Fold, card: Drawn) -> None:
+    """
+    Count a card of the coup; only staff see its face.
+    """
+    round_, shoe = fold.state.round, fold.state.shoe
+    if round_ is None or shoe is None or _is_repeat(round_, card):
+        return
+    round_.rest.append(card)
+    if card.face is not None:
+        fold.emit(events.StaffCardDealt(card.face, card.declared), round_.number)
+    inventory.check_pace(fold)
+    shoe.out += 1
+    shoes.count(fold, shoe, card.face, public=False)
+    _await_quiet(fold)
+    if fold.mode is RoundEnd.RULES:
+        _lay(round_, card)
+
+
+def learn(fold: Fold, slot: Slot, face: Card) -> bool:
+    """
+    Take the face of a card that was drawn face down after the round was over.
+
+    Returns:
+        Whether a round that owns the rest of its coup is on the table.
+    """
+    round_, shoe = fold.state.round, fold.state.shoe
+    if round_ is None or shoe is None or not (round_.owns_rest and round_.rest):
+        return False
+    for card in round_.rest:
+        if card.declared is slot and card.face in {None, face}:
+            if card.face is None:
+                card.face = face
+                fold.emit(events.StaffCardDealt(face, slot), round_.number)
+                shoes.count(fold, shoe, face, public=False)
+            return True
+    return False
+
+
+def _is_repeat(round_: RoundState, card: Drawn) -> bool:
+    if card.declared is None or card.face is None:
+        return False
+    return any(each.declared is card.declared and each.face is card.face for each in round_.rest)
+
+
+def _reader_is_away(fold: Fold) -> bool:
+    readers = fold.state.readers.values()
+    return fold.state.unsynced or any(reader.link == "down" for reader in readers)
+
+
+def _await_quiet(fold: Fold) -> None:
+    if fold.mode is RoundEnd.QUIET:
+        fold.state.quiet_at = fold.microseconds() + int(fold.options.quiet_gap * 1_000_000)
+
+
+def _lay(round_: RoundState, card: Drawn) -> None:
+    # The coup is followed in silence, to know its last card.
+    spot = _due(round_)
+    if spot is not None:
+        drawing.put(round_, card, spot)
+        round_.cards.append(card)
+        round_.hidden += 1
+    round_.owns_rest = _due(round_) is not None
+
+
+def _due(round_: RoundState) -> int | None:
+    return dealing.due(dealing.known_points(round_.spots)).spot
