@@ -140,7 +140,9 @@ def test_the_faces_of_a_voided_squeeze_begin_no_round() -> None:
     told = len(pit.events)
     pit.disclose("P1 2S, B1 2H, P2 3D, B2 QC")
     assert set(types(pit.events[told:])) == {"staff_card_dealt"}
-    assert sum(pit.table.state.shoe.seen) == 4
+    shoe = pit.table.state.shoe
+    assert shoe is not None
+    assert sum(shoe.seen) == 4
     pit.result("player")
     pit.deal(NATURAL)
     assert [event.round for event in pit.events if event.type == "round_started"] == [1, 2]

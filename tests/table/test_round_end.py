@@ -201,8 +201,9 @@ class TestQuiet:
     def test_a_round_waits_for_a_draw_as_long_as_a_dealer_may_take(
         self, style: DealingStyle, limit: int | None
     ) -> None:
-        options = {} if limit else {"draw_within": 20}
-        dealer = Dealer(house(dealing_style=style), round_end=RoundEnd.QUIET, **options)
+        within = None if limit else 20
+        rules = house(dealing_style=style)
+        dealer = Dealer(rules, round_end=RoundEnd.QUIET, draw_within=within)
         dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC", slots=False)
         dealer.draw("4S", after=limit or 20)
         dealer.draw("5D")
