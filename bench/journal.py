@@ -17,9 +17,10 @@ from contextlib import closing
 from pathlib import Path
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Hand, Slot
+from shoe_daemon.game.round import Slot
 from shoe_daemon.journal import Entry, Head, Journal, Step, StoredEvent
-from shoe_daemon.table.events import CardDealt, DrawDue, Event, EventData, RoundStarted
+from shoe_daemon.table.dealing import FIRST_FOUR
+from shoe_daemon.table.events import CardDealt, Event, EventData, RoundStarted
 from shoe_daemon.table.observations import CardDrawn
 
 AT = "2026-11-21T09:34:46.120Z"
@@ -28,7 +29,7 @@ FRAME = b"\x02P1H10-7c\r\n\x03"
 KINDS: tuple[EventData, ...] = (
     RoundStarted(),
     CardDealt(None, Card("10H"), 0, Slot.P1),
-    DrawDue("dealing", Hand.BANKER, "The Banker's first card is due."),
+    FIRST_FOUR[1].say,
 )
 WARM_UP = 50
 

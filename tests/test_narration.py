@@ -82,10 +82,30 @@ def test_decisions(data: EventData, words: str) -> None:
 
 def test_an_irregularity_is_told_with_its_proposals() -> None:
     said = (
-        Proposal("burn_card", "France", "article 55-14", "Burn it.", verified=True),
-        Proposal("void_round", "A book", "page 1", "It is void.", verified=False),
+        Proposal(
+            action="burn_card",
+            authority="France",
+            section="article 55-14",
+            text="Burn it.",
+            verified=True,
+        ),
+        Proposal(
+            action="void_round",
+            authority="A book",
+            section="page 1",
+            text="It is void.",
+            verified=False,
+        ),
     )
-    found = Irregularity(None, "A card too many.", 3, "excess_card", said, 3, None)
+    found = Irregularity(
+        card=None,
+        detail="A card too many.",
+        id=3,
+        kind="excess_card",
+        proposals=said,
+        severity=3,
+        slot=None,
+    )
     event = Event("", found, 7, "1.0", 3, 1, "site", "table", "irregularity")
     assert tell(event) == [
         "   !  excess card: A card too many.",

@@ -253,7 +253,7 @@ class Stage:
             queued=health.queued if health else 0,
             seen=self.subscriber.events,
             board_up=self._board is not None and self._board.up,
-            alarm=self._daemon.core.alarm,
+            alarm=None if (alarm := self._daemon.core.alarm) is None else alarm.text,
         )
 
 

@@ -160,3 +160,15 @@ SEVERITY: Final[Mapping[IrregularityKind, int]] = MappingProxyType(
     {kind: facts.severity for kind, facts in IRREGULARITIES.items()}
 )
 """The severity of every kind, 1 to 5."""
+
+REPORTED: Final = frozenset(
+    {
+        IrregularityKind.PLAYER_THIRD_UNAUTHORISED,
+        IrregularityKind.FACE_UP_IN_SHOE,
+        IrregularityKind.DOUBLE_FEED,
+        IrregularityKind.FOREIGN_CARD,
+        IrregularityKind.CARD_RETURNED,
+        IrregularityKind.CARD_OFF_TABLE,
+    }
+)
+"""What a person may have seen that no reader has: reported with ``hold``."""

@@ -135,8 +135,19 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 known: what holds for either case is given then.
             _: Other attributes of an irregularity; no text distinguishes by them.
         """
-        found = (self.by_situation.get(each, ()) for each in situations(kind, exposed=exposed))
-        return tuple(dict.fromkeys(ruling for each in found for ruling in each))
+        return tuple(ruling for _, ruling in self.coded_rulings(kind, exposed=exposed))
+
+    def coded_rulings(
+        self, kind: IrregularityKind, *, exposed: bool | None = None
+    ) -> tuple[tuple[str, Ruling], ...]:
+        """
+        Give the same, each with a code that identifies its text: ``policy.situation.action``.
+        """
+        codes: dict[Ruling, str] = {}
+        for situation in situations(kind, exposed=exposed):
+            for ruling in self.by_situation.get(situation, ()):
+                codes.setdefault(ruling, f"{self.id}.{situation}.{ruling.action}")
+        return tuple((code, ruling) for ruling, code in codes.items())
 
     @property
     def all_rulings(self) -> tuple[Ruling, ...]:

@@ -14,9 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from shoe_daemon.game.roads import LeadingTies, Result, Roads, Tail, roads
+from shoe_daemon.table.details import Detail
 from shoe_daemon.table.events import SCHEMA
 from shoe_daemon.table.snapshot import Alert, LastResult, PublicHistory, PublicTable
 
@@ -73,6 +74,8 @@ class State(PublicTable, frozen=True, kw_only=True):
     Attributes:
         alarm: Why the daemon cannot do its work, in a sentence; None when it can.
         alerts_omitted: Open irregularities that did not fit into this message.
+        detail_code: Which sentence `alarm` is, for displays in other languages.
+        detail_values: What stands in it, by name.
         heartbeat: Seconds after which this is told again, changed or not: what is
             three times older is no news of this table any more.
         published: When this was sent, RFC 3339; a display greys out by it.
@@ -81,6 +84,8 @@ class State(PublicTable, frozen=True, kw_only=True):
 
     alarm: str | None
     alerts_omitted: int = 0
+    detail_code: str | None = None
+    detail_values: dict[str, str | int | None] = field(default_factory=dict)
     heartbeat: int
     published: str
     session: str
@@ -249,14 +254,16 @@ def encode_message(message: Struct) -> bytes:
 
 
 def state(
-    table: PublicTable, *, session: str, alarm: str | None, heartbeat: int, published: str
+    table: PublicTable, *, session: str, alarm: Detail | None, heartbeat: int, published: str
 ) -> bytes:
     """
     Return the payload of ``state``, below the limit of size in any case.
     """
     whole = State(
         **_fields(table),
-        alarm=alarm,
+        alarm=None if alarm is None else alarm.text,
+        detail_code=None if alarm is None else alarm.code,
+        detail_values={} if alarm is None else alarm.values,
         heartbeat=heartbeat,
         published=published,
         session=session,

@@ -15,12 +15,12 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.irregularities import REPORTED, IrregularityKind
 from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.game.situations import Action
 from shoe_daemon.mqtt.desk import Order
 from shoe_daemon.table.observations import Command
-from shoe_daemon.table.orders import ORDERS, REPORTED
+from shoe_daemon.table.orders import ORDERS
 
 __all__ = ["VERBS", "Draft", "OrderMessage", "read_order"]
 

@@ -16,6 +16,7 @@ from shoe_daemon.game.roads import Result
 from shoe_daemon.mqtt import messages, topics
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.core import Core
+from shoe_daemon.table.details import Detail, detail
 from shoe_daemon.table.snapshot import PublicHistory
 
 _log = structlog.get_logger(__name__)
@@ -156,10 +157,10 @@ class Bulletin:
             self.publish()
 
     @property
-    def _alarm(self) -> str | None:
+    def _alarm(self) -> Detail | None:
         if self._core.alarm is not None:
             return self._core.alarm
-        return "Cards come faster than they can be recorded." if self.blocked else None
+        return detail("cards_too_fast") if self.blocked else None
 
     def _state_of(self, reader: Reader, now: float) -> DeviceState:
         ages = reader.ages
@@ -196,7 +197,7 @@ class Bulletin:
         How the table is, in a line, for the service manager.
         """
         if self._alarm is not None:
-            return self._alarm
+            return self._alarm.text
         parts = [
             f"{each.name}: {'ok' if each.ages.link else each.detail}" for each in self._readers
         ]

@@ -20,6 +20,7 @@ from shoe_daemon.game.house import house_to_mapping
 from shoe_daemon.game.rulings import policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable, Step
 from shoe_daemon.service.outbox import Outbox
+from shoe_daemon.table.details import Detail
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.moments import from_microseconds, to_microseconds
@@ -55,7 +56,7 @@ class Core:
 
     Attributes:
         table: After everything that is on disk, and nothing else.
-        alarm: Why the journal cannot be written, in a sentence; None when it can.
+        alarm: Why the journal cannot be written; None when it can.
         outbox: The events that are on disk, for the publisher.
     """
 
@@ -72,7 +73,7 @@ class Core:
         self._reader = self.journal.reader()
         self.table = _fold(self._reader)
         self.clock = clock or Clock(self.table.state.now)
-        self.alarm: str | None = None
+        self.alarm: Detail | None = None
         self.outbox = Outbox(self.journal.reader())
 
     def begin(self) -> list[Event]:

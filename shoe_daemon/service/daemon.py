@@ -24,6 +24,7 @@ from shoe_daemon.service.core import Core
 from shoe_daemon.service.inbox import Inbox
 from shoe_daemon.service.orders import Orders, Ticket
 from shoe_daemon.service.watch import Watch
+from shoe_daemon.table.details import detail
 from shoe_daemon.table.events import Event
 
 _log = structlog.get_logger(__name__)
@@ -245,9 +246,9 @@ class Daemon:
     def _sound_alarm(self, why: str) -> None:
         if self.core.alarm is None:
             _log.critical("journal_unwritable", reason=why)
-        self.core.alarm = f"Nothing can be recorded, so no round goes on: {why}"
+        self.core.alarm = detail("not_recorded", reason=why)
         self._be_ready()
-        self._orders.refuse_waiting(self.core.alarm)
+        self._orders.refuse_waiting(self.core.alarm.text)
         self._bulletin.publish()
         self._watch.feed(self._bulletin)
         self._pausing.get(_RETRY)

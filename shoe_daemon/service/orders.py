@@ -103,7 +103,8 @@ class Orders:
         draft = read_order(order, operator_in_topic=self._in_topic)
         ticket = Ticket(draft, draft.command.refused)
         with self._lock:
-            why = self._core.alarm or self._shut
+            alarm = self._core.alarm
+            why = self._shut if alarm is None else alarm.text
             if why is None and len(self._waiting) >= _ROOM:
                 why = _CROWDED
             if why is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import FOUR_CARDS, Outcome
 from shoe_daemon.table import dealing, events, readers, rounds, shoes
+from shoe_daemon.table.details import Detail, Value, detail
 from shoe_daemon.table.drawing import lay_unread
 from shoe_daemon.table.options import RoundEnd
 
@@ -42,11 +43,8 @@ def _forced(fold: Fold, round_: RoundState) -> None:
         rounds.abort(fold, round_, "forced")
         return
     round_.declared = True
-    fold.raise_alert(
-        IrregularityKind.RESULT_MISMATCH,
-        "The reader ended the round by force after its result was published.",
-        evidence="device",
-    )
+    said = detail("forced_after_result")
+    fold.raise_alert(IrregularityKind.RESULT_MISMATCH, said, evidence="device")
     rounds.end(fold, round_)
 
 
@@ -55,7 +53,7 @@ def _declared(fold: Fold, round_: RoundState, obs: Result) -> None:
     lay_unread(fold, round_)
     verdict = rounds.truth(round_)
     if not round_.partial and verdict.known and verdict.spot is not None:
-        rounds.find_missing(fold, round_, "A result was declared")
+        rounds.find_missing(fold, round_, "missing_at_result")
         rounds.say_due(fold, round_, repeat=False)
         return
     _cross_check(fold, round_, obs)
@@ -74,15 +72,22 @@ def _cross_check(fold: Fold, round_: RoundState, obs: Result) -> None:
     round_.declared = True
     if round_.torn:
         return
-    differences = [
-        f"{what}: declared {_word(said)}, the cards give {_word(found)}"
+    differing = [
+        (what, _word(said), _word(found))
         for what, said, found in _comparisons(round_, obs)
         if said is not None and found is not None and said != found
     ]
-    if differences:
-        fold.raise_alert(
-            IrregularityKind.RESULT_MISMATCH, "; ".join(differences) + ".", evidence="device"
-        )
+    if differing:
+        fold.raise_alert(IrregularityKind.RESULT_MISMATCH, _mismatch(differing), evidence="device")
+
+
+def _mismatch(differing: list[tuple[str, str, str]]) -> Detail:
+    values: dict[str, Value] = {}
+    for what, declared, by_cards in differing:
+        values |= {f"{what}_declared": declared, f"{what}_cards": by_cards}
+    first = differing[0][0]
+    code = {"winner": "result_mismatch", "player_pair": "pair_mismatch"}.get(first)
+    return detail(code or "banker_pair_mismatch", **values)
 
 
 def _word(value: Outcome | bool) -> str:  # noqa: FBT001 - either may be declared
@@ -94,8 +99,8 @@ def _comparisons(
 ) -> list[tuple[str, Outcome | bool | None, Outcome | bool | None]]:
     return [
         ("winner", _outcome(obs), _winner(round_)),
-        ("Player pair", obs.player_pair, _pair(round_, 0)),
-        ("Banker pair", obs.banker_pair, _pair(round_, 1)),
+        ("player_pair", obs.player_pair, _pair(round_, 0)),
+        ("banker_pair", obs.banker_pair, _pair(round_, 1)),
     ]
 
 
@@ -119,7 +124,7 @@ def betting_open(fold: Fold) -> None:
     """
     Betting opened: the round before is over.
     """
-    _boundary(fold, "Betting was opened")
+    _boundary(fold, "missing_at_betting")
     fold.state.betting = "open"
 
 
@@ -130,11 +135,8 @@ def table_cleared(fold: Fold) -> None:
     round_ = rounds.in_progress(fold)
     if round_ is not None and not round_.partial and _unpublished(fold, round_):
         rounds.reveal(fold, round_)
-        fold.raise_alert(
-            IrregularityKind.PREMATURE_COLLECT,
-            "The cards were taken off before the result was known to the table.",
-        )
-    _boundary(fold, "The table was cleared")
+        fold.raise_alert(IrregularityKind.PREMATURE_COLLECT, detail("collected_early"))
+    _boundary(fold, "missing_at_clearing")
     if fold.state.round is not None:
         fold.state.round.cleared = True
 
@@ -153,7 +155,7 @@ def no_more_bets(fold: Fold) -> None:
     if round_ is not None and (
         round_.partial or rounds.is_complete(round_) or _is_past_its_bets(round_)
     ):
-        _boundary(fold, "Betting was closed for the next round")
+        _boundary(fold, "missing_at_closed_betting")
     round_ = rounds.in_progress(fold)
     closed = fold.state.betting == "closed"
     if round_ is None:
@@ -173,14 +175,14 @@ def _is_past_its_bets(round_: RoundState) -> bool:
     return round_.bets_closed and len(round_.cards) >= FOUR_CARDS
 
 
-def _boundary(fold: Fold, why: str) -> None:
+def _boundary(fold: Fold, code: str) -> None:
     round_ = rounds.in_progress(fold)
     if round_ is not None:
         lay_unread(fold, round_)
         verdict = rounds.truth(round_)
         if verdict.known and verdict.spot is not None and not round_.partial:
             rounds.reveal(fold, round_)
-            rounds.find_missing(fold, round_, why)
+            rounds.find_missing(fold, round_, code)
             rounds.say_due(fold, round_, repeat=False)
             return
         rounds.leave(fold, round_)
@@ -194,7 +196,7 @@ def confirm_result(fold: Fold) -> None:
     round_ = rounds.in_progress(fold)
     if round_ is not None and (round_.partial or not rounds.truth(round_).known):
         rounds.end(fold, round_)
-    _boundary(fold, "The result was confirmed")
+    _boundary(fold, "missing_at_confirmation")
 
 
 def quiet(fold: Fold) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.table import readers
+from shoe_daemon.table.details import Detail, detail
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
@@ -113,7 +114,7 @@ def compare(fold: Fold, round_: RoundState) -> None:
     for source, read in fold.state.checks.items():
         for card, other in zip(own, read, strict=False):
             if None not in {card.face, other} and card.face is not other:
-                _conflict(fold, round_, f"{source} read another card on {card.slot}")
+                _conflict(fold, round_, detail("readers_differ", source=source, slot=card.slot))
                 return
 
 
@@ -150,15 +151,11 @@ def _check_more(
     fold: Fold, round_: RoundState | None, source: str, more: list[Card | None]
 ) -> None:
     if round_ is not None and not round_.partial and any(more):
-        _conflict(fold, round_, f"{source} read more cards than were dealt")
+        _conflict(fold, round_, detail("reader_read_more", source=source))
 
 
-def _conflict(fold: Fold, round_: RoundState, what: str) -> None:
+def _conflict(fold: Fold, round_: RoundState, said: Detail) -> None:
     if round_.conflict:
         return
     round_.conflict = True
-    fold.raise_alert(
-        IrregularityKind.SOURCE_CONFLICT,
-        f"Two readers differ: {what}; the first reading stands until a person decides.",
-        number=round_.number,
-    )
+    fold.raise_alert(IrregularityKind.SOURCE_CONFLICT, said, number=round_.number)

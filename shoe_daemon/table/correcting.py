@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, FOUR_CARDS, Slot
 from shoe_daemon.table import drawing, events, recounting, relaying, results, rounds, shoes
+from shoe_daemon.table.details import detail
 from shoe_daemon.table.state import Change, Played
 
 if TYPE_CHECKING:
@@ -226,12 +227,12 @@ def _want_card(fold: Fold, round_: RoundState) -> None:
     if round_.ended:
         fold.raise_alert(
             IrregularityKind.MISSING_DRAW,
-            f"By the corrected cards round {round_.number} lacks a card.",
+            detail("missing_by_correction", round=round_.number),
             number=round_.number,
         )
     else:
         round_.finished, over = False, round_.over
-        rounds.find_missing(fold, round_, "A card was corrected")
+        rounds.find_missing(fold, round_, "missing_at_correction")
         round_.over = over  # nothing has ended it
         rounds.say_due(fold, round_, repeat=False)
 

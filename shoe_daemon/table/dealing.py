@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shoe_daemon.game.round import Hand
 from shoe_daemon.game.tableau import NATURAL, banker_draws, is_natural, player_draws
+from shoe_daemon.table.details import Detail, detail
 from shoe_daemon.table.events import DrawDue
 
 if TYPE_CHECKING:
@@ -43,32 +44,36 @@ class Due(NamedTuple):
     say: DrawDue
 
 
+_HANDS: Final = (Hand.PLAYER, Hand.BANKER)
+
+
+def _say(code: str, hand: Hand, why: Detail) -> DrawDue:
+    return DrawDue(
+        code=code,  # type: ignore[arg-type]
+        detail_code=why.code,
+        detail_values=why.values,
+        hand=hand,
+        text=why.text,
+    )
+
+
 FIRST_FOUR: Final = tuple(
     Due(
         spot,
         known=True,
-        say=DrawDue(
-            "dealing",
-            Hand.PLAYER if spot % 2 == 0 else Hand.BANKER,
-            f"The {'first' if spot < 2 else 'second'} card of the "  # noqa: PLR2004
-            f"{'Player' if spot % 2 == 0 else 'Banker'} is due.",
-        ),
+        say=_say("dealing", _HANDS[spot % 2], detail(code, hand=_HANDS[spot % 2])),
     )
-    for spot in range(4)
+    for spot, code in enumerate(["first_card_due"] * 2 + ["second_card_due"] * 2)
 )
 _FACES_HIDDEN: Final = Due(
     None,
     known=False,
-    say=DrawDue(
-        "faces_hidden", Hand.NONE, "Who draws cannot be told until the cards are turned over."
-    ),
+    say=_say("faces_hidden", Hand.NONE, detail("cards_face_down")),
 )
 _NOT_SEEN: Final = Due(
     None,
     known=False,
-    say=DrawDue(
-        "faces_hidden", Hand.NONE, "Who draws cannot be told: a card of this round was not seen."
-    ),
+    say=_say("faces_hidden", Hand.NONE, detail("card_not_seen")),
 )
 
 
@@ -103,38 +108,39 @@ def _after_four(
     banker_has_third: bool,  # noqa: FBT001 - a cache key
 ) -> Due:
     if is_natural(player, banker):
-        return _nobody("natural", f"{_naturals(player, banker)}: nobody draws.")
-    stood = "The Player stands on"
+        return _natural(player, banker)
     if not player_draws(player):
-        return _banker(banker, None, f"{stood} {player}", drawn=banker_has_third)
+        return _banker(banker, None, "player_stood", {"player": player}, drawn=banker_has_third)
     if player_third is None:
-        return _draws(P3, "player_draws", Hand.PLAYER, f"The Player draws on {player}.")
+        why = detail("player_draws", player=player)
+        return Due(P3, known=True, say=_say("player_draws", Hand.PLAYER, why))
     if player_third == HIDDEN:
         return _FACES_HIDDEN
-    against = f"The Player drew a card worth {player_third}"
-    return _banker(banker, player_third, against, drawn=banker_has_third)
+    third = {"third": player_third}
+    return _banker(banker, player_third, "player_drew", third, drawn=banker_has_third)
 
 
-def _naturals(player: int, banker: int) -> str:
+def _natural(player: int, banker: int) -> Due:
     if min(player, banker) >= NATURAL:
-        return f"Both hands are naturals, {player} against {banker}"
-    return f"The {'Player' if player > banker else 'Banker'} has a natural {max(player, banker)}"
+        return _nobody("natural", detail("both_naturals", player=player, banker=banker))
+    hand = Hand.PLAYER if player > banker else Hand.BANKER
+    return _nobody("natural", detail("natural", hand=hand, total=max(player, banker)))
 
 
-def _banker(banker: int, third: int | None, preface: str, *, drawn: bool) -> Due:
+def _banker(
+    banker: int, third: int | None, before: str, values: dict[str, int], *, drawn: bool
+) -> Due:
     if not banker_draws(banker, third):
-        return _nobody("banker_stands", f"{preface}; the Banker stands on {banker}.")
+        why = detail(f"{before}_banker_stands", banker=banker, **values)
+        return _nobody("banker_stands", why)
     if drawn:
-        return _nobody("complete", "Both hands are complete.")
-    return _draws(B3, "banker_draws", Hand.BANKER, f"{preface}; the Banker draws on {banker}.")
+        return _nobody("complete", detail("both_complete"))
+    why = detail(f"{before}_banker_draws", banker=banker, **values)
+    return Due(B3, known=True, say=_say("banker_draws", Hand.BANKER, why))
 
 
-def _draws(spot: int, code: str, hand: Hand, text: str) -> Due:
-    return Due(spot, known=True, say=DrawDue(code, hand, text))  # type: ignore[arg-type]
-
-
-def _nobody(code: str, text: str) -> Due:
-    return Due(None, known=True, say=DrawDue(code, Hand.NONE, text))  # type: ignore[arg-type]
+def _nobody(code: str, why: Detail) -> Due:
+    return Due(None, known=True, say=_say(code, Hand.NONE, why))
 
 
 def known_points(spots: Sequence[Drawn | None]) -> list[int | None]:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Slot
 from shoe_daemon.table import checking, coup_rest, dealing, events, inventory, rounds, shoes
+from shoe_daemon.table.details import Detail, Value, detail
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import synced
 from shoe_daemon.table.state import Drawn
 
 if TYPE_CHECKING:
+    from shoe_daemon.game.cards import Card
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.state import RoundState
 
@@ -50,7 +52,7 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
             return
         late = _is_late(fold, round_, card)
         if late:
-            rounds.find_missing(fold, round_, "The next card came later than a draw takes")
+            rounds.find_missing(fold, round_, "missing_before_late_card")
         if not carried and not _begins_another(fold, round_, card):
             add(fold, round_, card)
             return
@@ -276,18 +278,12 @@ def raise_misplaced(fold: Fold, card: Drawn, problem: IrregularityKind) -> None:
     """
     shown = card.face if card.public else None
     if problem is IrregularityKind.PLAYER_THIRD_UNAUTHORISED:
-        detail = (
-            "A third card was given to the Player, who stands; "
-            "the Banker is to draw, and by the order out of the shoe it is the Banker's."
-        )
+        said = detail("player_third_unauthorised")
     elif card.slot is None or card.slot is card.declared:
-        detail = f"A second card was laid on {card.declared}."
+        said = detail("second_card_on_place", slot=card.declared)
     else:
-        detail = (
-            f"A card was laid on {card.declared} while {card.slot} was due; "
-            f"by the order out of the shoe it is {card.slot}."
-        )
-    fold.raise_alert(problem, detail, slot=card.slot or card.declared, card=shown)
+        said = detail("laid_on_another_place", laid=card.declared, slot=card.slot)
+    fold.raise_alert(problem, said, slot=card.slot or card.declared, card=shown)
 
 
 def _fill_unread(fold: Fold, round_: RoundState, slot: Slot) -> None:
@@ -323,12 +319,8 @@ def raise_unread(fold: Fold, card: Drawn) -> None:
     Say that a card passed unread, unless that is said already.
     """
     if fold.join_alert(IrregularityKind.UNREADABLE_CARD, "card") is None:
-        where = f"on {card.slot} " if card.slot is not None else ""
-        fold.raise_alert(
-            IrregularityKind.UNREADABLE_CARD,
-            f"The card {where}passed and could not be read.",
-            slot=card.slot,
-        )
+        said = detail("unread_card", slot=card.slot)
+        fold.raise_alert(IrregularityKind.UNREADABLE_CARD, said, slot=card.slot)
 
 
 def _make_good(fold: Fold, round_: RoundState) -> None:
@@ -366,7 +358,7 @@ def take_excess(
         card.alert = fold.state.seq + 1
         fold.raise_alert(
             IrregularityKind.EXCESS_CARD,
-            f"{shown or 'A card'} was drawn and is no part of {_why(round_)}",
+            _excess(round_, shown),
             slot=card.declared,
             card=shown,
         )
@@ -376,10 +368,14 @@ def take_excess(
         shoes.count(fold, fold.state.shoe, card.face, public=card.public)
 
 
-def _why(round_: RoundState | None) -> str:
+def _excess(round_: RoundState | None, shown: Card | None) -> Detail:
+    values: dict[str, Value] = {} if shown is None else {"card": shown}
+    unseen = "_unseen" if shown is None else ""
     if round_ is None:
-        return "any round: none had begun."
+        return detail(f"excess_before_any_round{unseen}", **values)
     verdict = dealing.due(dealing.public_points(round_.spots), partial=round_.partial)
     if verdict.known and verdict.spot is None:
-        return f"this round: {verdict.say.text[0].lower()}{verdict.say.text[1:]}"
-    return "this round: it was drawn outside the order of play."
+        say = verdict.say
+        values |= {"because": say.detail_code, **say.detail_values}
+        return detail(f"excess_after_end{unseen}", **values)
+    return detail(f"excess_out_of_order{unseen}", **values)

@@ -90,9 +90,11 @@ class CardDisclosed(EventData, frozen=True):
     slot: Slot | None
 
 
-class DrawDue(EventData, frozen=True):
+class DrawDue(EventData, frozen=True, kw_only=True):
     """
     Whose card is next, and why, in a code and in a sentence.
+
+    `detail_code` and `detail_values` are what the sentence is made of.
     """
 
     type = "draw_due"
@@ -106,6 +108,8 @@ class DrawDue(EventData, frozen=True):
         "complete",
         "faces_hidden",
     ]
+    detail_code: str = ""
+    detail_values: dict[str, str | int | None] = {}
     hand: Hand
     text: str
 
@@ -158,25 +162,31 @@ class RoundAborted(EventData, frozen=True):
     cause: Literal["reset", "restart", "forced", "new_round"]
 
 
-class Proposal(Struct, frozen=True):
+class Proposal(Struct, frozen=True, kw_only=True):
     """
     What an authority says about an irregularity.
+
+    `detail_code` identifies the text: policy, situation and action, with dots between.
     """
 
     action: str
     authority: str
+    detail_code: str = ""
+    detail_values: dict[str, str | int | None] = {}
     section: str
     text: str
     verified: bool
 
 
-class Irregularity(EventData, frozen=True):
+class Irregularity(EventData, frozen=True, kw_only=True):
     """
     Something happened that the rules do not allow, or that cannot be known.
 
     Attributes:
         card: The card concerned; None where there is none or it is not public.
         detail: One sentence for the people at the table.
+        detail_code: Which sentence it is, for displays in other languages.
+        detail_values: What stands in it, by name.
         id: The `seq` of this event.
         kind: One of the closed list.
         proposals: What the house's policy says, most binding first.
@@ -187,6 +197,8 @@ class Irregularity(EventData, frozen=True):
     type = "irregularity"
     card: Card | None
     detail: str
+    detail_code: str = ""
+    detail_values: dict[str, str | int | None] = {}
     id: int
     kind: str
     proposals: tuple[Proposal, ...]

@@ -19,6 +19,7 @@ from shoe_daemon.table import (
     rounds,
     shoes,
 )
+from shoe_daemon.table.details import detail
 from shoe_daemon.table.state import Drawn
 
 if TYPE_CHECKING:
@@ -179,8 +180,7 @@ def _conflict(fold: Fold, slot: Slot) -> None:
     if fold.open_alert(IrregularityKind.SOURCE_CONFLICT) is None:
         fold.raise_alert(
             IrregularityKind.SOURCE_CONFLICT,
-            f"Another card is now said to lie on {slot} than was read before; "
-            "the first reading stands until a person decides.",
+            detail("another_card_on_place", slot=slot),
             slot=slot,
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.table import checking, drawing, events, faces, readers, rounds, shoes
+from shoe_daemon.table.details import Detail, detail
 from shoe_daemon.table.observations import Cause, GapDetail
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.state import Drawn
@@ -36,9 +37,9 @@ _LONGEST: Final = 200
 
 _OVER_WITH_ERROR: Final = {IrregularityKind.DEVICE_FAULT, IrregularityKind.CARD_RETURNED}
 _SAYS: Final = {
-    IrregularityKind.UNREADABLE_CARD: "The reader says that a card passed unread.",
-    IrregularityKind.EXCESS_CARD: "The reader says that a card too many was drawn.",
-    IrregularityKind.CARD_RETURNED: "The reader says that a card was pushed back into the shoe.",
+    IrregularityKind.UNREADABLE_CARD: detail("unread_by_reader"),
+    IrregularityKind.EXCESS_CARD: detail("excess_by_reader"),
+    IrregularityKind.CARD_RETURNED: detail("card_returned"),
 }
 
 
@@ -58,8 +59,8 @@ def device_error(fold: Fold, obs: DeviceError) -> None:
     kind = _NAMES.get(obs.cause, IrregularityKind.DEVICE_FAULT)
     if kind in _OVER_WITH_ERROR:
         if _alert_of(fold, obs.source, obs.cause) is None:
-            detail = _SAYS.get(kind) or _fault(obs)
-            fold.raise_alert(kind, detail, evidence=_error(obs.source, obs.cause))
+            said = _SAYS.get(kind) or _fault(obs)
+            fold.raise_alert(kind, said, evidence=_error(obs.source, obs.cause))
         return
     round_ = rounds.in_progress(fold)
     joined = fold.join_alert(kind, "device")
@@ -81,15 +82,14 @@ def _alert_of(fold: Fold, source: str | None, cause: str) -> OpenAlert | None:
     return None
 
 
-def _fault(obs: DeviceError) -> str:
-    said = {
-        Cause.BUTTON: "that a button was pressed out of turn",
-        Cause.CARD_CODE: "that its card code is wrong",
-        Cause.TIMEOUT: "that a draw took too long",
-    }.get(obs.cause, "an error")
-    code = "" if obs.code is None else f" (code {obs.code})"
-    text = f": {obs.text[:_LONGEST]}" if obs.text else ""
-    return f"The reader reports {said}{code}{text}."
+def _fault(obs: DeviceError) -> Detail:
+    code = {
+        Cause.BUTTON: "fault_button",
+        Cause.CARD_CODE: "fault_card_code",
+        Cause.TIMEOUT: "fault_timeout",
+    }.get(obs.cause, "fault")
+    text = obs.text[:_LONGEST] if obs.text else None
+    return detail(code, code=obs.code, text=text)
 
 
 def device_error_cleared(fold: Fold, obs: DeviceErrorCleared) -> None:

@@ -28,6 +28,7 @@ from shoe_daemon.table.state import OpenAlert, ReaderState, TableState
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
     from shoe_daemon.game.round import Slot
+    from shoe_daemon.table.details import Detail
 
 MOST_ALERTS: Final = 20
 """Open irregularities that a table keeps; the oldest gives way, and says so."""
@@ -159,7 +160,7 @@ class Fold:
     def raise_alert(  # noqa: PLR0913 - all that there is to say of it
         self,
         kind: IrregularityKind,
-        detail: str,
+        detail: Detail,
         *,
         slot: Slot | None = None,
         card: Card | None = None,
@@ -171,7 +172,7 @@ class Fold:
 
         Args:
             kind: One of the closed list.
-            detail: One sentence; it names no face that is not public.
+            detail: One sentence of `details`; it names no face that is not public.
             slot: The place concerned.
             card: The card concerned, where its face is public.
             evidence: Who says so: ``card``, ``device``, or an error of it.
@@ -181,11 +182,26 @@ class Fold:
         # What a device says of a card tells nothing of who has seen it.
         exposed = card is not None if evidence == "card" else None
         proposals = tuple(
-            Proposal(each.action, each.authority, each.section, each.text, each.verified)
-            for each in policy.rulings(kind, exposed=exposed)
+            Proposal(
+                action=each.action,
+                authority=each.authority,
+                detail_code=code,
+                section=each.section,
+                text=each.text,
+                verified=each.verified,
+            )
+            for code, each in policy.coded_rulings(kind, exposed=exposed)
         )
         data = Irregularity(
-            card, detail, state.seq + 1, kind, proposals, policy.severity(kind), slot
+            card=card,
+            detail=detail.text,
+            detail_code=detail.code,
+            detail_values=detail.values,
+            id=state.seq + 1,
+            kind=kind,
+            proposals=proposals,
+            severity=policy.severity(kind),
+            slot=slot,
         )
         self.emit(data, number)
         last = self.events[-1]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.cards import CARDS_PER_DECK, RANKS
 from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.table.details import detail
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
@@ -41,7 +42,7 @@ def check_reserve(fold: Fold, shoe: ShoeState) -> None:
     shoe.cut_missed = True
     fold.raise_alert(
         IrregularityKind.CUT_CARD_MISSING,
-        f"The cut card, {rule.position} from the back, has not come out, and its place is passed.",
+        detail("cut_card_missing", position=rule.position),
     )
 
 
@@ -52,10 +53,8 @@ def check_enough(fold: Fold, round_: RoundState) -> None:
     shoe = fold.state.shoe
     if shoe is not None and shoe.announced and in_shoe(shoe) == 0 and not round_.short:
         round_.short = True
-        fold.raise_alert(
-            IrregularityKind.INSUFFICIENT_CARDS,
-            f"All {shoe.decks * CARDS_PER_DECK} cards have left the shoe, and one is due.",
-        )
+        said = detail("shoe_empty", full=shoe.decks * CARDS_PER_DECK)
+        fold.raise_alert(IrregularityKind.INSUFFICIENT_CARDS, said)
 
 
 def check_count(fold: Fold, shoe: ShoeState, left: int | None) -> None:
@@ -69,16 +68,13 @@ def check_count(fold: Fold, shoe: ShoeState, left: int | None) -> None:
     """
     full = shoe.decks * CARDS_PER_DECK
     if left is not None and shoe.announced and shoe.out + left != full:
-        fold.raise_alert(
-            IrregularityKind.CARD_COUNT_MISMATCH,
-            f"{shoe.out} cards left the shoe and {left} were counted in it: "
-            f"{shoe.out + left} instead of {full}.",
+        said = detail(
+            "count_mismatch", drawn=shoe.out, counted=left, sum=shoe.out + left, full=full
         )
+        fold.raise_alert(IrregularityKind.CARD_COUNT_MISMATCH, said)
     elif left is None and shoe.out > full:
-        fold.raise_alert(
-            IrregularityKind.CARD_COUNT_MISMATCH,
-            f"{shoe.out} cards left a shoe that holds {full}.",
-        )
+        said = detail("too_many_cards", drawn=shoe.out, full=full)
+        fold.raise_alert(IrregularityKind.CARD_COUNT_MISMATCH, said)
 
 
 def watch_sequence(fold: Fold, shoe: ShoeState, card: Card | None) -> None:
@@ -94,9 +90,8 @@ def watch_sequence(fold: Fold, shoe: ShoeState, card: Card | None) -> None:
     pattern = _pattern(shoe.latest)
     if pattern is not None:
         shoe.latest = []
-        fold.raise_alert(
-            IrregularityKind.SUSPECT_SEQUENCE, f"{needed} cards in a row came {pattern}."
-        )
+        said = detail(f"sequence_{pattern}", cards=needed)
+        fold.raise_alert(IrregularityKind.SUSPECT_SEQUENCE, said)
 
 
 def too_close(fold: Fold) -> bool:
@@ -116,16 +111,16 @@ def check_pace(fold: Fold) -> None:
     """
     if fold.together:
         fold.together = False
-        fold.raise_alert(IrregularityKind.DOUBLE_FEED, "Two cards left the shoe together.")
+        fold.raise_alert(IrregularityKind.DOUBLE_FEED, detail("drawn_together"))
 
 
 def _pattern(cards: list[int]) -> str | None:
     ranks = [index % len(RANKS) for index in cards]
     steps = {(after - before) % len(RANKS) for before, after in pairwise(ranks)}
     if len({index // len(RANKS) for index in cards}) == 1:
-        return "of one suit"
+        return "of_one_suit"
     return {
-        frozenset({0}): "of one rank",
-        frozenset({1}): "upwards in rank",
-        frozenset({len(RANKS) - 1}): "downwards in rank",
+        frozenset({0}): "of_one_rank",
+        frozenset({1}): "upwards",
+        frozenset({len(RANKS) - 1}): "downwards",
     }.get(frozenset(steps))

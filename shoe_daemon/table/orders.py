@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
+from shoe_daemon.game.irregularities import REPORTED, IrregularityKind
 from shoe_daemon.game.situations import Action
 from shoe_daemon.table import (
     acting,
@@ -18,6 +18,7 @@ from shoe_daemon.table import (
     rounds,
     undoing,
 )
+from shoe_daemon.table.details import Detail, detail
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,19 +26,6 @@ if TYPE_CHECKING:
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import Command
     from shoe_daemon.table.state import OpenAlert
-
-
-REPORTED: Final = frozenset(
-    {
-        IrregularityKind.PLAYER_THIRD_UNAUTHORISED,
-        IrregularityKind.FACE_UP_IN_SHOE,
-        IrregularityKind.DOUBLE_FEED,
-        IrregularityKind.FOREIGN_CARD,
-        IrregularityKind.CARD_RETURNED,
-        IrregularityKind.CARD_OFF_TABLE,
-    }
-)
-"""What a person may have seen that no reader has: reported with ``hold``."""
 
 
 class Order(NamedTuple):
@@ -148,8 +136,12 @@ def _hold(fold: Fold, order: Command) -> None:
     fold.state.on_hold = True
     if order.kind is not None:
         kind = IrregularityKind(order.kind)
-        detail = order.reason or IRREGULARITIES[kind].text
-        fold.raise_alert(kind, detail, slot=order.slot, evidence="person")
+        said = _by_person(order, f"reported_{kind}")
+        fold.raise_alert(kind, said, slot=order.slot, evidence="person")
+
+
+def _by_person(order: Command, code: str) -> Detail:
+    return detail("said_by_person", text=order.reason) if order.reason else detail(code)
 
 
 def _resume(fold: Fold, _order: Command) -> None:
@@ -171,8 +163,8 @@ def _check_void(fold: Fold, order: Command) -> str | None:
 
 def _void(fold: Fold, order: Command) -> None:
     number = _number_to_void(fold, order)
-    detail = order.reason or "A supervisor made the round void."
-    fold.raise_alert(IrregularityKind.MANUAL_VOID, detail, number=number)
+    said = _by_person(order, "voided_by_person")
+    fold.raise_alert(IrregularityKind.MANUAL_VOID, said, number=number)
     alert = fold.state.alerts[-1]
     acting.void(fold, number)
     if alert in fold.state.alerts:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, FIRST_CARDS, FOUR_CARDS, Coup, Holding, Slot
 from shoe_daemon.table import results, rounds
+from shoe_daemon.table.details import detail
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
@@ -124,11 +125,10 @@ def _say_what_is_wrong(fold: Fold, number: int, over: list[Card], *, lacks: bool
 
 
 def _raise(fold: Fold, number: int, over: list[Card]) -> None:
-    by = "By the corrected cards"
     if over:
-        detail = f"{by} {over[0]} is no part of round {number}."
-        fold.raise_alert(IrregularityKind.EXCESS_CARD, detail, card=over[0], number=number)
+        said = detail("excess_by_correction", card=over[0], round=number)
+        fold.raise_alert(IrregularityKind.EXCESS_CARD, said, card=over[0], number=number)
     else:
-        detail = f"{by} round {number} lacks a card."
-        fold.raise_alert(IrregularityKind.MISSING_DRAW, detail, number=number)
+        said = detail("missing_by_correction", round=number)
+        fold.raise_alert(IrregularityKind.MISSING_DRAW, said, number=number)
     fold.state.alerts[-1].evidence.append(_MARK)

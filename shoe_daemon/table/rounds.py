@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Literal
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, FOUR_CARDS, Coup, Holding, Kind, Outcome, Slot
+from shoe_daemon.game.round import (
+    DEALING_ORDER,
+    FOUR_CARDS,
+    Coup,
+    Hand,
+    Holding,
+    Kind,
+    Outcome,
+    Slot,
+)
 from shoe_daemon.table import (
     checking,
     coup_rest,
@@ -22,6 +31,7 @@ from shoe_daemon.table import (
     results,
     shoes,
 )
+from shoe_daemon.table.details import detail
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.state import RoundState
 
@@ -73,9 +83,7 @@ def first_card_checks(fold: Fold) -> None:
     """
     state = fold.state
     if state.betting == "open":
-        fold.raise_alert(
-            IrregularityKind.PREMATURE_DRAW, "A card was drawn while betting was open."
-        )
+        fold.raise_alert(IrregularityKind.PREMATURE_DRAW, detail("drawn_while_betting"))
     if state.betting != "unknown":
         state.betting = "closed"
     if state.shoe is not None and state.round is not None and state.round.number == 1:
@@ -391,15 +399,15 @@ def leave(fold: Fold, round_: RoundState) -> None:
         abort(fold, round_, "restart" if round_.restarted else "new_round")
 
 
-def find_missing(fold: Fold, round_: RoundState, why: str) -> None:
+def find_missing(fold: Fold, round_: RoundState, code: str) -> None:
     """
-    Say that a draw is missing; the round stays open.
+    Say that a draw is missing, in the sentence of a code; the round stays open.
     """
     if round_.missing:
         return
     round_.missing = round_.over = True
     verdict = truth(round_)
     slot = DEALING_ORDER[verdict.spot or 0]
-    hand = "Player" if slot.value.startswith("P") else "Banker"
-    detail = f"{why}, and a card of the {hand} is still due ({slot})."
-    fold.raise_alert(IrregularityKind.MISSING_DRAW, detail, slot=Slot(slot))
+    hand = Hand.PLAYER if slot.value.startswith("P") else Hand.BANKER
+    said = detail(code, hand=hand, slot=slot)
+    fold.raise_alert(IrregularityKind.MISSING_DRAW, said, slot=Slot(slot))

@@ -11,6 +11,7 @@ from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Kind
 from shoe_daemon.table import checking, curating, events, inventory, past, results
+from shoe_daemon.table.details import Detail, Value, detail
 from shoe_daemon.table.state import ShoeState
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def burned(
     inventory.check_pace(fold)
     count(fold, shoe, card, public=not unseen)
     if fresh and left is not None and left < 0 and burn.mode != "unchecked":
-        _burn_error(fold, shoe, f"One card more was burned than the {shoe.burned - 1} due.")
+        _burn_error(fold, shoe, detail("burned_too_many", due=shoe.burned - 1))
 
 
 def check_burn(fold: Fold, shoe: ShoeState) -> None:
@@ -109,20 +110,14 @@ def check_burn(fold: Fold, shoe: ShoeState) -> None:
     if shoe.overrun:
         shoe.overrun = False
         if shoe.burned == 0 and fold.house.burn.mode not in {"none", "unchecked"}:
-            fold.raise_alert(
-                IrregularityKind.CUT_CARD_OVERRUN,
-                "A round was begun after the last permitted one, "
-                "and no new shoe was announced or burned.",
-            )
+            fold.raise_alert(IrregularityKind.CUT_CARD_OVERRUN, detail("cut_card_overrun"))
         return
     if not shoe.announced or shoe.burn_wrong or fold.house.burn.mode == "unchecked":
         return
     if shoe.burned == 0 and shoe.burn_left != 0:
-        _burn_error(fold, shoe, "The first round began and no card had been burned.")
+        _burn_error(fold, shoe, detail("nothing_burned"))
     elif shoe.burn_left is not None and shoe.burn_left > 0:
-        _burn_error(
-            fold, shoe, f"The first round began with {shoe.burn_left} cards still to be burned."
-        )
+        _burn_error(fold, shoe, detail("burn_incomplete", cards=shoe.burn_left))
 
 
 def is_last(shoe: ShoeState) -> bool:
@@ -146,16 +141,14 @@ def check_ordered_burn(fold: Fold) -> None:
     """
     left, fold.state.burn_due = fold.state.burn_due, 0
     if left:
-        fold.raise_alert(
-            IrregularityKind.BURN_ERROR,
-            f"A round began with {left} cards still to be burned by the ruling.",
-        )
+        said = detail("ordered_burn_incomplete", cards=left)
+        fold.raise_alert(IrregularityKind.BURN_ERROR, said)
 
 
-def _burn_error(fold: Fold, shoe: ShoeState, detail: str) -> None:
+def _burn_error(fold: Fold, shoe: ShoeState, said: Detail) -> None:
     if not shoe.burn_wrong:
         shoe.burn_wrong = True
-        fold.raise_alert(IrregularityKind.BURN_ERROR, detail)
+        fold.raise_alert(IrregularityKind.BURN_ERROR, said)
 
 
 def count(
@@ -181,10 +174,17 @@ def count_copy(
     shoe.seen[card.index] += 1
     copies = shoe.seen[card.index]
     if copies > shoe.decks:
-        who = f"{card} was read {copies} times" if public else "A card was read too often"
-        detail = f"{who} in a shoe of {shoe.decks} deck{'s' if shoe.decks > 1 else ''}."
         shown = card if public else None
-        fold.raise_alert(IrregularityKind.DUPLICATE_CARD, detail, slot=slot, card=shown)
+        said = _duplicate(shoe.decks, copies, shown)
+        fold.raise_alert(IrregularityKind.DUPLICATE_CARD, said, slot=slot, card=shown)
+
+
+def _duplicate(decks: int, copies: int, shown: Card | None) -> Detail:
+    values: dict[str, Value] = {} if shown is None else {"card": shown, "times": copies}
+    code = "duplicate_card_unseen" if shown is None else "duplicate_card"
+    if decks == 1:
+        return detail(f"{code}_one_deck", **values)
+    return detail(code, decks=decks, **values)
 
 
 def cut_card(fold: Fold, shoe: ShoeState, *, mid_round: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER
 from shoe_daemon.table import correcting, dealing, results, rounds
+from shoe_daemon.table.details import detail
 
 if TYPE_CHECKING:
     from shoe_daemon.table.fold import Fold
@@ -75,7 +76,7 @@ def _forget_card(fold: Fold, change: Change) -> None:
     card.face, card.public, card.unread = None, False, True
     fold.raise_alert(
         IrregularityKind.UNREADABLE_CARD,
-        f"The card on {card.slot} is not known any more: what was entered was taken back.",
+        detail("entry_taken_back", slot=card.slot),
         slot=card.slot,
         number=round_.number,
     )

@@ -251,7 +251,13 @@ class TestStates:
         assert "…" in text, "what has no room is not dropped in silence"
 
     def test_what_the_policy_proposes(self, size: tuple[int, int]) -> None:
-        proposal = Proposal("burn_card", "The house", "section 9", "Burn the card.", True)  # noqa: FBT003
+        proposal = Proposal(
+            action="burn_card",
+            authority="The house",
+            section="section 9",
+            text="Burn the card.",
+            verified=True,
+        )
         alert = _alert(7)
         alert = replace(alert, data=replace(alert.data, proposals=(proposal,)))
         text = words(changed(waiting(), alerts=(alert,)), size)
@@ -456,5 +462,13 @@ def _letter(outcome: Outcome | None) -> str:
 
 
 def _alert(identifier: int, detail: str = EXCESS) -> Alert:
-    found = Irregularity(None, detail, identifier, "excess_card", (), 3, None)
+    found = Irregularity(
+        card=None,
+        detail=detail,
+        id=identifier,
+        kind="excess_card",
+        proposals=(),
+        severity=3,
+        slot=None,
+    )
     return Alert("2026-01-01T00:00:00.000Z", found, 1, 1)

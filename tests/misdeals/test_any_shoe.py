@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.house import DealingStyle
+from shoe_daemon.game.irregularities import REPORTED
 from shoe_daemon.game.round import DEALING_ORDER, Outcome, Slot
 from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.game.sequences import to_sequence
@@ -31,7 +32,7 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.options import ResultOn, RoundEnd
-from shoe_daemon.table.orders import ORDERS, REPORTED
+from shoe_daemon.table.orders import ORDERS
 from tests.misdeals.books import Books
 from tests.misdeals.pit import Pit
 from tests.table.board import Board

@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from shoe_daemon.cli import main
 from shoe_daemon.mqtt.asyncapi import asyncapi
 from shoe_daemon.mqtt.examples import load_examples
+from shoe_daemon.table.details import DETAILS
 from tests.brokers import Mosquitto
 from tests.mqtt.playing import Said, play
 
@@ -83,13 +84,27 @@ def with_sections(page: str, document: Mapping[str, Any]) -> str:
     """
     Return the page with its sections made anew from the document.
     """
-    for name, text in (("channels", _channels(document)), ("payloads", _payloads(document))):
+    sections = {
+        "sentences": _sentences(),
+        "channels": _channels(document),
+        "payloads": _payloads(document),
+    }
+    for name, text in sections.items():
         begin, end = f"<!-- {name}: made by tests/mqtt/making.py -->\n", f"<!-- /{name} -->\n"
         before, _, rest = page.partition(begin)
         _, found, after = rest.partition(end)
         assert found, f"docs/mqtt.md has no section {name}"
         page = f"{before}{begin}\n{text}\n{end}{after}"
     return page
+
+
+def _sentences() -> str:
+    """
+    Return the table of all sentences by their codes.
+    """
+    lines = ["| code | sentence |", "|---|---|"]
+    lines += [f"| `{code}` | {sentence} |" for code, sentence in DETAILS.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _channels(document: Mapping[str, Any]) -> str:

@@ -35,8 +35,22 @@ def alert(number: int, proposals: int = 8) -> Alert:
     """
     An open irregularity about which much can be said.
     """
-    each = Proposal("void", "house policy", "7.4.1 (c)", SENTENCE, verified=True)
-    data = Irregularity(None, SENTENCE, number, "excess_card", (each,) * proposals, 4, None)
+    each = Proposal(
+        action="void",
+        authority="house policy",
+        section="7.4.1 (c)",
+        text=SENTENCE,
+        verified=True,
+    )
+    data = Irregularity(
+        card=None,
+        detail=SENTENCE,
+        id=number,
+        kind="excess_card",
+        proposals=(each,) * proposals,
+        severity=4,
+        slot=None,
+    )
     return Alert("2026-11-21T09:34:46.120Z", data, 31, 7)
 
 
@@ -88,7 +102,8 @@ def test_state_is_the_public_table_and_who_says_it_when() -> None:
     payload = json.loads(state((alert(1, 1),)))
     assert payload.keys() == {
         *PublicTable.__struct_fields__,
-        *("alarm", "alerts_omitted", "heartbeat", "published", "session"),
+        *("alarm", "alerts_omitted", "detail_code", "detail_values"),
+        *("heartbeat", "published", "session"),
     }
     assert payload["alerts"][0]["data"]["proposals"][0]["authority"] == "house policy"
     assert payload["alerts_omitted"] == 0
