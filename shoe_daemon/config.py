@@ -16,6 +16,7 @@ from msgspec.structs import asdict
 from drivers.contract import Driver, LineSettings, NamesFiles, OpensLine
 from drivers.registry import find_driver
 from drivers.transport import check_url
+from shoe_daemon.equipment import all_signals, round_end_of
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, House, load_house, load_house_file
 from shoe_daemon.game.reading import in_plain_words, read_as
@@ -23,7 +24,7 @@ from shoe_daemon.game.rulings import DEFAULT_POLICY, Policy, find_policy
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.operators import Operators, load_operators
-from shoe_daemon.table.options import Options
+from shoe_daemon.table.options import Options, RoundEnd
 
 Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
 
@@ -154,10 +155,13 @@ class Setup(Struct, frozen=True):
         """
         table = self.config.table
         told = {name: getattr(table, name) for name in Options.__struct_fields__}
-        signals = {signal for reader in self.readers for signal in reader.driver.signals}
+        readers = {reader.id: reader.driver.signals for reader in self.readers}
+        others = table.signals or ()
         told["hold_from"] = table.hold_from or None
         told["reveal_after"] = table.reveal_after if table.reveal_on == "time" else None
-        told["signals"] = tuple(sorted(signals.union(table.signals or ())))
+        told["signals"] = all_signals(readers, others)
+        if table.round_end is RoundEnd.AUTO and readers:
+            told["round_end"] = round_end_of(readers, others, table.checkers)
         return Options(**told)
 
 

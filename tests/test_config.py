@@ -174,7 +174,7 @@ def test_what_it_means_is_told(tmp_path: Path) -> None:
         "table     a/t (High)",
         "house     Chickasaw Nation, 8 decks, policy management",
         "faces     the Banker's first two hidden until 3 s after the fourth card",
-        "rounds    end by auto, result on complete",
+        "rounds    end by device (auto), result on complete",
         "held      a result waits for a person from irregularities of severity 3 on",
         f"journal   {tmp_path}/journal.db",
         "publishes broker:8883, MQTT 5, TLS",

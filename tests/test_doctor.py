@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from shoe_daemon.cli import main
 from shoe_daemon.game.irregularities import IrregularityKind
 from tests.brokers import Mosquitto, free_port
+from tests.service import hall_drivers
 
 TABLE = """
 site = "here"
@@ -97,5 +98,16 @@ def test_it_says_what_this_table_cannot_see(
 
 def test_silence_as_a_boundary_has_a_blind_spot_of_its_own(tmp_path: Path) -> None:
     file = configured(tmp_path, "/dev/null", 1, 'round_end = "quiet"\nquiet_gap = 8')
+    told = findings(doctor(file, "--json"))
+    assert any("8 s or more" in text for _, text in told["blind"])
+
+
+def test_silence_chosen_by_auto_has_that_blind_spot_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(hall_drivers.installed(tmp_path / "site").partition(":")[0])
+    file = tmp_path / "table.toml"
+    reader = '[[reader]]\ndriver = "cards-only"\nport = "/dev/null"\n'
+    file.write_text(f'site = "here"\n[table]\nquiet_gap = 8\n{reader}', encoding="utf-8")
     told = findings(doctor(file, "--json"))
     assert any("8 s or more" in text for _, text in told["blind"])

@@ -16,6 +16,7 @@ from shoe_daemon.config import Reading, Setup, load_config
 from shoe_daemon.display.config import DisplaySettings, DisplaySetup, is_display, load_display
 from shoe_daemon.display.languages import languages
 from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.table.options import RoundEnd
 
 
 @click.command("check-config", short_help="Check a table's configuration, or a display's.")
@@ -74,7 +75,7 @@ def _told(setup: Setup) -> list[str]:
         f"table     {config.site}/{table.id}{f' ({table.name})' if table.name else ''}",
         f"house     {house.name}, {table.decks or house.decks} decks, policy {table.policy}",
         f"faces     {_faces(setup)}",
-        f"rounds    end by {table.round_end}, result on {table.result_on}",
+        f"rounds    end by {_round_end(setup)}, result on {table.result_on}",
         f"held      {_held(table.hold_from)}",
         f"journal   {setup.journal}",
         f"publishes {broker}",
@@ -95,6 +96,11 @@ def _faces(setup: Setup) -> str:
     if setup.house.dealing_style == "squeeze" or table.reveal_on == "signal":
         return "hidden until they are revealed or the result is called"
     return f"the Banker's first two hidden until {table.reveal_after:g} s after the fourth card"
+
+
+def _round_end(setup: Setup) -> str:
+    mode = setup.options.round_end
+    return f"{mode} (auto)" if setup.config.table.round_end is RoundEnd.AUTO else str(mode)
 
 
 def _held(severity: int) -> str:

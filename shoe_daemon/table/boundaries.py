@@ -24,6 +24,7 @@ def result(fold: Fold, obs: Result) -> None:
     """
     Take what the reader, or the dealer's button, says of the round.
     """
+    fold.result_declared()
     round_ = fold.state.round
     if round_ is None or (round_.ended and round_.declared):
         readers.synced(fold)

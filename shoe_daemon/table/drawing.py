@@ -93,7 +93,7 @@ def _settle_mode(fold: Fold, card: Drawn) -> None:
     # may have none although it does.
     names = card.declared is not None
     if fold.mode is _AUTO and (names or not card.unread):
-        fold.settle_mode(RoundEnd.DEVICE if names else RoundEnd.QUIET)
+        fold.settle_mode(slot=names)
 
 
 def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:

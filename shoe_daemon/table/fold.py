@@ -22,7 +22,7 @@ from shoe_daemon.table.events import (
 )
 from shoe_daemon.table.moments import to_microseconds
 from shoe_daemon.table.observations import Session, house_of, policy_of
-from shoe_daemon.table.options import Options, RoundEnd
+from shoe_daemon.table.options import Options, RoundEnd, Signal, automatic_round_end
 from shoe_daemon.table.state import OpenAlert, ReaderState, TableState
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ class Fold:
         """
         state = self.state
         self._keep(session)
-        if session.options.round_end is not state.session.options.round_end:
+        options, before = session.options, state.session.options
+        if (options.round_end, options.signals) != (before.round_end, before.signals):
             state.mode = None
         state.session, state.next_session = session, None
         self.mode = self._mode()
@@ -107,12 +108,25 @@ class Fold:
             within = _DRAW_WITHIN_SQUEEZED_S if squeezed else _DRAW_WITHIN_S
         self.draw_within = int(within * 1_000_000)
 
-    def settle_mode(self, mode: RoundEnd) -> None:
+    def settle_mode(self, *, slot: bool) -> None:
         """
-        Say what ``auto`` means here.
+        Decide what ``auto`` means, at the first card, which has a slot or none.
         """
-        self.state.mode = mode
+        signals = self.options.signals or ()
+        self.state.mode = automatic_round_end(
+            slots=slot or Signal.SLOTS in signals, results=Signal.RESULTS in signals
+        )
         self.mode = self._mode()
+
+    def result_declared(self) -> None:
+        """
+        Decide ``auto`` again at the first declared result, where no signals are given.
+        """
+        state, options = self.state, self.options
+        is_auto = options.round_end is RoundEnd.AUTO and options.signals is None
+        if is_auto and state.mode is RoundEnd.QUIET:
+            state.mode, state.quiet_at = automatic_round_end(slots=False, results=True), None
+            self.mode = self._mode()
 
     def _mode(self) -> RoundEnd:
         mode = self.state.mode or self.options.round_end

@@ -28,6 +28,15 @@ class RoundEnd(StrEnum):
     RULES = "rules"
 
 
+def automatic_round_end(*, slots: bool, results: bool) -> RoundEnd:
+    """
+    Return what ``auto`` means for equipment that reports slots, or results.
+    """
+    if slots:
+        return RoundEnd.DEVICE
+    return RoundEnd.BUTTON if results else RoundEnd.QUIET
+
+
 class ResultOn(StrEnum):
     """
     When a round's result is published.
@@ -41,7 +50,8 @@ class Signal(StrEnum):
     """
     What the equipment of a table can tell, beside the cards themselves.
 
-    ``slots``: the place of each card; ``results``: the winner and the pairs;
+    ``slots``: the place of each card; ``results``: the winner and the pairs, or a
+    dealer's button that ends the round;
     ``faults``: errors of its own, an overdraw among them; ``cut_card``: that it
     came out; ``betting``: when bets are open; ``cleared``: when the cards are
     taken off; ``placement``: a camera sees where each card lies.
@@ -64,11 +74,7 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
         name: What people call the table.
         limits: What the board shows of them, by wager: ``{"player": "25-5000"}``.
         decks: Decks in the shoe, 1 to 12; None as the house says.
-        round_end:
-            ``device``: the reader's result ends it, a card in P1 begins the
-            next; ``button``: a dealer's button; ``quiet``: `quiet_gap` seconds
-            without a card; ``rules``: at once when complete; ``auto``: device
-            where the reader tells slots or results, else quiet.
+        round_end: What ends a round; ``systemd/example.toml`` explains each mode.
         quiet_gap: Seconds.
         draw_within: Where silence ends rounds, seconds within which a card that is due
             is drawn; one that comes later may begin the next round, so that neither

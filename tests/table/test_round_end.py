@@ -8,7 +8,7 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.moments import from_microseconds
-from shoe_daemon.table.options import ResultOn, RoundEnd
+from shoe_daemon.table.options import ResultOn, RoundEnd, Signal
 from tests.table.dealer import (
     BANKER_DRAWS,
     BANKER_STANDS,
@@ -251,6 +251,89 @@ class TestQuiet:
         dealer.wait(10)
         dealer.result("banker")
         assert dealer.kinds() == ["result_mismatch"]
+
+
+class TestAuto:
+    """
+    Slots make it `device`; results without slots make it `button`; else it is `quiet`.
+    """
+
+    def test_a_declared_result_ends_the_round_where_no_card_has_a_slot(self) -> None:
+        dealer = Dealer()
+        for text in WHOLE:
+            dealer.deal(text, slots=False)
+            dealer.result()
+        assert dealer.kinds() == []
+        assert len(dealer.finished()) == len(WHOLE)
+        assert dealer.table.mode is RoundEnd.BUTTON
+
+    def test_after_a_first_result_silence_ends_nothing(self) -> None:
+        dealer = Dealer()
+        dealer.deal(SIX, slots=False)
+        dealer.result("player")
+        dealer.deal(SIX, slots=False)
+        dealer.draw("AC", after=60)
+        assert dealer.kinds() == ["excess_card"]
+
+    def test_a_first_result_after_the_quiet_gap_counts_too(self) -> None:
+        dealer = Dealer()
+        dealer.deal(SIX, slots=False)
+        dealer.wait(30)
+        dealer.result("player")
+        assert dealer.table.mode is RoundEnd.BUTTON
+        dealer.deal(SIX, slots=False)
+        assert dealer.kinds() == []
+        assert types(dealer.events).count("round_started") == 2
+
+    def test_a_first_result_in_an_incomplete_round_leaves_no_deadline(self) -> None:
+        dealer = Dealer()
+        dealer.gap()
+        dealer.deal("P1 2S, B1 2H", slots=False)
+        dealer.result("player")
+        assert dealer.table.deadline is None
+
+    def test_a_result_after_a_card_with_a_slot_changes_nothing(self) -> None:
+        dealer = Dealer()
+        dealer.deal(SIX)
+        dealer.result("player")
+        assert dealer.table.mode is RoundEnd.DEVICE
+
+    def test_an_order_to_confirm_a_result_is_no_button_of_the_equipment(self) -> None:
+        dealer = Dealer()
+        dealer.deal(SIX, slots=False)
+        dealer.order("confirm_result")
+        assert dealer.table.mode is RoundEnd.QUIET
+
+    @pytest.mark.parametrize(
+        ("signals", "mode"),
+        [
+            ((), RoundEnd.QUIET),
+            ((Signal.BETTING, Signal.CLEARED), RoundEnd.QUIET),
+            ((Signal.RESULTS,), RoundEnd.BUTTON),
+            ((Signal.SLOTS,), RoundEnd.DEVICE),
+            ((Signal.RESULTS, Signal.SLOTS), RoundEnd.DEVICE),
+        ],
+    )
+    def test_declared_signals_decide_at_the_first_card(
+        self, signals: tuple[Signal, ...], mode: RoundEnd
+    ) -> None:
+        dealer = Dealer(signals=signals)
+        dealer.draw("2S")
+        assert dealer.table.mode is mode
+
+    def test_where_signals_are_declared_a_result_decides_nothing(self) -> None:
+        dealer = Dealer(signals=())
+        dealer.deal(SIX, slots=False)
+        dealer.result("player")
+        assert dealer.table.mode is RoundEnd.QUIET
+
+    def test_without_times_a_result_ends_the_round_too(self) -> None:
+        dealer = Dealer(timeless=True)
+        dealer.deal(SIX, slots=False)
+        dealer.result("player")
+        dealer.deal(SIX, slots=False)
+        dealer.draw("AC")
+        assert dealer.kinds() == ["excess_card"]
 
 
 class TestRules:
