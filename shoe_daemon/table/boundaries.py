@@ -158,14 +158,14 @@ def no_more_bets(fold: Fold) -> None:
     ):
         _boundary(fold, "missing_at_closed_betting")
     round_ = rounds.in_progress(fold)
-    closed = fold.state.betting == "closed"
     if round_ is None:
         readers.synced(fold)
-    elif round_.missing:
+    closed = fold.state.betting == "closed"
+    if round_ is not None and not round_.missing:
+        return
+    if round_ is not None:
         # The table goes on to the next round without the card that is due.
         closed, round_.next_closed = round_.next_closed, True
-    else:
-        return
     if not closed:
         fold.state.betting = "closed"
         fold.emit(events.BettingClosed("no_more_bets"))
@@ -231,12 +231,25 @@ def booted(fold: Fold, _obs: Booted) -> None:
     card a new shoe begins.
     """
     round_ = rounds.in_progress(fold)
-    if round_ is not None:
-        _drop(fold, round_, whole=not round_.hidden and rounds.is_complete(round_))
-    readers.synced(fold)
+    if round_ is not None and _may_go_on(round_):
+        betting = fold.state.betting
+        _drop(fold, round_, whole=False)
+        fold.state.unsynced, fold.state.betting = True, betting
+        readers.await_quiet(fold)
+    else:
+        if round_ is not None:
+            _drop(fold, round_, whole=not round_.hidden and rounds.is_complete(round_))
+        readers.synced(fold)
     shoe = fold.state.shoe
     if fold.state.cut_card or (shoe is not None and shoe.cut_card):
         shoes.start(fold, announced=True)
+
+
+def _may_go_on(round_: RoundState) -> bool:
+    # Without places, nothing tells the rest of this coup from another round.
+    if round_.over or rounds.is_complete(round_):
+        return False
+    return all(card.declared is None for card in round_.cards)
 
 
 def _drop(fold: Fold, round_: RoundState, *, whole: bool) -> None:

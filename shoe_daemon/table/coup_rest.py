@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game.round import Slot
-from shoe_daemon.table import dealing, drawing, events, inventory, shoes
+from shoe_daemon.table import dealing, drawing, events, inventory, readers, shoes
 from shoe_daemon.table.options import RoundEnd
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from shoe_daemon.table.state import Drawn, RoundState
 
 
-def keep(fold: Fold, round_: RoundState, *, whole: bool) -> None:
+def may_come(fold: Fold, round_: RoundState, *, whole: bool) -> bool:
     """
-    Let a round that has just ended own the cards of its coup that may still come.
+    Tell whether cards of a round's coup may still come after the round.
 
     Args:
         fold: The table.
@@ -31,11 +31,8 @@ def keep(fold: Fold, round_: RoundState, *, whole: bool) -> None:
     """
     if fold.mode is RoundEnd.RULES:
         # Nothing but the rules ends a coup here, and they need all of its cards.
-        round_.owns_rest = whole and _due(round_) is not None
-        return
-    round_.owns_rest = bool(round_.cards) or _reader_is_away(fold)
-    if round_.owns_rest:
-        _await_quiet(fold)
+        return whole and _due(round_) is not None
+    return bool(round_.cards) or _reader_is_away(fold)
 
 
 def owns(fold: Fold, card: Drawn) -> bool:
@@ -62,7 +59,7 @@ def take(fold: Fold, card: Drawn) -> None:
     inventory.check_pace(fold)
     shoe.out += 1
     shoes.count(fold, shoe, card.face, public=False)
-    _await_quiet(fold)
+    readers.await_quiet(fold)
     if fold.mode is RoundEnd.RULES:
         _lay(round_, card)
 
@@ -94,13 +91,8 @@ def _is_repeat(round_: RoundState, card: Drawn) -> bool:
 
 
 def _reader_is_away(fold: Fold) -> bool:
-    readers = fold.state.readers.values()
-    return fold.state.unsynced or any(reader.link == "down" for reader in readers)
-
-
-def _await_quiet(fold: Fold) -> None:
-    if fold.mode is RoundEnd.QUIET:
-        fold.state.quiet_at = fold.microseconds() + int(fold.options.quiet_gap * 1_000_000)
+    known = fold.state.readers.values()
+    return fold.state.unsynced or any(reader.link == "down" for reader in known)
 
 
 def _lay(round_: RoundState, card: Drawn) -> None:

@@ -62,7 +62,8 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
         _settle_mode(fold, card)  # a new session may have come into force
     seed = _take_seed(fold, slot)
     at_start = seed is not None or (slot is _P1 and not joined)
-    partial = not at_start and (slot is not None or fold.state.unsynced or joined)
+    unsure = fold.state.unsynced or (fold.state.unread_pending and not card.unread)
+    partial = not at_start and (slot is not None or unsure or joined)
     if at_start:
         synced(fold)
     if round_ is None:
@@ -142,7 +143,7 @@ def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = Non
     """
     Lay a card into the round in progress, and say all that follows from it.
     """
-    if round_.unread_pending and card.declared is not None:
+    if round_.unread_pending:
         _fill_unread(fold, round_, card.declared)
     problem = _place(round_, card)
     if problem is _EXCESS:
@@ -286,7 +287,11 @@ def raise_misplaced(fold: Fold, card: Drawn, problem: IrregularityKind) -> None:
     fold.raise_alert(problem, said, slot=card.slot or card.declared, card=shown)
 
 
-def _fill_unread(fold: Fold, round_: RoundState, slot: Slot) -> None:
+def _fill_unread(fold: Fold, round_: RoundState, slot: Slot | None) -> None:
+    if slot is None:
+        # The card that passed unread, read again, or the one after it: nobody can tell.
+        round_.partial, round_.unread_pending = True, False
+        return
     # A card on a place after the one that is due shows where the card lies of
     # which the device said that it passed unread. While the faces are hidden,
     # a Banker's third card shows that it was the Player's.

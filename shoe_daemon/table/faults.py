@@ -11,7 +11,6 @@ from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.table import checking, drawing, events, faces, readers, rounds, shoes
 from shoe_daemon.table.details import Detail, detail
 from shoe_daemon.table.observations import Cause, GapDetail
-from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.state import Drawn
 
 if TYPE_CHECKING:
@@ -66,8 +65,8 @@ def device_error(fold: Fold, obs: DeviceError) -> None:
     joined = fold.join_alert(kind, "device")
     if joined is None:
         fold.raise_alert(kind, _SAYS[kind], evidence="device")
-        if kind is IrregularityKind.UNREADABLE_CARD and round_ is not None:
-            round_.unread_pending = True
+        if kind is IrregularityKind.UNREADABLE_CARD:
+            (round_ or fold.state).unread_pending = True
 
 
 def _error(source: str | None, cause: str) -> str:
@@ -220,11 +219,5 @@ def gap(fold: Fold, obs: Gap) -> None:
         readers.restarted(fold)
     else:
         readers.missed(fold, obs.source)
-    _wait_for_quiet(fold)
-
-
-def _wait_for_quiet(fold: Fold) -> None:
-    # Where only silence tells rounds apart, silence ends what is not known.
-    options = fold.options
-    if fold.mode is RoundEnd.QUIET and not options.timeless and fold.state.quiet_at is None:
-        fold.state.quiet_at = fold.microseconds() + int(options.quiet_gap * 1_000_000)
+    if fold.state.quiet_at is None:
+        readers.await_quiet(fold)

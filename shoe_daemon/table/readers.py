@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.table.fold import status_of
+from shoe_daemon.table.options import RoundEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,9 +53,12 @@ def synced(fold: Fold) -> None:
     """
     A clean boundary: whatever comes now is seen from its beginning.
     """
-    fold.state.unsynced = False
-    if fold.state.round is not None:
-        fold.state.round.owns_rest = False
+    fold.state.unsynced = fold.state.unread_pending = False
+    round_ = fold.state.round
+    if round_ is not None and round_.owns_rest:
+        round_.owns_rest = False
+        if fold.state.betting == "closed":
+            fold.state.betting = "open"
     for key, reader in fold.state.readers.items():
         if reader.partial:
             change(fold, key, lambda each: setattr(each, "partial", False))
@@ -71,3 +75,11 @@ def restarted(fold: Fold) -> None:
         reader.errors.clear()
         fold.say_reader(source, before)
     fold.state.unsynced = True
+
+
+def await_quiet(fold: Fold) -> None:
+    """
+    Where only silence tells rounds apart, let it end what is not known.
+    """
+    if fold.mode is RoundEnd.QUIET:
+        fold.state.quiet_at = fold.microseconds() + int(fold.options.quiet_gap * 1_000_000)

@@ -28,6 +28,7 @@ from shoe_daemon.table import (
     dealing,
     events,
     inventory,
+    readers,
     results,
     shoes,
 )
@@ -67,6 +68,7 @@ def begin(fold: Fold, *, partial: bool) -> RoundState:
         state.checks = checks
     round_ = RoundState(shoe.begun + 1, state.seed_kind, partial=partial)
     state.round, state.quiet_at, state.seed_kind = round_, None, Kind.NORMAL
+    state.unread_pending = False
     fold.in_round = True
     round_.bets_closed = state.betting == "closed"
     if state.betting != "closed":
@@ -333,12 +335,12 @@ def end(fold: Fold, round_: RoundState, declared: Outcome | None = None) -> None
 
 def enter(fold: Fold, round_: RoundState, data: events.RoundFinished, *, whole: bool) -> None:
     """
-    End a round with a result that a person entered; `whole` as in `coup_rest.keep`.
+    End a round with a result that a person entered; `whole` as in `coup_rest.may_come`.
     """
     round_.finished = round_.declared = True
     results.offer(fold, round_.number, data, entered=True)
+    round_.owns_rest = coup_rest.may_come(fold, round_, whole=whole)
     _leave(fold, round_)
-    coup_rest.keep(fold, round_, whole=whole)
 
 
 def abort(fold: Fold, round_: RoundState, cause: AbortCause) -> None:
@@ -361,8 +363,8 @@ def void(fold: Fold, round_: RoundState) -> None:
         fold.close_alert(alert, "void_round", "the round is void")
     fold.emit(events.RoundVoided(None, None, fold.operator, fold.reason))
     round_.declared = True  # a result that comes now is not about it
+    round_.owns_rest = coup_rest.may_come(fold, round_, whole=not round_.partial)
     _leave(fold, round_)
-    coup_rest.keep(fold, round_, whole=not round_.partial)
     curating.after_round(fold, None)
 
 
@@ -370,8 +372,8 @@ def give_up(fold: Fold, round_: RoundState) -> None:
     """
     End a round without the card that it lacks: a person lets play go on.
     """
+    round_.owns_rest = coup_rest.may_come(fold, round_, whole=not round_.partial)
     abort(fold, round_, "new_round")
-    coup_rest.keep(fold, round_, whole=not round_.partial)
 
 
 def _leave(fold: Fold, round_: RoundState) -> None:
@@ -381,7 +383,9 @@ def _leave(fold: Fold, round_: RoundState) -> None:
     round_.ended = True
     fold.in_round = False
     state.quiet_at = state.reveal_at = None
-    if state.betting == "closed" and not round_.next_closed:
+    if round_.owns_rest:
+        readers.await_quiet(fold)
+    elif state.betting == "closed" and not round_.next_closed:
         state.betting = "open"
     if state.shoe is not None:
         shoes.round_ended(fold, state.shoe)

@@ -62,6 +62,7 @@ class RoundState(Struct):
         missing: A draw was found missing and has not been made good.
         draw_ordered: A person has ordered that the missing card be drawn now.
         relaid: A card was corrected, and its cards laid anew.
+        unread_pending: The reader has said that a card passed unread; no card tells where.
         misplaced: A card was found on the wrong hand; the order governs.
         declared: A result has been declared for it.
         cleared: Its cards have been taken off the table.
@@ -262,6 +263,7 @@ class TableState(Struct):
         mode: How rounds end here, once known.
         cut_card: One has appeared and no shoe is known that it belongs to.
         unsynced: Cards may have been missed since the last clean boundary.
+        unread_pending: The reader has said between two rounds that a card passed unread.
         betting: ``open``, ``closed``, or ``unknown`` on a table that gives no
             such signals.
         placing: Only a camera has shown cards so far.
@@ -287,6 +289,7 @@ class TableState(Struct):
     mode: RoundEnd | None = None
     cut_card: bool = False
     unsynced: bool = False
+    unread_pending: bool = False
     betting: str = "unknown"
     placing: bool = True
     alerts: list[OpenAlert] = []

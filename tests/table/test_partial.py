@@ -9,12 +9,15 @@ import pytest
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
+from tests.misdeals.pit import Pit
 from tests.table.dealer import (
     BANKER_STANDS,
     BOTH_STAND,
     NATURAL,
     SIX,
+    TUCKED,
     Dealer,
+    house,
     of_type,
     one,
     types,
@@ -324,3 +327,61 @@ class TestWhatIsStillSaid:
         dealer.deal("P2 KD, B2 3C")
         finished = one(dealer.result("banker"), "round_finished")
         assert (finished.outcome, finished.partial, finished.wagers) == ("banker", True, ())
+
+
+@pytest.mark.parametrize("cards_before", [0, 1, 3])
+def test_without_places_a_card_that_passed_unread_may_lie_anywhere(cards_before: int) -> None:
+    dealer = Dealer(round_end=RoundEnd.BUTTON)
+    faces = ["9S", "2H", "KD", "3C"]
+    for face in faces[:cards_before]:
+        dealer.draw(face)
+    dealer.say(seen.DeviceError(cause=seen.Cause.UNREADABLE))
+    dealer.say(seen.DeviceErrorCleared(cause=seen.Cause.UNREADABLE))
+    for face in faces[cards_before + 1 :]:
+        dealer.draw(face)
+    dealer.result("player")
+    assert [(data.partial, data.outcome) for data in dealer.finished()] == [(True, "player")]
+    dealer.deal(NATURAL, slots=False)
+    assert [data.partial for data in dealer.finished()] == [True, False]
+
+
+def test_without_places_a_first_card_that_is_entered_by_hand_leaves_no_doubt() -> None:
+    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit.say(seen.DeviceError(cause=seen.Cause.UNREADABLE))
+    pit.cmd("enter_card", card="9S")
+    pit.deal("B1 2H, P2 KD, B2 3C", slots=False)
+    assert [data.partial for data in pit.finished()] == [False]
+
+
+@pytest.mark.parametrize("mode", [RoundEnd.BUTTON, RoundEnd.QUIET])
+def test_without_places_a_boot_makes_the_rest_of_a_coup_partial(mode: RoundEnd) -> None:
+    dealer = Dealer(house(dealing_style=TUCKED), round_end=mode)
+    dealer.say(seen.BettingOpen())
+    dealer.say(seen.NoMoreBets())
+    dealer.draw("3H")
+    dealer.say(seen.Booted())
+    said = dealer.deal("B1 KH, P2 9H, B2 5D", slots=False)
+    assert [data.card for data in of_type(said, "card_dealt")] == [None] * 3
+    dealer.say(seen.BettingOpen())
+    assert dealer.kinds() == []
+    assert all(data.partial for data in dealer.finished())
+    dealer.say(seen.NoMoreBets())
+    dealer.deal(NATURAL, slots=False)
+    dealer.wait(4)
+    assert [data.partial for data in dealer.finished()][-1:] == [False]
+
+
+def test_betting_stays_closed_while_a_voided_coup_is_dealt() -> None:
+    pit = Pit(round_end=RoundEnd.BUTTON)
+    for _ in range(2):
+        pit.say(seen.BettingOpen())
+        pit.say(seen.NoMoreBets())
+        pit.deal("P1 2S, B1 2H", slots=False)
+        pit.cmd("void_round")
+        pit.deal("P2 3D, B2 QC", slots=False)
+        assert pit.table.public().betting == "closed"
+        pit.result("player")
+        assert pit.table.public().betting == "open"
+    assert set(pit.kinds()) == {"manual_void"}
+    causes = [data.cause for data in of_type(pit.events, "betting_closed")]
+    assert causes == ["no_more_bets"] * 2
