@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Kind
 from shoe_daemon.game.situations import Action
-from shoe_daemon.table import correcting, results, rounds, shoes
+from shoe_daemon.table import results, rounds, shoes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +128,7 @@ def _carry(fold: Fold, alert: OpenAlert) -> None:
 
 def _carry_as_dummy(fold: Fold, alert: OpenAlert) -> None:
     _carry(fold, alert)
-    fold.state.seed_kind = Kind.DUMMY
+    fold.state.next_kind = Kind.DUMMY
 
 
 def _burn_plus_value(fold: Fold, alert: OpenAlert) -> None:
@@ -147,7 +147,6 @@ def void(fold: Fold, number: int) -> None:
     """
     Make a round void: the one in progress, or one whose result is published or held back.
     """
-    correcting.remember(fold, "void_round", number)
     round_, state = rounds.in_progress(fold), fold.state
     if round_ is not None and round_.number == number and not round_.finished:
         rounds.void(fold, round_)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import FOUR_CARDS, Outcome
-from shoe_daemon.table import dealing, events, readers, rounds, shoes
-from shoe_daemon.table.details import Detail, Value, detail
+from shoe_daemon.table import declared, events, readers, rounds, shoes
+from shoe_daemon.table.details import detail
 from shoe_daemon.table.drawing import lay_unread
 from shoe_daemon.table.options import RoundEnd
 
@@ -31,7 +31,7 @@ def result(fold: Fold, obs: Result) -> None:
     elif obs.forced or obs.outcome == "forced":
         _forced(fold, round_)
     elif round_.ended:
-        _cross_check(fold, round_, obs)
+        declared.record(fold, round_, obs)
     else:
         _declared(fold, round_, obs)
 
@@ -57,7 +57,7 @@ def _declared(fold: Fold, round_: RoundState, obs: Result) -> None:
         rounds.find_missing(fold, round_, "missing_at_result")
         rounds.say_due(fold, round_, repeat=False)
         return
-    _cross_check(fold, round_, obs)
+    declared.record(fold, round_, obs)
     if fold.mode in {RoundEnd.DEVICE, RoundEnd.BUTTON} or round_.partial or not verdict.known:
         rounds.end(fold, round_, _outcome(obs))
         readers.synced(fold)
@@ -67,58 +67,6 @@ def _declared(fold: Fold, round_: RoundState, obs: Result) -> None:
 
 def _outcome(obs: Result) -> Outcome | None:
     return None if obs.outcome is None else Outcome(obs.outcome)
-
-
-def _cross_check(fold: Fold, round_: RoundState, obs: Result) -> None:
-    round_.declared = True
-    if round_.torn:
-        return
-    differing = [
-        (what, _word(said), _word(found))
-        for what, said, found in _comparisons(round_, obs)
-        if said is not None and found is not None and said != found
-    ]
-    if differing:
-        fold.raise_alert(IrregularityKind.RESULT_MISMATCH, _mismatch(differing), evidence="device")
-
-
-def _mismatch(differing: list[tuple[str, str, str]]) -> Detail:
-    values: dict[str, Value] = {}
-    for what, declared, by_cards in differing:
-        values |= {f"{what}_declared": declared, f"{what}_cards": by_cards}
-    first = differing[0][0]
-    code = {"winner": "result_mismatch", "player_pair": "pair_mismatch"}.get(first)
-    return detail(code or "banker_pair_mismatch", **values)
-
-
-def _word(value: Outcome | bool) -> str:  # noqa: FBT001 - either may be declared
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value.value
-
-
-def _comparisons(
-    round_: RoundState, obs: Result
-) -> list[tuple[str, Outcome | bool | None, Outcome | bool | None]]:
-    return [
-        ("winner", _outcome(obs), _winner(round_)),
-        ("player_pair", obs.player_pair, _pair(round_, 0)),
-        ("banker_pair", obs.banker_pair, _pair(round_, 1)),
-    ]
-
-
-def _winner(round_: RoundState) -> Outcome | None:
-    if round_.hidden or not rounds.is_complete(round_):
-        return None
-    player, banker = dealing.public_totals(round_.spots)
-    if player == banker:
-        return Outcome.TIE
-    return Outcome.PLAYER if (player or 0) > (banker or 0) else Outcome.BANKER
-
-
-def _pair(round_: RoundState, side: int) -> bool | None:
-    first, second = round_.spots[side], round_.spots[side + 2]
-    if first is None or second is None or first.face is None or second.face is None:
-        return None
-    return first.face.rank == second.face.rank
 
 
 def betting_open(fold: Fold) -> None:

@@ -5,15 +5,24 @@ reader.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, FOUR_CARDS, Slot
-from shoe_daemon.table import drawing, events, recounting, relaying, results, rounds, shoes
+from shoe_daemon.table import (
+    declared,
+    drawing,
+    events,
+    recounting,
+    relaying,
+    results,
+    rounds,
+    shoes,
+)
 from shoe_daemon.table.details import detail
-from shoe_daemon.table.state import Change, Played
+from shoe_daemon.table.state import Played
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
@@ -23,26 +32,12 @@ if TYPE_CHECKING:
     from shoe_daemon.table.observations import Command
     from shoe_daemon.table.state import Drawn, Held, RoundState
 
-_MOST_CHANGES: Final = 20
-
-
-def remember(
-    fold: Fold, verb: str, number: int, slot: Slot | None = None, before: Card | None = None
-) -> None:
-    """
-    Remember what an order changed, so that it can be undone.
-    """
-    result = result_of(fold, number)
-    outcome = None if result is None else result.data.outcome
-    fold.state.changes.append(Change(verb, number, slot, before, outcome))
-    del fold.state.changes[:-_MOST_CHANGES]
-
 
 def result_of(fold: Fold, number: int) -> Played | Held | None:
     """
     Return the result of a round, published or held back.
     """
-    held = next((each for each in fold.state.held if each.number == number), None)
+    held = results.held_back(fold, number)
     return held or results.find(fold, number)
 
 
@@ -104,10 +99,8 @@ def correct_card(fold: Fold, order: Command) -> None:
     """
     if order.slot is None or order.card is None:
         return
-    before = face_on(fold, order.round, order.slot)
     found = on_table(fold, order.round) or recounting.record_of(fold, order.round)
     number = 0 if found is None else found.number
-    remember(fold, "correct_card", number, order.slot, before)
     correct(fold, number, order.slot, order.card)
     _settle_conflict(fold, number)
 
@@ -183,18 +176,32 @@ def result_again(fold: Fold, round_: RoundState) -> None:
     if not round_.partial and any(card.face is None for card in round_.cards):
         # A card that was too many, and not read, is one of its cards now.
         round_.partial = round_.unread_result = True
-        outcome = None
+        outcome = declared.outcome_of(fold, round_.number)
+    declared.check_cards(fold, round_)
     if round_.partial:
         if result is not None:
-            results.put(fold, result, partly_known(round_, result, outcome))
+            results.put(fold, result, _partial_result(fold, round_, result, outcome))
     elif not rounds.is_complete(round_):
         if result is not None:
             results.put(fold, result, None)
         _want_card(fold, round_)
-    elif result is not None:
-        results.put(fold, result, rounds.own_result(fold, round_))
     else:
-        results.offer(fold, round_.number, rounds.own_result(fold, round_))
+        own = rounds.own_result(fold, round_)
+        if result is not None:
+            results.put(fold, result, own)
+        else:
+            results.offer(fold, round_.number, own)
+
+
+def _partial_result(
+    fold: Fold, round_: RoundState, result: Played | Held, outcome: Outcome | None
+) -> RoundFinished:
+    # All its cards may be known, where something else of it was missed: see `rounds.finish`.
+    if not (round_.hidden or result.entered) and rounds.is_complete(round_):
+        own = rounds.own_result(fold, round_)
+        if own.outcome is outcome:
+            return own
+    return partly_known(round_, result, outcome)
 
 
 def partly_known(
@@ -225,11 +232,12 @@ def _with_pairs(data: RoundFinished, pairs: tuple[bool | None, bool | None]) -> 
 def _want_card(fold: Fold, round_: RoundState) -> None:
     # By the cards as they are known now a draw is missing.
     if round_.ended:
-        fold.raise_alert(
-            IrregularityKind.MISSING_DRAW,
-            detail("missing_by_correction", round=round_.number),
-            number=round_.number,
-        )
+        if fold.open_alert(IrregularityKind.MISSING_DRAW) is None:
+            fold.raise_alert(
+                IrregularityKind.MISSING_DRAW,
+                detail("missing_by_correction", round=round_.number),
+                number=round_.number,
+            )
     else:
         round_.finished, over = False, round_.over
         rounds.find_missing(fold, round_, "missing_at_correction")
@@ -243,10 +251,17 @@ def check_result(fold: Fold, order: Command) -> str | None:
     """
     if order.outcome is None:
         return "which outcome? give player, banker or tie"
-    round_ = rounds.in_progress(fold)
-    if round_ is not None and round_.finished:
+    round_, shoe = rounds.in_progress(fold), fold.state.shoe
+    if round_ is None:
+        is_over = shoe is not None and shoe.finished
+        return "the shoe is finished: order a new shoe first" if is_over else None
+    if round_.finished:
         return "the round on the table has its result; void it, or correct a card"
-    if round_ is None or round_.partial or len(round_.cards) < FOUR_CARDS:
+    return None if round_.partial else _whole_obstacle(round_)
+
+
+def _whole_obstacle(round_: RoundState) -> str | None:
+    if len(round_.cards) < FOUR_CARDS:
         return None
     if round_.hidden and rounds.truth(round_).known:
         # Whether they are all that it needs is not for everybody to know.
@@ -262,7 +277,6 @@ def enter_result(fold: Fold, order: Command) -> None:
     """
     round_ = rounds.in_progress(fold) or rounds.begin(fold, partial=True)
     whole, round_.partial = not round_.partial, True
-    remember(fold, "enter_result", round_.number)
     fold.state.seed = None  # if one was carried, it lies among the cards that nobody saw
     data = rounds.declared_result(round_, order.outcome)
     data = _with_pairs(data, (order.player_pair, order.banker_pair))

@@ -95,15 +95,16 @@ DETAILS: Final[dict[str, str]] = {
         "winner: declared {winner_declared}, the cards give {winner_cards}"
         f"[; {_PLAYER_PAIR}][; {_BANKER_PAIR}]."
     ),
+    "impossible_winner": (
+        "winner: declared {winner_declared}, which the cards that were seen do not allow"
+        f"[; {_PLAYER_PAIR}][; {_BANKER_PAIR}]."
+    ),
     "pair_mismatch": f"{_PLAYER_PAIR}[; {_BANKER_PAIR}].",
     "banker_pair_mismatch": f"{_BANKER_PAIR}.",
     "forced_after_result": ("The reader ended the round by force after its result was published."),
     # faces
     "unread_card": "The card[ on {slot}] passed and could not be read.",
     "unread_by_reader": "The reader says that a card passed unread.",
-    "entry_taken_back": (
-        "The card on {slot} is not known any more: what was entered was taken back."
-    ),
     "another_card_on_place": (
         f"Another card is now said to lie on {{slot}} than was read before{_FIRST_READING}"
     ),

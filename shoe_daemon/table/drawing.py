@@ -4,6 +4,7 @@ A card has left the shoe: which place is its own, and was it due at all.
 
 from __future__ import annotations
 
+from bisect import insort
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
@@ -186,6 +187,7 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
     inventory.check_pace(fold)
     if shoe is None:
         return
+    card.order = shoe.out
     shoe.out += seen is None
     if seen is None or seen.face is None:
         shoes.count(fold, shoe, face, public=card.public, slot=card.slot)
@@ -347,8 +349,10 @@ def take_excess(
         card: The card.
         moved: It was dealt before, and found out when the faces came.
     """
+    if not moved and fold.state.shoe is not None:
+        card.order = fold.state.shoe.out
     if round_ is not None and len(round_.excess) < _MOST_EXCESS:
-        round_.excess.append(card)
+        insort(round_.excess, card, key=lambda each: each.order)
     card.slot = None
     if not moved:
         card.public = card.face is not None and fold.face_up
@@ -366,6 +370,7 @@ def take_excess(
             _excess(round_, shown),
             slot=card.declared,
             card=shown,
+            number=None if round_ is None else round_.number,
         )
     inventory.check_pace(fold)
     if fold.state.shoe is not None and not moved:

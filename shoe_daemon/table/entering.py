@@ -80,7 +80,6 @@ def enter_card(fold: Fold, order: Command) -> None:
         return
     # A reader that reads it after all speaks of the same card.
     card.declared = card.declared or card.slot
-    correcting.remember(fold, "enter_card", round_.number, card.slot)
     correcting.say_corrected(fold, round_, card, None, order.card)
     alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD, card.slot, None)
     if alert is not None:

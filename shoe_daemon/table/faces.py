@@ -144,10 +144,11 @@ def _card_on(round_: RoundState, slot: Slot, face: Card) -> Drawn | None:
             return card
     if here:
         return here[0]
-    for card in round_.cards:
-        if card.slot is None and card.declared is None:
-            drawing.put(round_, card, DEALING_ORDER.index(slot))
-            return card
+    unplaced = [card for card in round_.cards if card.slot is None and card.declared is None]
+    same = [card for card in unplaced if card.face is face]
+    for card in same or [card for card in unplaced if card.face is None]:
+        drawing.put(round_, card, DEALING_ORDER.index(slot))
+        return card
     return None
 
 

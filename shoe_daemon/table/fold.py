@@ -21,17 +21,25 @@ from shoe_daemon.table.events import (
     ReaderStatus,
 )
 from shoe_daemon.table.moments import to_microseconds
-from shoe_daemon.table.observations import Session, house_of, policy_of
+from shoe_daemon.table.observations import Observation, Session, house_of, policy_of
 from shoe_daemon.table.options import Options, RoundEnd, Signal, automatic_round_end
 from shoe_daemon.table.state import OpenAlert, ReaderState, TableState
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from shoe_daemon.game.cards import Card
     from shoe_daemon.game.round import Slot
     from shoe_daemon.table.details import Detail
 
 MOST_ALERTS: Final = 20
-"""Open irregularities that a table keeps; the oldest gives way, and says so."""
+"""
+Open irregularities that are published; where there are more, the oldest that holds no
+result back is closed.
+"""
+
+MOST_HOLDING: Final = 500
+"""Open irregularities that a table keeps where all of them hold a result back."""
 
 MOST_READERS: Final = 8
 """Readers that a table keeps apart."""
@@ -48,6 +56,8 @@ class Fold:
         face_up: Cards are seen at the draw.
         tucked: So they are but for the Banker's first two.
         draw_within: Microseconds: see `Options.draw_within`.
+        refold: Takes further observations into a state; False where a command among
+            them does not fit.
         mode: What ends a round here; ``auto`` until a card has told.
         together: The card that is being taken came too close after the one before.
     """
@@ -64,20 +74,31 @@ class Fold:
         "options",
         "policy",
         "reason",
+        "refold",
         "state",
         "together",
         "tucked",
     )
 
-    def __init__(self, state: TableState) -> None:
+    def __init__(
+        self, state: TableState, refold: Callable[[TableState, Iterable[Observation]], bool]
+    ) -> None:
         self.state = state
+        self.refold = refold
         self.at = state.now
         self.events: list[Event] = []
-        self.in_round = state.round is not None and not state.round.ended
-        self._keep(state.session)
         self.operator: str | None = None
         self.reason: str | None = None
         self.together = False
+        self.resume()
+
+    def resume(self) -> None:
+        """
+        Go on with the state as it is now, whatever it was before.
+        """
+        state = self.state
+        self.in_round = state.round is not None and not state.round.ended
+        self._keep(state.session)
         self.mode = self._mode()
 
     def configure(self, session: Session) -> None:
@@ -224,7 +245,33 @@ class Fold:
         )
         curating.irregular(self, kind)
         if len(state.alerts) > MOST_ALERTS:
-            self.close_alert(state.alerts[0], "continue", "too many are open: the oldest gave way")
+            self._make_room()
+
+    def _make_room(self) -> None:
+        state = self.state
+        idle = next((each for each in state.alerts if not self._may_hold(each)), None)
+        if idle is not None:
+            self.close_alert(idle, "continue", "too many are open: the oldest gave way")
+        elif len(state.alerts) > MOST_HOLDING:
+            # Nobody could close so many: no result goes out until a person resumes.
+            state.on_hold = True
+            state.alerts.pop()
+
+    def _may_hold(self, alert: OpenAlert) -> bool:
+        threshold, state = self.options.hold_from, self.state
+        if threshold is None or alert.data.severity < threshold:
+            return False
+        numbers = {each.number for each in state.held}
+        latest = self._latest_round()
+        numbers.add(latest + 1 if state.round is None or state.round.ended else latest)
+        return any(self.concerns(alert, number) for number in numbers)
+
+    def concerns(self, alert: OpenAlert, number: int) -> bool:
+        """
+        Tell whether an irregularity concerns a round of this shoe: one that arose between
+        two rounds, and concerns no card of the one before, belongs to the next.
+        """
+        return number == (alert.after + 1 if alert.round is None else alert.round)
 
     def join_alert(self, kind: IrregularityKind, evidence: str) -> OpenAlert | None:
         """

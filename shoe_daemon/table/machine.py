@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.round import DEALING_ORDER
 from shoe_daemon.table import (
     boundaries,
     checking,
@@ -22,16 +21,17 @@ from shoe_daemon.table import (
     results,
     rounds,
     shoes,
+    undo,
 )
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.fold import Fold
 from shoe_daemon.table.moments import from_microseconds, to_microseconds
 from shoe_daemon.table.past import public_history, results_of
 from shoe_daemon.table.public import public_table
-from shoe_daemon.table.state import Drawn, TableState
+from shoe_daemon.table.state import Drawn, TableState, decode_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from shoe_daemon.game.roads import Result
     from shoe_daemon.table.events import Event
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _PLAY: Final = seen.Role.PLAY
 
-_FORM: Final = b"table-1\n"
+_FORM: Final = b"table-2\n"
 """What a checkpoint of this version begins with."""
 
 
@@ -54,7 +54,7 @@ class Table:
 
     def __init__(self, state: TableState | None = None) -> None:
         self.state = state or TableState()
-        self._fold = Fold(self.state)
+        self._fold = Fold(self.state, _refold)
 
     def apply(self, observation: seen.Observation) -> list[Event]:
         """
@@ -71,6 +71,8 @@ class Table:
         handler = _HANDLERS.get(type(observation))
         if handler is not None:
             handler(fold, observation)
+        if state.changes and handler is not orders.command:
+            undo.observe(state, observation)
         if state.held:
             results.release(fold)
         return events
@@ -152,21 +154,19 @@ class Table:
         try:
             if not body.startswith(_FORM):
                 raise UserError("This checkpoint was written by another version.")
-            state = msgspec.msgpack.decode(body[len(_FORM) :], type=TableState)
+            state = decode_state(body[len(_FORM) :])
         except (msgspec.DecodeError, ValueError) as error:
             raise UserError(f"This checkpoint cannot be read: {error}.") from error
-        _relink(state)
         return cls(state)
 
 
-def _relink(state: TableState) -> None:
-    # A card stands twice in a round: in dealing order and on its spot.
-    if state.round is None:
-        return
-    spots = state.round.spots = [None] * len(DEALING_ORDER)
-    for card in state.round.cards:
-        if card.slot is not None:
-            spots[DEALING_ORDER.index(card.slot)] = card
+def _refold(state: TableState, observations: Iterable[seen.Observation]) -> bool:
+    table = Table(state)
+    for each in observations:
+        if isinstance(each, seen.Command) and table.refusal(each) is not None:
+            return False
+        table.apply(each)
+    return True
 
 
 def _session(fold: Fold, obs: seen.Session) -> None:
@@ -207,7 +207,11 @@ def _link(fold: Fold, obs: seen.Link) -> None:
 def _burned(fold: Fold, obs: seen.CardDrawn) -> None:
     first = obs.role is seen.Role.FIRST
     round_ = rounds.in_progress(fold)
-    if first and round_ is not None and (round_.partial or rounds.is_complete(round_)):
+    if (
+        first
+        and round_ is not None
+        and (round_.partial or round_.over or rounds.is_complete(round_))
+    ):
         rounds.leave(fold, round_)
         round_ = None
     shoe = fold.state.shoe

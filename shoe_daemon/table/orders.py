@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shoe_daemon.game.irregularities import REPORTED, IrregularityKind
+from shoe_daemon.game.round import Kind
 from shoe_daemon.game.situations import Action
 from shoe_daemon.table import (
     acting,
@@ -16,7 +17,7 @@ from shoe_daemon.table import (
     entering,
     results,
     rounds,
-    undoing,
+    undo,
 )
 from shoe_daemon.table.details import Detail, detail
 
@@ -61,7 +62,7 @@ def command(fold: Fold, order: Command) -> None:
         return
     fold.operator, fold.reason = order.operator, order.reason
     try:
-        ORDERS[order.name].act(fold, order)
+        undo.carry_out(fold, order, ORDERS[order.name].act)
         results.release(fold)
     finally:
         fold.operator = fold.reason = None
@@ -118,6 +119,16 @@ def _check_round(fold: Fold, _order: Command) -> str | None:
     if round_ is not None and (round_.owns_rest or not round_.ended):
         return None
     return "no round is in progress"
+
+
+def _check_free_hand(fold: Fold, _order: Command) -> str | None:
+    if fold.state.next_kind is Kind.NORMAL:
+        return None
+    return f"the next round is a {fold.state.next_kind} hand already"
+
+
+def _free_hand(fold: Fold, _order: Command) -> None:
+    fold.state.next_kind = Kind.FREE
 
 
 def _check_hold(fold: Fold, order: Command) -> str | None:
@@ -199,11 +210,12 @@ ORDERS: Final[dict[str, Order]] = {
     "enter_result": Order(correcting.enter_result, correcting.check_result, weighty=True),
     "enter_card": Order(entering.enter_card, entering.check_entry, weighty=True),
     "correct_card": Order(correcting.correct_card, correcting.check_correction, weighty=True),
-    "undo": Order(undoing.undo, undoing.check_undo, weighty=True),
+    "undo": Order(undo.undo, undo.check_undo, weighty=True),
     "void_round": Order(_void, _check_void, weighty=True),
     "acknowledge": Order(_acknowledge, _check_alert),
     "rule": Order(_rule, _check_rule, weighty=True),
     "pass_shoe": Order(lambda fold, order: curating.passed(fold, order.seat), _check_seat),
+    "free_hand": Order(_free_hand, _check_free_hand),
     "hold": Order(_hold, _check_hold),
     "resume": Order(_resume, _check_resume),
     "replay": Order(lambda _fold, _order: None),

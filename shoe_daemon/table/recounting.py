@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, FIRST_CARDS, FOUR_CARDS, Coup, Holding, Slot
-from shoe_daemon.table import results, rounds
+from shoe_daemon.table import declared, results, rounds
 from shoe_daemon.table.details import detail
 
 if TYPE_CHECKING:
@@ -72,17 +72,29 @@ def put(fold: Fold, record: Played | Held, slot: Slot, after: Card) -> None:
     Put another face on a place, and let the result follow.
     """
     data, index = record.data, _index(record.data, slot)
-    if data.partial or index is None:
-        _put_result(fold, record, _with_face(data, slot, after))
+    changed = _with_face(data, slot, after)
+    if index is None or (data.partial and not _is_whole(data)):
+        _put_result(fold, record, changed)
         return
     dealt = list(record.dealt or _in_order(data))
     dealt[index] = after
     record.dealt = tuple(dealt)
     coup = _deal_again(record.dealt)
     over = [] if coup is None else dealt[len(coup.player.cards) + len(coup.banker.cards) :]
-    result = None if coup is None else rounds.result_of(fold, coup, kind=data.kind, partial=False)
-    _put_result(fold, record, result)
+    result = None
+    if coup is not None:
+        result = rounds.result_of(fold, coup, kind=data.kind, partial=data.partial)
+    if data.partial:
+        if over or result is None or result.outcome is not data.outcome:
+            result = replace(changed, wagers=())  # as declared: not what the cards give
+        _put_result(fold, record, result)
+        return
     _say_what_is_wrong(fold, record.number, over, lacks=coup is None)
+    _put_result(fold, record, result)
+
+
+def _is_whole(data: RoundFinished) -> bool:
+    return None not in {data.player.total, data.banker.total}
 
 
 def _with_face(data: RoundFinished, slot: Slot, after: Card) -> RoundFinished:
@@ -96,7 +108,10 @@ def _with_face(data: RoundFinished, slot: Slot, after: Card) -> RoundFinished:
 def _hand_again(before: HandResult, cards: tuple[Card | None, ...]) -> HandResult:
     known = tuple(filter(None, cards))
     if before.total is None or known != cards:
-        return replace(before, cards=cards)
+        pair = before.pair
+        if pair is not None and known[:FIRST_CARDS] == cards[:FIRST_CARDS]:
+            pair = known[0].rank == known[1].rank
+        return replace(before, cards=cards, pair=pair)
     return rounds.hand_result(Holding.of(known))
 
 
@@ -108,6 +123,8 @@ def _deal_again(cards: tuple[Card, ...]) -> Coup | None:
 
 
 def _put_result(fold: Fold, record: Played | Held, after: RoundFinished | None) -> None:
+    if after is not None:
+        declared.check_result(fold, record.number, after)
     if after is not None and getattr(record, "lost", False):
         results.offer(fold, record.number, after, entered=record.entered)
     else:

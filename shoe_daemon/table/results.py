@@ -33,16 +33,24 @@ def offer(fold: Fold, number: int, data: RoundFinished, *, entered: bool = False
     """
     Publish a result, or hold it back while something waits for a person.
     """
-    waits_for = _waits_for(fold, number)
-    if waits_for is None:
+    held = held_back(fold, number)
+    if held is not None:
+        held.data, held.lost, held.entered = data, False, entered
+        return
+    holding = waits_for(fold, number)
+    if holding is None:
         publish(fold, number, data, entered=entered)
         return
     fold.state.held.append(Held(number, data, entered))
-    reason = _IRREGULAR if waits_for else _ON_HOLD
-    fold.emit(events.RoundHeld(waits_for, None, reason), number)
+    reason = _IRREGULAR if holding else _ON_HOLD
+    fold.emit(events.RoundHeld(holding, None, reason), number)
 
 
-def _waits_for(fold: Fold, number: int) -> tuple[int, ...] | None:
+def waits_for(fold: Fold, number: int) -> tuple[int, ...] | None:
+    """
+    Return the irregularities that hold the result of a round back, none where the table is
+    on hold; None where nothing does.
+    """
     threshold = fold.options.hold_from
     grave = (
         ()
@@ -50,7 +58,7 @@ def _waits_for(fold: Fold, number: int) -> tuple[int, ...] | None:
         else tuple(
             alert.data.id
             for alert in fold.state.alerts
-            if alert.round == number and alert.data.severity >= threshold
+            if fold.concerns(alert, number) and alert.data.severity >= threshold
         )
     )
     return grave if grave or fold.state.on_hold else None
@@ -62,11 +70,14 @@ def release(fold: Fold, *, at_once: bool = False) -> None:
     all of them, where the shoe that they are of is over.
     """
     for held in list(fold.state.held):
-        if at_once or _waits_for(fold, held.number) is None:
+        if at_once or waits_for(fold, held.number) is None:
             fold.state.held.remove(held)
             fold.emit(events.RoundReleased(fold.operator, fold.reason), held.number)
-            publish(fold, held.number, held.data, entered=held.entered)
-            _keep_dealt(fold, held)
+            if held.lost:
+                _enter_unpublished(fold, held)
+            else:
+                publish(fold, held.number, held.data, entered=held.entered)
+                _keep_dealt(fold, held)
 
 
 def publish(fold: Fold, number: int, data: RoundFinished, *, entered: bool = False) -> None:
@@ -86,8 +97,22 @@ def publish(fold: Fold, number: int, data: RoundFinished, *, entered: bool = Fal
         shoe.played.remove(before)
     _enter(shoe, Played(number, fold.at, state.seq, data, entered=entered))
     _count(shoe, data, 1)
-    _show_last(fold, shoe)
+    show_last(fold)
     curating.after_round(fold, data.outcome)
+
+
+def held_back(fold: Fold, number: int | None) -> Held | None:
+    """
+    Return the result of a round that waits for a person; None where none does.
+    """
+    return next((each for each in fold.state.held if each.number == number), None)
+
+
+def _enter_unpublished(fold: Fold, held: Held, *, voided: bool = False) -> None:
+    if fold.state.shoe is not None:
+        played = Played(held.number, fold.at, 0, held.data, entered=held.entered)
+        played.voided, played.lost, played.dealt = voided, held.lost and not voided, held.dealt
+        _enter(fold.state.shoe, played)
 
 
 def _keep_dealt(fold: Fold, held: Held) -> None:
@@ -101,6 +126,8 @@ def _enter(shoe: ShoeState, played: Played) -> None:
     insort(shoe.played, played, key=lambda each: each.number)
     if len(shoe.played) > MOST_PLAYED:
         del shoe.played[:_FORGOTTEN]
+        for number in [each for each in shoe.declared if each < shoe.played[0].number]:
+            del shoe.declared[number]
 
 
 def _find_again(fold: Fold, played: Played, data: RoundFinished) -> None:
@@ -108,7 +135,7 @@ def _find_again(fold: Fold, played: Played, data: RoundFinished) -> None:
     played.data, played.lost = data, False
     if fold.state.shoe is not None:
         _count(fold.state.shoe, data, 1)
-        _show_last(fold, fold.state.shoe)
+        show_last(fold)
 
 
 def _count(shoe: ShoeState, data: RoundFinished, by: int) -> None:
@@ -124,9 +151,13 @@ def _count(shoe: ShoeState, data: RoundFinished, by: int) -> None:
     shoe.natural += by * bool(data.player.natural or data.banker.natural)
 
 
-def _show_last(fold: Fold, shoe: ShoeState) -> None:
-    for played in reversed(shoe.played):
-        if not (played.voided or played.lost):
+def show_last(fold: Fold) -> None:
+    """
+    Show the latest result of the shoe on the board.
+    """
+    shoe = fold.state.shoe
+    for played in reversed(shoe.played if shoe is not None else ()):
+        if shoe is not None and not (played.voided or played.lost):
             fold.state.last_result = LastResult(
                 played.at, played.data, played.entered, played.number, played.seq, shoe.number
             )
@@ -180,22 +211,26 @@ def revise(fold: Fold, played: Played, after: RoundFinished | None) -> None:
     else:
         played.data = after
         _count(shoe, after, 1)
-    _show_last(fold, shoe)
+    show_last(fold)
 
 
 def put(fold: Fold, result: Played | Held, after: RoundFinished | None) -> None:
     """
     Put another result in the place of one, published or held back, or none.
+
+    Where an irregularity of the round waits for a person, what was published is taken
+    back, and the new result is held back.
     """
     if isinstance(result, Played):
-        revise(fold, result, after)
-    elif after is not None:
-        result.data = after
-    elif fold.state.shoe is not None:
-        fold.state.held.remove(result)  # what waited is no result any more
-        lost_one = Played(result.number, fold.at, 0, result.data, lost=True)
-        lost_one.entered, lost_one.dealt = result.entered, result.dealt
-        _enter(fold.state.shoe, lost_one)
+        holding = waits_for(fold, result.number)
+        if holding and after not in {None, result.data}:
+            revise(fold, result, None)
+            offer(fold, result.number, after, entered=result.entered)
+        else:
+            revise(fold, result, after)
+    else:
+        result.lost = after is None
+        result.data = after or result.data
 
 
 def void(fold: Fold, played: Played) -> None:
@@ -208,29 +243,14 @@ def void(fold: Fold, played: Played) -> None:
     fold.emit(events.RoundVoided(None, played.data, fold.operator, fold.reason), played.number)
     played.voided = True
     _count(shoe, played.data, -1)
-    _show_last(fold, shoe)
+    show_last(fold)
 
 
 def void_held(fold: Fold, held: Held) -> None:
     """
     Make a round void whose result was held back.
     """
-    fold.emit(events.RoundVoided(None, held.data, fold.operator, fold.reason), held.number)
-    if fold.state.shoe is not None:
-        played = Played(held.number, fold.at, fold.state.seq, held.data, entered=held.entered)
-        played.voided = True
-        _enter(fold.state.shoe, played)
+    before = None if held.lost else held.data
+    fold.emit(events.RoundVoided(None, before, fold.operator, fold.reason), held.number)
+    _enter_unpublished(fold, held, voided=True)
     curating.after_round(fold, None)
-
-
-def restore(fold: Fold, played: Played) -> None:
-    """
-    Take back that a round is void.
-    """
-    shoe = fold.state.shoe
-    if shoe is None:
-        return
-    fold.emit(events.ResultRevised(played.data, None, fold.operator, fold.reason), played.number)
-    played.voided = False
-    _count(shoe, played.data, 1)
-    _show_last(fold, shoe)

@@ -66,8 +66,8 @@ def begin(fold: Fold, *, partial: bool) -> RoundState:
         checks = state.checks  # of this round already
         shoe = shoes.start(fold, announced=shoe is not None, overrun=shoe is not None)
         state.checks = checks
-    round_ = RoundState(shoe.begun + 1, state.seed_kind, partial=partial)
-    state.round, state.quiet_at, state.seed_kind = round_, None, Kind.NORMAL
+    round_ = RoundState(shoe.begun + 1, state.next_kind, partial=partial)
+    state.round, state.quiet_at, state.next_kind = round_, None, Kind.NORMAL
     state.unread_pending = False
     fold.in_round = True
     round_.bets_closed = state.betting == "closed"

@@ -35,8 +35,11 @@ def start(
             nobody did.
     """
     state = fold.state
-    for alert in [each for each in state.alerts if each.shoe is not None]:
-        fold.close_alert(alert, "continue", "a new shoe was begun")
+    latest = 0 if state.round is None else state.round.number
+    for alert in list(state.alerts):
+        # One that arose after the last round belongs to the first of the new shoe.
+        if alert.round is not None or (alert.shoe is not None and alert.after != latest):
+            fold.close_alert(alert, "continue", "a new shoe was begun")
     results.release(fold, at_once=True)
     checking.new_shoe(fold)
     if state.shoe is not None and (left is not None or not state.shoe.finished):
@@ -48,7 +51,9 @@ def start(
     state.shoe, state.round, state.last_result = shoe, None, None
     fold.in_round = False
     state.held, state.changes, state.burn_due = [], [], 0
-    state.seed, state.seed_kind = None, Kind.NORMAL
+    state.seed, state.next_kind = None, Kind.NORMAL
+    for alert in state.alerts:
+        alert.shoe, alert.after = shoe.number, 0
     fold.emit(events.ShoeStarted(shoe.decks, fold.house.id, state.session.policy))
     curating.after_shuffle(fold)
     if state.cut_card and not announced:

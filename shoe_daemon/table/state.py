@@ -5,13 +5,15 @@ and read back.
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.curator import Rotation
-from shoe_daemon.game.round import Kind, Outcome, Slot
+from shoe_daemon.game.round import DEALING_ORDER, Kind, Outcome, Slot
 from shoe_daemon.table.events import DrawDue, Irregularity, RoundFinished
-from shoe_daemon.table.observations import Session
+from shoe_daemon.table.observations import AnyObservation, Session
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.snapshot import LastResult, PastShoe
 
@@ -27,6 +29,7 @@ class Drawn(Struct):
         public: The players have seen the face.
         unread: It passed the reader unread: its face will not come by itself.
         alert: The id of the irregularity that it is, as a card too many.
+        order: How many cards had left the shoe before it.
     """
 
     face: Card | None = None
@@ -35,6 +38,7 @@ class Drawn(Struct):
     public: bool = False
     unread: bool = False
     alert: int | None = None
+    order: int = 0
 
 
 class RoundState(Struct):
@@ -140,30 +144,51 @@ class Played(Struct):
 class Held(Struct):
     """
     A result that waits for a person.
+
+    Attributes:
+        lost: By a correction the round has no result any more.
     """
 
     number: int
     data: RoundFinished
     entered: bool = False
+    lost: bool = False
     dealt: tuple[Card, ...] = ()
 
 
 class Change(Struct):
     """
-    What an operator changed, so that it can be undone.
+    A command that changed something, so that it can be undone.
 
     Attributes:
-        verb: The order.
+        verb: The command.
         round: The round that it was about.
-        slot: The place of a card that it changed, and `before` what lay there.
-        outcome: What the round's result was before a card was entered.
+        before: The table before it, encoded, without changes and observations.
+        seq: Of the last event before it.
+        begun: Rounds that it began.
+        since: Where in `TableState.since` the observations after it begin.
     """
 
     verb: str
     round: int
-    slot: Slot | None = None
-    before: Card | None = None
-    outcome: Outcome | None = None
+    before: bytes
+    seq: int
+    begun: int
+    since: int
+
+
+class Declared(Struct):
+    """
+    What the device, or the dealer's button, declared for a round; None where nothing.
+
+    Attributes:
+        differing: The values in which the cards differed when they were last compared.
+    """
+
+    outcome: Outcome | None
+    player_pair: bool | None
+    banker_pair: bool | None
+    differing: dict[str, str | None] = {}
 
 
 class ShoeState(Struct):
@@ -187,6 +212,8 @@ class ShoeState(Struct):
         last_announced: ``last_round`` has been said.
         finished: The last permitted round has ended.
         begun: The number of the latest round.
+        played: Its rounds that have, or had, a result.
+        declared: What was declared, by the number of the round.
     """
 
     number: int
@@ -214,6 +241,7 @@ class ShoeState(Struct):
     banker_pair: int = 0
     natural: int = 0
     played: list[Played] = []
+    declared: dict[int, Declared] = {}
 
 
 class OpenAlert(Struct):
@@ -269,9 +297,11 @@ class TableState(Struct):
         placing: Only a camera has shown cards so far.
         held: Results that wait for a person, oldest first.
         on_hold: A person has put the table on hold.
-        changes: What operators changed in this shoe, the latest last.
+        changes: The commands of this shoe that can be undone, the latest last.
+        since: The observations after the first of them.
         past: The latest shoes before this one, oldest first.
-        seed: An excess card that begins the next round, which is of `seed_kind`.
+        seed: An excess card that begins the next round.
+        next_kind: Of the next round.
         burn_due: Cards that a ruling wants burned before the next round.
         rotation: Who draws the cards, where players do.
         drawn_at: When the latest card was drawn, where that matters.
@@ -298,12 +328,37 @@ class TableState(Struct):
     held: list[Held] = []
     on_hold: bool = False
     changes: list[Change] = []
+    since: list[AnyObservation] = []
     past: list[PastShoe] = []
     seed: Drawn | None = None
-    seed_kind: Kind = Kind.NORMAL
+    next_kind: Kind = Kind.NORMAL
     burn_due: int = 0
     rotation: Rotation = Rotation()
     drawn_at: int | None = None
     checks: dict[str, list[Card | None]] = {}
     quiet_at: int | None = None
     reveal_at: int | None = None
+
+
+def encode_state(state: TableState) -> bytes:
+    """
+    Write a table down, without the changes that can be undone.
+    """
+    return msgspec.msgpack.encode(replace(state, changes=[], since=[]))
+
+
+def decode_state(body: bytes) -> TableState:
+    """
+    Read a table back.
+
+    Raises:
+        msgspec.DecodeError: It is no table of this version.
+    """
+    state = msgspec.msgpack.decode(body, type=TableState)
+    if state.round is not None:
+        # A card stands twice in a round: in dealing order and on its spot.
+        state.round.spots = [None] * len(DEALING_ORDER)
+        for card in state.round.cards:
+            if card.slot is not None:
+                state.round.spots[DEALING_ORDER.index(card.slot)] = card
+    return state

@@ -15,6 +15,7 @@ from shoe_daemon.table.events import (
     ResultRevised,
     RoundAborted,
     RoundFinished,
+    RoundHeld,
     RoundVoided,
 )
 from tests.table import oracle
@@ -75,6 +76,8 @@ class Books:
             self.rounds[number] = data.after
             if data.after is not None:
                 check_result(data.after)
+        elif isinstance(data, RoundHeld):
+            self.rounds.pop(number, None)
         elif isinstance(data, RoundAborted):
             assert number not in self.rounds, f"round {number} has a result and came to nothing"
             self.rounds[number] = None

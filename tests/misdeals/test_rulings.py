@@ -158,6 +158,9 @@ def test_void_while_it_is_held() -> None:
     assert pit.finished() == []
     assert pit.table.public().held == ()
     pit.cmd("undo")
+    assert pit.table.public().held == (1,)
+    assert pit.open_kinds() == ["excess_card"]
+    pit.cmd("acknowledge")
     assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}
 
 

@@ -47,8 +47,10 @@ class Board:
                     self.shoe, self.rounds = event["shoe"], {}
                 case "round_finished":
                     self.rounds[number] = (at, data, False)
+                case "round_held":
+                    self.rounds.pop(number, None)
                 case "result_revised":
-                    before = self.rounds[number][0]
+                    before = self.rounds.get(number, (at, None, False))[0]
                     self.rounds[number] = (before, data["after"], False)
                 case "round_voided" if data["before"] is not None:
                     before = self.rounds.get(number, (at, None, False))[0]
@@ -79,9 +81,9 @@ class Board:
         # A result that was held back and then was none was never told: nothing is shown of it.
         for number in rounds.keys() - self.rounds.keys():
             self._check_round(rounds[number], (rounds[number]["at"], None, False))
-        assert self.rounds.keys() <= rounds.keys()
         for number, known in self.rounds.items():
-            self._check_round(rounds[number], known)
+            if known[1] is not None or number in rounds:
+                self._check_round(rounds[number], known)
 
     @staticmethod
     def _check_round(told: dict[str, Any], known: tuple[str, dict[str, Any] | None, bool]) -> None:

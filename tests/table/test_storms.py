@@ -107,6 +107,8 @@ def _comes_clean(table: Table, storm: Storm) -> None:
     dealer.order("new_shoe")
     dealer.say(Dealer.session(round_end=RoundEnd.DEVICE))
     dealer.order("new_shoe")
+    for alert in table.public().alerts:  # what arose between the shoes waits for a person
+        dealer.say(seen.Command(name="acknowledge", irregularity=alert.data.id))
     dealer.order("no_more_bets")
     public = table.public()
     assert {reader.state for reader in public.readers} <= {"ok"}
