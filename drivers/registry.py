@@ -15,7 +15,7 @@ import msgspec
 from drivers.contract import Driver
 from shoe_daemon.errors import UserError
 
-__all__ = ["GROUP", "create_driver", "driver_names", "find_driver"]
+__all__ = ["GROUP", "create_driver", "driver_names", "driver_version", "find_driver"]
 
 GROUP: Final = "shoe_daemon.drivers"
 
@@ -40,6 +40,17 @@ def find_driver(name: str) -> type[Driver]:
     except Exception as error:
         # Whatever a driver of somebody else does while it is imported.
         raise UserError(f"driver {name!r} ({entry.value}) cannot be loaded: {error}") from error
+
+
+def driver_version(name: str) -> str | None:
+    """
+    Return the version of the package that provides a driver; None if it has none.
+
+    Raises:
+        UserError: There is no driver of this name, or there are two.
+    """
+    distribution = _entry(name).dist
+    return None if distribution is None else distribution.version
 
 
 def create_driver(name: str, options: Mapping[str, Any] | None = None) -> Driver:

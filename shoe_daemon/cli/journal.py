@@ -13,15 +13,12 @@ from typing import IO, TYPE_CHECKING
 import click
 import msgspec
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.cli.output import table_lines
 
 if TYPE_CHECKING:
-    from shoe_daemon.journal.reader import JournalReader
     from shoe_daemon.journal.summary import Summary
-    from shoe_daemon.journal.verify import Broken, Verdict
 
 _FILE = click.argument("file", type=click.Path(path_type=Path, readable=False))
-_HASH_BYTES = 32
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")
 
 
@@ -34,7 +31,11 @@ def command() -> None:
 
 @command.command()
 @_FILE
-@click.option("--refold", is_flag=True, help="Fold the observations again and compare the events.")
+@click.option(
+    "--refold",
+    is_flag=True,
+    help="Decode the raw bytes and fold the observations again, and compare the results.",
+)
 @click.option("--head", metavar="HEX", help="A head hash noted elsewhere; it must be found.")
 @_JSON
 @click.pass_context
@@ -46,21 +47,9 @@ def verify(
 
     Ends with 1 where it is broken, and with 2 where FILE is no journal.
     """
-    from shoe_daemon.journal import place
-    from shoe_daemon.journal.look import looking_at
-    from shoe_daemon.journal.verify import verify as walk
+    from shoe_daemon.cli.journal_verify import check
 
-    wanted = _hash(head)
-    with looking_at(file) as reader:
-        place.check_soundness(reader.connection, file, thorough=True)
-        verdict = walk(reader, find=wanted)
-        broken = verdict.broken or (_refolded(reader) if refold else None)
-    good = not broken and (wanted is None or verdict.found_at is not None)
-    if as_json:
-        click.echo(_verdict_json(verdict, broken, good=good))
-    else:
-        click.echo("\n".join(_verdict_lines(file, verdict, broken, head)))
-    ctx.exit(0 if good else 1)
+    ctx.exit(check(file, head, refold=refold, as_json=as_json))
 
 
 @command.command()
@@ -143,59 +132,10 @@ def integrity(ctx: click.Context, file: Path, *, as_json: bool) -> None:
     ctx.exit(look(file, as_json=as_json))
 
 
-def _hash(head: str | None) -> bytes | None:
-    if head is None:
-        return None
-    try:
-        wanted = bytes.fromhex(head)
-    except ValueError:
-        wanted = b""
-    if len(wanted) != _HASH_BYTES:
-        raise UserError(f"--head {head}: expected the {2 * _HASH_BYTES} hex digits of a head hash")
-    return wanted
-
-
-def _refolded(reader: JournalReader) -> Broken | None:
-    from shoe_daemon.journal.refold import refold
-    from shoe_daemon.table.machine import Table
-
-    return refold(reader, Table()).broken
-
-
-def _verdict_json(verdict: Verdict, broken: Broken | None, *, good: bool) -> bytes:
-    answer = msgspec.to_builtins(verdict, builtin_types=(bytes,))
-    answer |= {
-        "broken": msgspec.to_builtins(broken),
-        "good": good,
-        "hash": verdict.hash.hex(),
-    }
-    return msgspec.json.encode(answer, order="sorted")
-
-
-def _verdict_lines(
-    file: Path, verdict: Verdict, broken: Broken | None, head: str | None
-) -> Iterator[str]:
-    if broken:
-        yield f"{file}: BROKEN at {broken.row}: {broken.what}"
-    elif head and not verdict.found_at:
-        yield f"{file}: {head} stands nowhere in it: it is another journal, or cut short"
-    else:
-        yield f"{file}: good"
-    holding = (
-        f"{verdict.events:,} events of {verdict.observations:,} observations,"
-        f" {verdict.captures:,} captures, {verdict.checkpoints:,} checkpoints"
-    )
-    rows = [("holds", holding), ("head", verdict.hash.hex())]
-    if verdict.found_at:
-        rows.append(("found", f"the hash that was asked for, at {verdict.found_at}"))
-    yield ""
-    yield from _table(rows)
-
-
 def _summary_lines(file: Path, summary: Summary) -> Iterator[str]:
     yield f"{file}: {summary.site}/{summary.table}"
     yield ""
-    yield from _table(_overview(summary))
+    yield from table_lines(_overview(summary))
     yield from _block("irregularities", _numbers(summary.irregularities))
     yield from _block("only counted", _counters(summary))
     yield from _block("consumers", _consumers(summary))
@@ -243,12 +183,7 @@ def _block(title: str, rows: list[tuple[str, str]]) -> Iterator[str]:
     if rows:
         yield ""
         yield f"  {title}"
-        yield from _table(rows, indent="    ")
-
-
-def _table(rows: list[tuple[str, str]], indent: str = "  ") -> Iterator[str]:
-    width = max(len(name) for name, _ in rows)
-    yield from (f"{indent}{name:<{width}}  {value}" for name, value in rows)
+        yield from table_lines(rows, indent="    ")
 
 
 def _time(at: str) -> str:

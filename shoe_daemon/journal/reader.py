@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
-from typing import Self
+from typing import Any, Final, Self
 
 from msgspec import Struct
 
@@ -21,6 +21,9 @@ _PAGE = 500
 """Rows at a time: a long read must not keep the writer's WAL from being emptied."""
 
 
+_NO_END: Final = 1 << 62
+
+
 class Checkpoint(Struct, frozen=True):
     """
     The table after an observation.
@@ -30,6 +33,35 @@ class Checkpoint(Struct, frozen=True):
     seq: int
     shoe: int | None
     body: bytes
+
+
+class Capture(Struct, frozen=True, gc=False):
+    """
+    The raw bytes of one frame.
+
+    Attributes:
+        id: Its number, from 1.
+        at: When the bytes came.
+        source: The reader's id; None where there is only one.
+        raw: The bytes.
+        after: The number of the observation that was stored last before them.
+    """
+
+    id: int
+    at: str
+    source: str | None
+    raw: bytes
+    after: int
+
+
+class ObservationRow(Struct, frozen=True):
+    """
+    An observation with its number, and the number of the capture that it came from.
+    """
+
+    id: int
+    observation: AnyObservation
+    capture: int | None
 
 
 class FoldSource(Struct, frozen=True):
@@ -99,12 +131,14 @@ class JournalReader:
         ).fetchone()
         return 0 if row is None else int(row[0])
 
-    def last_checkpoint(self) -> Checkpoint | None:
+    def last_checkpoint(self, before: int | None = None) -> Checkpoint | None:
         """
-        Return the last checkpoint.
+        Return the last checkpoint; the last before an observation, where one is given.
         """
         row = self.connection.execute(
-            "SELECT observation, seq, shoe, body FROM checkpoint ORDER BY observation DESC LIMIT 1"
+            "SELECT observation, seq, shoe, body FROM checkpoint"
+            " WHERE observation < ? ORDER BY observation DESC LIMIT 1",
+            (_NO_END if before is None else before,),
         ).fetchone()
         return None if row is None else Checkpoint(*row)
 
@@ -134,12 +168,43 @@ class JournalReader:
         found = (self._decode(*row) for row in rows)
         return [each for each in found if isinstance(each, Command)]
 
-    def observations(self, after_id: int = 0) -> Iterator[AnyObservation]:
+    def observations(
+        self, after_id: int = 0, before: int | None = None
+    ) -> Iterator[AnyObservation]:
         """
-        Yield the observations that follow `after_id`.
+        Yield the observations that follow `after_id`, up to the one `before` another.
         """
         for identifier, body in self.observation_lines(after_id):
+            if identifier == before:
+                return
             yield self._decode(identifier, body)
+
+    def observation_rows(self, last: int) -> Iterator[ObservationRow]:
+        """
+        Yield the observations up to `last` with the captures that they came from.
+        """
+        query = (
+            "SELECT id, CAST(body AS BLOB), capture FROM observation"
+            " WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
+        )
+        for identifier, body, capture in self._pages(query, last):
+            yield ObservationRow(identifier, self._decode(identifier, body), capture)
+
+    def captures(self, last: int) -> Iterator[Capture]:
+        """
+        Yield the raw bytes of all frames up to capture `last`.
+        """
+        query = (
+            "SELECT id, at, source, bytes, after FROM capture"
+            " WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
+        )
+        return (Capture(*row) for row in self._pages(query, last))
+
+    def _pages(self, query: str, last: int) -> Iterator[tuple[Any, ...]]:
+        after = 0
+        while page := self.connection.execute(query, (after, last, _PAGE)).fetchall():
+            yield from page
+            after = page[-1][0]
 
     def observation_lines(self, after_id: int = 0) -> Iterator[tuple[int, bytes]]:
         """
@@ -152,17 +217,18 @@ class JournalReader:
             yield from page
             after_id = page[-1][0]
 
-    def fold_source(self, *, from_nothing: bool = False) -> FoldSource:
+    def fold_source(self, *, from_nothing: bool = False, before: int | None = None) -> FoldSource:
         """
-        Return what a table is folded from.
+        Return what a table is folded from, up to the one `before` an observation.
 
         Where `Table.restore` refuses a checkpoint, as one of another version,
         `from_nothing` gives the whole journal.
         """
-        checkpoint = None if from_nothing else self.last_checkpoint()
+        checkpoint = None if from_nothing else self.last_checkpoint(before)
         if checkpoint is None:
-            return FoldSource(None, self.observations(), self.head())
-        return FoldSource(checkpoint.body, self.observations(checkpoint.observation), self.head())
+            return FoldSource(None, self.observations(before=before), self.head())
+        after = self.observations(checkpoint.observation, before)
+        return FoldSource(checkpoint.body, after, self.head())
 
     def close(self) -> None:
         """

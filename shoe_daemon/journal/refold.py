@@ -1,60 +1,173 @@
 """
-Proof that the events are what the observations come to.
+Proof that the observations are what the raw bytes decode to, and that the events are what
+the observations come to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon import __version__
+from shoe_daemon.journal.reader import Capture, JournalReader, ObservationRow
+from shoe_daemon.journal.redecode import DecoderOf, Difference, RawCheck, RawVerdict
+from shoe_daemon.journal.start import fold_table
 from shoe_daemon.journal.verify import Broken
-from shoe_daemon.table.events import Event, encode_event
-from shoe_daemon.table.observations import AnyObservation
+from shoe_daemon.table.events import encode_event
+from shoe_daemon.table.machine import Table
+from shoe_daemon.table.observations import Session
+
+Progress = Callable[[int, int], None]
+"""Receives how many rows are done, and of how many."""
+
+_PROGRESS_EVERY: Final = 1000
 
 
-class Fold(Protocol):
+class OtherVersion(Struct, frozen=True):
     """
-    What is needed of a table.
+    A part of a journal that another version of the program wrote, with other events.
+
+    Attributes:
+        program: That version; None where the session does not record it.
+        from_event: The first event of the part.
+        to_event: The last.
+        observations: How many of its observations have other events today.
+        first: The first of them.
     """
 
-    def apply(self, observation: AnyObservation, /) -> Sequence[Event]:
-        """
-        Take an observation and return what it comes to.
-        """
-        ...
+    program: str | None
+    from_event: int
+    to_event: int
+    observations: int
+    first: Broken
 
 
 class Refolded(Struct, frozen=True):
     """
-    What folding a journal again came to.
+    The result of decoding and folding a journal again.
 
     Attributes:
-        broken: The first observation whose events differ; None where none does.
-        events: Those that are the same, byte for byte.
+        broken: The first difference in a part that this version wrote; None if all is the same.
+        events: Events that are the same, byte for byte.
+        other_versions: Parts that cannot be judged by this version.
+        program: This version.
+        raw: The result for the raw bytes.
     """
 
     broken: Broken | None
     events: int
+    other_versions: tuple[OtherVersion, ...]
+    program: str
+    raw: RawVerdict
 
 
-def refold(reader: JournalReader, table: Fold) -> Refolded:
+def refold(
+    reader: JournalReader,
+    decoder_of: DecoderOf,
+    *,
+    program: str = __version__,
+    progress: Progress = lambda _done, _total: None,
+) -> Refolded:
     """
-    Fold all observations with a fresh table and compare the events' bytes.
+    Decode all raw bytes and fold all observations again, and compare both byte for byte.
 
-    A difference in a journal whose chain holds means that another version of
-    the program folded it, with other rules than this one's.
+    The walk ends at the first difference in a part that this version wrote: there, the
+    journal was changed. In a part of another version a difference may be a change of the
+    program, so the walk goes on.
     """
-    seq = 0
-    for number, observation in enumerate(reader.observations(), start=1):
-        made = [encode_event(event) for event in table.apply(observation)]
-        stored = reader.events_of(number, after_seq=seq)
-        if made != stored:
-            return Refolded(Broken(f"observation {number}", _difference(made, stored, seq)), seq)
-        seq += len(made)
-    return Refolded(None, seq)
+    return _Refold(reader, decoder_of, program).run(progress)
+
+
+class _Refold:
+    def __init__(self, reader: JournalReader, decoder_of: DecoderOf, program: str) -> None:
+        self._reader = reader
+        self._raw = RawCheck(decoder_of)
+        self._program = program
+        self._table = Table()
+        self._other = False
+        self._written_by: str | None = None
+        self._parts: list[OtherVersion] = []
+        self._part_begins = 1
+        self._in_part = False
+        self._seq = self._same = 0
+
+    def run(self, progress: Progress) -> Refolded:
+        broken = None
+        try:
+            self._walk(progress)
+        except Difference as difference:
+            broken = difference.broken
+        return Refolded(broken, self._same, tuple(self._parts), self._program, self._raw.verdict())
+
+    def _walk(self, progress: Progress) -> None:
+        head = self._reader.head()
+        captures = _Captures(self._reader.captures(head.capture))
+        for row in self._reader.observation_rows(head.observation):
+            for capture in captures.before(row.id):
+                self._raw.capture(capture)
+            if isinstance(row.observation, Session):
+                self._begin(row.id, row.observation)
+            self._raw.observation(row)
+            self._fold(row)
+            if row.id % _PROGRESS_EVERY == 0:
+                progress(row.id, head.observation)
+        for capture in captures.before(head.observation + 1):
+            self._raw.capture(capture)
+        self._raw.finish()
+
+    def _begin(self, number: int, session: Session) -> None:
+        other = session.program != self._program
+        if self._other and not other:
+            # The daemon continued from the journal: its table was not that of the version before.
+            self._table = fold_table(self._reader, before=number)
+            self._table.state.seq = self._seq
+        if session.program != self._written_by:
+            self._part_begins, self._in_part = self._seq + 1, False
+        self._other, self._written_by = other, session.program
+
+    def _fold(self, row: ObservationRow) -> None:
+        made = [encode_event(event) for event in self._table.apply(row.observation)]
+        stored = self._reader.events_of(row.id, after_seq=self._seq)
+        if made == stored:
+            self._same += len(stored)
+        else:
+            difference = Broken(f"observation {row.id}", _difference(made, stored, self._seq))
+            if not self._other:
+                raise Difference(difference.row, difference.what)
+            self._add(difference)
+        self._seq += len(stored)
+        self._table.state.seq = self._seq
+        if self._in_part:
+            self._parts[-1] = replace(self._parts[-1], to_event=self._seq)
+
+    def _add(self, difference: Broken) -> None:
+        if not self._in_part:
+            self._in_part = True
+            part = OtherVersion(self._written_by, self._part_begins, self._seq, 0, difference)
+            self._parts.append(part)
+        part = self._parts[-1]
+        self._parts[-1] = replace(part, observations=part.observations + 1)
+
+
+class _Captures:
+    """
+    Captures in order, with a look at the next.
+    """
+
+    def __init__(self, captures: Iterator[Capture]) -> None:
+        self._captures = captures
+        self._next = next(captures, None)
+
+    def before(self, observation: int) -> Iterator[Capture]:
+        """
+        Yield the captures that were stored before an observation.
+        """
+        while self._next is not None and self._next.after < observation:
+            yield self._next
+            self._next = next(self._captures, None)
 
 
 def _difference(made: list[bytes], stored: list[bytes], seq: int) -> str:

@@ -26,6 +26,8 @@ _CHECKPOINTS: Final = (
     "SELECT observation, seq, shoe, body, hash FROM checkpoint ORDER BY observation"
 )
 
+_PROGRESS_EVERY: Final = 1000
+
 
 class Broken(Struct, frozen=True):
     """
@@ -63,18 +65,24 @@ class Verdict(Struct, frozen=True):
     found_at: str | None
 
 
-def verify(reader: JournalReader, *, find: bytes | None = None) -> Verdict:
+def verify(
+    reader: JournalReader,
+    *,
+    find: bytes | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Verdict:
     """
     Walk the chain from its start, in one moment of a journal that may be written.
 
     `find` is a head hash kept elsewhere: a journal in which it stands nowhere
-    is not the one that it was taken from, or not whole.
+    is not the one that it was taken from, or not whole. `progress` receives how many
+    observations are done, and of how many.
     """
     connection = reader.connection
     factory, connection.text_factory = connection.text_factory, bytes
     connection.execute("BEGIN")
     try:
-        return _Walk(connection, reader.identity, find).run()
+        return _Walk(connection, reader.identity, find, progress).run()
     finally:
         connection.execute("COMMIT")
         connection.text_factory = factory
@@ -172,9 +180,17 @@ class _Walk:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, identity: Identity, find: bytes | None
+        self,
+        connection: sqlite3.Connection,
+        identity: Identity,
+        find: bytes | None,
+        progress: Callable[[int, int], None],
     ) -> None:
         self._identity = identity
+        self._progress = progress
+        self._total = connection.execute("SELECT ifnull(max(id), 0) FROM observation").fetchone()[
+            0
+        ]
         self._find = find
         self._hash = identity.hash()
         self._found_at = "start" if self._hash == find else None
@@ -214,6 +230,8 @@ class _Walk:
             ):
                 self._check_checkpoint(checkpoint)
             self._follow_captures()
+            if self._observation % _PROGRESS_EVERY == 0:
+                self._progress(self._observation, self._total)
         self._check_nothing_is_left()
 
     def _follow_captures(self) -> None:

@@ -13,18 +13,29 @@ import structlog
 from msgspec.structs import replace
 
 from drivers.contract import Frame, FrameKind
+from drivers.registry import driver_version
+from shoe_daemon import __version__
 from shoe_daemon.clock import Clock
 from shoe_daemon.config import Setup
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import house_to_mapping
 from shoe_daemon.game.rulings import policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable, Step
+from shoe_daemon.journal.start import fold_table
 from shoe_daemon.service.outbox import Outbox
 from shoe_daemon.table.details import Detail
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.moments import from_microseconds, to_microseconds
-from shoe_daemon.table.observations import Command, Gap, GapDetail, Observation, Session, Tick
+from shoe_daemon.table.observations import (
+    Command,
+    Gap,
+    GapDetail,
+    Observation,
+    ReaderRecord,
+    Session,
+    Tick,
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -86,6 +97,11 @@ class Core:
             table=config.table.id,
             house=setup.house.id,
             policy=setup.policy.id,
+            program=__version__,
+            readers=tuple(
+                ReaderRecord(each.id, each.driver, driver_version(each.driver), each.options)
+                for each in config.reader
+            ),
             rulings=policy_to_mapping(setup.policy),
             # Why a rule is as it is decides nothing: the log needs what holds.
             rules=house_to_mapping(replace(setup.house, resolutions=())),
@@ -242,16 +258,9 @@ class Core:
 
 
 def _fold(reader: JournalReader) -> Table:
-    source = reader.fold_source()
-    try:
-        table = Table.restore(source.checkpoint) if source.checkpoint else Table()
-    except UserError:
-        source = reader.fold_source(from_nothing=True)
-        table = Table()
-    for observation in source.observations:
-        table.apply(observation)
-    if table.state.seq != source.head.seq:
+    table, head = fold_table(reader), reader.head()
+    if table.state.seq != head.seq:
         # A newer version may read old observations otherwise: what was said stays said.
-        _log.warning("fold_differs", folded=table.state.seq, journal=source.head.seq)
-        table.state.seq = source.head.seq
+        _log.warning("fold_differs", folded=table.state.seq, journal=head.seq)
+        table.state.seq = head.seq
     return table

@@ -65,11 +65,31 @@ class Observation(Struct, frozen=True, kw_only=True, tag_field="type", omit_defa
 
     Attributes:
         at: RFC 3339 in UTC, never earlier than the observation before.
+        chain_head: The hash of the journal's chain before this observation, in hex, where
+            the observation may finish a shoe; None elsewhere, and in a bare log.
         source: The reader's id; None where there is only one.
     """
 
     at: str = ""
+    chain_head: str | None = None
     source: str | None = None
+
+
+class ReaderRecord(Struct, frozen=True, omit_defaults=True):
+    """
+    A reader of a session: enough to decode its raw bytes again.
+
+    Attributes:
+        id: The `source` of its observations.
+        driver: The driver's name.
+        version: The version of the package that provides the driver; None if unknown.
+        options: The driver's options, as in the configuration.
+    """
+
+    id: str
+    driver: str
+    version: str | None = None
+    options: dict[str, Any] = {}
 
 
 class Session(Observation, frozen=True, tag="session"):
@@ -77,6 +97,9 @@ class Session(Observation, frozen=True, tag="session"):
     A start of the daemon, or a change of its configuration.
 
     Attributes:
+        program: The version of the program that wrote the session; None in journals of
+            versions that did not record it, and in bare logs.
+        readers: The readers and their drivers; empty likewise.
         rulings: The policy in full, likewise.
         rules:
             The house's rules in full, as `House` writes them, so that the log
@@ -89,6 +112,8 @@ class Session(Observation, frozen=True, tag="session"):
     table: str = "table"
     house: str | None = None
     policy: str = "management"
+    program: str | None = None
+    readers: tuple[ReaderRecord, ...] = ()
     rules: dict[str, Any] | None = None
     rulings: dict[str, Any] | None = None
     options: Options = Options()

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from shoe_daemon import __version__
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from shoe_daemon.journal import Entry, Head, Journal, Step
@@ -47,7 +48,7 @@ def entry(head: Head) -> Entry:
         at=moment(number), source=source, card=Card("10H"), slot=Slot.P1
     )
     if starts:
-        observation = Session(at=moment(number), site=SITE, table=TABLE)
+        observation = Session(at=moment(number), site=SITE, table=TABLE, program=__version__)
     elif number % 7 == 0:
         observation = Tick(at=moment(number), deadline="quiet")
     events = list(_events(head.seq, number, starts=starts))

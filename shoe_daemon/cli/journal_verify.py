@@ -1,0 +1,168 @@
+"""
+`shoe-daemon journal verify`: the chain, and with --refold what it comes to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from drivers.contract import Driver, Frame, FrameKind, KeepsPictures
+from drivers.registry import create_driver, driver_version
+from shoe_daemon.cli.output import progress_of, table_lines
+from shoe_daemon.errors import UserError
+from shoe_daemon.journal import JournalReader, place
+from shoe_daemon.journal.look import looking_at
+from shoe_daemon.journal.redecode import RawDecoder, RawNote
+from shoe_daemon.journal.refold import OtherVersion, Refolded, refold
+from shoe_daemon.journal.verify import Broken, Verdict, verify
+from shoe_daemon.table.observations import Observation, ReaderRecord
+
+__all__ = ["check"]
+
+_HASH_BYTES: Final = 32
+_LONG_PAUSE_S: Final = 86_400.0
+_PICTURES: Final = "the lines were decoded again; the pictures are not part of the journal"
+
+
+def check(file: Path, head: str | None, *, refold: bool, as_json: bool) -> int:
+    """
+    Print whether a journal is as it was written, and return the exit status.
+
+    Raises:
+        UserError: FILE is no journal, or the head is no hash.
+    """
+    wanted = _hash(head)
+    with looking_at(file) as reader:
+        place.check_soundness(reader.connection, file, thorough=True)
+        with progress_of("verifying the chain") as progress:
+            verdict = verify(reader, find=wanted, progress=progress)
+        again = _refolded(reader) if refold and not verdict.broken else None
+    broken = verdict.broken or (again.broken if again else None)
+    good = not broken and (wanted is None or verdict.found_at is not None)
+    if as_json:
+        click.echo(_json(verdict, again, broken, good=good))
+    else:
+        click.echo("\n".join(_lines(file, verdict, again, head)))
+    return 0 if good else 1
+
+
+def _hash(head: str | None) -> bytes | None:
+    if head is None:
+        return None
+    try:
+        wanted = bytes.fromhex(head)
+    except ValueError:
+        wanted = b""
+    if len(wanted) != _HASH_BYTES:
+        raise UserError(f"--head {head}: expected the {2 * _HASH_BYTES} hex digits of a head hash")
+    return wanted
+
+
+def _refolded(reader: JournalReader) -> Refolded:
+    with progress_of("decoding and folding again") as progress:
+        return refold(reader, _decoder_of, progress=progress)
+
+
+def _decoder_of(record: ReaderRecord) -> RawDecoder:
+    version = driver_version(record.driver)
+    driver = create_driver(record.driver, record.options)
+    other = None
+    if version != record.version:
+        other = f"by version {record.version} of driver {record.driver}; installed is {version}"
+    return _Decoder(driver, other)
+
+
+class _Decoder:
+    """
+    A driver's decoder that is fed stored frames. Repeats and noise are not stored.
+    """
+
+    def __init__(self, driver: Driver, other_version: str | None) -> None:
+        self.other_version = other_version
+        self.limit = _PICTURES if isinstance(driver, KeepsPictures) else None
+        self._decoder = driver.decoder()
+        self._pauses = 0.0
+
+    def decode(self, raw: bytes, seconds: float) -> Sequence[Observation]:
+        frames = self._decoder.feed(raw, seconds + self._pauses)
+        if [frame.kind for frame in frames] == [FrameKind.REPEAT]:
+            # Stored, so it was no repeat then. The journal's moments may lie closer together
+            # than the bytes did: the wall clock was put back.
+            self._pauses += _LONG_PAUSE_S
+            frames = self._decoder.feed(raw, seconds + self._pauses)
+        return _observations(frames)
+
+    def reset(self) -> None:
+        self._decoder.reset()
+
+
+def _observations(frames: list[Frame]) -> list[Observation]:
+    valid = (frame for frame in frames if frame.kind is FrameKind.FRAME)
+    return [observation for frame in valid for observation in frame.observations]
+
+
+def _json(verdict: Verdict, again: Refolded | None, broken: Broken | None, *, good: bool) -> bytes:
+    answer = msgspec.to_builtins(verdict, builtin_types=(bytes,))
+    answer |= {
+        "broken": msgspec.to_builtins(broken),
+        "good": good,
+        "hash": verdict.hash.hex(),
+        "refold": msgspec.to_builtins(again),
+    }
+    return msgspec.json.encode(answer, order="sorted")
+
+
+def _lines(
+    file: Path, verdict: Verdict, again: Refolded | None, head: str | None
+) -> Iterator[str]:
+    yield f"{file}: {_summary(verdict, again, head)}"
+    holding = (
+        f"{verdict.events:,} events of {verdict.observations:,} observations,"
+        f" {verdict.captures:,} captures, {verdict.checkpoints:,} checkpoints"
+    )
+    rows = [("holds", holding), ("head", verdict.hash.hex())]
+    if verdict.found_at:
+        rows.append(("found", f"the hash that was asked for, at {verdict.found_at}"))
+    if again:
+        rows += _refold_rows(again)
+    yield ""
+    yield from table_lines(rows)
+
+
+def _summary(verdict: Verdict, again: Refolded | None, head: str | None) -> str:
+    broken = verdict.broken or (again.broken if again else None)
+    if broken:
+        return f"BROKEN at {broken.row}: {broken.what}"
+    if head and not verdict.found_at:
+        return f"{head} stands nowhere in it: it is another journal, or cut short"
+    if again and again.other_versions:
+        return "the chain is good; another version of the program wrote other events (below)"
+    return "good"
+
+
+def _refold_rows(again: Refolded) -> Iterator[tuple[str, str]]:
+    yield "raw bytes", f"{again.raw.compared:,} captures decode to the same observations"
+    yield from (("not proved", _note(note)) for note in again.raw.notes)
+    yield "events", f"{again.events:,} are the same, byte for byte"
+    yield from (("not proved", _other(part, again.program)) for part in again.other_versions)
+
+
+def _note(note: RawNote) -> str:
+    source = "the reader" if note.source is None else note.source
+    first = f"; the first is {note.first.row}: {note.first.what}" if note.first else ""
+    return f"{note.captures:,} captures of {source}: {note.reason}{first}"
+
+
+def _other(part: OtherVersion, program: str) -> str:
+    version = part.program or "that the journal does not record"
+    return (
+        f"events {part.from_event:,} to {part.to_event:,} were written by version {version};"
+        f" version {program} makes other events of {part.observations:,} observations there."
+        " This is a change of the program or of the journal: the version that wrote them can"
+        f" tell. The first is {part.first.row}: {part.first.what}"
+    )

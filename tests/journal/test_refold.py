@@ -1,0 +1,424 @@
+"""
+`verify --refold` finds what was changed by a person who chained everything anew, and names
+what it cannot judge.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import count, groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from msgspec.structs import replace
+
+from drivers.angel_eye_ii import AngelEyeII
+from drivers.angel_eye_ii.codec import Report
+from drivers.contract import Frame, FrameKind
+from drivers.simulators.angel_eye_ii import Mode, Settings, scenario
+from shoe_daemon import __version__
+from shoe_daemon.cli import journal_verify, main
+from shoe_daemon.clock import Clock
+from shoe_daemon.config import load_config
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import Card
+from shoe_daemon.journal import Entry, Journal, JournalReader, Step
+from shoe_daemon.journal import refold as refolding
+from shoe_daemon.journal.reader import Capture
+from shoe_daemon.service import Core
+from shoe_daemon.table.events import BettingClosed, Event
+from shoe_daemon.table.machine import Table
+from shoe_daemon.table.observations import (
+    AnyObservation,
+    Booted,
+    CardDrawn,
+    Command,
+    DeviceError,
+    Gap,
+    GapDetail,
+    Link,
+    Session,
+)
+from tests.service.running import configure
+
+OLDER = "0.0.1"
+
+
+class Desk:
+    """
+    A core with an Angel Eye, and the clocks that it reads.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.config = configure(folder, 'house = "chickasaw"', line=folder / "shoe")
+        self.path = self.config.with_name("journal.db")
+        self.wall, self.monotonic = 1_800_000_000_000_000, 100.0
+        self.start()
+
+    def start(self) -> None:
+        """
+        Start the daemon's core, and open the line.
+        """
+        self.core = Core(load_config(self.config))
+        clock = {"wall": lambda: self.wall, "monotonic": lambda: self.monotonic}
+        self.core.clock = Clock(self.core.table.state.now, **clock)  # type: ignore[arg-type]
+        self.core.begin()
+        self.decoder = AngelEyeII().decoder()
+        self.say(Link(up=True))
+
+    def say(self, *observations: AnyObservation) -> None:
+        """
+        Take what the reader itself observes of its line.
+        """
+        frame = Frame(b"", FrameKind.FRAME, observations, self.monotonic)
+        self.core.take([("shoe", frame)])
+
+    def reconnect(self) -> None:
+        """
+        Lose the line and open it again.
+        """
+        self.say(Link(up=False, detail="gone"))
+        self.decoder.reset()
+        self.say(Link(up=True), Gap(detail=GapDetail.RECONNECT))
+
+    def send(self, data: bytes) -> None:
+        """
+        Receive bytes, each second so many.
+        """
+        for start in range(0, len(data), 20):
+            self.pass_by(1)
+            for frame in self.decoder.feed(data[start : start + 20], self.monotonic):
+                self.core.take([("shoe", frame)])
+
+    def pass_by(self, seconds: float) -> None:
+        """
+        Let time pass on both clocks.
+        """
+        self.wall += int(seconds * 1_000_000)
+        self.monotonic += seconds
+        self.core.tick()
+
+
+DATA = scenario(Settings(rounds=6, seed=4, mode=Mode.OPEN)).stream(3)
+CUT = DATA[: len(DATA) // 3], DATA[len(DATA) // 3 : len(DATA) // 2], DATA[len(DATA) // 2 :]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """
+    The journal of two starts, with a lost line, lost frames and repeats.
+    """
+    desk = Desk(tmp_path / "table")
+    desk.send(CUT[0])
+    desk.reconnect()
+    desk.send(CUT[1])
+    desk.core.close()
+    desk.start()
+    desk.send(CUT[2])
+    desk.core.close()
+    return desk.path
+
+
+def refolded(path: Path) -> Result:
+    return CliRunner().invoke(main, ["journal", "verify", str(path), "--refold"])
+
+
+def answer(path: Path) -> dict[str, Any]:
+    result = CliRunner().invoke(main, ["journal", "verify", str(path), "--refold", "--json"])
+    whole: dict[str, Any] = json.loads(result.stdout)
+    return whole
+
+
+Change = Callable[[int, AnyObservation], AnyObservation]
+Rewrite = Callable[[Event], Event | None]
+
+
+def rewritten(
+    path: Path,
+    change: Change = lambda _id, observation: observation,
+    rewrite: Rewrite = lambda event: event,
+    *,
+    without_bytes: int | None = None,
+) -> Path:
+    """
+    Write a journal anew as who owns the disk and the program can: every link, column and
+    event is consistent.
+    """
+    target = path.with_name("rewritten.db")
+    table, numbers = Table(), count(1)
+
+    def step(identifier: int, observation: AnyObservation) -> Step:
+        changed = change(identifier, observation)
+        events = table.apply(changed)
+        started = any(event.type == "shoe_started" for event in events)
+        written = [each for event in events if (each := rewrite(event)) is not None]
+        numbered = [replace(event, seq=next(numbers)) for event in written]
+        return Step(changed, numbered, table.checkpoint() if started else None)
+
+    with JournalReader(path) as reader, Journal.open(target, "hall", "table-7") as journal:
+        captures: dict[int | None, Capture] = {each.id: each for each in reader.captures(1 << 40)}
+        rows = reader.observation_rows(1 << 40)
+        for key, group in groupby(rows, lambda row: (row.capture, row.id == without_bytes)):
+            capture = None if key[1] else captures.get(key[0])
+            steps = [step(row.id, row.observation) for row in group]
+            entry = Entry(b"", steps)
+            if capture is not None:
+                entry = Entry(capture.raw, steps, capture.at, capture.source)
+            journal.append([entry])
+    return target
+
+
+def cards(path: Path) -> Iterator[int]:
+    with JournalReader(path) as reader:
+        for row in reader.observation_rows(1 << 40):
+            if isinstance(row.observation, CardDrawn) and row.observation.card is not None:
+                yield row.id
+
+
+def changing(victim: int, **fields: object) -> Change:
+    """
+    Change fields of one observation.
+    """
+    return lambda identifier, observation: (
+        replace(observation, **fields) if identifier == victim else observation
+    )
+
+
+def older(_id: int, observation: AnyObservation) -> AnyObservation:
+    return replace(observation, program=OLDER) if isinstance(observation, Session) else observation
+
+
+def test_a_session_records_the_program_and_its_readers(path: Path) -> None:
+    with JournalReader(path) as reader:
+        session = reader.last_session()
+    assert session is not None
+    assert session.program == __version__
+    (record,) = session.readers
+    assert (record.id, record.driver, record.options) == ("shoe", "angel-eye-ii", {})
+    assert record.version
+
+
+def test_the_raw_bytes_decode_to_the_observations(path: Path) -> None:
+    result = answer(path)
+    assert result["good"], result
+    assert result["refold"]["raw"] == {"compared": result["captures"], "notes": []}
+    assert result["captures"] > 40
+    assert result["refold"]["events"] == result["events"]
+    assert f"{result['captures']} captures decode to the same" in refolded(path).stdout
+
+
+def test_an_observation_that_was_altered_is_found_though_all_was_chained_anew(path: Path) -> None:
+    victim = list(cards(path))[7]
+
+    def alter(identifier: int, observation: AnyObservation) -> AnyObservation:
+        if identifier != victim or not isinstance(observation, CardDrawn):
+            return observation
+        return replace(observation, card=Card("KD" if observation.card != "KD" else "AS"))
+
+    changed = rewritten(path, alter)
+    assert CliRunner().invoke(main, ["journal", "verify", str(changed)]).exit_code == 0
+    result = refolded(changed)
+    assert result.exit_code == 1
+    assert f"BROKEN at observation {victim}: it is " in result.stdout
+    assert ", but its raw bytes (capture " in result.stdout
+
+
+def test_a_moment_or_a_reader_that_was_altered_is_found(path: Path) -> None:
+    victim = list(cards(path))[3]
+    for fields in ({"source": "other"}, {"at": "2027-01-15T08:00:00.000Z"}):
+        changed = rewritten(path, changing(victim, **fields))
+        result = refolded(changed)
+        assert result.exit_code == 1, result.output
+        assert f"BROKEN at observation {victim}" in result.stdout
+        changed.unlink()
+
+
+def test_an_observation_without_its_raw_bytes_is_found(path: Path) -> None:
+    victim = list(cards(path))[5]
+    result = refolded(rewritten(path, without_bytes=victim))
+    assert result.exit_code == 1
+    assert f"BROKEN at observation {victim}" in result.stdout
+    assert "but has no raw bytes" in result.stdout
+
+
+def test_bytes_that_were_removed_with_their_observations_are_found(path: Path) -> None:
+    """
+    The device numbers its reports.
+    """
+    victim = list(cards(path))[5]
+
+    def vanish(identifier: int, observation: AnyObservation) -> AnyObservation:
+        return Link(at=observation.at, up=True) if identifier == victim else observation
+
+    result = refolded(rewritten(path, vanish, without_bytes=victim))
+    assert result.exit_code == 1
+    assert '"type":"gap"' in result.stdout
+
+
+def test_a_journal_that_does_not_record_its_drivers_is_good_and_says_so(path: Path) -> None:
+    def unrecorded(_id: int, observation: AnyObservation) -> AnyObservation:
+        if not isinstance(observation, Session):
+            return observation
+        return replace(observation, program=None, readers=())
+
+    result = refolded(rewritten(path, unrecorded))
+    assert result.exit_code == 0, result.output
+    assert "0 captures decode" in result.stdout
+    assert "the session does not record its drivers" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"driver": "gone"}, "no driver 'gone'; there are: "),
+        ({"options": {"speed": 1}}, "options of driver 'angel-eye-ii': "),
+        ({"id": "another"}, "the session records no such reader"),
+    ],
+)
+def test_a_reader_that_cannot_be_decoded_again_is_named(
+    path: Path, fields: dict[str, Any], reason: str
+) -> None:
+    def other(_id: int, observation: AnyObservation) -> AnyObservation:
+        if not isinstance(observation, Session):
+            return observation
+        readers = tuple(replace(each, **fields) for each in observation.readers)
+        return replace(observation, readers=readers)
+
+    result = answer(rewritten(path, other))
+    assert result["good"]
+    (note,) = result["refold"]["raw"]["notes"]
+    assert (note["source"], note["captures"]) == ("shoe", result["captures"])
+    assert reason in note["reason"]
+
+
+def test_another_version_of_a_driver_is_no_proof_of_a_change(path: Path) -> None:
+    victim = list(cards(path))[2]
+
+    def alter(identifier: int, observation: AnyObservation) -> AnyObservation:
+        if isinstance(observation, Session):
+            readers = tuple(replace(each, version=OLDER) for each in observation.readers)
+            return replace(observation, readers=readers)
+        return replace(observation, card=None) if identifier == victim else observation
+
+    result = answer(rewritten(path, alter))
+    assert result["good"]
+    (note,) = result["refold"]["raw"]["notes"]
+    assert f"by version {OLDER} of driver angel-eye-ii; installed is " in note["reason"]
+    assert (note["captures"], note["first"]["row"]) == (1, f"observation {victim}")
+    assert result["refold"]["raw"]["compared"] == result["captures"] - 1
+
+
+def test_a_decoder_that_raises_ends_the_comparison_of_its_reader(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Raising:
+        limit = other_version = None
+
+        def decode(self, raw: bytes, seconds: float) -> list[AnyObservation]:
+            raise ValueError("on purpose")
+
+        def reset(self) -> None:
+            raise AssertionError
+
+    monkeypatch.setattr(journal_verify, "_decoder_of", lambda _record: Raising())
+    result = refolded(path)
+    assert result.exit_code == 0, result.output
+    assert "its driver raises ValueError: on purpose" in result.stdout
+
+
+def test_two_boots_are_no_repeat_though_the_clock_was_put_back_between_them(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path / "table")
+    boot = Report(0, "S", b"").to_bytes()
+    for _ in range(3):
+        for frame in desk.decoder.feed(boot, desk.monotonic):
+            desk.core.take([("shoe", frame)])
+        desk.wall -= 60_000_000
+        desk.monotonic += 30
+        desk.core.tick()
+    desk.core.close()
+    with JournalReader(desk.path) as reader:
+        rows = list(reader.observation_rows(100))
+    assert sum(isinstance(row.observation, Booted) for row in rows) == 3
+    assert rows[-1].observation.at == rows[-2].observation.at
+    assert refolded(desk.path).exit_code == 0
+
+
+def reworded(event: Event) -> Event:
+    """
+    Make an event as another version might have.
+    """
+    if not isinstance(event.data, BettingClosed):
+        return event
+    return replace(event, data=BettingClosed("no_more_bets"))
+
+
+def fewer(event: Event) -> Event | None:
+    """
+    Leave out what another version might not have said.
+    """
+    return None if event.type == "betting_closed" else event
+
+
+def test_events_of_another_version_are_no_alarm(path: Path) -> None:
+    changed = rewritten(path, older, reworded)
+    result = answer(changed)
+    assert result["good"]
+    assert result["broken"] is None
+    (part,) = result["refold"]["other_versions"]
+    assert (part["program"], part["from_event"], part["to_event"]) == (OLDER, 1, result["events"])
+    assert part["observations"] >= 5
+    assert "betting_closed" in part["first"]["what"]
+    text = refolded(changed)
+    assert text.exit_code == 0
+    assert "another version of the program wrote other events (below)" in text.stdout
+    assert f"were written by version {OLDER}; version {__version__} makes other events" in (
+        text.stdout
+    )
+
+
+def test_the_same_difference_within_this_version_is_an_alarm(path: Path) -> None:
+    result = refolded(rewritten(path, rewrite=reworded))
+    assert result.exit_code == 1
+    assert "BROKEN at observation " in result.stdout
+
+
+def test_what_this_version_wrote_after_an_upgrade_in_mid_shoe_is_judged(tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "table")
+    desk.send(CUT[0])
+    desk.core.observe(DeviceError(code="E7"))
+    desk.core.close()
+    # The numbers of the older version lag behind those that folding gives today.
+    before = rewritten(desk.path, older, fewer)
+    before.replace(desk.path)
+    desk.start()
+    # The id is that of the table with which this start continued.
+    closed = desk.core.give(Command(name="acknowledge", operator="ann"))
+    assert "irregularity_closed" in [event.type for event in closed.caused]
+    desk.send(CUT[1] + CUT[2])
+    desk.core.close()
+    result = answer(desk.path)
+    assert result["good"], result
+    assert [part["program"] for part in result["refold"]["other_versions"]] == [OLDER]
+    assert result["refold"]["other_versions"][0]["to_event"] < result["events"]
+
+    last = list(cards(desk.path))[-1]
+    changed = rewritten(desk.path, changing(last, card=None))
+    assert refolded(changed).exit_code == 1
+
+
+def test_progress_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refolding, "_PROGRESS_EVERY", 10)
+    told: list[tuple[int, int]] = []
+
+    def unknown(_record: object) -> Any:  # noqa: ANN401 - never returns
+        raise UserError("not here")
+
+    with JournalReader(path) as reader:
+        total = reader.head().observation
+        refolding.refold(reader, unknown, progress=lambda *each: told.append(each))
+    assert told == [(done, total) for done in range(10, total + 1, 10)]
