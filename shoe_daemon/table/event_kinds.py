@@ -319,12 +319,21 @@ class LastRound(EventData, ShoeCounts, frozen=True):
     type = "last_round"
 
 
-class ShoeFinished(EventData, ShoeCounts, frozen=True):
+class ShoeFinished(EventData, frozen=True, kw_only=True):
     """
     The last permitted round of a shoe has ended.
+
+    Attributes:
+        head: The hash of the journal's chain, in hex, before the observation that ended the
+            shoe; None in a bare log.
     """
 
     type = "shoe_finished"
+    banker: int
+    head: str | None = None
+    player: int
+    rounds: int
+    tie: int
 
 
 class ReaderStatus(EventData, frozen=True):

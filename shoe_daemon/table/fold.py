@@ -53,6 +53,7 @@ class Fold:
     One table at work. Nothing here does I/O or reads a clock.
 
     Attributes:
+        chain_head: The journal's hash before this observation, where the core gave it.
         face_up: Cards are seen at the draw.
         tucked: So they are but for the Banker's first two.
         draw_within: Microseconds: see `Options.draw_within`.
@@ -64,6 +65,7 @@ class Fold:
 
     __slots__ = (
         "at",
+        "chain_head",
         "draw_within",
         "events",
         "face_up",
@@ -86,6 +88,7 @@ class Fold:
         self.state = state
         self.refold = refold
         self.at = state.now
+        self.chain_head: str | None = None
         self.events: list[Event] = []
         self.operator: str | None = None
         self.reason: str | None = None

@@ -64,7 +64,7 @@ class Table:
         """
         fold, state = self._fold, self.state
         events: list[Event] = []
-        fold.events = events
+        fold.events, fold.chain_head = events, observation.chain_head
         if state.quiet_at is not None or state.reveal_at is not None:
             self._meet_deadlines(observation.at)
         fold.at = state.now = observation.at
@@ -76,6 +76,15 @@ class Table:
         if state.held:
             results.release(fold)
         return events
+
+    def may_finish_shoe(self, observation: seen.Observation) -> bool:
+        """
+        Tell whether an observation could finish the shoe; seldom told without need.
+        """
+        shoe = self.state.shoe
+        if shoe is None or shoe.finished:
+            return False
+        return shoe.rounds_left is not None or isinstance(observation, seen.Command)
 
     def refusal(self, order: seen.Command) -> str | None:
         """

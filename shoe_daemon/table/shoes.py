@@ -226,7 +226,12 @@ def round_ended(fold: Fold, shoe: ShoeState) -> None:
     elif shoe.rounds_left == 0:
         shoe.finished = True
         inventory.check_count(fold, shoe, None)
-        fold.emit(events.ShoeFinished(*_counts(shoe)))
+        banker, player, rounds, tie = _counts(shoe)
+        fold.emit(
+            events.ShoeFinished(
+                banker=banker, head=fold.chain_head, player=player, rounds=rounds, tie=tie
+            )
+        )
         fold.emit(events.StaffComposition(_read(shoe), shoe.out - sum(shoe.seen)))
 
 

@@ -17,10 +17,17 @@ from shoe_daemon.clock import Clock
 from shoe_daemon.config import load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
-from shoe_daemon.journal import JournalUnwritable
+from shoe_daemon.journal import JournalReader, JournalUnwritable
+from shoe_daemon.journal.verify import verify
 from shoe_daemon.service import Core
 from shoe_daemon.table.moments import to_microseconds
-from shoe_daemon.table.observations import CardDrawn, Observation, Result
+from shoe_daemon.table.observations import (
+    CardDrawn,
+    Command,
+    CutCardSeen,
+    Observation,
+    Result,
+)
 from tests.chaos import proof
 from tests.service.running import configure
 
@@ -183,6 +190,48 @@ def test_a_tick_that_cannot_be_written_is_owed(tmp_path: Path) -> None:
     assert len(bench.pass_by(30)) == 4
     bench.close()
     assert bench.log()[-1]["at"] == "2026-11-21T12:00:06.000Z"
+
+
+def finished(bench: Bench) -> str | None:
+    """
+    Return the head that the last shoe was finished with.
+    """
+    (event,) = [e for e in proof.stored_events(bench.journal) if e["type"] == "shoe_finished"]
+    head: str | None = event["data"]["head"]
+    return head
+
+
+def test_a_finished_shoe_names_the_head_of_the_chain_before_its_end(tmp_path: Path) -> None:
+    bench = Bench(configure(tmp_path / "table", 'house = "chickasaw"'))
+    bench.deal("P1:9S", "B1:2H")
+    bench.see(CutCardSeen())
+    bench.deal("P2:KD", "B2:3C")
+    before = bench.core.journal.head.hash.hex()
+    while "shoe_finished" not in bench.see(Result(outcome="player")):
+        bench.deal("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+        before = bench.core.journal.head.hash.hex()
+    bench.deal("P1:9S")
+    bench.close()
+    assert finished(bench) == before
+    with JournalReader(bench.journal) as reader:
+        assert (verify(reader, find=bytes.fromhex(before)).found_at or "").startswith("event ")
+    proof.check_replay(bench.journal, tmp_path)
+
+
+def test_an_order_that_finishes_a_shoe_names_the_head_too(tmp_path: Path) -> None:
+    bench = Bench(configure(tmp_path / "table", 'house = "chickasaw"'))
+    bench.deal("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+    bench.see(Result(outcome="player"))
+    bench.core.give(Command(name="hold", kind="foreign_card", operator="ann"))
+    (alert,) = bench.core.table.state.alerts
+    before = bench.core.journal.head.hash.hex()
+    order = Command(
+        name="rule", operator="ann", irregularity=alert.data.id, action="stop_shoe", reason="-"
+    )
+    given = bench.core.give(order)
+    assert "shoe_finished" in [event.type for event in given.caused], given
+    bench.close()
+    assert finished(bench) == before
 
 
 def test_repeats_and_noise_are_only_counted(bench: Bench) -> None:

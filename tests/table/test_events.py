@@ -33,7 +33,7 @@ CONTRACT = {
     "irregularity_closed": "id action operator reason",
     "cut_card": "rounds player banker tie",
     "last_round": "rounds player banker tie",
-    "shoe_finished": "rounds player banker tie",
+    "shoe_finished": "rounds player banker tie head",
     "reader_status": "source link state",
     "staff_card_dealt": "slot card",
     "staff_composition": "read unread",

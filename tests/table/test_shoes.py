@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from shoe_daemon.table import events
 from shoe_daemon.table import observations as seen
 from tests.table.dealer import (
     NATURAL,
@@ -306,3 +307,48 @@ class TestOverrun:
         dealer.burn("4C", first=False)
         play(dealer)
         assert dealer.kinds() == []
+
+
+class TestChainHead:
+    """
+    The table knows no journal: the head comes with the observation that ends the shoe.
+    """
+
+    def ended(self, head: str | None) -> object:
+        dealer = Dealer(rules(0))
+        play(dealer)
+        dealer.deal("P1 9S, B1 2H")
+        dealer.say(CUT)
+        dealer.deal("P2 KD, B2 3C")
+        last = seen.Result(outcome="player", chain_head=head)
+        assert dealer.table.may_finish_shoe(last)
+        return one(dealer.say(last), "shoe_finished").head
+
+    def test_it_is_copied_into_the_end_of_the_shoe(self) -> None:
+        assert self.ended("ab" * 32) == "ab" * 32
+
+    def test_a_bare_log_has_none(self) -> None:
+        assert self.ended(None) is None
+
+    def test_it_is_asked_for_by_few_observations(self) -> None:
+        dealer = Dealer(rules(0))
+        card_drawn, order = seen.CardDrawn(), seen.Command(name="rule")
+        assert not dealer.table.may_finish_shoe(order)
+        play(dealer)
+        assert not dealer.table.may_finish_shoe(card_drawn)
+        assert dealer.table.may_finish_shoe(order)
+        dealer.say(CUT)
+        assert dealer.table.may_finish_shoe(card_drawn)
+        play(dealer)
+        assert of_type(dealer.events, "shoe_finished")
+        assert not dealer.table.may_finish_shoe(card_drawn)
+
+    def test_an_end_of_an_older_version_can_be_read(self) -> None:
+        line = (
+            b'{"at":"2026-11-21T09:37:03.000Z","data":{"banker":6,"player":4,"rounds":11,"tie":1},'
+            b'"round":null,"schema":"1.0","seq":164,"shoe":1,"site":"house","table":"table-7",'
+            b'"type":"shoe_finished"}'
+        )
+        assert events.decode_event(line).data == events.ShoeFinished(
+            banker=6, player=4, rounds=11, tie=1
+        )
