@@ -24,7 +24,7 @@ from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.mqtt.wake import Bell
 from shoe_daemon.table.moments import from_microseconds
 
-__all__ = ["Callbacks", "Desk", "Order"]
+__all__ = ["Callbacks", "ChainHead", "Desk", "Order"]
 
 
 class Order(NamedTuple):
@@ -48,6 +48,15 @@ class Order(NamedTuple):
     waited: bool = False
 
 
+class ChainHead(NamedTuple):
+    """
+    The end of the journal's hash chain: its hash in hex, and the last event that it covers.
+    """
+
+    seq: int
+    hash: str
+
+
 class Callbacks(NamedTuple):
     """
     Whom the publisher tells and asks, always on its own thread.
@@ -55,7 +64,7 @@ class Callbacks(NamedTuple):
 
     on_acknowledged: Callable[[int], None]
     on_command: Callable[[Order], None] | None
-    head_hash: Callable[[], str | None]
+    chain_head: Callable[[], ChainHead | None]
 
 
 class Desk:
@@ -103,25 +112,48 @@ class Desk:
         self.last_error: str | None = None
         self._told = cursor
 
-    def status(
-        self, state: Literal["online", "stopping", "offline"], head: str | None = None
-    ) -> bytes:
+    def status(self, state: Literal["online", "stopping", "offline"]) -> bytes:
         """
         Return the payload of ``status`` at this moment.
         """
-        seq, session = self.lane.head, self.identity.session
-        return encode_message(Status(head=head, seq=seq, session=session, state=state))
+        seq, session, head = self.lane.head, self.identity.session, self._chain_head()
+        return encode_message(
+            Status(
+                head=head and head.hash,
+                head_seq=head and head.seq,
+                seq=seq,
+                session=session,
+                state=state,
+            )
+        )
+
+    def will(self) -> bytes:
+        """
+        Return the payload of the last will, which the broker publishes later, as it is now.
+        """
+        seq, session, head = self.lane.head, self.identity.session, self._chain_head()
+        return encode_message(
+            Status(
+                head_at_connect=head and head.hash,
+                head_seq=head and head.seq,
+                seq=seq,
+                session=session,
+                state="offline",
+            )
+        )
 
     def online(self, _moment: str) -> bytes:
         """
         Return the payload that says that the table is spoken for.
         """
+        return self.status("online")
+
+    def _chain_head(self) -> ChainHead | None:
         try:
-            head = self.callbacks.head_hash()
-        except Exception as error:  # noqa: BLE001 - better online without it than not at all
+            return self.callbacks.chain_head()
+        except Exception as error:  # noqa: BLE001 - a status without it is better than none
             self.trouble("the head hash is not known", error)
-            head = None
-        return self.status("online", head)
+            return None
 
     def tell_cursor(self) -> None:
         """

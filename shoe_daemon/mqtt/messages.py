@@ -54,13 +54,18 @@ class Status(Struct, frozen=True, kw_only=True):
     Whether the daemon speaks for the table: birth, farewell and last will.
 
     Attributes:
-        head: The journal's hash after event `seq`; None where it is not told.
+        head: The hash of the journal's chain when this was sent; None in the last will, and
+            where the journal cannot tell it.
+        head_at_connect: In the last will: the hash when the daemon connected; None elsewhere.
+        head_seq: The last event that `head` or `head_at_connect` covers; None without a hash.
         seq: The last event when this was written; a will is written in advance.
         session: The start of the daemon that says so.
         state: ``online`` comes after everything else was told.
     """
 
     head: str | None = None
+    head_at_connect: str | None = None
+    head_seq: int | None = None
     schema: str = SCHEMA
     seq: int
     session: str

@@ -22,7 +22,7 @@ from msgspec import Struct
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.client import Connection, Will
 from shoe_daemon.mqtt.conversation import Conversation, ConversationLost
-from shoe_daemon.mqtt.desk import Callbacks, Desk, Order
+from shoe_daemon.mqtt.desk import Callbacks, ChainHead, Desk, Order
 from shoe_daemon.mqtt.identity import Identity
 from shoe_daemon.mqtt.lane import Outbox
 from shoe_daemon.mqtt.letters import Letter
@@ -86,7 +86,7 @@ class Publisher:
         on_acknowledged: Callable[[int], None],
         *,
         on_command: Callable[[Order], None] | None = None,
-        head_hash: Callable[[], str | None] = lambda: None,
+        chain_head: Callable[[], ChainHead | None] = lambda: None,
         pace: Pace | None = None,
     ) -> None:
         """
@@ -97,13 +97,13 @@ class Publisher:
             cursor: All events up to this one were acknowledged in earlier starts.
             on_acknowledged: Told the new cursor whenever it has moved.
             on_command: Told every order to this table.
-            head_hash: Asked for the journal's head hash when `online` is said.
+            chain_head: Returns the journal's head, for `status` and the last will.
             pace: All waits; for tests.
 
         Raises:
             UserError: The site, the table or the prefix cannot stand in a topic.
         """
-        callbacks = Callbacks(on_acknowledged, on_command, head_hash)
+        callbacks = Callbacks(on_acknowledged, on_command, chain_head)
         pace = pace or Pace()
         self._desk = Desk(settings, identity, outbox, cursor, callbacks=callbacks, pace=pace)
         self._backoff = Backoff(pace, random.Random())
@@ -255,7 +255,7 @@ class Publisher:
 
     def _connect(self) -> Connection:
         desk = self._desk
-        will = Will(desk.topics.retained(STATUS), desk.status("offline"), desk.pace.will_delay)
+        will = Will(desk.topics.retained(STATUS), desk.will(), desk.pace.will_delay)
         self._turned = time.monotonic()
         self._connecting = True
         try:

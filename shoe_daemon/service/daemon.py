@@ -16,6 +16,7 @@ from drivers.contract import Frame
 from drivers.reader import Reader, Surroundings
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
+from shoe_daemon.mqtt.desk import ChainHead
 from shoe_daemon.mqtt.identity import Identity
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.notify import tell_systemd
@@ -116,11 +117,12 @@ class Daemon:
             self.core.outbox.cursor(CURSOR),
             partial(self.core.journal.set_cursor, CURSOR),
             on_command=self._orders.receive,
-            head_hash=self._head_hash,
+            chain_head=self._chain_head,
         )
 
-    def _head_hash(self) -> str:
-        return self.core.journal.head.hash.hex()
+    def _chain_head(self) -> ChainHead:
+        head = self.core.journal.head
+        return ChainHead(head.seq, head.hash.hex())
 
     def run(self) -> None:
         """

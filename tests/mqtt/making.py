@@ -32,7 +32,17 @@ PAGE = ROOT / "docs" / "mqtt.md"
 REFERENCE = ROOT / "docs" / "asyncapi.json"
 EXAMPLES = ROOT / "shoe_daemon" / "mqtt" / "examples.json"
 
-_BY_CHANCE = {"head", "byte_age", "bytes", "event_age", "frame_age", "frames", "noise", "repeats"}
+_BY_CHANCE = {
+    "head",
+    "head_seq",
+    "byte_age",
+    "bytes",
+    "event_age",
+    "frame_age",
+    "frames",
+    "noise",
+    "repeats",
+}
 _MOST, _SHOWN = 6, 2
 """Of a list of more objects than so many, so many are shown."""
 
@@ -64,19 +74,24 @@ def steady(examples: Examples) -> Examples:
     Return the examples without what differs from run to run.
     """
     by_chance = {name: _BY_CHANCE | {"seq"} for name in ("status", "device")}
+    by_chance["event/shoe_finished"] = {"head"}
     return {
         name: [
-            {
-                **each,
-                "payload": {
-                    key: value
-                    for key, value in each["payload"].items()
-                    if key not in by_chance.get(name, ())
-                },
-            }
+            {**each, "payload": _without(each["payload"], by_chance.get(name, set()))}
             for each in several
         ]
         for name, several in examples.items()
+    }
+
+
+def _without(payload: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    """
+    Leave out fields, those of an event's data too.
+    """
+    return {
+        key: _without(value, names) if key == "data" else value
+        for key, value in payload.items()
+        if key not in names
     }
 
 

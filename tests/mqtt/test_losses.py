@@ -237,6 +237,8 @@ def test_a_killed_daemon_leaves_its_will(
         will = listener.wait("/status", 2)[-1]
     assert will.json == {
         "head": None,
+        "head_at_connect": None,
+        "head_seq": None,
         "schema": "1.0",
         "seq": 0,
         "session": "start-1",

@@ -138,7 +138,7 @@ def test_a_full_round_fits() -> None:
 
 def test_the_small_ones_are_what_the_documentation_shows() -> None:
     assert encode_message(Status(seq=7, session="start-1", state="online")) == (
-        b'{"head":null,"schema":"1.0","seq":7,"session":"start-1","state":"online"}'
+        b'{"head":null,"head_at_connect":null,"head_seq":null,"schema":"1.0","seq":7,"session":"start-1","state":"online"}'
     )
     device = Device(
         byte_age=12,

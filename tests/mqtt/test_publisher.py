@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.mqtt import Order, Publisher
+from shoe_daemon.mqtt import ChainHead, Order, Publisher
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.helpers import ROOT, Journal, publishing
 
@@ -212,13 +212,15 @@ def test_online_can_be_said_again_with_the_head_hash(
 ) -> None:
     journal = Journal()
     with publishing(
-        mosquitto.port, journal, options={"head_hash": lambda: f"hash-{len(journal.all)}"}
+        mosquitto.port,
+        journal,
+        options={"chain_head": lambda: ChainHead(len(journal.all), f"hash-{len(journal.all)}")},
     ) as publisher:
         listener.wait("/status")
         publisher.notify(journal.add())
         publisher.announce()
         listener.wait("/status", 2)
-        assert [(m.json["head"], m.json["seq"]) for m in listener.of("/status")] == [
+        assert [(m.json["head"], m.json["head_seq"]) for m in listener.of("/status")] == [
             ("hash-0", 0),
             ("hash-1", 1),
         ]

@@ -105,7 +105,7 @@ def test_a_head_hash_that_cannot_be_told(mosquitto: Mosquitto, listener: Listene
     def unknown() -> str:
         raise RuntimeError("on purpose")
 
-    options = {"head_hash": unknown}
+    options = {"chain_head": unknown}
     with publishing(mosquitto.port, Journal(), options=options):
         assert listener.wait("/status")[0].json["head"] is None
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.game.round import Outcome
+from shoe_daemon.journal import JournalReader
+from shoe_daemon.journal.verify import verify
 from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, wait_for
 from tests.chaos import proof
 from tests.service.conftest import Run
@@ -47,6 +49,41 @@ def test_it_says_goodbye(
     wait_for(lambda: states(listener) == ["online", "stopping", "offline"], "the farewell")
     with Listener(mosquitto.port, "#", name="late") as late:
         assert late.wait("/status")[-1].json["state"] == "offline"
+
+
+@pytest.mark.mosquitto
+def test_the_farewell_carries_the_head_of_the_chain(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener
+) -> None:
+    daemon = run(configure(tmp_path / "table", port=mosquitto.port)).wait_ready()
+    wait_for(lambda: states(listener) == ["online"], "online")
+    stop(daemon)
+    wait_for(lambda: states(listener)[-1] == "offline", "the farewell")
+    with JournalReader(daemon.journal) as reader:
+        head = reader.head()
+    for message in listener.of("/status"):
+        assert message.json["head"] == head.hash.hex()
+        assert message.json["head_seq"] == head.seq
+        assert message.json["head_at_connect"] is None
+
+
+@pytest.mark.mosquitto
+def test_after_a_crash_the_will_carries_the_head_of_the_connection(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
+) -> None:
+    text = f'[mqtt]\nport = {mosquitto.port}\nprotocol = "3.1.1"'
+    daemon = run(configure(tmp_path / "table", text, line=shoe.link)).wait_ready()
+    (online,) = listener.wait("/status")
+    shoe.wait_heard().draw("P1:9S")
+    listener.wait("event/card_dealt")
+    daemon.kill()
+    will = listener.wait("/status", 2)[-1].json
+    assert (will["state"], will["head"]) == ("offline", None)
+    with JournalReader(daemon.journal) as reader:
+        verdict = verify(reader, find=bytes.fromhex(will["head_at_connect"]))
+    assert verdict.found_at is not None
+    assert verdict.events > will["head_seq"] == will["seq"]
+    assert will["head_seq"] <= online.json["head_seq"]
 
 
 @pytest.mark.mosquitto
