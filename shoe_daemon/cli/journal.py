@@ -104,16 +104,27 @@ def stats(file: Path, *, as_json: bool) -> None:
     metavar="OUT",
     help="One page to print, instead of text.",
 )
+@click.option("--no-verify", is_flag=True, help="Do not verify the chain: quicker, less proof.")
 @_JSON
-def shoe(file: Path, shoe: str, html: Path | None, *, as_json: bool) -> None:
+@click.pass_context
+def shoe(  # noqa: PLR0913 - as many as there are options
+    ctx: click.Context,
+    file: Path,
+    shoe: str,
+    html: Path | None,
+    *,
+    no_verify: bool,
+    as_json: bool,
+) -> None:
     """
     Report on one shoe: its rounds, cards and irregularities.
 
-    For staff only: a report names faces that the players may not have seen.
+    For staff only: a report names faces that the players may not have seen. Ends with 1
+    where the journal's chain is broken.
     """
     from shoe_daemon.cli.journal_shoe import report
 
-    report(file, shoe, as_json=as_json, html=html)
+    ctx.exit(report(file, shoe, as_json=as_json, html=html, verify=not no_verify))
 
 
 @command.command()

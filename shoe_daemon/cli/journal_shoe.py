@@ -13,6 +13,7 @@ from typing import Final
 import click
 import msgspec
 
+from shoe_daemon.cli.output import progress_of
 from shoe_daemon.errors import UserError
 
 __all__ = ["report"]
@@ -21,16 +22,18 @@ _LAST: Final = "last"
 _RED_CARD: Final = re.compile(r"(?:10|[2-9AJQK])?[♥♦]")
 
 
-def report(file: Path, shoe: str, *, as_json: bool, html: Path | None) -> None:
+def report(file: Path, shoe: str, *, as_json: bool, html: Path | None, verify: bool) -> int:
     """
-    Print the report on a shoe, or write its page.
+    Print the report on a shoe, or write its page; return the exit status.
 
     Raises:
         UserError: There is no such shoe, or the page cannot be written.
     """
     from shoe_daemon.report.shoe import read_shoe
 
-    found = read_shoe(file, _number(shoe))
+    number = _number(shoe)
+    with progress_of("verifying the chain") as progress:
+        found = read_shoe(file, number, progress=progress if verify else None)
     if html is not None:
         from shoe_daemon.report.page import shoe_page
 
@@ -43,6 +46,7 @@ def report(file: Path, shoe: str, *, as_json: bool, html: Path | None) -> None:
 
         # click takes the colour away again where nobody looks.
         click.echo(_RED_CARD.sub(_red, shoe_text(found)))
+    return 1 if found.proof is not None and found.proof.refuted else 0
 
 
 def _number(text: str) -> int | None:

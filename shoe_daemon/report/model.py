@@ -174,11 +174,49 @@ class RoundCounts(Struct, frozen=True):
     without_wagers: int
 
 
+class Proof(Struct, frozen=True):
+    """
+    How a printed report can be compared with the journal, now and later.
+
+    Attributes:
+        first_event: The first event of the shoe.
+        last_event: The last.
+        head: The hash of the journal's chain after the last event, in hex.
+        published: The head in the shoe's `shoe_finished`; None where it has none.
+        published_at: The row of the journal at which that hash stands; None if at none, or
+            if the chain was not verified.
+        chain: The result of walking the whole chain.
+        broken: Where and how the chain is broken; None otherwise.
+        written_by: The versions of the program that wrote the shoe; None stands for one that
+            the journal does not record.
+        reported_by: The version that made the report.
+    """
+
+    first_event: int
+    last_event: int
+    head: str
+    published: str | None
+    published_at: str | None
+    chain: Literal["good", "broken", "not verified"]
+    broken: str | None
+    written_by: tuple[str | None, ...]
+    reported_by: str
+
+    @property
+    def refuted(self) -> bool:
+        """
+        Tell whether the journal is not as it was written.
+        """
+        lost = self.published is not None and self.published_at is None
+        return self.chain == "broken" or (self.chain == "good" and lost)
+
+
 class ShoeReport(Struct, frozen=True):
     """
     All that the events of one shoe tell.
 
     Attributes:
+        proof: How to compare it with the journal; None if it was made of bare events.
         status:
             ``finished`` by its last permitted round, ``replaced`` by another
             shoe before that, or ``under way``.
@@ -201,3 +239,4 @@ class ShoeReport(Struct, frozen=True):
     changes: tuple[Change, ...]
     tempo: Tempo
     rounds: tuple[RoundLine, ...]
+    proof: Proof | None = None

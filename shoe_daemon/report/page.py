@@ -5,6 +5,7 @@ outside itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -12,7 +13,8 @@ from shoe_daemon.game.cards import RANKS, SUITS, Card
 from shoe_daemon.game.round import Outcome
 from shoe_daemon.report import words
 from shoe_daemon.report.chance import Expectation
-from shoe_daemon.report.model import Incident, RoundLine, ShoeReport
+from shoe_daemon.report.model import Incident, Proof, RoundLine, ShoeReport
+from shoe_daemon.report.proof import SIGNERS, proof_rows
 from shoe_daemon.report.template import Html, fill, joined
 from shoe_daemon.table.events import HandResult
 
@@ -25,6 +27,7 @@ _LETTERS: Final = {Outcome.BANKER: "B", Outcome.PLAYER: "P", Outcome.TIE: "T", N
 _FULL: Final = 0.6
 """The share of all rounds at which a bar is full."""
 _ORDINARY: Final = 0.05
+_NOT_IN_CSS: Final = re.compile(r"[^\w ,./-]")
 
 
 def shoe_page(report: ShoeReport) -> str:
@@ -49,7 +52,22 @@ def shoe_page(report: ShoeReport) -> str:
         incidents=_incidents(report.incidents),
         changes=_changes(report),
         rounds=joined(map(_round, report.rounds)),
+        proof=_NOTHING if report.proof is None else _proof(report.proof),
+        signatures=joined(fill(_PAGE, "signature", signer=each) for each in SIGNERS),
+        footer=_css_text(f"Shoe {report.shoe}, {report.site} / {report.table}"),
     )
+
+
+def _css_text(text: str) -> str:
+    """
+    Return a text that cannot end a string of a style sheet.
+    """
+    return _NOT_IN_CSS.sub("·", text)
+
+
+def _proof(proof: Proof) -> Html:
+    rows = (fill(_PAGE, "proof_row", name=name, value=value) for name, value in proof_rows(proof))
+    return fill(_PAGE, "proof", bad="open" if proof.refuted else "", rows=joined(rows))
 
 
 def _keys(report: ShoeReport) -> Html:

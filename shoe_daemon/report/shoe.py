@@ -9,6 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
+from msgspec.structs import replace
+
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.round import Outcome
 from shoe_daemon.journal.look import looking_at
@@ -17,6 +19,7 @@ from shoe_daemon.report.chance import Expectation, expectation, odds_of
 from shoe_daemon.report.composition import compose
 from shoe_daemon.report.model import Incident, Pause, RoundLine, ShoeReport, ShoeStatus, Tempo
 from shoe_daemon.report.people import ChangeFold, IncidentFold
+from shoe_daemon.report.proof import Progress, prove
 from shoe_daemon.report.reading import Said, find_span, said_in
 from shoe_daemon.report.rounds import RoundFold, count_rounds
 from shoe_daemon.table import events
@@ -25,16 +28,20 @@ from shoe_daemon.table.moments import to_microseconds
 _SECOND = 1_000_000
 
 
-def read_shoe(path: Path, shoe: int | None) -> ShoeReport:
+def read_shoe(path: Path, shoe: int | None, *, progress: Progress | None = None) -> ShoeReport:
     """
     Report on one shoe of a journal, which a daemon may be writing; None for the last.
+
+    The whole chain is verified where `progress` is given: it receives how many observations
+    are done, and of how many.
 
     Raises:
         UserError: There is no such shoe, or FILE is no journal.
     """
     with looking_at(path) as reader:
         span = find_span(reader, shoe)
-        return report_on(said_in(reader, span), replaced=span.end is not None)
+        report = report_on(said_in(reader, span), replaced=span.end is not None)
+        return replace(report, proof=prove(reader, span, progress))
 
 
 def report_on(said: Iterable[Said], *, replaced: bool = False) -> ShoeReport:

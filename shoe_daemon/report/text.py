@@ -12,7 +12,15 @@ from typing import Final
 from shoe_daemon.game.cards import RANKS, SUITS
 from shoe_daemon.report import words
 from shoe_daemon.report.chance import Expectation
-from shoe_daemon.report.model import Incident, RoundCounts, RoundLine, ShoeReport, Tempo
+from shoe_daemon.report.model import (
+    Incident,
+    Proof,
+    RoundCounts,
+    RoundLine,
+    ShoeReport,
+    Tempo,
+)
+from shoe_daemon.report.proof import SIGNERS, proof_rows
 from shoe_daemon.table.events import HandResult
 
 COLUMNS: Final = 80
@@ -36,7 +44,10 @@ def shoe_text(report: ShoeReport) -> str:
     ]  # fmt: skip
     if report.changes:
         parts.append(_changes(report))
-    parts += [_rounds(report.rounds), wrap(words.FOR_STAFF, COLUMNS)]
+    parts.append(_rounds(report.rounds))
+    if report.proof is not None:
+        parts.append(_proof(report.proof))
+    parts += [_signatures(), wrap(words.FOR_STAFF, COLUMNS)]
     return words.plain("\n\n".join("\n".join(part) for part in parts))
 
 
@@ -157,6 +168,20 @@ def _rounds(rounds: tuple[RoundLine, ...]) -> Iterator[str]:
             for before, text in zip_longest([row], texts, fillvalue="")
             if before or text
         )
+
+
+def _proof(proof: Proof) -> Iterator[str]:
+    yield "PROOF"
+    for name, value in proof_rows(proof):
+        yield from _entry(name, value)
+
+
+def _signatures() -> Iterator[str]:
+    yield "SIGNATURES"
+    yield f"  {'':<12}{'name':<24}{'signature':<28}date"
+    for signer in SIGNERS:
+        yield ""
+        yield f"  {signer:<12}{'_' * 22:<24}{'_' * 26:<28}{'_' * 12}"
 
 
 def _hand(hand: HandResult) -> str:

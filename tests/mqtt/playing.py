@@ -289,9 +289,7 @@ def play(broker: Mosquitto, folder: Path) -> Played:
             ):
                 script(stage, _Tablet(stage, supervisor))
             _wait(lambda s=stage: s.of(STATUS)[-1].json["state"] == "offline", "the farewell")  # type: ignore[misc]
-            stage.note(
-                STATUS, "It was stopped. A last will has `head_at_connect`, not `head`."
-            )
+            stage.note(STATUS, "It was stopped. A last will has `head_at_connect`, not `head`.")
             stage.note_events()
             known = {each.name for each in examples}
             examples += [each for each in stage.examples if each.name not in known]

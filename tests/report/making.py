@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.simulators.angel_eye_ii import Mode, Settings, scenes
 from drivers.simulators.shoe import DealtRound, Fault
+from shoe_daemon import __version__
 from shoe_daemon.game.house import house_to_mapping, load_house
 from shoe_daemon.game.rulings import load_policy, policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, Step
@@ -65,6 +66,7 @@ class Writer:
                 table=TABLE,
                 house=house,
                 policy=policy,
+                program=__version__,
                 rules=house_to_mapping(replace(load_house(house), resolutions=())),
                 rulings=policy_to_mapping(load_policy(policy)),
                 options=Options(**options),  # type: ignore[arg-type]  # as the test says
@@ -79,6 +81,8 @@ class Writer:
         steps = []
         for each in observations:
             stamped = replace(each, at=from_microseconds(self.now))
+            if self.table.may_finish_shoe(stamped):
+                stamped = replace(stamped, chain_head=self.journal.head.hash.hex())
             events = self.table.apply(stamped)
             started = any(event.type == "shoe_started" for event in events)
             steps.append(Step(stamped, events, self.table.checkpoint() if started else None))
