@@ -19,7 +19,15 @@ from shoe_daemon.table.snapshot import encode_public_table
 from tests.brokers import Message
 from tests.service.running import ROOT, cli
 
-PUBLICATION = ("alarm", "alerts_omitted", "heartbeat", "published", "session")
+PUBLICATION = (
+    "alarm",
+    "alerts_omitted",
+    "detail_code",
+    "detail_values",
+    "heartbeat",
+    "published",
+    "session",
+)
 """What `state` has beside the table itself."""
 
 
