@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import FOUR_CARDS, Outcome
-from shoe_daemon.table import declared, events, readers, rounds, shoes
+from shoe_daemon.table import checking, declared, events, readers, rounds, shoes
 from shoe_daemon.table.details import detail
 from shoe_daemon.table.drawing import lay_unread
 from shoe_daemon.table.options import RoundEnd
@@ -54,6 +54,7 @@ def _declared(fold: Fold, round_: RoundState, obs: Result) -> None:
     lay_unread(fold, round_)
     verdict = rounds.truth(round_)
     if not round_.partial and verdict.known and verdict.spot is not None:
+        checking.boundary(fold)
         rounds.find_missing(fold, round_, "missing_at_result")
         rounds.say_due(fold, round_, repeat=False)
         return
@@ -104,10 +105,10 @@ def no_more_bets(fold: Fold) -> None:
     if round_ is not None and (
         round_.partial or rounds.is_complete(round_) or _is_past_its_bets(round_)
     ):
-        _boundary(fold, "missing_at_closed_betting")
+        _boundary(fold, "missing_at_closed_betting", drawing=True)
     round_ = rounds.in_progress(fold)
     if round_ is None:
-        readers.synced(fold)
+        readers.synced(fold, drawing=True)
     closed = fold.state.betting == "closed"
     if round_ is not None and not round_.missing:
         return
@@ -124,18 +125,19 @@ def _is_past_its_bets(round_: RoundState) -> bool:
     return round_.bets_closed and len(round_.cards) >= FOUR_CARDS
 
 
-def _boundary(fold: Fold, code: str) -> None:
+def _boundary(fold: Fold, code: str, *, drawing: bool = False) -> None:
     round_ = rounds.in_progress(fold)
     if round_ is not None:
         lay_unread(fold, round_)
         verdict = rounds.truth(round_)
         if verdict.known and verdict.spot is not None and not round_.partial:
             rounds.reveal(fold, round_)
+            checking.boundary(fold, drawing=drawing)
             rounds.find_missing(fold, round_, code)
             rounds.say_due(fold, round_, repeat=False)
             return
         rounds.leave(fold, round_)
-    readers.synced(fold)
+    readers.synced(fold, drawing=drawing)
 
 
 def confirm_result(fold: Fold) -> None:
@@ -160,7 +162,7 @@ def quiet(fold: Fold) -> None:
             rounds.end(fold, round_)
         else:
             rounds.leave(fold, round_)
-    readers.synced(fold)
+    readers.synced(fold, drawing=True)
 
 
 def reveal(fold: Fold) -> None:

@@ -1,9 +1,11 @@
 """
-Two readers on one table: the second only checks what the first has read, and
-deals the cards while that is away.
+Two readers on one table: a checking reader confirms what the main reader has
+read, and deals the cards while the main reader is away.
 
-Both see the cards leave the shoe in one order, and one of them a little
-earlier: what is compared is that order, counted from the first card of a round.
+Both readers see the cards leave the shoe in one order, and either may be some
+cards ahead of the other. The two sequences are compared card by card. After a
+difference the readers are out of step until a boundary that both can see, or
+until four cards in a row match.
 """
 
 from __future__ import annotations
@@ -11,65 +13,104 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import readers
 from shoe_daemon.table.details import Detail, detail
+from shoe_daemon.table.state import Check
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shoe_daemon.game.cards import Card
     from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import ReaderState, RoundState
+    from shoe_daemon.table.state import Drawn, ReaderState, RoundState
 
-_MOST: Final = 100
+_MOST_CARDS: Final = 12
+"""Cards by which one reader may be ahead of the other."""
+_RUN: Final = 4
+"""Cards in a row that must match to put the readers in step again."""
+_LATE_US: Final = 1_000_000
+"""Microseconds for which a card of a round that has ended may still come."""
 
 
-def only_checks(fold: Fold, source: str | None, card: Card | None) -> bool:
+def only_checks(fold: Fold, source: str | None, face: Card | None) -> bool:
     """
-    Take what a checking reader has read, None for a card that it could not read.
+    Compare a card of a checking reader, None for a card that it could not read.
 
     Returns:
-        Whether that is all: it is a draw of its own only while the reader that
-        it checks is away, and has not read the card before.
+        Whether that is all. Otherwise the card is to be dealt: the reader is no
+        checking reader, or it replaces the main reader.
     """
     if source is None or source not in fold.options.checkers:
         return False
-    read = fold.state.checks.setdefault(source, [])
-    is_new = len(read) >= _drawn(fold)
-    if len(read) < _MOST:
-        read.append(card)
-    if is_new and source == _stand_in(fold):
-        return False
-    if fold.state.round is not None:
-        compare(fold, fold.state.round)
-    return True
+    check = fold.state.checks.setdefault(source, Check())
+    replaces = source == _replacement(fold)
+    if replaces and check.in_step:
+        _settle(fold, check, face)
+    _read(fold, source, check, face)
+    return not (replaces and (check.ahead or not check.in_step))
 
 
-def lost(fold: Fold, source: str | None) -> bool:
+def _settle(fold: Fold, check: Check, face: Card | None) -> None:
+    # Before it deals: right after a boundary its card may be a late one of the round
+    # that has ended, or the first of the next.
+    check.ahead.clear()
+    _drop_late(fold, check)
+    place = _place_of(fold, check, face)
+    if place is None:
+        check.in_step = not check.unproven or fold.microseconds() >= check.late_until
+    else:
+        check.in_step = place >= check.optional
+
+
+def take_over(fold: Fold, source: str | None, face: Card | None) -> bool:
     """
-    A checking reader has missed something: it checks nothing more of this round.
+    Let the reader that replaces the main reader deal this card.
 
     Returns:
-        Whether it is one that only checks.
+        Whether it was out of step: cards may be missing before this one.
     """
-    if source is None or source not in fold.options.checkers or source == _stand_in(fold):
+    if source is None or source not in fold.options.checkers:
         return False
-    fold.state.checks[source] = [None] * _MOST
-    readers.change(fold, source, lambda reader: setattr(reader, "partial", True))
+    if fold.state.checks[source].in_step:
+        return False
+    fold.state.checks[source] = Check(ahead=[face])
     return True
 
 
 def undealt(fold: Fold) -> list[Card | None]:
     """
-    Return what the reader that stands in had read before the other went away,
-    and that one had not.
+    Return the cards that only the reader has read which now replaces the main reader.
     """
-    source, round_ = _stand_in(fold), fold.state.round
-    if source is None or (round_ is not None and round_.conflict):
+    check = fold.state.checks.get(_replacement(fold) or "")
+    if check is None:
         return []
-    read = fold.state.checks.get(source, [])
-    return [] if len(read) >= _MOST else read[_drawn(fold) :]
+    if check.ahead and (check.unproven or fold.microseconds() < check.late_until):
+        check.in_step = False  # they may be late cards of a round that has ended
+    return list(check.ahead) if check.in_step else []
 
 
-def _stand_in(fold: Fold) -> str | None:
+def confirms(fold: Fold, source: str | None) -> bool:
+    """
+    Tell whether a reader is a checking reader, and replaces no other one now.
+    """
+    return source in fold.options.checkers and source != _replacement(fold)
+
+
+def misses(fold: Fold, source: str | None) -> bool:
+    """
+    Take it that a reader has missed cards: a checking reader is out of step
+    then, and after the main reader all of them are.
+
+    Returns:
+        Whether it is a reader that only checks.
+    """
+    only = confirms(fold, source)
+    for name, check in _checks(fold):
+        if not only or name == source:
+            check.in_step, check.unproven = False, True
+    return only
+
+
+def _replacement(fold: Fold) -> str | None:
     checkers, known = fold.options.checkers, fold.state.readers
     dealing = [
         reader
@@ -94,68 +135,221 @@ def stands_alone(fold: Fold, source: str | None) -> bool:
     return bool(others) and all(map(_is_down, others))
 
 
-def _drawn(fold: Fold) -> int:
-    """
-    Return how many cards have left the shoe since the round on the table began.
-    """
-    shoe, round_ = fold.state.shoe, fold.state.round
-    if shoe is None:
-        return 0
-    return shoe.out - (0 if round_ is None else round_.out_before)
+def _checks(fold: Fold) -> Iterator[tuple[str, Check]]:
+    for source in fold.options.checkers:
+        yield source, fold.state.checks.setdefault(source, Check())
 
 
-def compare(fold: Fold, round_: RoundState) -> None:
+def drawn(fold: Fold, face: Card | None, card: Drawn | None = None) -> None:
     """
-    Compare, card by card in the order out of the shoe, what both have read.
+    Compare a card that the main reader has read.
+
+    Args:
+        fold: The table.
+        face: Its face; None where it is not known yet.
+        card: The card in its round; None where it belongs to no hand: a
+            checking reader may never see it.
     """
-    if round_.partial or round_.excess:
+    for source, check in _checks(fold):
+        if card is not None and check.in_step and _opens_shoe(fold):
+            _skip_burn(check, face)
+        if check.in_step and check.ahead:
+            _pair(fold, source, check, face, card)
+            continue
+        _keep(check, check.behind, face)
+        if card is None:
+            _may_skip(fold, check)
+
+
+def _opens_shoe(fold: Fold) -> bool:
+    round_ = fold.state.round
+    return round_ is not None and round_.number == 1 and len(round_.cards) == 1
+
+
+def _skip_burn(check: Check, face: Card | None) -> None:
+    # What only the checking reader has read before the first round was burned.
+    while check.ahead and None not in {face, check.ahead[0]} and check.ahead[0] is not face:
+        del check.ahead[0]
+
+
+def _pair(fold: Fold, source: str, check: Check, face: Card | None, card: Drawn | None) -> None:
+    own = check.ahead[0]
+    if None not in {own, face} and own is not face:
+        check.behind = [face]
+        _diverge(fold, source, check, card)
         return
-    own = round_.cards[1:] if round_.seeded else round_.cards
-    for source, read in fold.state.checks.items():
-        for card, other in zip(own, read, strict=False):
-            if None not in {card.face, other} and card.face is not other:
-                _conflict(fold, round_, detail("readers_differ", source=source, slot=card.slot))
+    del check.ahead[0]
+    _match(check, own, face, card)
+
+
+def _match(check: Check, own: Card | None, face: Card | None, card: Drawn | None) -> None:
+    if face is None and card is not None:
+        card.checked = card.checked or own
+    elif own is not None:
+        check.unproven = False
+
+
+def _read(fold: Fold, source: str, check: Check, own: Card | None) -> None:
+    _drop_late(fold, check)
+    place = _place_of(fold, check, own) if check.in_step else None
+    if place is not None:
+        _catch_up(fold, check, own, place)
+    elif check.in_step and check.behind and not _all_burned(fold, check):
+        card = _lying(fold, check, 0)
+        check.ahead = [own]
+        _diverge(fold, source, check, card)
+    else:
+        _run_ahead(fold, source, check, own)
+
+
+def _catch_up(fold: Fold, check: Check, own: Card | None, place: int) -> None:
+    # The first card of a round may be equal to a burned card that was not read.
+    burned = check.optional > 1 and _all_burned(fold, check)
+    doubtful = place < check.optional and (check.unproven or burned)
+    _match(check, own, _face(fold, check, place), _lying(fold, check, place))
+    check.unproven |= doubtful
+    del check.behind[: place + 1]
+    check.optional = max(check.optional - place - 1, 0)
+
+
+def _drop_late(fold: Fold, check: Check) -> None:
+    if check.optional and fold.microseconds() >= check.late_until:
+        del check.behind[: check.optional]
+        check.optional = 0
+
+
+def _may_skip(fold: Fold, check: Check) -> None:
+    # Up to here the checking reader may have missed cards, or read them late.
+    check.optional = len(check.behind)
+    check.late_until = fold.microseconds() + _LATE_US
+
+
+def _all_burned(fold: Fold, check: Check) -> bool:
+    # Only cards that the checking reader need not see, and the latest is of no round.
+    last = len(check.behind) - 1
+    return check.optional > last and _lying(fold, check, last) is None
+
+
+def _run_ahead(fold: Fold, source: str, check: Check, own: Card | None) -> None:
+    if check.in_step:
+        check.behind.clear()
+        check.optional = 0
+    too_far = check.in_step and len(check.ahead) >= _MOST_CARDS
+    _keep(check, check.ahead, own)
+    if too_far:
+        _conflict(fold, check, detail("reader_read_more", source=source))
+
+
+def _place_of(fold: Fold, check: Check, own: Card | None) -> int | None:
+    # Which of the cards that the main reader has read is this one? The first that
+    # must be read comes first; before it, any that may be skipped.
+    places: tuple[int, ...] = (check.optional, *range(check.optional))
+    for place in places:
+        face = _face(fold, check, place) if place < len(check.behind) else None
+        if own is not None and own is face:
+            return place
+    return 0 if check.behind and None in {own, _face(fold, check, 0)} else None
+
+
+def _face(fold: Fold, check: Check, place: int) -> Card | None:
+    card = _lying(fold, check, place)
+    return check.behind[place] if card is None else card.face
+
+
+def _lying(fold: Fold, check: Check, place: int) -> Drawn | None:
+    # `behind` ends with the latest card of the round on the table, unless cards
+    # that belong to no hand have left the shoe since that began.
+    round_, shoe = fold.state.round, fold.state.shoe
+    if round_ is None or shoe is None:
+        return None
+    dealt, back = len(round_.cards) - round_.seeded, len(check.behind) - place
+    return round_.cards[-back] if back <= dealt == shoe.out - round_.out_before else None
+
+
+def _keep(check: Check, cards: list[Card | None], face: Card | None) -> None:
+    cards.append(face)
+    if len(cards) > _MOST_CARDS:
+        del cards[0]
+        check.optional = max(check.optional - 1, 0)
+        check.in_step = False
+    if not check.in_step:
+        _find_step(check)
+
+
+def _find_step(check: Check) -> None:
+    # The latest cards of one reader, if they occur among the other's, put them in step.
+    for here, there in ((check.ahead, check.behind), (check.behind, check.ahead)):
+        run = here[-_RUN:]
+        for end in range(len(there), _RUN - 1, -1):
+            if None not in run and there[end - _RUN : end] == run:
+                here.clear()
+                del there[:end]
+                check.optional, check.in_step, check.unproven = 0, True, False
                 return
+
+
+def _diverge(fold: Fold, source: str, check: Check, card: Drawn | None) -> None:
+    check.in_step = False
+    slot = None if card is None else card.slot
+    _conflict(fold, check, detail("readers_differ", source=source, slot=slot))
+
+
+def boundary(fold: Fold, *, drawing: bool = False) -> None:
+    """
+    Take a moment between two rounds that all readers can see: they are in step.
+
+    Args:
+        fold: The table.
+        drawing: The first card of the next round may have left the shoe already.
+    """
+    for source, check in _checks(fold):
+        if not check.in_step:
+            check.unproven |= not _is_one_card(check)
+            del check.behind[: len(check.ahead)]
+            check.ahead.clear()
+            check.in_step = True
+        elif check.ahead and not drawing:
+            if any(check.ahead):
+                _conflict(fold, check, detail("reader_read_more", source=source))
+            check.ahead.clear()
+        _may_skip(fold, check)
+
+
+def _is_one_card(check: Check) -> bool:
+    # Both read the same number of cards, and only the first of them differs.
+    return len(check.ahead) > 1 and check.ahead[1:] == check.behind[1:]
 
 
 def new_shoe(fold: Fold) -> None:
     """
-    Another shoe is put on the table: what was read of the one before is past.
+    Forget what the checking readers have not read of the shoe before.
     """
-    drawn = _drawn(fold)
-    fold.state.checks = {source: read[drawn:] for source, read in fold.state.checks.items()}
+    for _, check in _checks(fold):
+        check.behind.clear()
+        check.optional = 0
 
 
-def turn(fold: Fold, first: Card | None) -> None:
+def compare(fold: Fold, round_: RoundState) -> None:
     """
-    Another round begins, with this card out of the shoe: a checking reader may
-    have read that already, and whatever else is left over was never dealt.
+    Compare the faces that have become known with what was read of them.
     """
-    drawn = _drawn(fold)
-    for source, read in fold.state.checks.items():
-        left = read[drawn:]
-        ahead = next((n for n, card in enumerate(left) if first in {None, card}), len(left))
-        fold.state.checks[source] = left[ahead:]
-        _check_more(fold, fold.state.round, source, left[:ahead])
+    names = ", ".join(fold.options.checkers)
+    for card in round_.cards:
+        if card.checked is not None and card.face not in {None, card.checked}:
+            _raise(fold, detail("readers_differ", source=names, slot=card.slot))
+            card.checked = None
 
 
-def finish(fold: Fold, round_: RoundState) -> None:
-    """
-    At the end of a round, say if the second reader saw more cards of it.
-    """
-    for source, read in fold.state.checks.items():
-        _check_more(fold, round_, source, read[_drawn(fold) :])
+def _conflict(fold: Fold, check: Check, said: Detail) -> None:
+    if not check.unproven:
+        _raise(fold, said)
 
 
-def _check_more(
-    fold: Fold, round_: RoundState | None, source: str, more: list[Card | None]
-) -> None:
-    if round_ is not None and not round_.partial and any(more):
-        _conflict(fold, round_, detail("reader_read_more", source=source))
-
-
-def _conflict(fold: Fold, round_: RoundState, said: Detail) -> None:
-    if round_.conflict:
-        return
-    round_.conflict = True
-    fold.raise_alert(IrregularityKind.SOURCE_CONFLICT, said, number=round_.number)
+def _raise(fold: Fold, said: Detail) -> None:
+    round_ = fold.state.round
+    if round_ is not None:
+        if round_.conflict:
+            return
+        round_.conflict = True
+    number = None if round_ is None else round_.number
+    fold.raise_alert(IrregularityKind.SOURCE_CONFLICT, said, number=number)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game.round import Slot
-from shoe_daemon.table import dealing, drawing, events, inventory, readers, shoes
+from shoe_daemon.table import checking, dealing, drawing, events, inventory, readers, shoes
 from shoe_daemon.table.options import RoundEnd
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def take(fold: Fold, card: Drawn) -> None:
         fold.emit(events.StaffCardDealt(card.face, card.declared), round_.number)
     inventory.check_pace(fold)
     shoe.out += 1
+    checking.drawn(fold, card.face, card)
     shoes.count(fold, shoe, card.face, public=False)
     readers.await_quiet(fold)
     if fold.mode is RoundEnd.RULES:

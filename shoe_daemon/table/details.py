@@ -109,7 +109,7 @@ DETAILS: Final[dict[str, str]] = {
         f"Another card is now said to lie on {{slot}} than was read before{_FIRST_READING}"
     ),
     "readers_differ": (
-        f"Two readers differ: {{source}} read another card on {{slot}}{_FIRST_READING}"
+        f"Two readers differ: {{source}} read another card[ on {{slot}}]{_FIRST_READING}"
     ),
     "reader_read_more": (
         f"Two readers differ: {{source}} read more cards than were dealt{_FIRST_READING}"
@@ -119,6 +119,10 @@ DETAILS: Final[dict[str, str]] = {
     "duplicate_card_one_deck": "{card} was read {times} times in a shoe of 1 deck.",
     "duplicate_card_unseen": "A card was read too often in a shoe of {decks} decks.",
     "duplicate_card_unseen_one_deck": "A card was read too often in a shoe of 1 deck.",
+    "duplicate_card_after_gap": (
+        "A card was read more often than the shoe holds it[: {card}, {times} times]. The shoe "
+        "was probably changed while the daemon or the reader was away: order new_shoe."
+    ),
     "count_mismatch": (
         "{drawn} cards left the shoe and {counted} were counted in it: {sum} instead of {full}."
     ),

@@ -12,7 +12,7 @@ from shoe_daemon.game.round import DEALING_ORDER, Slot
 from shoe_daemon.table import checking, coup_rest, dealing, events, inventory, rounds, shoes
 from shoe_daemon.table.details import Detail, Value, detail
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers import synced
+from shoe_daemon.table.readers import whole
 from shoe_daemon.table.state import Drawn
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
             add(fold, round_, card)
             return
         fold.state.unsynced |= late or rounds.is_stuck(round_)
-        checking.turn(fold, card.face)
         rounds.leave(fold, round_)
         _settle_mode(fold, card)  # a new session may have come into force
     seed = _take_seed(fold, slot)
@@ -66,9 +65,9 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
     unsure = fold.state.unsynced or (fold.state.unread_pending and not card.unread)
     partial = not at_start and (slot is not None or unsure or joined)
     if at_start:
-        synced(fold)
-    if round_ is None:
-        checking.turn(fold, card.face)
+        whole(fold)
+    elif partial and not fold.state.unsynced:
+        checking.misses(fold, None)
     round_ = rounds.begin(fold, partial=partial)
     # In another shoe, or after a shuffle, a card that was counted counts anew.
     kept = fold.state.shoe is shoe and fold.house.reshuffle == "per_shoe"
@@ -159,8 +158,6 @@ def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = Non
         raise_unread(fold, card)
     if round_.missing:
         _make_good(fold, round_)
-    if fold.state.checks:
-        checking.compare(fold, round_)
     rounds.set_deadlines(fold, round_)
     rounds.go_on(fold, round_, repeat=True)
 
@@ -189,6 +186,8 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
         return
     card.order = shoe.out
     shoe.out += seen is None
+    if seen is None:
+        checking.drawn(fold, face, card)
     if seen is None or seen.face is None:
         shoes.count(fold, shoe, face, public=card.public, slot=card.slot)
 
@@ -375,6 +374,7 @@ def take_excess(
     inventory.check_pace(fold)
     if fold.state.shoe is not None and not moved:
         fold.state.shoe.out += 1
+        checking.drawn(fold, card.face, card)
         shoes.count(fold, fold.state.shoe, card.face, public=card.public)
 
 

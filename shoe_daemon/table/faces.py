@@ -38,7 +38,7 @@ def disclose(fold: Fold, slot: Slot, face: Card) -> None:
         return
     card = _card_on(round_, slot, face)
     if card is None:
-        if not _learn_excess(fold, round_, slot, face):
+        if not _learn_excess(fold, round_, slot, face) and not _all_seen(fold, face):
             round_.partial = True
             drawing.add(fold, round_, Drawn(face, slot))
     elif card.face is not None and card.face is not face:
@@ -128,11 +128,22 @@ def _disclose_late(fold: Fold, slot: Slot, face: Card) -> None:
     last = fold.state.round
     card = None if last is None or fold.state.unsynced else _card_on(last, slot, face)
     if card is None or card.face not in {None, face}:
+        if _all_seen(fold, face):
+            return
         drawing.play(fold, Drawn(face, slot), joined=True)
     elif card.face is None:
         card.face = face
         if fold.state.shoe is not None:
             shoes.count(fold, fold.state.shoe, face, public=True, slot=slot)
+
+
+def _all_seen(fold: Fold, face: Card) -> bool:
+    # After cards were missed: no card is left in the shoe that could have this face, so
+    # that it is one of a round that has ended.
+    shoe = fold.state.shoe
+    if shoe is None or shoe.finished or not fold.state.unsynced:
+        return False
+    return shoe.seen[face.index] >= shoe.decks
 
 
 def _card_on(round_: RoundState, slot: Slot, face: Card) -> Drawn | None:
@@ -178,6 +189,9 @@ def _learn(fold: Fold, card: Drawn, face: Card) -> None:
 
 
 def _conflict(fold: Fold, slot: Slot) -> None:
+    round_ = rounds.in_progress(fold)
+    if fold.state.unsynced or (round_ is not None and round_.partial):
+        return  # the cards that lie there, or this one, may be of another round
     if fold.open_alert(IrregularityKind.SOURCE_CONFLICT) is None:
         fold.raise_alert(
             IrregularityKind.SOURCE_CONFLICT,

@@ -8,7 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import checking, drawing, events, faces, readers, rounds, shoes
+from shoe_daemon.table import (
+    boundaries,
+    checking,
+    drawing,
+    events,
+    faces,
+    readers,
+    rounds,
+    shoes,
+)
 from shoe_daemon.table.details import Detail, detail
 from shoe_daemon.table.observations import Cause, GapDetail
 from shoe_daemon.table.state import Drawn
@@ -17,10 +26,13 @@ if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import (
+        Booted,
+        CardDrawn,
         Carried,
         DeviceError,
         DeviceErrorCleared,
         Gap,
+        Lock,
         Unreadable,
         Withdrawn,
     )
@@ -35,6 +47,7 @@ _LONGEST: Final = 200
 """As much of a device's own words as is told."""
 
 _OVER_WITH_ERROR: Final = {IrregularityKind.DEVICE_FAULT, IrregularityKind.CARD_RETURNED}
+_DEALT: Final = "the reader dealt a card"
 _SAYS: Final = {
     IrregularityKind.UNREADABLE_CARD: detail("unread_by_reader"),
     IrregularityKind.EXCESS_CARD: detail("excess_by_reader"),
@@ -55,6 +68,8 @@ def device_error(fold: Fold, obs: DeviceError) -> None:
         Cause.OVERDRAW in reader.errors or fold.open_alert(IrregularityKind.EXCESS_CARD)
     ):
         return
+    if obs.cause is Cause.UNREADABLE and checking.confirms(fold, obs.source):
+        return
     kind = _NAMES.get(obs.cause, IrregularityKind.DEVICE_FAULT)
     if kind in _OVER_WITH_ERROR:
         if _alert_of(fold, obs.source, obs.cause) is None:
@@ -65,8 +80,9 @@ def device_error(fold: Fold, obs: DeviceError) -> None:
     joined = fold.join_alert(kind, "device")
     if joined is None:
         fold.raise_alert(kind, _SAYS[kind], evidence="device")
-        if kind is IrregularityKind.UNREADABLE_CARD:
-            (round_ or fold.state).unread_pending = True
+    if joined is None and kind is IrregularityKind.UNREADABLE_CARD:
+        reader.unread_at = _out(fold)
+        (round_ or fold.state).unread_pending = True
 
 
 def _error(source: str | None, cause: str) -> str:
@@ -93,17 +109,24 @@ def _fault(obs: DeviceError) -> Detail:
 
 def device_error_cleared(fold: Fold, obs: DeviceErrorCleared) -> None:
     """
-    Take the end of an error: a fault of the device, or a returned card, is over
-    with it; a card too many, or an unread one, is not.
+    Take the end of an error, as the reader reports it.
     """
-    reader = fold.reader(obs.source)
-    over = [obs.cause] if obs.cause is not None else list(reader.errors)
-    readers.change(fold, obs.source, lambda each: _forget(each.errors, over))
+    over = list(fold.reader(obs.source).errors) if obs.cause is None else [obs.cause]
+    _end_errors(fold, obs.source, over, "the reader's error was cleared")
+
+
+def _end_errors(
+    fold: Fold, source: str | None, over: list[str] | list[Cause], reason: str
+) -> None:
+    """
+    End errors of a reader: a fault of the device, or a returned card, is over
+    with its error; a card too many, or an unread one, is not.
+    """
+    readers.change(fold, source, lambda each: _forget(each.errors, over))
     for cause in over:
-        alert = _alert_of(fold, obs.source, cause)
+        alert = _alert_of(fold, source, cause)
         if alert is not None:
-            action = alert.chosen or "continue"
-            fold.close_alert(alert, action, "the reader's error was cleared")
+            fold.close_alert(alert, alert.chosen or "continue", reason)
 
 
 def _forget(errors: list[str], over: list[Cause] | list[str]) -> None:
@@ -112,18 +135,80 @@ def _forget(errors: list[str], over: list[Cause] | list[str]) -> None:
             errors.remove(cause)
 
 
+def locked(fold: Fold, obs: Lock) -> None:
+    """
+    Take a turn of a reader's key: a locked reader has no errors any more.
+    """
+    readers.locked(fold, obs.source, is_locked=obs.locked)
+    if obs.locked:
+        _end_all(fold, obs.source, "the reader was locked")
+
+
+def booted(fold: Fold, obs: Booted) -> None:
+    """
+    Take the start of a reader: its errors are over. If it only checks, the round
+    goes on without it.
+    """
+    _end_all(fold, obs.source, "the reader was started")
+    if not checking.misses(fold, obs.source):
+        boundaries.booted(fold, obs)
+
+
+def _end_all(fold: Fold, source: str | None, reason: str) -> None:
+    errors = fold.reader(source).errors
+    if errors:
+        _end_errors(fold, source, list(errors), reason)
+
+
+def play(fold: Fold, obs: CardDrawn) -> None:
+    """
+    Take a card that was drawn for play. Once it is dealt, the reader's errors are
+    over, but for one about this very card.
+    """
+    card, out = Drawn(obs.card, obs.slot), _out(fold)
+    drawing.play(fold, card)
+    round_, reader = fold.state.round, fold.reader(obs.source)
+    if not reader.errors or round_ is None:
+        return
+    if not any(each is card for each in (*round_.cards, *round_.rest)):
+        return
+    is_about = reader.unread_at == out and _out(fold) == out + 1
+    over = [cause for cause in reader.errors if not (is_about and cause == Cause.UNREADABLE)]
+    _end_errors(fold, obs.source, over, _DEALT)
+
+
+def _out(fold: Fold) -> int:
+    return 0 if fold.state.shoe is None else fold.state.shoe.out
+
+
 def unreadable(fold: Fold, obs: Unreadable) -> None:
     """
     Take a card that passed unread: it lies on its place, its face unknown.
     """
     round_ = rounds.in_progress(fold)
-    if checking.only_checks(fold, obs.source, None) or _only_looks(fold, obs.source):
+    if only_checks(fold, obs.source, None) or _only_looks(fold, obs.source):
         return
     if round_ is not None:
         if faces.unread_on(round_, obs.slot) is not None:
             return
         round_.unread_pending = False
     drawing.play(fold, Drawn(declared=obs.slot, unread=True))
+
+
+def only_checks(fold: Fold, source: str | None, face: Card | None) -> bool:
+    """
+    Take a card of a checking reader, None for one that it could not read.
+
+    Returns:
+        Whether it is only compared; otherwise it is to be dealt.
+    """
+    if checking.only_checks(fold, source, face):
+        _end_all(fold, source, _DEALT)
+        return True
+    if checking.take_over(fold, source, face):
+        _tear(fold)
+        fold.state.unsynced = True
+    return False
 
 
 def _only_looks(fold: Fold, source: str | None) -> bool:
@@ -204,16 +289,13 @@ def gap(fold: Fold, obs: Gap) -> None:
     here on, and so is all that comes before a clean boundary.
     """
     restart = obs.detail is GapDetail.RESTART
-    if not restart and checking.lost(fold, obs.source):
+    if checking.misses(fold, None if restart else obs.source):
+        readers.change(fold, obs.source, lambda reader: setattr(reader, "partial", True))
         return
-    round_ = rounds.in_progress(fold)
-    if round_ is not None and rounds.is_complete(round_):
-        round_.over = True  # its end may have been missed, and the next card be of another
-    if round_ is not None and not round_.finished:
-        round_.partial = True
-        round_.torn = round_.torn or obs.detail is not GapDetail.LOST_FRAMES
-        round_.restarted = round_.restarted or restart
-        rounds.await_quiet(fold, round_)
+    away = obs.detail is not GapDetail.LOST_FRAMES
+    _tear(fold, torn=away, restarted=restart)
+    if away and fold.state.shoe is not None and fold.house.reshuffle == "per_shoe":
+        fold.state.shoe.unwatched = True
     if restart:
         fold.state.betting = "unknown"
         readers.restarted(fold)
@@ -221,3 +303,14 @@ def gap(fold: Fold, obs: Gap) -> None:
         readers.missed(fold, obs.source)
     if fold.state.quiet_at is None:
         readers.await_quiet(fold)
+
+
+def _tear(fold: Fold, *, torn: bool = True, restarted: bool = False) -> None:
+    round_ = rounds.in_progress(fold)
+    if round_ is not None and rounds.is_complete(round_):
+        round_.over = True  # its end may have been missed, and the next card be of another
+    if round_ is not None and not round_.finished:
+        round_.partial = True
+        round_.torn = round_.torn or torn
+        round_.restarted = round_.restarted or restarted
+        rounds.await_quiet(fold, round_)

@@ -27,6 +27,11 @@ def in_shoe(shoe: ShoeState) -> int:
     return shoe.decks * CARDS_PER_DECK - shoe.out
 
 
+def _counts(shoe: ShoeState) -> bool:
+    # Its cards were counted from the first one on, and are not those of two shoes.
+    return shoe.announced and not shoe.mixed
+
+
 def check_reserve(fold: Fold, shoe: ShoeState) -> None:
     """
     Say, when a round begins, that the cut card should have come out by now.
@@ -35,7 +40,7 @@ def check_reserve(fold: Fold, shoe: ShoeState) -> None:
     person looks, so that as many cards as that are allowed for.
     """
     rule = fold.house.cut_card
-    if rule.mode != "checked" or rule.position is None or not shoe.announced:
+    if rule.mode != "checked" or rule.position is None or not _counts(shoe):
         return
     if shoe.cut_card or shoe.cut_missed or in_shoe(shoe) >= rule.position - _LARGEST_ROUND:
         return
@@ -51,7 +56,7 @@ def check_enough(fold: Fold, round_: RoundState) -> None:
     Say that the shoe is empty; to be asked where people can see that a card is due.
     """
     shoe = fold.state.shoe
-    if shoe is not None and shoe.announced and in_shoe(shoe) == 0 and not round_.short:
+    if shoe is not None and _counts(shoe) and in_shoe(shoe) == 0 and not round_.short:
         round_.short = True
         said = detail("shoe_empty", full=shoe.decks * CARDS_PER_DECK)
         fold.raise_alert(IrregularityKind.INSUFFICIENT_CARDS, said)
@@ -67,12 +72,12 @@ def check_count(fold: Fold, shoe: ShoeState, left: int | None) -> None:
         left: The cards that a person counted in it; None where nobody did.
     """
     full = shoe.decks * CARDS_PER_DECK
-    if left is not None and shoe.announced and shoe.out + left != full:
+    if left is not None and _counts(shoe) and shoe.out + left != full:
         said = detail(
             "count_mismatch", drawn=shoe.out, counted=left, sum=shoe.out + left, full=full
         )
         fold.raise_alert(IrregularityKind.CARD_COUNT_MISMATCH, said)
-    elif left is None and shoe.out > full:
+    elif left is None and shoe.out > full and not shoe.mixed:
         said = detail("too_many_cards", drawn=shoe.out, full=full)
         fold.raise_alert(IrregularityKind.CARD_COUNT_MISMATCH, said)
 

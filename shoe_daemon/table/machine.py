@@ -187,7 +187,7 @@ def _session(fold: Fold, obs: seen.Session) -> None:
 
 
 def _card(fold: Fold, obs: seen.CardDrawn) -> None:
-    if checking.only_checks(fold, obs.source, obs.card):
+    if faults.only_checks(fold, obs.source, obs.card):
         return
     fold.state.placing = False
     fold.together = inventory.too_close(fold)
@@ -200,7 +200,7 @@ def _drawn(fold: Fold, obs: seen.CardDrawn) -> None:
         _burned(fold, obs)
     elif obs.role is _PLAY:
         if not faces.read_again(fold, obs.slot, obs.card):
-            drawing.play(fold, Drawn(obs.card, obs.slot))
+            faults.play(fold, obs)
     elif obs.role is seen.Role.OUTSIDE:
         faults.outside(fold, obs.card)
     else:
@@ -209,7 +209,11 @@ def _drawn(fold: Fold, obs: seen.CardDrawn) -> None:
 
 def _link(fold: Fold, obs: seen.Link) -> None:
     readers.linked(fold, obs.source, up=obs.up)
-    for card in [] if obs.up else checking.undealt(fold):
+    if obs.up:
+        return
+    if obs.source in fold.options.checkers:
+        checking.misses(fold, obs.source)
+    for card in checking.undealt(fold):
         drawing.play(fold, Drawn(card))
 
 
@@ -239,12 +243,12 @@ _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     seen.Unreadable: faults.unreadable,
     seen.Placed: lambda fold, obs: faces.placed(fold, obs.slot, obs.card, obs.source),
     seen.CutCardSeen: lambda fold, _obs: boundaries.cut_card(fold),
-    seen.Booted: boundaries.booted,
+    seen.Booted: faults.booted,
     seen.TableCleared: lambda fold, _obs: boundaries.table_cleared(fold),
     seen.Result: boundaries.result,
     seen.DeviceError: faults.device_error,
     seen.DeviceErrorCleared: faults.device_error_cleared,
-    seen.Lock: lambda fold, obs: readers.locked(fold, obs.source, is_locked=obs.locked),
+    seen.Lock: faults.locked,
     seen.Link: _link,
     seen.Gap: faults.gap,
     seen.NoMoreBets: lambda fold, _obs: boundaries.no_more_bets(fold),

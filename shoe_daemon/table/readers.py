@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoe_daemon.table import checking
 from shoe_daemon.table.fold import status_of
 from shoe_daemon.table.options import RoundEnd
 
@@ -49,7 +50,19 @@ def missed(fold: Fold, source: str | None) -> None:
     fold.state.unsynced = True
 
 
-def synced(fold: Fold) -> None:
+def synced(fold: Fold, *, drawing: bool = False) -> None:
+    """
+    Take a boundary that all readers can see.
+
+    Args:
+        fold: The table.
+        drawing: The first card of the next round may have left the shoe already.
+    """
+    checking.boundary(fold, drawing=drawing)
+    whole(fold)
+
+
+def whole(fold: Fold) -> None:
     """
     A clean boundary: whatever comes now is seen from its beginning.
     """

@@ -22,7 +22,6 @@ from shoe_daemon.game.round import (
     Slot,
 )
 from shoe_daemon.table import (
-    checking,
     coup_rest,
     curating,
     dealing,
@@ -63,9 +62,7 @@ def begin(fold: Fold, *, partial: bool) -> RoundState:
     state = fold.state
     shoe = state.shoe
     if shoe is None or shoe.finished:
-        checks = state.checks  # of this round already
         shoe = shoes.start(fold, announced=shoe is not None, overrun=shoe is not None)
-        state.checks = checks
     round_ = RoundState(shoe.begun + 1, state.next_kind, partial=partial)
     state.round, state.quiet_at, state.next_kind = round_, None, Kind.NORMAL
     state.unread_pending = False
@@ -378,8 +375,6 @@ def give_up(fold: Fold, round_: RoundState) -> None:
 
 def _leave(fold: Fold, round_: RoundState) -> None:
     state = fold.state
-    if state.checks:
-        checking.finish(fold, round_)
     round_.ended = True
     fold.in_round = False
     state.quiet_at = state.reveal_at = None

@@ -103,6 +103,7 @@ def burned(
     if unseen and card is not None:
         fold.emit(events.StaffCardDealt(card, None))
     inventory.check_pace(fold)
+    checking.drawn(fold, card)
     count(fold, shoe, card, public=not unseen)
     if fresh and left is not None and left < 0 and burn.mode != "unchecked":
         _burn_error(fold, shoe, detail("burned_too_many", due=shoe.burned - 1))
@@ -174,17 +175,23 @@ def count_copy(
     Count a face among those that have been seen.
 
     One copy more than the shoe holds is a `duplicate_card`; its face is named
-    only where the players have seen it.
+    only where the players have seen it. After a time without observations the
+    likely cause is another shoe, and the first such card is the only one raised.
     """
     shoe.seen[card.index] += 1
     copies = shoe.seen[card.index]
-    if copies > shoe.decks:
+    if copies > shoe.decks and not shoe.mixed:
+        shoe.mixed = shoe.unwatched
         shown = card if public else None
-        said = _duplicate(shoe.decks, copies, shown)
+        said = _duplicate(shoe, copies, shown)
         fold.raise_alert(IrregularityKind.DUPLICATE_CARD, said, slot=slot, card=shown)
 
 
-def _duplicate(decks: int, copies: int, shown: Card | None) -> Detail:
+def _duplicate(shoe: ShoeState, copies: int, shown: Card | None) -> Detail:
+    decks = shoe.decks
+    if shoe.mixed:
+        times = None if shown is None else copies
+        return detail("duplicate_card_after_gap", card=shown, times=times)
     values: dict[str, Value] = {} if shown is None else {"card": shown, "times": copies}
     code = "duplicate_card_unseen" if shown is None else "duplicate_card"
     if decks == 1:

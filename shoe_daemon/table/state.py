@@ -30,6 +30,7 @@ class Drawn(Struct):
         unread: It passed the reader unread: its face will not come by itself.
         alert: The id of the irregularity that it is, as a card too many.
         order: How many cards had left the shoe before it.
+        checked: The face that a checking reader read before this one was known.
     """
 
     face: Card | None = None
@@ -39,6 +40,7 @@ class Drawn(Struct):
     unread: bool = False
     alert: int | None = None
     order: int = 0
+    checked: Card | None = None
 
 
 class RoundState(Struct):
@@ -211,6 +213,9 @@ class ShoeState(Struct):
         rounds_left: Rounds permitted after the one in progress; None: no limit.
         last_announced: ``last_round`` has been said.
         finished: The last permitted round has ended.
+        unwatched: The reader or the daemon has been away since it was begun: another
+            shoe may be on the table.
+        mixed: That has been said, because its cards are more than it holds.
         begun: The number of the latest round.
         played: Its rounds that have, or had, a result.
         declared: What was declared, by the number of the round.
@@ -232,6 +237,8 @@ class ShoeState(Struct):
     rounds_left: int | None = None
     last_announced: bool = False
     finished: bool = False
+    unwatched: bool = False
+    mixed: bool = False
     begun: int = 0
     rounds: int = 0
     player: int = 0
@@ -268,7 +275,9 @@ class OpenAlert(Struct):
 class ReaderState(Struct):
     """
     One reader, as the table knows it; `errors` are the causes it has reported
-    and not cleared; `places` tells a camera, which sees where cards lie.
+    and that have not ended; `places` tells a camera, which sees where cards lie;
+    `unread_at` is how many cards had left the shoe before the one of which it
+    reported that it passed unread.
     """
 
     link: str = "unknown"
@@ -276,6 +285,33 @@ class ReaderState(Struct):
     errors: list[str] = []
     locked: bool = False
     places: bool = False
+    unread_at: int | None = None
+
+
+class Check(Struct):
+    """
+    How far a checking reader has read the same cards as the main reader.
+
+    In step, one of the two lists is empty. Out of step, each holds the latest
+    cards that its reader has read since.
+
+    Attributes:
+        ahead: Cards that the checking reader has read, and the main reader has not.
+        behind: Cards that the main reader has read, and the checking reader has not.
+        optional: How many of `behind`, from the first, the checking reader may
+            never read: they were burned, or their round has ended.
+        late_until: Until when those may still come, microseconds since 1970.
+        in_step: Both readers agree which card is next.
+        unproven: A difference is none that is new: cards were missed, or a boundary
+            put the readers in step, and no card has matched since.
+    """
+
+    ahead: list[Card | None] = []
+    behind: list[Card | None] = []
+    optional: int = 0
+    late_until: int = 0
+    in_step: bool = True
+    unproven: bool = False
 
 
 class TableState(Struct):
@@ -305,7 +341,7 @@ class TableState(Struct):
         burn_due: Cards that a ruling wants burned before the next round.
         rotation: Who draws the cards, where players do.
         drawn_at: When the latest card was drawn, where that matters.
-        checks: What each checking reader has read of this round.
+        checks: Each checking reader, compared with the main reader.
         quiet_at, reveal_at: Deadlines, microseconds since 1970.
     """
 
@@ -335,7 +371,7 @@ class TableState(Struct):
     burn_due: int = 0
     rotation: Rotation = Rotation()
     drawn_at: int | None = None
-    checks: dict[str, list[Card | None]] = {}
+    checks: dict[str, Check] = {}
     quiet_at: int | None = None
     reveal_at: int | None = None
 

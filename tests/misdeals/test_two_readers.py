@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
@@ -87,6 +88,16 @@ def test_what_the_second_could_not_read_is_no_difference() -> None:
         pit.say(seen.Unreadable(source="scanner"))
     assert pit.kinds() == []
     assert pit.out() == 12
+
+
+def test_an_error_of_the_second_about_a_card_is_no_unread_card() -> None:
+    pit = two()
+    both(pit, FACES[:2])
+    pit.error("unreadable", source="scanner")
+    both(pit, FACES[2:], [None, *FACES[3:]])
+    pit.result("player")
+    assert pit.kinds() == []
+    assert [each.partial for each in pit.finished()] == [False]
 
 
 def test_a_card_that_only_the_second_saw() -> None:
@@ -252,6 +263,153 @@ def test_both_away() -> None:
     link(pit, "scanner", up=False)
     pit.cmd("enter_result", outcome="banker")
     assert pit.counts() == {"rounds": 1, "banker": 1}
+
+
+def early(pit: Dealer, faces: list[str], other: list[str | None] | None = None) -> None:
+    """
+    Let both read cards, the scanner first; None for a card that it misses.
+    """
+    for face, twin in zip(faces, other or faces, strict=True):
+        if twin is not None:
+            read(pit, "scanner", twin)
+        read(pit, "shoe", face)
+
+
+ROUND = ["9S", "8H", "KD", "AC"]
+"""9 against 9."""
+FAULTS: dict[str, list[str | None]] = {
+    "misread": ["9S", "8H", "QD", "AC"],
+    "missed": ["9S", None, "KD", "AC"],
+    "missed the first": [None, "8H", "KD", "AC"],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("mode", [RoundEnd.BUTTON, RoundEnd.DEVICE])
+def test_one_that_reads_early_differs_once(mode: RoundEnd, fault: str) -> None:
+    pit = two(mode)
+    early(pit, ROUND, FAULTS[fault])
+    pit.result("tie")
+    for _ in range(5):
+        early(pit, FACES)
+        pit.result("player")
+    assert pit.kinds() == ["source_conflict"]
+    assert pit.table.state.alerts[0].round == 1
+
+
+def test_what_differs_again_after_the_boundary_is_said_again() -> None:
+    pit = two()
+    for _ in range(2):
+        early(pit, ROUND, ["9S", "8H", "QD", "AC"])
+        pit.result("tie")
+    assert pit.kinds() == ["source_conflict"] * 2
+    assert [alert.round for alert in pit.table.state.alerts] == [1, 2]
+
+
+def test_four_cards_that_match_put_them_in_step() -> None:
+    pit = two(RoundEnd.RULES)
+    early(pit, ROUND, FAULTS["missed"])
+    early(pit, FACES)
+    link(pit, "shoe", up=False)
+    for face in FACES:
+        read(pit, "scanner", face)
+    assert pit.kinds() == ["source_conflict"]
+    assert [each.partial for each in pit.finished()] == [False] * 3
+
+
+@pytest.mark.parametrize("what", [seen.Gap(), seen.Booted(), seen.Link(up=False)])
+def test_what_a_checking_reader_missed_is_no_difference(what: seen.Observation) -> None:
+    pit = two()
+    early(pit, ROUND[:1])
+    pit.say(replace(what, source="scanner"))
+    read(pit, "shoe", ROUND[1])
+    pit.say(seen.Link(up=True, source="scanner"))
+    early(pit, ROUND[2:])
+    pit.result("tie")
+    for _ in range(3):
+        early(pit, FACES)
+        pit.result("player")
+    assert pit.kinds() == []
+    assert [each.partial for each in pit.finished()] == [False] * 4
+
+
+def test_a_burn_that_an_early_reader_does_not_see() -> None:
+    pit = two()
+    pit.say(seen.CardDrawn(card=Card("2S"), role=seen.Role.FIRST, source="shoe"))
+    pit.say(seen.CardDrawn(card=Card("3S"), role=seen.Role.BURN, source="shoe"))
+    for _ in range(3):
+        early(pit, FACES)
+        pit.result("player")
+    assert pit.kinds() == []
+
+
+def test_a_burn_that_only_the_checking_reader_sees() -> None:
+    pit = two()
+    pit.cmd("new_shoe")
+    for face in ("KH", "3S"):
+        read(pit, "scanner", face)
+    for _ in range(3):
+        early(pit, FACES)
+        pit.result("player")
+    assert pit.kinds() == []
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_out_of_step_it_deals_only_partial_rounds(fault: str) -> None:
+    pit = two()
+    early(pit, ROUND[:3], FAULTS[fault][:3])
+    link(pit, "shoe", up=False)
+    read(pit, "scanner", ROUND[3])
+    pit.result("tie")
+    for face in FACES:
+        read(pit, "scanner", face)
+    pit.result("player")
+    assert [each.partial for each in pit.finished()] == [True, False]
+    assert pit.kinds() == ["source_conflict"]
+
+
+def test_out_of_step_it_completes_no_round_before_a_boundary() -> None:
+    pit = two(RoundEnd.QUIET)
+    early(pit, ROUND, ["9S", "8H", "QD", "AC"])
+    link(pit, "shoe", up=False)
+    for faces in (FACES, FACES):
+        for face in faces:
+            read(pit, "scanner", face)
+        pit.wait(20)
+    assert types(pit.events).count("round_aborted") == 1
+    assert [each.player.cards for each in pit.finished()] == [("9S", "KD"), ("2S", "3D", "4S")]
+
+
+def test_after_a_gap_of_the_main_reader_nothing_differs() -> None:
+    pit = two()
+    early(pit, ROUND[:1])
+    pit.say(seen.Gap(source="shoe"))
+    read(pit, "scanner", ROUND[1])
+    early(pit, ROUND[2:])
+    pit.result("tie")
+    early(pit, FACES)
+    pit.result("player")
+    assert pit.kinds() == []
+    assert [each.partial for each in pit.finished()] == [True, False]
+
+
+def test_two_checking_readers_show_one_misread_card_once() -> None:
+    pit = Pit(round_end=RoundEnd.BUTTON, checkers=("scanner", "camera"))
+    for face, twin in zip(ROUND, ["9S", "8H", "QD", "AC"], strict=True):
+        for source, each in (("shoe", twin), ("scanner", face), ("camera", face)):
+            read(pit, source, each)
+    pit.result("tie")
+    assert pit.kinds() == ["source_conflict"]
+
+
+def test_a_face_that_is_entered_is_compared() -> None:
+    pit = two()
+    both(pit, ["9S", "2H"])
+    pit.say(seen.Unreadable(source="shoe"))
+    read(pit, "scanner", "KD")
+    both(pit, ["3C"])
+    pit.cmd("enter_card", slot=Slot.P2, card="QD")
+    assert pit.kinds() == ["unreadable_card", "source_conflict"]
 
 
 def place(pit: Dealer, text: str) -> list[Event]:

@@ -11,6 +11,7 @@ from tests.table.dealer import (
     NATURAL,
     SQUEEZE,
     Burn,
+    CutCard,
     Dealer,
     card,
     house,
@@ -45,6 +46,43 @@ def test_one_copy_more_than_the_shoe_holds(decks: int) -> None:
 def test_every_copy_more_is_one_irregularity() -> None:
     dealer = Dealer(decks=1)
     natural(dealer, "9S", 1)
+    assert len(natural(dealer, "9S", 2)) == 8
+
+
+@pytest.mark.parametrize("detail", ["restart", "reconnect"])
+def test_a_shoe_changed_unseen_is_one_irregularity(detail: str) -> None:
+    dealer = Dealer(decks=1)
+    natural(dealer, "9S", 1)
+    dealer.gap(detail)
+    dealer.result()
+    natural(dealer, "9S", 2)
+    found = one(dealer.events, "irregularity")
+    assert (found.kind, found.card) == ("duplicate_card", "9S")
+    assert found.detail == (
+        "A card was read more often than the shoe holds it: 9S, 2 times. The shoe was "
+        "probably changed while the daemon or the reader was away: order new_shoe."
+    )
+    dealer.order("new_shoe")
+    assert dealer.kinds() == ["duplicate_card"]
+    assert len(natural(dealer, "9S", 2)) == 5
+
+
+def test_a_shoe_changed_unseen_is_not_found_empty_too() -> None:
+    dealer = Dealer(house(decks=1, cut_card=CutCard(mode="checked", position=16)))
+    dealer.order("new_shoe")
+    natural(dealer, "9S", 1)
+    dealer.gap("restart")
+    dealer.result()
+    natural(dealer, "9S", 14)
+    dealer.order("new_shoe")
+    assert dealer.kinds() == ["duplicate_card"]
+
+
+def test_lost_frames_do_not_change_a_shoe() -> None:
+    dealer = Dealer(decks=1)
+    natural(dealer, "9S", 1)
+    dealer.gap()
+    dealer.result()
     assert len(natural(dealer, "9S", 2)) == 8
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
@@ -15,6 +16,7 @@ from tests.table.dealer import (
     BOTH_STAND,
     NATURAL,
     SIX,
+    SQUEEZE,
     TUCKED,
     Dealer,
     house,
@@ -385,3 +387,36 @@ def test_betting_stays_closed_while_a_voided_coup_is_dealt() -> None:
     assert set(pit.kinds()) == {"manual_void"}
     causes = [data.cause for data in of_type(pit.events, "betting_closed")]
     assert causes == ["no_more_bets"] * 2
+
+
+@GAPS
+def test_a_face_of_another_round_is_no_conflict(detail: str) -> None:
+    dealer = Dealer(house(dealing_style=SQUEEZE))
+    dealer.deal("P1 9S, B1 2H", hidden=True)
+    dealer.disclose("P1 9S")
+    dealer.gap(detail)
+    dealer.disclose("P1 4D, B1 7C")
+    dealer.result("player")
+    assert dealer.kinds() == []
+
+
+@GAPS
+def test_another_round_after_a_whole_one_is_no_conflict(detail: str) -> None:
+    dealer = Dealer()
+    dealer.say(seen.CardDrawn(card=Card("9S"), source="shoe", slot=Slot.P1))
+    for each in ("B1 2H", "P2 KD", "B2 3C"):
+        slot, face = each.split()
+        dealer.say(seen.CardDrawn(card=Card(face), source="shoe", slot=Slot(slot)))
+    dealer.say(seen.Gap(detail=seen.GapDetail(detail), source="shoe"))
+    dealer.say(seen.Placed(slot=Slot.P1, card=Card("4D"), source="camera"))
+    dealer.say(seen.Placed(slot=Slot.B1, card=Card("7C"), source="camera"))
+    assert dealer.kinds() == []
+
+
+def test_a_late_face_of_a_round_that_came_to_nothing_is_counted_once() -> None:
+    dealer = Dealer(house(dealing_style=SQUEEZE, decks=1))
+    dealer.deal("P1 9S, B1 2H, P2 3D")
+    dealer.gap()
+    dealer.draw("KC", "B1")
+    dealer.disclose("P2 3D")
+    assert dealer.kinds() == []

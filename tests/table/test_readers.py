@@ -6,7 +6,9 @@ link and its lock.
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
@@ -95,6 +97,89 @@ class TestDeviceFault:
         dealer = Dealer()
         dealer.say(seen.DeviceError(text="x" * 100_000))
         assert len(dealer.table.checkpoint()) < 4000
+
+
+ENDS = {
+    "boot": seen.Booted(),
+    "lock": seen.Lock(locked=True),
+    "card": seen.CardDrawn(card=Card("9S"), slot=Slot.P1),
+}
+
+
+class TestEndOfAnError:
+    @pytest.mark.parametrize("end", ENDS)
+    @pytest.mark.parametrize("cause", [*FAULTS, "card_returned"])
+    def test_the_same_error_afterwards_is_a_new_one(self, cause: str, end: str) -> None:
+        dealer = Dealer()
+        dealer.error(cause)
+        ended = dealer.say(ENDS[end])
+        assert one(ended, "irregularity_closed").action == "continue"
+        assert one(ended, "reader_status").state == ("locked" if end == "lock" else "ok")
+        assert len(kinds(dealer.error(cause))) == 1
+
+    @pytest.mark.parametrize("end", ENDS)
+    @pytest.mark.parametrize("cause", ["unreadable", "overdraw"])
+    def test_the_irregularity_outlives_an_error_about_a_card(self, cause: str, end: str) -> None:
+        dealer = Dealer()
+        dealer.deal(NATURAL)
+        dealer.result("player")
+        dealer.error(cause)
+        dealer.say(ENDS["boot"])
+        dealer.say(ENDS[end])
+        assert len(dealer.open_kinds()) == 1
+        assert len(kinds(dealer.error(cause))) == 1
+
+    def test_an_error_of_another_reader_goes_on(self) -> None:
+        dealer = Dealer()
+        dealer.error("other", source="camera")
+        dealer.say(seen.Booted(source="shoe"))
+        dealer.say(replace(ENDS["card"], source="shoe"))
+        assert dealer.open_kinds() == ["device_fault"]
+
+    def test_to_turn_the_key_back_ends_nothing(self) -> None:
+        dealer = Dealer()
+        dealer.error("other")
+        dealer.say(seen.Lock(locked=False))
+        assert dealer.open_kinds() == ["device_fault"]
+
+    def test_an_unread_card_after_a_power_cycle(self) -> None:
+        dealer = Dealer()
+        dealer.deal("P1 2S, B1 2H")
+        dealer.error("unreadable")
+        dealer.say(seen.Booted())
+        dealer.deal("P1 9S, B1 2H")
+        dealer.error("unreadable")
+        dealer.draw("3C", "B2")
+        dealer.result("player")
+        assert dealer.kinds() == ["unreadable_card"] * 2
+        assert dealer.out() == 6
+
+    def test_the_card_that_an_error_is_about_does_not_end_it(self) -> None:
+        dealer = Dealer()
+        dealer.deal("P1 9S, B1 2H")
+        dealer.error("unreadable")
+        assert of_type(dealer.draw("KD", "P2"), "reader_status") == []
+        assert dealer.error("unreadable") == []
+        assert one(dealer.draw("3C", "B2"), "reader_status").state == "ok"
+
+    @pytest.mark.parametrize("slots", [True, False])
+    def test_the_next_card_ends_an_error_about_one_before(self, *, slots: bool) -> None:
+        dealer = Dealer(round_end=RoundEnd.BUTTON)
+        dealer.deal("P1 2S", slots=slots)
+        dealer.error("unreadable")
+        dealer.deal("P2 2H, B2 3D", slots=slots)
+        assert dealer.table.public().readers[0].state == "ok"
+
+    def test_a_card_too_many_does_not_end_its_error(self) -> None:
+        dealer = Dealer()
+        dealer.deal(NATURAL)
+        dealer.error("overdraw")
+        dealer.draw("4C", "P3")
+        assert dealer.error("overdraw") == []
+        dealer.result("player")
+        dealer.deal("P1 9S")
+        dealer.error("overdraw")
+        assert dealer.kinds() == ["excess_card"] * 2
 
 
 class TestCardReturned:
