@@ -268,7 +268,7 @@ def _publish_result(
         _emit(fold, after, number)
     else:
         _emit(fold, events.ResultRevised(after, before, fold.operator, fold.reason), number)
-    if now is not None and now.seq == 0:
+    if now is not None and (was is None or was.seq == 0):
         now.at, now.seq = fold.at, fold.state.seq
 
 

@@ -68,7 +68,8 @@ class Books:
     def _result(self, event: Event) -> None:
         data, number = event.data, event.round or 0
         if isinstance(data, RoundFinished):
-            assert number not in self.rounds, f"round {number} was finished twice"
+            # Its void may have been undone before it was finished.
+            assert self.rounds.get(number) is None, f"round {number} was finished twice"
             self.rounds[number] = data
             check_result(data)
         elif isinstance(data, ResultRevised):

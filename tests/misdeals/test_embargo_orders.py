@@ -111,7 +111,7 @@ def test_a_finished_shoe_tells_players_its_rounds_alone() -> None:
     pit.cmd("hold", kind="foreign_card")
     pit.rule("stop_shoe")
     (finished,) = [each for each in public_json(pit.events) if each["type"] == "shoe_finished"]
-    assert set(finished["data"]) == {"banker", "player", "rounds", "tie"}
+    assert set(finished["data"]) == {"banker", "head", "player", "rounds", "tie"}
     assert one(pit.events, "staff_composition").read["9S"] == 1
 
 
