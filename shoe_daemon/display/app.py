@@ -236,8 +236,9 @@ class Site:
             "streams": len(self._hub),
             "tables": len(tables),
         }
+        status = 200 if tables.link.connected else 503
         headers = {"Cache-Control": "no-store"}
-        return Response(msgspec.json.encode(facts), 200, headers, "application/json")
+        return Response(msgspec.json.encode(facts), status, headers, "application/json")
 
 
 def _takes_gzip(request: Request) -> bool:

@@ -132,7 +132,7 @@ def _taken(port: int) -> Iterator[None]:
 def test_where_somebody_has_the_usual_port_it_takes_another(tmp_path: Path) -> None:
     with _taken(8080), demo(tmp_path) as (_, url):
         assert not url.endswith(":8080")
-        assert ask(f"{url}/health")[0] == 200
+        assert ask(f"{url}/")[0] == 200
 
 
 def test_a_terminal_shows_it_from_the_first_moment_and_ctrl_c_ends_it(tmp_path: Path) -> None:

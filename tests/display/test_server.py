@@ -326,6 +326,22 @@ def test_it_never_speaks_to_the_broker(mosquitto: Mosquitto, tmp_path: Path) -> 
     assert "shoe-display-" in log
 
 
+def test_health_is_an_error_while_there_is_no_broker(
+    display: Display, mosquitto: Mosquitto
+) -> None:
+    """A monitor that reads only the status sees it; the body is the same in both cases."""
+    connected = display.ask("/health")
+    assert connected.status == 200
+    mosquitto.kill()
+    wait_for(lambda: display.ask("/health").status == 503, "an error", timeout=PATIENCE)
+    lost = display.ask("/health")
+    assert lost.headers["content-type"] == connected.headers["content-type"]
+    assert json.loads(lost.body).keys() == json.loads(connected.body).keys()
+    assert json.loads(lost.body)["broker"]["connected"] is False
+    mosquitto.start()
+    wait_for(lambda: display.ask("/health").status == 200, "the broker", timeout=PATIENCE)
+
+
 def test_an_address_that_is_taken_is_one_line(display: Display) -> None:
     command = (*SHOE_DAEMON, "display", "--listen", f"127.0.0.1:{display.port}")
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
