@@ -22,11 +22,11 @@ from typing import Final, NamedTuple
 
 from bench.painting import Speaker
 from bench.played import SESSION, SITE, TABLE, Message, Step, played, status
-from bench.rig import broker, children, wait_for
+from bench.rig import broker, broker_process, children, wait_for
 from bench.screen import Cost, cost, is_there, show
 from shoe_daemon.mqtt import messages
 
-__all__ = ["measure_crowds"]
+__all__ = ["latest", "measure_crowds"]
 
 _CARD, _HEARTBEAT = 3.0, 10.0
 _SHOE: Final = 400
@@ -92,27 +92,13 @@ def _measure(count: int, seconds: float, folder: Path) -> tuple[Load, Load, Cost
         bare = start(sys.executable, "-c", _LISTEN, str(port))
         start(sys.executable, "-m", "bench.crowd", str(port), str(count))
         wait_for(lambda: is_there(f"{there.url}/health", f'"live":{count},'), "all tables")
-        mosquitto = _mosquitto(folder)
+        mosquitto = broker_process(folder)
         processes = (there.process, bare.pid, mosquitto)
         with _browsers(there.url, 0):
             one = _load(processes, seconds)
         with _browsers(there.url, 19):
             twenty = _load(processes, seconds)
         return one, twenty, cost(there.process)
-
-
-def _mosquitto(folder: Path) -> int:
-    """
-    Find the broker among our children by its configuration.
-    """
-    wanted = str(folder / "mosquitto.conf").encode()
-    for each in Path("/proc").glob("[0-9]*"):
-        try:
-            if wanted in (each / "cmdline").read_bytes():
-                return int(each.name)
-        except OSError:
-            continue
-    sys.exit("the broker has gone")
 
 
 def _load(processes: tuple[int, ...], seconds: float) -> Load:
@@ -143,7 +129,7 @@ def deal(port: int, count: int) -> None:
     due: list[tuple[float, int, float]] = []
     at = [(table * _APART) % (_SHOE - 60) for table in range(count)]
     for table in range(count):
-        for message in chain([status(), _device()], _latest(steps, at[table])):
+        for message in chain([status(), _device()], latest(steps, at[table])):
             _tell(speaker, table, message)
         for every in (_CARD, _HEARTBEAT):
             heapq.heappush(due, (time.monotonic() + every * table / count, table, every))
@@ -162,7 +148,7 @@ def deal(port: int, count: int) -> None:
             _tell(speaker, table, message)
 
 
-def _latest(steps: list[Step], until: int) -> list[Message]:
+def latest(steps: list[Step], until: int) -> list[Message]:
     """
     Return what is retained after so many steps.
     """

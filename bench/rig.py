@@ -27,6 +27,7 @@ __all__ = [
     "Terminal",
     "answers",
     "broker",
+    "broker_process",
     "children",
     "configuration",
     "free_port",
@@ -132,6 +133,20 @@ def broker(folder: Path, more: str = "") -> Iterator[int]:
         start(_MOSQUITTO, "-c", str(folder / "mosquitto.conf"), stdout=log, stderr=log)
         wait_for(lambda: answers(port), "mosquitto")
         yield port
+
+
+def broker_process(folder: Path) -> int:
+    """
+    Return the process of the broker whose configuration lies in a folder.
+    """
+    wanted = str(folder / "mosquitto.conf").encode()
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            if wanted in (each / "cmdline").read_bytes():
+                return int(each.name)
+        except OSError:
+            continue
+    sys.exit("the broker has gone")
 
 
 def free_port() -> int:

@@ -1,0 +1,336 @@
+"""
+Cost of saving the broker's database: `python -m bench.autosave`.
+
+A real mosquitto holds the retained documents of many tables, taken from a simulated shoe,
+and for the larger floor the full queue of a back office that is away. One client publishes
+the messages of these tables at a fixed rate; another one subscribes. The delay of a message
+is the time from the moment when it was due to its arrival. Three brokers take turns:
+
+- `each change`: `autosave_on_changes` with `autosave_interval 1`;
+- `sample`: the lines of systemd/mosquitto-shoe.conf. A window is as long as its
+  `autosave_interval`, unless `--seconds` is given, and one save more is forced in its middle:
+  in service a save is half as frequent;
+- `never`: nothing is saved. The ratios are to this one, in the same repeat.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import chain, islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from paho.mqtt import client as paho
+from paho.mqtt.enums import CallbackAPIVersion
+
+from bench.crowd import latest
+from bench.played import SITE, TABLE, Message, Step, played, status
+from bench.rig import broker, broker_process, percentile, spread, wait_for
+from shoe_daemon.demo.subscriber import leave
+
+__all__: list[str] = []
+
+SAMPLE: Final = Path(__file__).parents[1] / "systemd" / "mosquitto-shoe.conf"
+_EACH, _SAMPLE, _NEVER = "each change", "sample", "never"
+_STEPS: Final = 400
+"""Steps of a simulated shoe: nearly all of it."""
+
+_BACKLOG: Final = 100_000
+"""Queued messages of a back office that is away: `max_queued_messages` of the sample."""
+
+_CHUNK: Final = 500
+"""Messages under way at a time while the database is filled."""
+
+_PATIENCE_S: Final = 600
+_DRAIN_S: Final = 20.0
+_MB: Final = 1e6
+
+
+class Floor(NamedTuple):
+    """
+    Size of the broker's database.
+    """
+
+    tables: int
+    backlog: int
+
+
+class Load(NamedTuple):
+    """
+    What one window measures: messages a second, and seconds.
+    """
+
+    floor: Floor
+    rate: float
+    seconds: float
+
+
+class Window(NamedTuple):
+    """
+    Delays in milliseconds, and megabytes that the broker wrote, in one window.
+
+    Attributes:
+        lost: Messages that had not come some time after the window; their delay counts
+            up to then.
+    """
+
+    delays: list[float]
+    lost: int
+    written: float
+    database: float
+
+
+Runs = dict[str, list[Window]]
+
+
+def main() -> None:
+    """
+    Measure and print.
+    """
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--rate", type=float, default=100.0, help="messages a second")
+    parser.add_argument("--seconds", type=float, default=_interval(), help="of each window")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help="on the disk to measure")
+    chosen = parser.parse_args()
+    print(
+        f"{chosen.repeats} repeats of {chosen.seconds:.0f} s at {chosen.rate:.0f} messages/s; "
+        "median of the repeats [least to most]"
+    )
+    for floor in (Floor(60, 0), Floor(500, _BACKLOG)):
+        with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
+            runs = _runs(Path(folder), Load(floor, chosen.rate, chosen.seconds), chosen.repeats)
+        report(floor, runs, chosen.seconds)
+
+
+def _interval() -> float:
+    found = re.search(r"^autosave_interval (\d+)$", SAMPLE.read_text("utf-8"), re.MULTILINE)
+    return float(found[1]) if found else 60.0
+
+
+def _runs(folder: Path, load: Load, repeats: int) -> Runs:
+    """
+    Measure all three brokers in turn, each one started with the same database.
+    """
+    runs: Runs = {_EACH: [], _SAMPLE: [], _NEVER: []}
+    database = _database(folder, load.floor)
+    for number in range(repeats):
+        for name, windows in runs.items():
+            place = folder / f"{number}-{name}".replace(" ", "-")
+            place.mkdir()
+            shutil.copy(database, place / "mosquitto.db")
+            windows.append(measure(place, name, load))
+    return runs
+
+
+def report(floor: Floor, runs: Runs, seconds: float) -> None:
+    """
+    Print delays, ratios and what was written.
+    """
+    size = max(each.database for each in runs[_SAMPLE])
+    print(f"\n{floor.tables} tables, {floor.backlog} queued messages, database {size:.1f} MB")
+    print(f"  {'':<14}{'p50, ms':<26}{'p99, ms':<26}{'longest, ms':<26}MB written an hour")
+    for name, windows in runs.items():
+        shown = [
+            spread([percentile(each.delays, share) for each in windows])
+            for share in (0.5, 0.99, 1.0)
+        ]
+        written = spread([each.written * 3600 / seconds for each in windows], ".0f")
+        print(f"  {name:<14}{''.join(f'{each:<26}' for each in shown)}{written}")
+        if lost := sum(each.lost for each in windows):
+            print(f"  {'':<14}not delivered {_DRAIN_S:.0f} s after the window: {lost}")
+    for name in (_EACH, _SAMPLE):
+        ratios = [
+            spread(
+                [
+                    percentile(one.delays, share) / percentile(never.delays, share)
+                    for one, never in zip(runs[name], runs[_NEVER], strict=True)
+                ]
+            )
+            for share in (0.5, 0.99)
+        ]
+        print(f"  {name} / never: p50 {ratios[0]}, p99 {ratios[1]}")
+
+
+def measure(folder: Path, name: str, load: Load) -> Window:
+    """
+    Measure one window at one broker.
+    """
+    with ExitStack() as stack:
+        port = stack.enter_context(broker(folder, _configuration(folder, name)))
+        process = broker_process(folder)
+        speaker = _client(port, "speaker")
+        stack.callback(leave, speaker)
+        subscriber = _Subscriber(port)
+        stack.callback(subscriber.close)
+        before = _written(process)
+        _speak(speaker, subscriber, load, save=process if name == _SAMPLE else None)
+        lost = subscriber.drain()
+        written = _written(process) - before
+        database = (folder / "mosquitto.db").stat().st_size / _MB
+        return Window(subscriber.delays, lost, written, database)
+
+
+def _database(folder: Path, floor: Floor) -> Path:
+    """
+    Make the database of a floor: retained documents, and the queue of the back office.
+    """
+    place = folder / "made"
+    place.mkdir()
+    with ExitStack() as stack:
+        port = stack.enter_context(broker(place, _configuration(place, _NEVER)))
+        speaker = _client(port, "speaker")
+        stack.callback(leave, speaker)
+        _fill(speaker, port, floor)
+    return place / "mosquitto.db"  # written when the broker ended
+
+
+def _configuration(folder: Path, name: str) -> str:
+    """
+    Return the lines of one of the three brokers.
+    """
+    sample = SAMPLE.read_text(encoding="utf-8")
+    lines = re.findall(r"^(?:max_queued_messages|message_size_limit) .*$", sample, re.MULTILINE)
+    if name == _SAMPLE:
+        lines += re.findall(r"^(?:persistence|autosave_\w+) .*$", sample, re.MULTILINE)
+    else:
+        lines += ["persistence true", f"autosave_interval {int(name == _EACH)}"]
+        lines.append(f"autosave_on_changes {str(name == _EACH).lower()}")
+    lines.append(f"persistence_location {folder}/")
+    if os.geteuid() == 0:  # mosquitto would become a user who cannot write to the folder
+        lines.append("user root")
+    return "\n".join(lines)
+
+
+def _client(port: int, name: str, *, clean: bool = True) -> paho.Client:
+    client = paho.Client(CallbackAPIVersion.VERSION2, name, clean_session=clean)
+    client.max_inflight_messages_set(1000)
+    client.connect("127.0.0.1", port)
+    client.loop_start()
+    return client
+
+
+def _fill(speaker: paho.Client, port: int, floor: Floor) -> None:
+    """
+    Publish the retained documents of every table, and fill the queue of the back office.
+    """
+    office = _client(port, "back-office", clean=False)
+    office.subscribe(f"shoe/v1/{SITE}/+/event/#", qos=1)
+    time.sleep(0.5)
+    leave(office)
+    steps = _steps()
+    retained = (
+        (table, message)
+        for table in range(floor.tables)
+        for message in chain([status()], latest(steps, _STEPS - 1 - table % 40))
+    )
+    events = [each for step in steps for each in step.messages if not each.retained]
+    queued = (
+        (number % floor.tables, events[number % len(events)]) for number in range(floor.backlog)
+    )
+    messages = chain(retained, queued)
+    while chunk := list(islice(messages, _CHUNK)):
+        for told in [_tell(speaker, table, message) for table, message in chunk]:
+            told.wait_for_publish(_PATIENCE_S)
+
+
+def _steps() -> list[Step]:
+    return list(islice(played(3), _STEPS))
+
+
+def _speak(speaker: paho.Client, subscriber: _Subscriber, load: Load, *, save: int | None) -> None:
+    """
+    Publish at the rate of the load; the broker `save` is made to save in the middle.
+    """
+    traffic = _traffic(_steps(), load.floor.tables)
+    began = time.perf_counter() + 0.1
+    count = int(load.rate * load.seconds)
+    for number in range(count):
+        due = began + number / load.rate
+        time.sleep(max(0.0, due - time.perf_counter()))
+        if number == count // 2 and save is not None:
+            os.kill(save, signal.SIGUSR1)
+        subscriber.due.append(due)
+        _tell(speaker, *next(traffic))
+
+
+def _traffic(steps: list[Step], tables: int) -> Iterator[tuple[int, Message]]:
+    """
+    Yield what the tables publish, step after step, each table a step in turn.
+    """
+    for step in steps * 1000:
+        for table in range(tables):
+            for message in step.messages:
+                yield table, message
+
+
+def _tell(speaker: paho.Client, table: int, message: Message) -> paho.MQTTMessageInfo:
+    name = f"table-{table:04}"
+    payload = message.payload.replace(f'"{TABLE}"'.encode(), f'"{name}"'.encode())
+    topic = f"shoe/v1/{SITE}/{name}/{message.suffix}"
+    return speaker.publish(topic, payload, 1, message.retained)
+
+
+def _written(process: int) -> float:
+    """
+    Return the megabytes that a process has had written to disks.
+    """
+    text = Path(f"/proc/{process}/io").read_text(encoding="ascii")
+    return int(text.partition("\nwrite_bytes: ")[2].split()[0]) / _MB
+
+
+class _Subscriber:
+    """
+    Receives the messages in the order in which they were published.
+
+    Attributes:
+        due: When each message that has not come was due.
+        delays: Of those that came, milliseconds.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.due: deque[float] = deque()
+        self.delays: list[float] = []
+        self._client = _client(port, "subscriber")
+        self._client.on_message = self._on_message
+        self._retained = time.perf_counter()
+        self._client.subscribe(f"shoe/v1/{SITE}/#", qos=1)
+        wait_for(lambda: time.perf_counter() - self._retained > 1.0, "the retained documents")
+
+    def _on_message(self, _c: object, _u: object, message: paho.MQTTMessage) -> None:
+        now = time.perf_counter()
+        if message.retain:
+            self._retained = now
+        elif self.due:
+            self.delays.append(1000 * (now - self.due.popleft()))
+
+    def drain(self) -> int:
+        """
+        Wait for the messages under way, and return how many did not come in time.
+        """
+        until = time.perf_counter() + _DRAIN_S
+        while self.due and time.perf_counter() < until:
+            time.sleep(0.01)
+        left = list(self.due)
+        self.due.clear()
+        self.delays += [1000 * (time.perf_counter() - due) for due in left]
+        return len(left)
+
+    def close(self) -> None:
+        """
+        Leave.
+        """
+        leave(self._client)
+
+
+if __name__ == "__main__":
+    main()
