@@ -92,6 +92,14 @@ def test_the_houses_are_in_the_wheel(installed: Path) -> None:
         assert house in listed
 
 
+def test_the_samples_are_in_the_wheel(installed: Path) -> None:
+    folder = installed.parent / "samples"
+    told = run(installed / "shoe-daemon", "samples", folder, cwd=installed)
+    source = {path.name: path.read_bytes() for path in (ROOT / "systemd").iterdir()}
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == source
+    assert all(f"written  {folder}/{name}\n" in told for name in source)
+
+
 def test_every_driver_that_is_announced_exists(installed: Path) -> None:
     script = """
 from importlib.metadata import entry_points

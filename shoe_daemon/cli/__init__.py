@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "journal": "shoe_daemon.cli.journal:command",
     "roads": "shoe_daemon.cli.roads:command",
     "rules": "shoe_daemon.cli.rules:command",
+    "samples": "shoe_daemon.cli.samples:command",
     "schema": "shoe_daemon.cli.schema:command",
     "simulate": "shoe_daemon.cli.simulate:command",
     "watch": "shoe_daemon.cli.watch:command",
