@@ -40,7 +40,9 @@ def rights(folder: Path) -> str:
     for user in ("table-1", "board"):
         create = [] if passwords.exists() else ["-c"]
         subprocess.run(["mosquitto_passwd", *create, "-b", passwords, user, user], check=True)
-    return f"allow_anonymous false\npassword_file {passwords}\nacl_file {SAMPLE}"
+    ours = folder / "rights"
+    ours.write_text(SAMPLE.read_text(encoding="utf-8").replace("casino", "house"), "utf-8")
+    return f"allow_anonymous false\npassword_file {passwords}\nacl_file {ours}"
 
 
 def test_it_reads_with_the_rights_of_the_sample_and_a_wrong_password_is_told(

@@ -13,7 +13,7 @@ import msgspec
 from shoe_daemon.mqtt import Identity, MqttSettings, Publisher
 from shoe_daemon.mqtt.pace import Pace
 
-ROOT = "shoe/v1/house/table-7"
+ROOT = "shoe/v1/casino/table-7"
 
 QUICK = Pace(first=0.05, most=0.5, refused=0.2, refused_most=0.4, will_delay=1)
 """Waits that a test can bear."""
@@ -74,7 +74,7 @@ def publishing(
     """
     publisher = Publisher(
         MqttSettings(port=port, **settings),
-        Identity("house", "table-7", journal.session),
+        Identity("casino", "table-7", journal.session),
         journal,
         journal.cursor,
         journal.cursors.append,

@@ -34,7 +34,7 @@ from tests.service.running import Shoe
 
 __all__ = ["Played", "Said", "play"]
 
-SITE = "house"
+SITE = "casino"
 _BEGIN = "2026-11-21T09:30:00.000Z"
 _SESSION = "9f2c41d0"
 _UNREAD = 0xFF

@@ -179,7 +179,7 @@ def test_what_is_for_staff_says_so() -> None:
 
 def test_the_sample_rights_let_displays_read_what_players_may_and_no_more() -> None:
     board = RIGHTS.read_text(encoding="utf-8").partition("user board")[2].partition("\n\n")[0]
-    filters = re.findall(r"^topic read shoe/v1/house/\+/(.+)$", board, re.MULTILINE)
+    filters = re.findall(r"^topic read shoe/v1/casino/\+/(.+)$", board, re.MULTILINE)
     readable = {filter_.replace("+", "{}") for filter_ in filters}
     told = {re.sub(r"{\w+}", "{}", channel["title"]) for channel in DOCUMENT["channels"].values()}
     public = {topic for topic in told if not topic.startswith(("staff/", "cmd/", "reply/"))}

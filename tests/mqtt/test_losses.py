@@ -185,7 +185,7 @@ from msgspec.structs import replace
 port, session, protocol, will_delay, keepalive = sys.argv[1:]
 publisher = Publisher(
     MqttSettings(port=int(port), protocol=protocol, keepalive=int(keepalive)),
-    Identity("house", "table-7", session), Journal(), 0, print,
+    Identity("casino", "table-7", session), Journal(), 0, print,
     pace=replace(QUICK, will_delay=int(will_delay)),
 )
 publisher.start()

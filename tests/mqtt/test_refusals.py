@@ -27,11 +27,11 @@ from tests.mqtt.helpers import QUICK, ROOT, Journal, publishing
 
 pytestmark = pytest.mark.mosquitto
 
-WRITE_ALL = "pattern readwrite shoe/v1/house/%u/#\n"
+WRITE_ALL = "pattern readwrite shoe/v1/casino/%u/#\n"
 NO_EVENTS = """
-pattern write shoe/v1/house/%u/state
-pattern write shoe/v1/house/%u/status
-pattern read shoe/v1/house/%u/cmd/#
+pattern write shoe/v1/casino/%u/state
+pattern write shoe/v1/casino/%u/status
+pattern read shoe/v1/casino/%u/cmd/#
 """
 
 
@@ -171,7 +171,7 @@ def test_two_clients_with_one_id_are_noticed_and_slow_down(
     is_5 = protocol == "5"
     rival = paho.Client(
         CallbackAPIVersion.VERSION2,
-        Identity("house", "table-7", "").client_id(),
+        Identity("casino", "table-7", "").client_id(),
         clean_session=None if is_5 else True,
         protocol=MQTTProtocolVersion.MQTTv5 if is_5 else MQTTProtocolVersion.MQTTv311,
     )
@@ -199,7 +199,7 @@ def test_two_clients_with_one_id_are_noticed_and_slow_down(
             assert [log for log in logs if log["event"] == "mqtt connected"] == connects
             wait_for(rival.is_connected, "the other one")
             line = next(log for log in logs if log["log_level"] == "critical")
-            assert line["client_id"] == Identity("house", "table-7", "").client_id()
+            assert line["client_id"] == Identity("casino", "table-7", "").client_id()
             assert 10 < line["retry_in"] < 20
         finally:
             rival.disconnect()

@@ -1,88 +1,31 @@
 """
-The sample configuration of mosquitto: it starts, everybody may do what they
-must and no more, and what is retained survives a kill.
+The sample configuration of mosquitto: it starts, every account may do what it must and no
+more, and a crash of the broker loses only what somebody makes good.
 """
 
 from __future__ import annotations
 
-import subprocess
+import signal
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from shoe_daemon.mqtt import Order, Publisher, TlsSettings
-from tests.brokers import Listener, Mosquitto, free_port, wait_for
+from tests.brokers import Listener, wait_for
 from tests.mqtt.helpers import ROOT, Journal, publishing
-from tests.mqtt.test_tls import Papers
+from tests.mqtt.sample import SampleBroker
 
 pytestmark = pytest.mark.mosquitto
 
-SYSTEMD = Path(__file__).parents[2] / "systemd"
-
-
-class Staged(Mosquitto):
-    """
-    The sample in a folder instead of /etc/mosquitto, included as Debian does it.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.tls_port = free_port()
-        super().__init__(folder)
-        self.folder = folder
-        papers = Papers(folder / "certs")
-        for end, file in zip(("pem", "key"), papers.sign("broker"), strict=True):
-            assert file.name == f"broker.{end}"
-        self.ca = papers.ca
-        for user in ("table-7", "board", "pit"):
-            create = ["-c"] if user == "table-7" else []
-            command = ["mosquitto_passwd", *create, "-b", folder / "shoe.passwd", user, user]
-            subprocess.run(command, check=True)
-        (folder / "secret").write_text("table-7", encoding="utf-8")
-        (folder / "shoe.acl").write_bytes((SYSTEMD / "mosquitto-shoe.acl").read_bytes())
-        sample = (SYSTEMD / "mosquitto-shoe.conf").read_text(encoding="utf-8")
-        for ours, staged in (
-            ("/etc/mosquitto", str(folder)),
-            ("listener 1883 ", f"listener {self.port} "),
-            ("listener 8883\n", f"listener {self.tls_port} 127.0.0.1\n"),
-        ):
-            assert ours in sample
-            sample = sample.replace(ours, staged)
-        (folder / "conf.d").mkdir()
-        (folder / "conf.d" / "shoe.conf").write_text(sample, encoding="utf-8")
-        (folder / "mosquitto.conf").write_text(
-            f"user root\nlog_dest stderr\npersistence true\npersistence_location {folder}/\n"
-            f"include_dir {folder}/conf.d\n",
-            encoding="utf-8",
-        )
-
-    def listen(self, user: str) -> Listener:
-        return Listener(self.port, name=user, username=user, password=user)
-
-    def publish(
-        self,
-        journal: Journal,
-        **options: Any,  # noqa: ANN401 - those of Publisher
-    ) -> AbstractContextManager[Publisher]:
-        return publishing(
-            self.port,
-            journal,
-            username="table-7",
-            password_file=str(self.folder / "secret"),
-            prepare=lambda publisher: publisher.retain("state", b'{"seq":2}', 0),
-            options=options,
-        )
-
 
 @pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Staged]:
-    with Staged(tmp_path) as broker:
+def broker(tmp_path: Path) -> Iterator[SampleBroker]:
+    with SampleBroker(tmp_path) as broker:
         yield broker
 
 
-def test_everybody_may_do_what_they_must_and_no_more(broker: Staged) -> None:
+def test_everybody_may_do_what_they_must_and_no_more(broker: SampleBroker) -> None:
     journal = Journal(1)
     journal.add("staff_card_dealt")
     orders: list[Order] = []
@@ -106,23 +49,74 @@ def test_everybody_may_do_what_they_must_and_no_more(broker: Staged) -> None:
         assert board.of("/event/card_dealt")
 
 
-def test_a_table_cannot_speak_for_another(broker: Staged) -> None:
+def test_a_table_cannot_speak_for_another(broker: SampleBroker) -> None:
     with broker.listen("pit") as pit, broker.listen("table-7") as table:
-        table.publish("shoe/v1/house/table-8/state", b"false")
-        table.publish("shoe/v1/house/table-7/state", b"true")
+        table.publish("shoe/v1/casino/table-8/state", b"false")
+        table.publish("shoe/v1/casino/table-7/state", b"true")
         pit.wait("/state")
         assert [message.payload for message in pit.messages] == [b"true"]
 
 
-def kept(file: Path) -> bytes:
-    return file.read_bytes() if file.exists() else b""
+def test_a_table_reads_its_own_public_documents(broker: SampleBroker) -> None:
+    """`shoe-daemon watch --config` logs in with the table's account."""
+    journal = Journal(1)
+    journal.add("staff_card_dealt")
+    with broker.listen("table-7") as table, broker.publish(journal):
+        table.wait("/event/card_dealt")
+        assert table.wait("/state")[0].json == {"seq": 2}
+        assert table.wait("/status")[0].json["state"] == "online"
+        assert not [message for message in table.messages if "staff" in message.topic]
 
 
-def test_what_is_retained_survives_a_kill(broker: Staged) -> None:
+def test_a_response_topic_outside_the_rights_is_refused_and_the_reply_comes(
+    broker: SampleBroker,
+) -> None:
+    with broker.publish(Journal()) as publisher, broker.listen("pit") as pit:
+        publisher.answer(b"1", 0, order="a", response_topic="tablets/3/answer")
+        pit.wait("/reply/a")
+        wait_for(lambda: publisher.health.last_error, "the refusal")
+        assert publisher.health.last_error == "tablets/3/answer: Not authorized"
+        # It holds nothing up, and is not tried again.
+        publisher.answer(b"2", 0, order="b", response_topic=f"{ROOT}/reply/tablet-3")
+        assert pit.wait("/reply/b")[0].payload == b"2"
+        assert pit.wait("/reply/tablet-3")[0].payload == b"2"
+        assert not pit.of("/answer")
+
+
+def idle(publisher: Publisher) -> bool:
+    return publisher.health.connected and not publisher.health.in_flight
+
+
+def save(broker: SampleBroker) -> None:
+    """
+    Save the database, as the broker itself does every minute.
+    """
+    file = broker.folder / "mosquitto.db"
+    file.unlink(missing_ok=True)
+    broker.signal(signal.SIGUSR1)
+    # It has another name until it is complete.
+    wait_for(file.exists, "the database")
+
+
+def test_after_a_crash_a_connected_table_publishes_its_documents_again(
+    broker: SampleBroker,
+) -> None:
     with broker.publish(Journal()) as publisher:
-        wait_for(lambda: publisher.health.connected and not publisher.health.in_flight)
-    # It acknowledges first and writes at once after that.
-    wait_for(lambda: b'"offline"' in kept(broker.folder / "mosquitto.db"), "the file")
+        wait_for(lambda: idle(publisher))
+        broker.kill()
+        assert not (broker.folder / "mosquitto.db").exists()
+        broker.start()
+        with broker.listen("board") as board:
+            board.wait("/state")
+            assert board.wait("/status")[-1].json["state"] == "online"
+
+
+def test_after_a_crash_a_stopped_table_is_as_it_was_at_the_last_save(
+    broker: SampleBroker,
+) -> None:
+    with broker.publish(Journal()) as publisher:
+        wait_for(lambda: idle(publisher))
+    save(broker)
     broker.kill()
     broker.start()
     with broker.listen("board") as board:
@@ -130,13 +124,48 @@ def test_what_is_retained_survives_a_kill(broker: Staged) -> None:
         assert board.wait("/status")[0].json["state"] == "offline"
 
 
-def test_the_encrypted_door(broker: Staged) -> None:
+def test_a_regular_stop_saves(broker: SampleBroker) -> None:
+    with broker.publish(Journal()) as publisher:
+        wait_for(lambda: idle(publisher))
+    broker.signal(signal.SIGTERM)
+    wait_for((broker.folder / "mosquitto.db").exists, "the database")
+    broker.kill()
+    broker.start()
+    with broker.listen("board") as board:
+        assert board.wait("/status")[0].json["state"] == "offline"
+
+
+def test_events_that_a_crash_takes_from_a_back_office_come_with_a_replay(
+    broker: SampleBroker,
+) -> None:
+    def office() -> Listener:
+        return Listener(broker.port, name="office", username="pit", password="pit")  # noqa: S106
+
+    journal = Journal()
+    with broker.publish(journal) as publisher:
+        with office() as listener:
+            listener.wait("/status")
+        save(broker)
+        # It is away; the broker takes the event for it, and loses it.
+        publisher.notify(journal.add())
+        wait_for(lambda: journal.cursor == 1, "the acknowledgement")
+        broker.kill()
+        broker.start()
+        with office() as listener:
+            wait_for(lambda: idle(publisher))
+            publisher.notify(journal.add())
+            assert [each.json["seq"] for each in listener.wait("/card_dealt")] == [2]
+            publisher.replay(1, 1)
+            assert listener.wait("/card_dealt", 2)[1].json["seq"] == 1
+
+
+def test_the_encrypted_door(broker: SampleBroker) -> None:
     journal = Journal(3)
     with publishing(
         broker.tls_port,
         journal,
         username="table-7",
-        password_file=str(broker.folder / "secret"),
+        password_file=str(broker.password_file("table-7")),
         tls=TlsSettings(ca_file=str(broker.ca)),
     ):
         wait_for(lambda: journal.cursor == 3, "the cursor")

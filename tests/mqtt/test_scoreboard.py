@@ -5,20 +5,24 @@ says that they are stale whatever is lost, and heals by itself.
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import pytest
 
-from tests.brokers import Mosquitto, wait_for
+from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
+from tests.brokers import wait_for
 from tests.mqtt.making import PAGE
+from tests.mqtt.sample import SampleBroker
 from tests.service.running import DaemonProcess, Shoe
 
 pytestmark = pytest.mark.mosquitto
@@ -26,7 +30,8 @@ pytestmark = pytest.mark.mosquitto
 (PROGRAM,) = re.findall(
     r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
 )
-SITE, TABLE = "hall", "table-7"
+SITE, TABLE = "casino", "table-7"
+ROOT = f"{DEFAULT_PREFIX}/{SITE}/{TABLE}"
 
 
 class Board:
@@ -61,34 +66,48 @@ class Board:
 
 
 class Hall(NamedTuple):
-    broker: Mosquitto
+    broker: SampleBroker
     daemon: DaemonProcess
     shoe: Shoe
     board: Board
 
 
+@contextmanager
+def showing(broker: SampleBroker) -> Iterator[Board]:
+    """
+    Run the program as its first line says, with the display's account.
+    """
+    where = ("127.0.0.1", str(broker.port), ROOT, "board", str(broker.password_file("board")))
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *where], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield Board(process, process.stdout)
+        finally:
+            process.kill()
+
+
 @pytest.fixture
-def hall(tmp_path: Path) -> Iterator[Hall]:
+def broker(tmp_path: Path) -> Iterator[SampleBroker]:
+    (tmp_path / "mosquitto").mkdir()
+    with SampleBroker(tmp_path / "mosquitto") as broker:
+        yield broker
+
+
+@pytest.fixture
+def hall(tmp_path: Path, broker: SampleBroker) -> Iterator[Hall]:
     """
     A broker, a table and a board, of which the board was there first.
     """
-    (tmp_path / "mosquitto").mkdir()
     with ExitStack() as stack:
-        broker = stack.enter_context(Mosquitto(tmp_path / "mosquitto"))
-        where = ("127.0.0.1", str(broker.port), f"shoe/v1/{SITE}/{TABLE}")
-        process = stack.enter_context(
-            subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, *where], stdout=subprocess.PIPE, text=True
-            )
-        )
-        stack.callback(process.kill)
-        assert process.stdout is not None
-        board = Board(process, process.stdout)
+        board = stack.enter_context(showing(broker))
         shoe = stack.enter_context(Shoe(tmp_path / "line"))
         config = tmp_path / "table.toml"
         config.write_text(
             f'site = "{SITE}"\n[table]\nid = "{TABLE}"\n'
             f"[mqtt]\nport = {broker.port}\nheartbeat = 2\n"
+            f'username = "{TABLE}"\npassword_file = "{broker.password_file(TABLE)}"\n'
             f'[[reader]]\ndriver = "angel-eye-ii"\nport = "{shoe.link}"\n',
             encoding="utf-8",
         )
@@ -96,8 +115,8 @@ def hall(tmp_path: Path) -> Iterator[Hall]:
         yield Hall(broker, daemon, shoe, board)
 
 
-def test_it_has_twenty_lines() -> None:
-    assert len([line for line in PROGRAM.splitlines() if line]) <= 20
+def test_it_has_some_twenty_lines() -> None:
+    assert len([line for line in PROGRAM.splitlines() if line]) <= 24
     assert max(map(len, PROGRAM.splitlines())) <= 105
 
 
@@ -131,3 +150,20 @@ def _kill_the_broker(hall: Hall) -> None:
     hall.board.wait_stale("P1:9S B1:2H")
     hall.broker.start()
     hall.board.wait_fresh("P1:9S B1:2H")
+
+
+@pytest.mark.timeout(120)
+def test_a_table_that_died_with_its_broker_looks_live_for_a_heartbeat_and_no_longer(
+    broker: SampleBroker,
+) -> None:
+    """The broker kept `online` and a `state`, and nobody is there to publish a last will."""
+    heartbeat = 4
+    state = {"session": "s", "heartbeat": heartbeat, "counts": "kept"}
+    with broker.listen(TABLE) as table:
+        table.publish(f"{ROOT}/status", b'{"session":"s","state":"online"}', retain=True)
+        table.publish(f"{ROOT}/state", json.dumps(state).encode(), retain=True)
+    with showing(broker) as board:
+        board.wait_fresh("kept")
+        began = time.monotonic()
+        board.wait_stale("kept")
+        assert time.monotonic() - began < 2.5 * heartbeat  # three are for what was published

@@ -104,7 +104,7 @@ def test_with_a_broker_that_never_answers() -> None:
 
 
 def test_before_a_start() -> None:
-    identity = Identity("house", "table-7", "start-1")
+    identity = Identity("casino", "table-7", "start-1")
     publisher = Publisher(MqttSettings(), identity, Journal(), 0, lambda _: None)
     assert span_of_stop(publisher, 60) < SLACK
 

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Accounts at a mosquitto on this computer, each with a password by chance. As root:
+#
+#   sh make-accounts.sh table-7 board pit
+#   systemctl reload mosquitto
+#
+# The password of NAME is the first line of /etc/shoe-daemon/NAME.password. One that is there
+# already is kept. Copy the file to the computer that logs in with this account.
+set -eu
+[ $# -gt 0 ] || { echo "usage: sh make-accounts.sh NAME..." >&2; exit 2; }
+
+accounts=/etc/mosquitto/shoe.passwd
+passwords=/etc/shoe-daemon
+
+mkdir -p "$passwords"
+if [ ! -e "$accounts" ]; then
+    install -m 640 -g mosquitto /dev/null "$accounts"
+fi
+for name in "$@"; do
+    file=$passwords/$name.password
+    if [ ! -e "$file" ]; then
+        install -m 600 /dev/null "$file"
+        openssl rand -hex 16 > "$file"
+    fi
+    mosquitto_passwd -b "$accounts" "$name" "$(head -n 1 "$file")"
+    echo "$name: $file"
+done
