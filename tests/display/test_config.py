@@ -116,7 +116,12 @@ def test_an_address_has_a_host_and_a_port(text: str) -> None:
         parse_listen(text)
 
 
-def test_the_example_is_a_configuration_and_every_line_of_it_can_be_used(tmp_path: Path) -> None:
+def test_the_example_is_a_configuration_and_every_line_of_it_can_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "board.password").write_text("x\n", encoding="utf-8")
+    (tmp_path / "pit.hash").write_text(HASH, encoding="utf-8")
     assert is_display(EXAMPLE)
     text = EXAMPLE.read_text(encoding="utf-8")
     load(tmp_path, text.replace('ca_file = "/etc', '#ca_file = "/etc'))
@@ -124,8 +129,6 @@ def test_the_example_is_a_configuration_and_every_line_of_it_can_be_used(tmp_pat
         line.removeprefix("#") if line.startswith("#") else line for line in text.splitlines()
     ]
     used = "\n".join(line for line in lines if not line.startswith(" "))
-    (tmp_path / "mqtt-password").write_text("x\n", encoding="utf-8")
-    (tmp_path / "pit-password").write_text(HASH, encoding="utf-8")
     for key in ("password_file", "ca_file", "cert_file", "key_file"):
         used = "\n".join(
             line for line in used.splitlines() if "pit" in line or not line.startswith(key)

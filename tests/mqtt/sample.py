@@ -36,11 +36,12 @@ class SampleBroker(Mosquitto):
         self.ca = folder / "certs" / "ca.pem"
         for account in ACCOUNTS:
             create = ["-c"] if account == ACCOUNTS[0] else []
-            command = ["mosquitto_passwd", *create, "-b", folder / "shoe.passwd", account, account]
+            accounts = str(folder / "shoe.passwd")
+            command = ["mosquitto_passwd", *create, "-b", accounts, account, account]
             subprocess.run(command, check=True)
             self.password_file(account).write_text(f"{account}\n", encoding="utf-8")
-        script = SYSTEMD / "make-certificate.sh"
-        command = ["sh", script, folder / "certs", "broker", "localhost", "127.0.0.1"]
+        script, certificates = str(SYSTEMD / "make-certificate.sh"), str(folder / "certs")
+        command = ["sh", script, certificates, "broker", "localhost", "127.0.0.1"]
         subprocess.run(command, check=True, capture_output=True)
         (folder / "shoe.acl").write_bytes((SYSTEMD / "mosquitto-shoe.acl").read_bytes())
         (folder / "conf.d").mkdir()
