@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from shoe_daemon.display.freshness import Heard, stale_at
 from shoe_daemon.game.roads import LeadingTies, Result, Tail
 from shoe_daemon.game.round import Outcome
 from shoe_daemon.mqtt import MqttSettings, messages
@@ -86,6 +87,16 @@ def test_the_short_table_is_right_and_leaves_nothing_out() -> None:
 )
 def test_its_numbers_are_ours(sentence: str) -> None:
     assert sentence in section("Topics")
+
+
+def test_a_state_counts_for_as_long_as_the_display_lets_it() -> None:
+    limits = re.findall(r"^\| (was|is) .* \| (\d+) s \|$", PAGE, re.MULTILINE)
+    heartbeat = MqttSettings().heartbeat
+    live, copy = (
+        round(stale_at(Heard(heartbeat=heartbeat, hearsay=copied))) for copied in (False, True)
+    )
+    assert limits == [("was", str(live)), ("is", str(copy))]
+    assert f"looks live for {copy} s at most" in section("How to build a display")
 
 
 def test_ninety_rounds_fit() -> None:
