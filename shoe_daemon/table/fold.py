@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MOST_ALERTS: Final = 20
 """
-Open irregularities that are published; where there are more, the oldest that holds no
+Open irregularities that a table keeps; where there are more, the oldest that holds no
 result back is closed.
 """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from shoe_daemon.table import dealing
 from shoe_daemon.table.detection import undetectable
 from shoe_daemon.table.events import SCHEMA
-from shoe_daemon.table.fold import MOST_ALERTS, status_of
+from shoe_daemon.table.fold import status_of
 from shoe_daemon.table.snapshot import (
     Alert,
     CardView,
@@ -31,9 +31,7 @@ def public_table(state: TableState, house: House) -> PublicTable:
     """
     session = state.session
     return PublicTable(
-        alerts=tuple(
-            Alert(each.at, each.data, each.round, each.shoe) for each in state.alerts[:MOST_ALERTS]
-        ),
+        alerts=tuple(Alert(each.at, each.data, each.round, each.shoe) for each in state.alerts),
         at=state.now,
         betting=state.betting,  # type: ignore[arg-type]
         blind=_blind(house, session.options),
@@ -43,7 +41,6 @@ def public_table(state: TableState, house: House) -> PublicTable:
         house=house.id,
         last_result=state.last_result,
         limits=session.options.limits,
-        more_alerts=max(len(state.alerts) - MOST_ALERTS, 0),
         name=session.options.name,
         on_hold=state.on_hold,
         policy=session.policy,

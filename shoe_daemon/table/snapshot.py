@@ -105,7 +105,6 @@ class PublicTable(Struct, frozen=True):
         blind: The kinds of irregularity that this table cannot detect.
         curator: The seat that draws the cards; None where the dealer does.
         held: The rounds whose results wait for a person.
-        more_alerts: Open irregularities beside those in `alerts`.
         on_hold: A person has put the table on hold.
     """
 
@@ -119,7 +118,6 @@ class PublicTable(Struct, frozen=True):
     house: str | None
     last_result: LastResult | None
     limits: dict[str, str]
-    more_alerts: int
     name: str | None
     on_hold: bool
     policy: str

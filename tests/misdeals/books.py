@@ -80,7 +80,7 @@ class Books:
         elif isinstance(data, RoundHeld):
             self.rounds.pop(number, None)
         elif isinstance(data, RoundAborted):
-            assert number not in self.rounds, f"round {number} has a result and came to nothing"
+            assert self.rounds.get(number) is None, f"round {number} has a result"
             self.rounds[number] = None
         elif isinstance(data, RoundVoided):
             assert data.before is None or self.rounds.get(number) in {None, data.before}
