@@ -38,7 +38,7 @@ Open irregularities that a table keeps; where there are more, the oldest that ho
 result back is closed.
 """
 
-MOST_HOLDING: Final = 500
+MOST_HOLDING: Final = 100
 """Open irregularities that a table keeps where all of them hold a result back."""
 
 MOST_READERS: Final = 8

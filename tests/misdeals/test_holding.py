@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from shoe_daemon.game.cards import Card
 from shoe_daemon.table import observations as seen
+from shoe_daemon.table.fold import MOST_HOLDING
+from shoe_daemon.table.options import RoundEnd
 from tests.misdeals.pit import Pit
 from tests.table.dealer import BANKER_STANDS, NATURAL, SQUEEZE, house, of_type, one, types
 
@@ -185,3 +188,93 @@ def test_nothing_is_ever_voided_by_itself() -> None:
     pit.cmd("new_shoe")
     assert of_type(pit.events, "round_voided") == []
     assert len(pit.finished()) == 6
+
+
+def report(pit: Pit) -> None:
+    """
+    Report between two rounds what only a person can see.
+    """
+    pit.cmd("hold", kind="foreign_card")
+    pit.cmd("resume")
+
+
+def mismatched(rounds: int) -> Pit:
+    """
+    Deal so many rounds whose results wait, each for an irregularity of its own.
+    """
+    pit = Pit(house(reshuffle="per_hand"), hold_from=3, result_on="confirmed")
+    for _ in range(rounds):
+        pit.deal(NATURAL)
+        pit.result("banker")
+    assert pit.finished() == []
+    return pit
+
+
+def test_an_irregularity_between_two_rounds_holds_the_next() -> None:
+    pit = Pit(hold_from=3)
+    pit.deal(NATURAL)
+    pit.result("player")
+    report(pit)
+    assert len(pit.finished()) == 1
+    pit.deal(NATURAL)
+    pit.result("player")
+    assert pit.table.public().held == (2,)
+    pit.deal(NATURAL)
+    pit.result("player")
+    assert numbers(pit, "round_finished") == [1, 3]
+    pit.cmd("acknowledge")
+    assert numbers(pit, "round_finished") == [1, 3, 2]
+
+
+def test_one_before_any_shoe_holds_the_first_round() -> None:
+    pit = Pit(hold_from=3)
+    report(pit)
+    pit.deal(NATURAL)
+    pit.result("player")
+    assert pit.table.public().held == (1,)
+
+
+def test_cards_that_lack_in_the_old_shoe_hold_the_first_round_of_the_new_one() -> None:
+    pit = Pit(hold_from=3, decks=1)
+    pit.cmd("new_shoe")
+    pit.deal(NATURAL)
+    pit.result("player")
+    pit.cmd("new_shoe", left=40)
+    assert pit.open_kinds() == ["card_count_mismatch"]
+    pit.deal("P1 9H, B1 2D, P2 KC, B2 3S")
+    pit.result("player")
+    assert pit.table.public().held == (1,)
+    pit.cmd("acknowledge")
+    assert numbers(pit, "round_finished") == [1, 1]
+
+
+def test_a_card_too_many_after_the_end_concerns_the_round_before() -> None:
+    pit = Pit(hold_from=3, round_end=RoundEnd.BUTTON, result_on="confirmed")
+    pit.deal(NATURAL)
+    pit.say(seen.CardDrawn(card=Card("4C"), role=seen.Role.OUTSIDE))
+    pit.result("player")
+    assert pit.table.public().held == (1,)
+    pit.say(seen.CardDrawn(card=Card("5C"), role=seen.Role.OUTSIDE))
+    assert numbers(pit, "irregularity") == [1, 1]
+
+
+def test_what_holds_a_result_never_gives_way() -> None:
+    pit = mismatched(30)
+    assert len(pit.table.public().alerts) == 30
+    assert pit.table.public().held == tuple(range(1, 31))
+    pit.cmd("hold", kind="card_off_table")  # a warning: it holds nothing, and gives way
+    pit.cmd("resume")
+    assert len(pit.table.public().alerts) == 30
+    assert pit.finished() == []
+    while pit.table.public().alerts:
+        pit.cmd("acknowledge", irregularity=pit.table.public().alerts[0].data.id)
+    assert len(pit.finished()) == 30
+
+
+def test_where_nobody_decides_at_all_no_result_goes_out() -> None:
+    pit = mismatched(MOST_HOLDING + 5)
+    assert pit.table.public().on_hold
+    assert len(pit.table.state.alerts) == MOST_HOLDING
+    for alert in list(pit.table.public().alerts):
+        pit.cmd("acknowledge", irregularity=alert.data.id)
+    assert pit.finished() == []

@@ -4,15 +4,19 @@ What a person did last is taken back, whole or not at all.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen
+from shoe_daemon.table.options import RoundEnd
 from tests.misdeals.logs import DRAWS
 from tests.misdeals.pit import Pit
-from tests.table.dealer import NATURAL, SQUEEZE, house, of_type, one, types
+from tests.table.dealer import BANKER_DRAWS, NATURAL, SQUEEZE, house, of_type, one, types
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def unread(**options: Any) -> Pit:  # noqa: ANN401 - any field of the options
@@ -182,3 +186,181 @@ def test_no_draw_is_told_from_a_card_that_is_not_known_any_more(*, ended: bool) 
     assert round_ is not None
     assert round_.draw_due is not None
     assert round_.draw_due.code == "faces_hidden"
+
+
+UNDONE: dict[str, Callable[[Pit], object]] = {
+    "corrected": lambda pit: pit.cmd("correct_card", slot=Slot.B1, card="6H"),
+    "a card lacks": lambda pit: pit.cmd("correct_card", slot=Slot.P1, card="2D"),
+    "entered": lambda pit: pit.cmd("enter_card", card="4D"),
+    "voided": lambda pit: pit.cmd("void_round"),
+    "a result": lambda pit: pit.cmd("enter_result", outcome="tie"),
+    "ruled void": lambda pit: pit.rule("void_round"),
+}
+SITUATIONS: dict[str, Callable[[Pit], object]] = {
+    "two cards": lambda pit: pit.deal("P1 9S, B1 2H"),
+    "whole": lambda pit: pit.deal(NATURAL),
+    "declared": lambda pit: [pit.deal(NATURAL), pit.result("player")],
+    "mismatched": lambda pit: [pit.deal(NATURAL), pit.result("banker")],
+    "unread": lambda pit: [
+        pit.deal("P1 9S, B1 2H"),
+        pit.say(seen.Unreadable(slot=Slot.P2)),
+        pit.deal("B2 3C"),
+    ],
+    "unread, declared": lambda pit: [
+        pit.deal("P1 9S, B1 2H"),
+        pit.say(seen.Unreadable(slot=Slot.P2)),
+        pit.deal("B2 3C"),
+        pit.result("player"),
+    ],
+    "one too many": lambda pit: pit.deal(f"{NATURAL}, P3 4C"),
+    "two too many": lambda pit: pit.deal(f"{NATURAL}, P3 4C, B3 5C"),
+    "a card is missing": lambda pit: [pit.deal(DRAWS), pit.result("player")],
+    "faces arriving": lambda pit: [
+        pit.deal(NATURAL, hidden=True),
+        pit.disclose("P1 9S, B1 2H"),
+    ],
+    "twice the same card": lambda pit: [pit.deal("P1 9S, B1 2H, P2 6H")],
+}
+
+
+def whole_state(pit: Pit) -> dict[str, Any]:
+    """
+    Return all that the table remembers but its counters.
+    """
+    state = pit.memory()
+    for counter in ("seq", "changes", "since"):
+        del state[counter]
+    if state["shoe"] is not None:
+        state["shoe"].begun = 0
+    return state
+
+
+@pytest.mark.parametrize("hold_from", [None, 3])
+@pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.QUIET])
+@pytest.mark.parametrize("command", sorted(UNDONE))
+@pytest.mark.parametrize("situation", sorted(SITUATIONS))
+def test_the_whole_state_is_restored(
+    situation: str, command: str, mode: RoundEnd, hold_from: int | None
+) -> None:
+    pit = Pit(hold_from=hold_from, round_end=mode, decks=1)
+    pit.deal("P1 AS, B1 7H, P2 7D, B2 QC")
+    pit.result("player")
+    pit.wait(11)
+    SITUATIONS[situation](pit)
+    before = whole_state(pit)
+    try:
+        UNDONE[command](pit)
+    except AssertionError:
+        return  # the command does not fit this situation
+    pit.cmd("undo")
+    assert whole_state(pit) == before
+    assert pit.said() == pit.replayed()
+
+
+def test_undo_keeps_the_order_of_cards_too_many() -> None:
+    pit = Pit()
+    pit.deal("P1 3S, B1 QH, P2 4D, B2 KC, P3 3D, B3 5C")
+    pit.cmd("correct_card", slot=Slot.P1, card="5D")
+    pit.cmd("correct_card", slot=Slot.P2, card="KD")
+    pit.cmd("undo")
+    pit.cmd("undo")
+    pit.result("banker")
+    pit.deal("P1 9S")
+    assert not any(data.outcome == "banker" and not data.partial for data in pit.finished())
+
+
+def test_the_void_of_a_held_round_is_undone_with_the_mismatch_open() -> None:
+    pit = Pit(hold_from=3, result_on="confirmed")
+    pit.deal(NATURAL)
+    pit.result("banker")
+    pit.cmd("void_round")
+    pit.cmd("undo")
+    assert pit.table.public().held == (1,)
+    assert pit.open_kinds() == ["result_mismatch"]
+    assert pit.finished() == []
+
+
+def test_an_undone_entry_does_not_come_back() -> None:
+    pit = unread()
+    pit.result("player")
+    pit.cmd("enter_card", card="KD")
+    pit.cmd("undo")
+    pit.cmd("correct_card", slot=Slot.B2, card="4C")
+    assert pit.last().data.player.cards == ("9S", None)
+
+
+def test_two_corrections_while_the_result_is_held() -> None:
+    pit = Pit(hold_from=3, result_on="confirmed")
+    pit.deal("P1 7H, B1 5H, P2 10C, B2 3H")
+    pit.result("tie")
+    pit.cmd("correct_card", slot=Slot.B1, card="QS")
+    pit.cmd("correct_card", slot=Slot.B1, card="4S")
+    assert [each.round for each in pit.table.history().rounds] == []
+    while pit.open_kinds():
+        pit.cmd("acknowledge", irregularity=pit.id_of(None))
+    assert [each.round for each in pit.table.history().rounds] == [1]
+    assert [data.outcome for data in pit.finished()] == ["tie"]
+
+
+def test_faces_that_arrive_after_an_undo_complete_the_round() -> None:
+    pit = Pit(house(dealing_style=SQUEEZE))
+    pit.deal(BANKER_DRAWS, hidden=True)
+    pit.disclose("P1 6S, B1 2H")
+    pit.cmd("correct_card", slot=Slot.P1, card="7S")
+    pit.disclose("P2 KD")
+    pit.cmd("undo")
+    pit.disclose("B2 3C, B3 9D")
+    pit.result("player")
+    assert [(data.player.cards, data.partial) for data in pit.finished()] == [
+        (("6S", "KD"), False)
+    ]
+
+
+def test_undo_during_a_round_asks_for_no_card_of_the_one_before() -> None:
+    pit = Pit()
+    pit.deal(NATURAL)
+    pit.result("player")
+    pit.cmd("correct_card", slot=Slot.P1, card="2S")
+    pit.deal("P1 6S, B1 2H")
+    pit.cmd("undo")
+    pit.deal("P2 KD, B2 3C, B3 9D")
+    pit.result("player")
+    assert pit.open_kinds() == []
+    assert [data.outcome for data in pit.finished()] == ["player", "player"]
+
+
+def test_a_duplicate_goes_with_the_entry_that_made_it() -> None:
+    pit = Pit(decks=1)
+    pit.deal("P1 9S, B1 2H, P2 KD, B2 3C")
+    pit.cmd("correct_card", slot=Slot.B2, card="2H")
+    assert pit.open_kinds() == ["duplicate_card"]
+    said = pit.cmd("undo")
+    assert pit.open_kinds() == []
+    assert one(said, "irregularity_closed").operator == "ann"
+
+
+def test_undo_is_refused_where_an_irregularity_that_arose_since_was_decided() -> None:
+    pit = Pit()
+    pit.deal(NATURAL)
+    pit.cmd("correct_card", slot=Slot.B2, card="4C")
+    pit.result("banker")
+    pit.cmd("acknowledge", irregularity=pit.id_of("result_mismatch"))
+    assert pit.refused("undo").endswith("an irregularity that arose since was decided")
+
+
+def test_correcting_a_partial_round_keeps_its_wagers() -> None:
+    for later in (False, True):
+        pit = Pit()
+        pit.deal("P1 9S, B1 2H")
+        pit.say(seen.Gap())
+        pit.deal("P2 KD, B2 3C")
+        pit.result("player")
+        assert pit.finished()[0].partial
+        wagers = pit.finished()[0].wagers
+        assert wagers
+        if later:
+            pit.deal(NATURAL)
+            pit.result("player")
+        said = pit.cmd("correct_card", slot=Slot.B2, card="4C", round=1)
+        after = one(said, "result_revised").after
+        assert (after.wagers, after.partial, after.banker.total) == (wagers, True, 6)

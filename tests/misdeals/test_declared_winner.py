@@ -1,0 +1,160 @@
+"""
+The winner and the pairs that were declared stay with the round: every later change of its
+cards is compared with them again.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shoe_daemon.game.cards import DECK
+from shoe_daemon.game.round import Outcome, Slot
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.dealing import HIDDEN
+from shoe_daemon.table.declared import possible_outcomes
+from shoe_daemon.table.options import RoundEnd
+from tests.misdeals.pit import Pit
+from tests.table import oracle
+from tests.table.dealer import NATURAL, of_type, one
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def unread(*, hold_from: int | None = 3) -> Pit:
+    """
+    Deal a round whose P2 passed unread; the device declares the Player.
+    """
+    pit = Pit(hold_from=hold_from)
+    pit.deal("P1 9S, B1 2H")
+    pit.say(seen.Unreadable(slot=Slot.P2))
+    pit.deal("B2 6C")
+    pit.result("player", pairs="")
+    return pit
+
+
+def test_a_typing_error_in_an_entered_card_is_held() -> None:
+    pit = unread()
+    pit.cmd("enter_card", card="9D")  # in place of KD
+    assert pit.open_kinds() == ["result_mismatch"]
+    assert pit.finished() == []
+    (alert,) = pit.table.public().alerts
+    assert alert.round == 1
+    assert alert.data.detail.startswith("winner: declared player, the cards give tie;")
+    pit.cmd("correct_card", slot=Slot.P2, card="KD")
+    assert pit.finished() == []
+    pit.cmd("acknowledge")
+    assert [data.outcome for data in pit.finished()] == ["player"]
+
+
+def test_a_right_entry_releases_the_result() -> None:
+    pit = Pit(hold_from=3)
+    pit.deal("P1 9S, B1 2H")
+    pit.say(seen.Unreadable(slot=Slot.P2))
+    pit.deal("B2 3C")
+    pit.result("player")
+    pit.cmd("enter_card", card="KD")
+    assert pit.open_kinds() == []
+    assert [(data.outcome, data.partial) for data in pit.finished()] == [("player", False)]
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_a_correction_against_the_declared_winner_takes_the_result_back(*, later: bool) -> None:
+    pit = Pit(hold_from=3)
+    pit.deal(NATURAL)
+    pit.result("player")
+    if later:
+        pit.deal(NATURAL)
+        pit.result("player")
+    said = pit.cmd("correct_card", slot=Slot.B1, card="6H", round=1)
+    mismatch = next(event for event in said if event.type == "irregularity")
+    assert mismatch.round == 1
+    assert pit.open_kinds() == ["result_mismatch"]
+    assert one(said, "result_revised").after is None
+    assert pit.table.public().held == (1,)
+    said = pit.cmd("acknowledge")
+    assert one(said, "result_revised").after.outcome == "tie"
+    assert pit.counts()["tie"] == 1
+
+
+def test_a_correction_back_to_the_declared_winner_raises_nothing_new() -> None:
+    pit = Pit()
+    pit.deal(NATURAL)
+    pit.result("player")
+    pit.cmd("correct_card", slot=Slot.B1, card="6H")
+    pit.cmd("acknowledge")
+    pit.cmd("correct_card", slot=Slot.B1, card="2D")
+    assert pit.open_kinds() == []
+    pit.cmd("correct_card", slot=Slot.B1, card="6H")
+    assert pit.open_kinds() == ["result_mismatch"]
+
+
+def test_a_declared_pair_is_compared_again() -> None:
+    pit = Pit()
+    pit.deal(NATURAL)
+    pit.result("player", pairs="")
+    pit.cmd("correct_card", slot=Slot.P2, card="9D")
+    assert pit.open_kinds() == ["result_mismatch"]
+
+
+@pytest.mark.parametrize(("declared", "wrong"), [("banker", True), ("tie", False)])
+def test_a_winner_that_no_card_could_give_is_reported_in_a_partial_round(
+    declared: str, *, wrong: bool
+) -> None:
+    pit = Pit()
+    pit.deal("P1 9S")
+    pit.say(seen.Gap())
+    pit.deal("P2 KD")
+    pit.result(declared)
+    assert pit.kinds() == ["result_mismatch"] * wrong
+    if wrong:
+        (said,) = of_type(pit.events, "irregularity")
+        assert said.detail_code == "impossible_winner"
+    assert pit.finished()[0].partial
+
+
+def test_a_premature_declaration_is_not_kept() -> None:
+    pit = Pit()
+    pit.deal("P1 2S, B1 7H, P2 3D, B2 QC")
+    pit.result("banker")
+    pit.deal("P3 4S")
+    pit.cmd("correct_card", slot=Slot.P3, card="5S")
+    assert pit.kinds() == ["missing_draw"]
+
+
+def points(cards: Sequence[str]) -> tuple[list[int | None], Outcome]:
+    """
+    Return the points of a coup by place, and its outcome, by the oracle.
+    """
+    coup = oracle.deal(list(cards))
+    found: list[int | None] = [None] * 6
+    worth = {str(card): card.points for card in DECK}
+    for side, hand in enumerate((coup.player, coup.banker)):
+        for place, card in enumerate(hand):
+            found[side + 2 * place] = worth[card]
+    return found, Outcome(coup.outcome)
+
+
+def test_the_possible_outcomes_of_a_coup_are_those_of_all_cards_that_may_lie_there() -> None:
+    faces = ["KS", "2S", "6S", "7S", "9S"]
+    for cards in product(faces, repeat=6):
+        known, outcome = points(cards)
+        assert possible_outcomes(known, partial=False) == {outcome}
+        for spot in range(6):
+            if known[spot] is not None:
+                unread = [*known[:spot], HIDDEN, *known[spot + 1 :]]
+                assert outcome in possible_outcomes(unread, partial=False)
+            missed = [*known[:spot], None, *known[spot + 1 :]]
+            assert outcome in possible_outcomes(missed, partial=True)
+        if cards[0] != faces[0]:
+            break
+
+
+def test_without_places_a_declared_winner_is_compared_too() -> None:
+    pit = Pit(round_end=RoundEnd.BUTTON, hold_from=3)
+    pit.deal(NATURAL, slots=False)
+    pit.result("banker")
+    assert pit.open_kinds() == ["result_mismatch"]
