@@ -6,7 +6,8 @@
 # make lock   requirements-dev.lock anew from pyproject.toml
 # make wheel  dist/: what a table's computer is given
 # make bench  what it costs: speed, memory, start-up (docs/measure.md)
-# make chaos  killed at any moment, at full length; `make soak`, `make fuzz`, `make camera-shoes` likewise
+# make chaos  killed at any moment, at full length; `make soak`, `make fuzz`, `make mistakes`,
+#             `make camera-shoes` likewise
 # make clean  away with what the tools left behind (.venv stays; `make distclean` takes it too)
 
 # Empty: the first that fits is taken. `make venv PYTHON=/usr/bin/python3` names one.
@@ -73,6 +74,14 @@ fuzz: venv # other bytes and observations every time; FUZZ_SEED=… repeats what
 	@seed=$${FUZZ_SEED:-$$(date +%s)}; echo "FUZZ_SEED=$$seed"; \
 	FUZZ_BYTES=20000000 FUZZ_SEED=$$seed $(BIN)/pytest \
 	  tests/chaos/test_fuzz.py tests/drivers tests/table $(ARGS)
+
+LOGS ?= 100000
+.PHONY: mistakes
+mistakes: venv # so many logs with one mistake each, and with random commands, against a model
+	@seed=$${MISTAKE_SEED:-$$(date +%s)}; echo "MISTAKE_SEED=$$seed"; \
+	MISTAKE_LOGS=$(LOGS) MISTAKE_SEED=$$seed $(BIN)/pytest -s --timeout=0 \
+	  tests/table/test_one_mistake.py tests/table/test_random_commands.py \
+	  tests/table/test_clean_logs.py tests/table/test_hidden_faces.py $(ARGS)
 
 bench: venv # docs/measure.md says what the figures mean
 	@$(BIN)/python tools/prepare.py mosquitto chromium

@@ -7,6 +7,8 @@ what must come of it; None where that mistake cannot happen at that table.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
 from random import Random
 from typing import Any, Final
@@ -15,11 +17,22 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.house import DealingStyle
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.machine import Table
 from tests.table import oracle
-from tests.table.table_model import Coup, Dealing, Setup, Step, Verdict, command, make_setup
+from tests.table.table_model import (
+    Coup,
+    Dealing,
+    Run,
+    Setup,
+    Step,
+    Verdict,
+    command,
+    judge,
+    make_setup,
+    play,
+)
 
 Mistake = Callable[[Dealing, int], Verdict | None]
 
@@ -74,12 +87,7 @@ def missed_draw(dealing: Dealing, at: int) -> Verdict | None:
     last = at == len(dealing.coups) - 1
     _cut_from(coup, _last_card(coup))
     kept = _kept(coup)
-    truth = coup.truth
-    if truth.used == 6 or truth.slots[-1] == "P3":
-        winner = _winner(kept)
-    else:
-        winner = _winner(kept)
-    _declare(coup, winner)
+    _declare(coup, _winner(kept))
     if setup.declares:
         collect = ("premature_collect",) if setup.cleared else ()
         return Verdict(
@@ -198,9 +206,7 @@ def wrong_winner(dealing: Dealing, at: int) -> Verdict | None:
         return None
     others = sorted({"player", "banker", "tie"} - {coup.truth.outcome})
     _declare(coup, dealing.random.choice(others))
-    return Verdict(
-        "wrong winner", {}, must=("result_mismatch",), may=_collects(setup), most=2
-    )
+    return Verdict("wrong winner", {}, must=("result_mismatch",), may=_collects(setup), most=2)
 
 
 def _twin(coup: Coup, at: int) -> Step:
@@ -221,10 +227,7 @@ def _as_read(faces: list[str], declared: tuple[str, bool, bool] | None) -> oracl
 
 def _shortfall(faces: list[str]) -> int:
     # How many cards more (or fewer, below 0) the rules want than were read.
-    for extra in range(7):
-        padded = [*faces, *["2X"] * extra]
-        if len(padded) >= 6:
-            break
+    padded = [*faces, *["2X"] * max(0, 6 - len(faces))]
     return oracle.deal(padded).used - len(faces)
 
 
@@ -387,9 +390,9 @@ def corrected_wrongly(dealing: Dealing, at: int) -> Verdict | None:
     else:
         coup.play.insert(coup.play.index(step) + 1, order)
     made = _consequence("corrected wrongly", dealing, at, faces)
-    if made is not None and not made.accepted:
-        if setup.end == "result" and _shortfall(faces) == 0:
-            made.must = ("result_mismatch",)
+    declared = setup.end == "result" and _shortfall(faces) == 0
+    if made is not None and not made.accepted and declared:
+        made.must = ("result_mismatch",)
     return made
 
 
@@ -408,8 +411,7 @@ def unseen(dealing: Dealing, at: int) -> Verdict | None:
     if read is not None:
         return Verdict("unseen, invisible", {at: "any"}, most=0, accepted=[read], hides=False)
     if setup.slots:
-        made = _flagged("unseen", setup, at)
-        return made
+        return _flagged("unseen", setup, at)
     if not setup.declares:
         return None
     if setup.reader == "rules":
@@ -453,7 +455,7 @@ def lost_frame_between(dealing: Dealing, at: int) -> Verdict | None:
         hurt[at + 1] = "partial"
     if setup.reader == "rules":
         return None
-    return Verdict("gap between rounds", {k: "any" for k in hurt}, most=0)
+    return Verdict("gap between rounds", dict.fromkeys(hurt, "any"), most=0)
 
 
 def repeated(dealing: Dealing, at: int) -> Verdict | None:
@@ -482,7 +484,7 @@ def repeated(dealing: Dealing, at: int) -> Verdict | None:
     if _shortfall(faces[:6]) > 0 and not setup.declares:
         return None
     made = _flagged("read twice", setup, at)
-    made.may, made.hides = (*made.may, *twice), False
+    made.may, made.most, made.hides = (*made.may, *twice), 5, False
     return made
 
 
@@ -515,7 +517,7 @@ def power_cycle(dealing: Dealing, at: int) -> Verdict | None:
     Break the connection to the reader, or its power, at any moment.
     """
     setup, coup, random = dealing.setup, dealing.coups[at], dealing.random
-    if setup.reader in {"pair"}:
+    if setup.reader == "pair":
         return None
     kind = random.choice(["booted", "link", "reconnect", "restart"])
     breaks = {
@@ -535,7 +537,7 @@ def power_cycle(dealing: Dealing, at: int) -> Verdict | None:
     hurt = {at: "any"} if kind == "link" else {at: "partial"}
     drawn = [s for s in coup.play[:where] if s.face]
     done = len(drawn) == coup.truth.used
-    if kind == "booted" and 0 < where and not done:
+    if kind == "booted" and where > 0 and not done:
         hurt = {at: "partial"}
     if kind == "booted" and (where == 0 or done):
         hurt = {at: "any"}
@@ -586,7 +588,7 @@ def late_card(dealing: Dealing, at: int) -> Verdict | None:
     place = dealing.random.choice(coup.drawn()[1:])
     step = coup.play[place]
     step.after = DRAW_WITHIN_SQUEEZED + 20
-    hurt = {at: "partial"} | ({at + 1: "partial"} if at + 1 < len(dealing.coups) else {})
+    hurt = {at: "partial"} | ({at + 1: "any"} if at + 1 < len(dealing.coups) else {})
     return Verdict(
         "late card",
         hurt,
@@ -618,7 +620,6 @@ def error_without_end(dealing: Dealing, at: int) -> Verdict | None:
         must=(kind,),
         may=_collects(setup),
         most=4 if _collects(setup) else 2,
-        note="two",
     )
 
 
@@ -656,9 +657,7 @@ def checker_without_burn(dealing: Dealing, at: int) -> Verdict | None:
     if dealing.setup.reader != "pair" or not dealing.burned:
         return None
     dealing.start = [
-        step
-        for step in dealing.start
-        if getattr(step.says, "source", None) != "scanner"
+        step for step in dealing.start if getattr(step.says, "source", None) != "scanner"
     ]
     return Verdict("checker without burn", {}, most=0)
 
@@ -707,13 +706,158 @@ def main_drops_out(dealing: Dealing, at: int) -> Verdict | None:
         if getattr(step.says, "source", None) == "shoe":
             step.says = seen.Tick()
     coup.play.insert(where, Step(seen.Link(up=False, source="shoe"), 0.1))
-    hurt = {at: "partial", at + 1: "any"}
+    hurt = {at: "partial"} | ({at + 1: "any"} if at + 1 < len(dealing.coups) else {})
     if not dealing.setup.declares:
-        hurt |= {place: "any" for place in range(at, len(dealing.coups))}
+        hurt |= dict.fromkeys(range(at, len(dealing.coups)), "any")
     verdict.mistake, verdict.damaged = "main drops out after the checker lost a card", hurt
     verdict.hides = False
     verdict.may, verdict.most = ("source_conflict", *_collects(dealing.setup)), 2
     return verdict
+
+
+def lost_signal(dealing: Dealing, at: int) -> Verdict | None:
+    """
+    Lose one signal of the table: bets opened or closed, cards cleared, a result.
+    """
+    setup, coup = dealing.setup, dealing.coups[at]
+    signals = (seen.BettingOpen, seen.NoMoreBets, seen.TableCleared, seen.Result)
+    there = [step for step in coup.before + coup.end if isinstance(step.says, signals)]
+    if not there or setup.style is not DealingStyle.FACE_UP:
+        return None
+    step = dealing.random.choice(there)
+    kind, step.says = type(step.says), seen.Tick()
+    if kind is seen.NoMoreBets:
+        return Verdict("no_more_bets lost", {}, must=("premature_draw",))
+    if kind is seen.Result and not setup.slots and not (setup.betting or setup.cleared):
+        return None  # a button forgotten: the next cards are excess cards
+    hurt = {at: "any"} if kind is seen.Result and setup.confirmed else {}
+    return Verdict(f"{kind.__name__} lost", hurt, most=0)
+
+
+def signal_twice(dealing: Dealing, at: int) -> Verdict | None:
+    """
+    Give one signal twice.
+    """
+    coup = dealing.coups[at]
+    signals = (seen.BettingOpen, seen.NoMoreBets, seen.TableCleared, seen.Result, seen.Command)
+    part = dealing.random.choice([coup.before, coup.end])
+    there = [n for n, step in enumerate(part) if isinstance(step.says, signals)]
+    if not there:
+        return None
+    place = dealing.random.choice(there)
+    part.insert(place + 1, Step(part[place].says, 0.5))
+    return Verdict("a signal twice", {}, most=0)
+
+
+def premature_draw(dealing: Dealing, at: int) -> Verdict | None:
+    """
+    Draw the first card before betting is closed.
+    """
+    setup, coup = dealing.setup, dealing.coups[at]
+    if not setup.betting or setup.reader == "pair":
+        return None
+    closing = next(s for s in coup.before if isinstance(s.says, seen.NoMoreBets))
+    coup.before.remove(closing)
+    if dealing.random.random() < 0.5:
+        coup.play.insert(1, closing)
+    return Verdict("premature draw", {}, must=("premature_draw",))
+
+
+def read_again(dealing: Dealing, at: int) -> Verdict | None:
+    """
+    Let a card pass unread, and read it on the second try.
+    """
+    setup, coup = dealing.setup, dealing.coups[at]
+    if setup.reader in {"pair", "hidden", "rules"}:
+        return None
+    place = dealing.random.choice(coup.drawn())
+    coup.play[place:place] = [
+        Step(seen.DeviceError(cause=seen.Cause.UNREADABLE), 1.0),
+        Step(seen.DeviceErrorCleared(cause=seen.Cause.UNREADABLE), 3.0),
+    ]
+    # Without places nobody can tell the second try from the next card.
+    hurt = {} if setup.slots else {at: "any"}
+    if not setup.declares and at + 1 < len(dealing.coups):
+        hurt[at + 1] = "any"
+    may = _collects(setup)
+    return Verdict("read on the second try", hurt, ("unreadable_card",), may, 1 + len(may))
+
+
+def result_entered(dealing: Dealing, at: int) -> Verdict | None:
+    """
+    Enter the right result by hand while the coup is still being dealt.
+    """
+    setup, coup = dealing.setup, dealing.coups[at]
+    if setup.reader == "pair" or (setup.reader == "rules" and not setup.declares):
+        return None
+    where = dealing.random.choice(coup.drawn()[:-1])
+    order = command("enter_result", outcome=Outcome(coup.truth.outcome))
+    coup.play.insert(where + 1, Step(order, 1.0))
+    return Verdict(
+        "result entered while dealt", {at: "entered"}, most=0, aborts=0, entered=coup.truth.outcome
+    )
+
+
+def shoe_changed(dealing: Dealing, at: int) -> Verdict | None:
+    """
+    Change the shoe while the daemon is down: old cards come again.
+    """
+    setup, random = dealing.setup, dealing.random
+    if setup.decks != 1 or setup.reader in {"pair", "rules"} or setup.house == "single-deck":
+        return None
+    if at == 0:
+        return None
+    old = [face for coup in dealing.coups[:at] for face in coup.truth.cards]
+    deck = [*old, *dealing.spare]
+    random.shuffle(deck)
+    later: list[Coup] = []
+    while len(deck) >= 6 and len(later) < 3:
+        truth = oracle.deal(deck)
+        deck = deck[truth.used :]
+        later.append(dealing.coup(truth))
+    down = [
+        Step(setup.session(), 60.0),
+        Step(seen.Gap(detail=seen.GapDetail.RESTART), 0),
+    ]
+    later[0].before[:0] = down
+    dealing.coups[at:] = later
+    hurt = {at - 1: "any"} if not setup.declares else {}
+    if not setup.slots:
+        hurt[at] = "any"
+    if not setup.declares:
+        hurt[at + 1] = "any"
+    hurt = {place: how for place, how in hurt.items() if place < len(dealing.coups)}
+    return Verdict("shoe changed while down", hurt, may=("duplicate_card",), most=1)
+
+
+def miscounted(dealing: Dealing, at: int) -> Verdict | None:
+    """
+    Put a new shoe on and count too few cards in the old one.
+    """
+    setup = dealing.setup
+    if at == 0 or setup.house is not None or setup.reader == "pair" or setup.decks != 1:
+        return None
+    dealing.start.append(Step(command("new_shoe")))
+    out = sum(coup.truth.used for coup in dealing.coups[:at])
+    order = command("new_shoe", left=52 - out - dealing.random.randint(1, 3))
+    dealing.coups[at].before.insert(0, Step(order, 20.0))
+    may = ("premature_collect",) if setup.cleared else ()
+    return Verdict("cards miscounted", {}, ("card_count_mismatch",), may, 1 + len(may))
+
+
+def main_goes_between(dealing: Dealing, at: int) -> Verdict | None:
+    """
+    Let the main reader of two go away between two rounds, with nothing wrong before.
+    """
+    if dealing.setup.reader != "pair":
+        return None
+    gone = [step for coup in dealing.coups[at:] for step in coup.steps]
+    for step in gone:
+        if getattr(step.says, "source", None) == "shoe":
+            step.says = seen.Tick()
+    coup = dealing.coups[at]
+    coup.before.insert(len(coup.before) - 1, Step(seen.Link(up=False, source="shoe"), 5.0))
+    return Verdict("main reader goes away between rounds", {}, most=0)
 
 
 MISTAKES: Final[tuple[Mistake, ...]] = (
@@ -741,22 +885,76 @@ MISTAKES: Final[tuple[Mistake, ...]] = (
     checker_without_burn,
     main_misreads,
     main_drops_out,
+    lost_signal,
+    signal_twice,
+    premature_draw,
+    read_again,
+    result_entered,
+    shoe_changed,
+    miscounted,
+    main_goes_between,
 )
 
 
+WITH_BURN: Final = (forgotten_burn, checker_without_burn)
+
+
 def make_log(
-    seed: int, mistake: Mistake | None = None, rounds: int = 5, **fixed: Any  # noqa: ANN401
+    seed: int,
+    mistake: Mistake | None = None,
+    rounds: int = 5,
+    **fixed: Any,  # noqa: ANN401
 ) -> tuple[Dealing, Verdict]:
     """
     Make one log with one mistake out of a seed.
     """
     random = Random(seed)
-    chosen = random.choice(MISTAKES)
-    chosen = mistake or chosen
     while True:
         setup = make_setup(random, **fixed)
+        if mistake in WITH_BURN:
+            setup = make_setup(random, **(fixed | {"house": "chickasaw"}))
         dealing = Dealing(setup, random, rounds)
         at = random.randrange(len(dealing.coups))
-        verdict = chosen(dealing, at)
+        verdict = (mistake or random.choice(MISTAKES))(dealing, at)
         if verdict is not None:
             return dealing, verdict
+        rounds = max(rounds, 2)
+
+
+LOGS: Final = int(os.environ.get("MISTAKE_LOGS", "400"))
+"""How many logs a test plays."""
+SEED: Final = int(os.environ.get("MISTAKE_SEED", "0"))
+
+
+def shortest(seed: int, mistake: Mistake, tries: int = 300) -> tuple[int, Dealing, Verdict]:
+    """
+    Look for a shorter log in which the same mistake leads to a disagreement.
+    """
+    dealing, verdict = make_log(seed, mistake)
+    best = (seed, dealing, verdict)
+    wanted = _complaints(dealing, verdict)
+    for other in range(tries):
+        for rounds in (1, 2, 3):
+            dealing, verdict = make_log(other, mistake, rounds, house=None, cleared=False)
+            if len(dealing.steps()) < len(best[1].steps()) and wanted & _complaints(
+                dealing, verdict
+            ):
+                best = (other, dealing, verdict)
+    return best
+
+
+def _complaints(dealing: Dealing, verdict: Verdict) -> set[str]:
+    wrong = judge(dealing, verdict, play(dealing.steps()))
+    return {re.sub(r"\d+.*", "", each) for each in wrong}
+
+
+def report(dealing: Dealing, verdict: Verdict, run: Run, wrong: list[str], seed: int) -> str:
+    """
+    Write down a disagreement: the truth, the log and what differs.
+    """
+    coups = "\n".join(
+        f"  coup {at}: {' '.join(c.truth.player)} | {' '.join(c.truth.banker)} {c.truth.outcome}"
+        for at, c in enumerate(dealing.coups)
+    )
+    lines = [f"seed {seed}: {verdict.mistake}", coups, run.lines(), *(f"! {w}" for w in wrong)]
+    return "\n".join(lines)

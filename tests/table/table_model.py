@@ -8,6 +8,7 @@ checks. Mistakes are added by `mistake_logs`; `judge` compares the table with th
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -43,6 +44,7 @@ Kinds of equipment: names each place; the same with faces told later; declares
 results but no places; a dealer's button; cards alone; a log without ends; two readers.
 """
 HOUSES = (None, None, None, "chickasaw", "curator", "seven-feathers", "single-deck")
+EPOCH = "1970-01-01T00:00:00Z"
 HAS_SLOTS = ("slots", "hidden")
 
 Observed = seen.Observation | Callable[[Table], seen.Observation | None]
@@ -129,7 +131,10 @@ class Setup:
             checkers=("scanner",) if self.reader == "pair" else (),
             signals=self.signals() if self.auto else None,
         )
-        return seen.Session(house=self.house, rules=rules, options=options)
+        session = seen.Session(at=EPOCH, house=self.house, rules=rules, options=options)
+        told = seen.decode_observation(seen.encode_observation(session))
+        assert isinstance(told, seen.Session)
+        return told
 
     def signals(self) -> tuple[Signal, ...]:
         """
@@ -150,10 +155,10 @@ def make_setup(random: Random, **fixed: Any) -> Setup:  # noqa: ANN401 - any fie
     Draw a setup; `fixed` names what is given.
     """
     pick = random.choice
-    reader = fixed.pop("reader", None) or pick(READERS)
-    name = pick(HOUSES)
+    reader = fixed.get("reader") or pick(READERS)
+    name = fixed.get("house", pick(HOUSES))
     style = pick(list(DealingStyle)) if name is None else load_house(name).dealing_style
-    made = {
+    made: dict[str, Any] = {
         "reader": reader,
         "auto": pick([False, True]) and reader not in {"rules", "button", "pair"},
         "house": name,
@@ -167,12 +172,10 @@ def make_setup(random: Random, **fixed: Any) -> Setup:  # noqa: ANN401 - any fie
         "ahead": pick([False, True]),
         "main_end": pick(["result", "button", "none"]),
         "rest": pick([15.0, 25.0, 70.0]),
-    } | fixed
-    setup = Setup(**made)
+    }
+    setup = Setup(**(made | fixed))
     if setup.end != "result" and setup.style is DealingStyle.SQUEEZE:
-        return make_setup(random, reader=reader, **(fixed | {"reveals": True})) if (
-            not setup.reveals
-        ) else setup
+        return dataclasses.replace(setup, reveals=True)  # nothing else would turn the faces
     return setup
 
 
@@ -422,7 +425,7 @@ FACE = re.compile(r"(?<![0-9A-Z])(?:10|[2-9AJQK])[SHDC](?![0-9A-Za-z])")
 THIRDS = 4
 
 
-def play(steps: list[Step], *, hides: bool, closes: bool = True) -> Run:
+def play(steps: list[Step], *, hides: bool = True, closes: bool = True) -> Run:
     """
     Tell a new table all of this; in the end a person closes what is open.
     """
@@ -474,7 +477,8 @@ class Verdict:
     Attributes:
         mistake: Its name.
         damaged: Coups whose result need not be exact, and what may be published of
-            each: ``never`` anything, ``partial`` or nothing, ``any``, ``exact``.
+            each: ``never`` anything, ``partial`` or nothing, ``any``, ``exact``,
+            ``entered`` by a person.
         must: Kinds of irregularity that must be raised.
         may: Kinds that may be raised besides.
         most: How many irregularities may be raised at most.
@@ -484,6 +488,7 @@ class Verdict:
         stays: Kinds that stay open until a person closes them.
         aborts: How many rounds come to nothing; None where that is left open.
         hides: Whether faces are checked for being shown too early.
+        entered: The result that a person entered for the coup that is ``entered``.
     """
 
     mistake: str
@@ -496,7 +501,7 @@ class Verdict:
     stays: tuple[str, ...] = ()
     aborts: int | None = None
     hides: bool = True
-    note: str = ""
+    entered: str | None = None
 
 
 Result = tuple[tuple[str, ...], tuple[str, ...], str]
@@ -533,13 +538,13 @@ def judge(dealing: Dealing, verdict: Verdict, run: Run) -> list[str]:
     ]
 
 
-def _every_result(run: Run) -> list[tuple[int, Event, RoundFinished]]:
+def _every_result(run: Run) -> list[tuple[Event, RoundFinished]]:
     found = []
-    for at, event in enumerate(run.events):
+    for event in run.events:
         if isinstance(event.data, RoundFinished):
-            found.append((at, event, event.data))
+            found.append((event, event.data))
         elif isinstance(event.data, ResultRevised) and event.data.after is not None:
-            found.append((at, event, event.data.after))
+            found.append((event, event.data.after))
     return found
 
 
@@ -562,36 +567,48 @@ def final_results(events: list[Event]) -> dict[tuple[int | None, int | None], Ro
 
 
 def _judge_results(dealing: Dealing, verdict: Verdict, run: Run) -> list[str]:
-    wrong: list[str] = []
     truths = {as_result(coup.truth): at for at, coup in enumerate(dealing.coups)}
-    accepted = {as_result(each): -1 for each in verdict.accepted}
-    flagged = {
-        (e.shoe, e.round) for e in run.events if e.type == "irregularity" and e.round is not None
-    }
-    for _, event, data in _every_result(run):
+    return [
+        *_judge_complete(verdict, run, truths),
+        *_judge_coups(dealing, verdict, run, truths),
+        *_judge_damage(dealing, verdict, run),
+    ]
+
+
+def _judge_complete(verdict: Verdict, run: Run, truths: dict[Result, int]) -> list[str]:
+    # Whatever was ever published as complete is a true coup, or is flagged where it may be.
+    accepted = {as_result(each) for each in verdict.accepted}
+    flagged = {(e.shoe, e.round) for e in run.events if e.type == "irregularity" and e.round}
+    wrong = []
+    for event, data in _every_result(run):
         result = published_result(data)
         if data.partial or result in truths or result in accepted:
             continue
         if not (verdict.flagged and (event.shoe, event.round) in flagged):
             wrong.append(f"wrong complete result in round {event.round}: {result}")
-    exact: list[int] = []
-    final = final_results(run.events)
-    for where in sorted(final, key=str):
-        data = final[where]
+    return wrong
+
+
+def _judge_coups(
+    dealing: Dealing, verdict: Verdict, run: Run, truths: dict[Result, int]
+) -> list[str]:
+    wrong, exact = [], list[int]()
+    for _, data in sorted(final_results(run.events).items(), key=str):
         place = truths.get(published_result(data))
         if place is None:
             continue
-        if data.partial and place not in verdict.damaged:
+        how = verdict.damaged.get(place, "exact")
+        if data.partial and how == "exact":
             wrong.append(f"coup {place} is partial")
-        elif place in exact:
+        if place in exact:
             wrong.append(f"coup {place} is published twice")
-        elif verdict.damaged.get(place) in {"never", "partial"} and not data.partial:
-            wrong.append(f"coup {place} is published complete: {verdict.damaged[place]}")
+        if not data.partial and how in {"never", "partial"}:
+            wrong.append(f"coup {place} is published complete: {how}")
         exact.append(place)
     for place, coup in enumerate(dealing.coups):
         if place not in exact and verdict.damaged.get(place, "exact") == "exact":
             wrong.append(f"coup {place} is missing: {as_result(coup.truth)}")
-    return wrong + _judge_damage(dealing, verdict, run)
+    return wrong
 
 
 def _judge_damage(dealing: Dealing, verdict: Verdict, run: Run) -> list[str]:
@@ -603,6 +620,10 @@ def _judge_damage(dealing: Dealing, verdict: Verdict, run: Run) -> list[str]:
             cards = {str(c) for c in (*data.player.cards, *data.banker.cards) if c is not None}
             if how == "never" and cards & faces:
                 wrong.append(f"coup {place} is published, as round {shoe}/{number}: never")
+        if how == "entered" and len(final) != len(dealing.coups):
+            wrong.append(
+                f"{len(final)} rounds have a result, {len(dealing.coups)} coups were dealt"
+            )
     aborted = sum(event.type == "round_aborted" for event in run.events)
     if verdict.aborts is not None and aborted != verdict.aborts:
         wrong.append(f"{aborted} rounds are aborted instead of {verdict.aborts}")
@@ -612,25 +633,28 @@ def _judge_damage(dealing: Dealing, verdict: Verdict, run: Run) -> list[str]:
 def _judge_kinds(verdict: Verdict, run: Run) -> list[str]:
     raised = [str(e.data.kind) for e in run.events if isinstance(e.data, Irregularity)]
     wrong = [f"{kind} is not raised" for kind in verdict.must if kind not in raised]
-    wrong += [
-        f"{kind} is raised" for kind in raised if kind not in {*verdict.must, *verdict.may}
-    ]
+    wrong += [f"{kind} is raised" for kind in raised if kind not in {*verdict.must, *verdict.may}]
     if len(raised) > verdict.most:
         wrong.append(f"{len(raised)} irregularities: {raised}")
-    wrong += [f"{kind} does not stay open" for kind in verdict.stays if kind not in run.open_before]
+    wrong += [
+        f"{kind} does not stay open" for kind in verdict.stays if kind not in run.open_before
+    ]
     return wrong
 
 
 def _judge_holding(dealing: Dealing, run: Run) -> list[str]:
-    wrong, open_now = [], dict[int, tuple[int | None, int | None]]()
-    least = dealing.setup.hold_from
+    # An irregularity that was raised between two rounds holds the next one.
+    wrong, least = [], dealing.setup.hold_from or 9
+    open_now: dict[int, int | None] = {}
     for event in run.events:
         data = event.data
-        if isinstance(data, Irregularity) and least is not None and data.severity >= least:
-            open_now[data.id] = (event.shoe, event.round)
+        if isinstance(data, Irregularity) and data.severity >= least:
+            open_now[data.id] = event.round
         elif isinstance(data, IrregularityClosed):
             open_now.pop(data.id, None)
-        elif isinstance(data, RoundFinished) and (event.shoe, event.round) in open_now.values():
+        elif event.type == "round_started":
+            open_now = {k: event.round if r is None else r for k, r in open_now.items()}
+        elif isinstance(data, RoundFinished) and event.round in open_now.values():
             wrong.append(f"round {event.round} is published while its irregularity is open")
     return wrong
 
@@ -649,7 +673,8 @@ def _judge_history(run: Run) -> list[str]:
     if not known <= set(final) <= listed:
         wrong.append(f"history has {sorted(map(str, listed))}, events {sorted(map(str, final))}")
     on_roads = [
-        data.outcome for _, data in sorted(final.items(), key=lambda item: item[0][1] or 0)
+        data.outcome
+        for _, data in sorted(final.items(), key=lambda item: item[0][1] or 0)
         if data.outcome is not None and data.kind == "normal"
     ]
     if [each.outcome for each in run.table.results()] != on_roads:

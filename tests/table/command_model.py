@@ -1,0 +1,374 @@
+"""
+Random commands at random moments of a log, and an outside consumer that folds the
+events: what it knows must be what the table shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from shoe_daemon.game.cards import DECK
+from shoe_daemon.game.round import DEALING_ORDER, Outcome
+from shoe_daemon.game.situations import Action
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.events import (
+    Event,
+    Irregularity,
+    IrregularityClosed,
+    ResultRevised,
+    RoundFinished,
+    RoundVoided,
+    encode_event,
+    is_staff,
+)
+from shoe_daemon.table.machine import Table
+from shoe_daemon.table.moments import from_microseconds
+from tests.table.board import Board
+from tests.table.dealer import START, public_json
+from tests.table.mistake_logs import make_log
+from tests.table.table_model import Dealing, Observed, Step, command, make_setup
+
+CHANGES = ("correct_card", "enter_card", "enter_result", "void_round")
+"""What an undo takes back."""
+VERBS = (
+    *CHANGES,
+    *CHANGES,
+    "undo",
+    "undo",
+    "acknowledge",
+    "acknowledge",
+    "rule",
+    "hold",
+    "resume",
+    "confirm_result",
+    "reveal",
+    "new_shoe",
+    "pass_shoe",
+    "free_hand",
+    "no_more_bets",
+    "betting_open",
+)
+IGNORED = {"seq", "now", "at", "id", "alert", "changes", "after"}
+"""Counters and moments, apart from which an undone command leaves no trace."""
+
+
+def random_command(random: Random, verb: str | None = None) -> Observed:
+    """
+    Make a command that fits the table most of the time.
+    """
+    verb = verb or random.choice(VERBS)
+    state = random.getrandbits(32)
+
+    def order(table: Table) -> seen.Observation | None:
+        pick = Random(state)
+        public = table.public()
+        now = public.round.number if public.round else None
+        fields: dict[str, Any] = {}
+        if verb in {"correct_card", "enter_card"}:
+            fields = {"slot": pick.choice(DEALING_ORDER), "card": pick.choice(DECK)}
+        if verb in {"correct_card", "enter_card", "void_round"}:
+            past = [each.round for each in table.history().rounds]
+            fields["round"] = pick.choice([None, None, now, *past[-2:]])
+        if verb == "enter_result":
+            fields = {"outcome": pick.choice(list(Outcome))}
+        if verb in {"acknowledge", "rule"} and public.alerts:
+            fields = {"irregularity": pick.choice(public.alerts).data.id}
+        if verb == "rule":
+            fields["action"] = pick.choice([*map(str, Action)])
+        if verb == "hold":
+            fields["kind"] = pick.choice([None, None, "card_off_table", "face_up_in_shoe"])
+        return command(verb, **fields)
+
+    return order
+
+
+def with_commands(steps: list[Step], random: Random, most: int = 6) -> list[Step]:
+    """
+    Put random commands between the observations of a log.
+    """
+    mixed = list(steps)
+    for _ in range(random.randint(1, most)):
+        place = random.randrange(2, len(mixed))
+        follow = [Step(random_command(random), random.choice([0.2, 1.0]))]
+        if random.random() < 0.4:
+            follow.append(Step(random_command(random, "undo"), random.choice([0.2, 1.0])))
+        mixed[place:place] = follow
+    return mixed
+
+
+class Consumer:
+    """
+    Folds events as a display or a back office does.
+
+    Attributes:
+        wrong: Every contradiction so far.
+    """
+
+    def __init__(self, hold_from: int | None) -> None:
+        self.board = Board()
+        self.hold_from = hold_from
+        self.open: dict[int, tuple[int, int | None, int | None]] = {}
+        self.results: dict[int, RoundFinished] = {}
+        self.ordered = False
+        self.wrong: list[str] = []
+
+    def hear(self, events: list[Event]) -> None:
+        """
+        Take the events of one observation.
+        """
+        public = [event for event in events if not is_staff(event.type)]
+        for event in public:
+            self._enter(event)
+        self.board.hear(public_json(public))
+
+    def _enter(self, event: Event) -> None:
+        data = event.data
+        if event.type == "shoe_started":
+            self.results = {}
+        elif isinstance(data, Irregularity):
+            self.open[data.id] = (data.severity, event.shoe, event.round)
+        elif isinstance(data, IrregularityClosed):
+            if self.open.pop(data.id, None) is None:
+                self.wrong.append(f"irregularity {data.id} is closed, and was not open")
+        else:
+            self._result(event)
+
+    def _result(self, event: Event) -> None:
+        data, number = event.data, event.round or 0
+        if isinstance(data, RoundFinished):
+            if number in self.results:
+                self.wrong.append(f"round {number} is finished twice")
+            self._set(event, data)
+        elif isinstance(data, ResultRevised):
+            if self.results.get(number) != data.before:
+                self.wrong.append(f"round {number} is revised, `before` is not what it was")
+            self._set(event, data.after)
+        elif isinstance(data, RoundVoided):
+            self.results.pop(number, None)
+
+    def _set(self, event: Event, data: RoundFinished | None) -> None:
+        self.results.pop(event.round or 0, None)
+        if data is not None:
+            self._hold(event)
+            self.results[event.round or 0] = data
+
+    def _hold(self, event: Event) -> None:
+        held = self.hold_from is not None and any(
+            severity >= (self.hold_from or 9) and (shoe, round_) == (event.shoe, event.round)
+            for severity, shoe, round_ in self.open.values()
+        )
+        if held:
+            what = "published" if isinstance(event.data, RoundFinished) else "revised"
+            self.wrong.append(f"round {event.round} is {what} while its irregularity is open")
+
+    def compare(self, table: Table) -> list[str]:
+        """
+        Return in what the table differs from what the events say.
+        """
+        public, wrong = table.public(), self.wrong
+        self.wrong = []
+        try:
+            self.board.check(table)
+        except (AssertionError, KeyError) as error:
+            wrong.append(f"history differs from the events: {str(error)[:160]!r}")
+        counted = [data for data in self.results.values() if data.kind == "normal"]
+        counts = (len(counted), *(sum(d.outcome == o for d in counted) for o in Outcome))
+        shown = public.counts
+        told = (shown.rounds, *(getattr(shown, str(o)) for o in Outcome))
+        if told != counts:
+            wrong.append(f"counts are {told}, events give {counts}")
+        ids = sorted(alert.data.id for alert in public.alerts)
+        if ids != sorted(self.open):
+            wrong.append(f"open alerts are {ids}, events give {sorted(self.open)}")
+        last = max(self.results, default=None)
+        seen_last = public.last_result
+        if (last is None) != (seen_last is None) or (
+            seen_last and (seen_last.round, seen_last.data) != (last, self.results[last or 0])
+        ):
+            wrong.append(f"last result is {seen_last and seen_last.round}, events give {last}")
+        return wrong
+
+
+def whole(table: Table) -> Any:  # noqa: ANN401 - plain data
+    """
+    Return the complete state of a table, without counters and moments.
+    """
+    state = msgspec.to_builtins(table.state)
+    state["alerts"] = [
+        [alert["data"]["kind"], alert["shoe"], alert["round"], alert["data"]["slot"]]
+        for alert in state["alerts"]
+    ]
+    return _bare(state)
+
+
+def _bare(value: Any) -> Any:  # noqa: ANN401 - plain data
+    if isinstance(value, dict):
+        return {key: _bare(each) for key, each in value.items() if key not in IGNORED}
+    if isinstance(value, list | tuple):
+        return [_bare(each) for each in value]
+    return value
+
+
+def differences(one: Any, two: Any, path: str = "") -> list[str]:  # noqa: ANN401
+    """
+    Name the places in which two pieces of plain data differ.
+    """
+    if isinstance(one, dict) and isinstance(two, dict):
+        keys = sorted({*one, *two}, key=str)
+        return [d for k in keys for d in differences(one.get(k), two.get(k), f"{path}.{k}")]
+    if isinstance(one, list) and isinstance(two, list) and len(one) == len(two):
+        pairs = enumerate(zip(one, two, strict=True))
+        return [d for n, (a, b) in pairs for d in differences(a, b, f"{path}[{n}]")]
+    return [] if one == two else [f"{path}: {str(one)[:120]} became {str(two)[:120]}"]
+
+
+def fork(table: Table) -> Table:
+    """
+    Copy a table through its checkpoint.
+    """
+    return Table.restore(table.checkpoint())
+
+
+UNDO = seen.Command(name="undo", operator="ann", reason="a mistake")
+
+
+@dataclass
+class Commanded:
+    """
+    A log with commands.
+
+    Attributes:
+        log: Its observations, stamped.
+        table: The table at its end.
+        hold_from: Of the table.
+        changes: Where in the log a command was carried out that an undo takes back,
+            and the checkpoints before and after it.
+    """
+
+    hold_from: int | None
+    log: list[seen.Observation]
+    table: Table
+    changes: list[tuple[int, bytes, bytes]]
+
+    def lines(self) -> str:
+        """
+        Write the log as JSON lines.
+        """
+        return "\n".join(seen.encode_observation(told).decode() for told in self.log)
+
+
+def commanded(seed: int) -> Commanded:
+    """
+    Make and play a log with random commands out of a seed.
+    """
+    random = Random(seed)
+    rounds = random.choice([1, 2, 3])
+    if random.random() < 0.5:
+        dealing = make_log(seed, rounds=rounds)[0]
+    else:
+        dealing = Dealing(make_setup(random), random, rounds)
+    run = Commanded(dealing.setup.hold_from, [], Table(), [])
+    now = START
+    for step in with_commands(dealing.steps(), random):
+        now += round(step.after * 1_000_000)
+        told = step.says if isinstance(step.says, seen.Observation) else step.says(run.table)
+        if told is not None:
+            _tell(run, replace(told, at=from_microseconds(now)))
+    return run
+
+
+def _tell(run: Commanded, told: seen.Observation) -> None:
+    if isinstance(told, seen.Command):
+        run.table.apply(seen.Tick(at=told.at))  # what is due by now is no effect of the command
+        run.log.append(seen.Tick(at=told.at))
+        told = replace(told, refused=run.table.refusal(told))
+        if told.name in CHANGES and told.refused is None:
+            before = run.table.checkpoint()
+            run.table.apply(told)
+            run.log.append(told)
+            run.changes.append((len(run.log), before, run.table.checkpoint()))
+            return
+    run.log.append(told)
+    run.table.apply(told)
+
+
+def compare(run: Commanded) -> list[str]:
+    """
+    Return where an outside consumer of the events differs from the table.
+    """
+    table, consumer = Table(), Consumer(run.hold_from)
+    for told in run.log:
+        said = table.apply(told)
+        consumer.hear(said)
+        if said and (wrong := consumer.compare(table)):
+            return [f"at {told.at}: {each}" for each in wrong]
+    return []
+
+
+def replays(run: Commanded, seed: int) -> list[str]:
+    """
+    Return whether the log as text, or with restored checkpoints, gives other bytes.
+    """
+    random, plain, restored = Random(seed), Table(), Table()
+    for told in run.log:
+        again = seen.decode_observation(seen.encode_observation(told))
+        if random.random() < 0.2:
+            restored = fork(restored)
+        one, two = plain.apply(again), restored.apply(told)
+        if list(map(encode_event, one)) != list(map(encode_event, two)):
+            return [f"at {told.at}: other events"]
+    same = plain.checkpoint() == restored.checkpoint() == run.table.checkpoint()
+    return [] if same else ["another state at the end"]
+
+
+def undone_at_once(run: Commanded) -> list[str]:
+    """
+    Undo every change before anything else happens; return what it does not restore.
+    """
+    wrong = []
+    for place, before, after in run.changes:
+        table, order = Table.restore(after), run.log[place - 1]
+        undo = replace(UNDO, at=order.at)
+        if (refused := table.refusal(undo)) is not None:
+            wrong += [] if refused else [f"at {order.at}: refused without a reason"]
+            continue
+        table.apply(undo)
+        found = differences(whole(Table.restore(before)), whole(table))
+        wrong += [f"at {order.at}: {each}" for each in found]
+    return wrong
+
+
+def undone_later(run: Commanded, seed: int) -> list[str]:
+    """
+    Undo every change after a few observations; return what differs from a log without it.
+    """
+    random, wrong = Random(seed), []
+    for place, before, after in run.changes:
+        follow = run.log[place : place + random.randint(1, 12)]
+        follow = [told for told in follow if not isinstance(told, seen.Command)]
+        one, two = Table.restore(before), Table.restore(after)
+        for told in follow:
+            one.apply(told)
+            two.apply(told)
+        undo = replace(UNDO, at=two.state.now)
+        if two.refusal(undo) is None:
+            two.apply(undo)
+            found = differences(_picture(one), _picture(two))
+            wrong += [f"at {run.log[place - 1].at}, undone {undo.at}: {d}" for d in found]
+    return wrong
+
+
+def _picture(table: Table) -> Any:  # noqa: ANN401 - plain data
+    public = msgspec.to_builtins(table.public())
+    names = ("counts", "held", "last_result", "round", "shoe", "on_hold")
+    picture = {name: public[name] for name in names}
+    picture["alerts"] = sorted(
+        f"{each['data']['kind']} of round {each['round']}" for each in public["alerts"]
+    )
+    picture["history"] = msgspec.to_builtins(table.history())["rounds"]
+    return _bare(picture)

@@ -1,0 +1,117 @@
+"""
+No interference: the same observations with other hidden faces give the same public
+events, up to the moment at which the first of these faces is shown.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.house import DealingStyle
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.events import Event, encode_event, is_staff
+from shoe_daemon.table.machine import Table
+from shoe_daemon.table.moments import from_microseconds
+from tests.table import mistake_logs as mistakes
+from tests.table.dealer import START
+from tests.table.mistake_logs import LOGS, SEED, Mistake, make_log
+from tests.table.table_model import Dealing, Step, make_setup
+
+MISTAKES: list[Mistake | None] = [
+    None,
+    mistakes.excess_card,
+    mistakes.swapped,
+    mistakes.missed_draw,
+    mistakes.unread,
+    mistakes.lost_frame,
+    mistakes.wrong_winner,
+]
+STYLES = [DealingStyle.BANKER_TUCKED, DealingStyle.SQUEEZE]
+
+
+def dealt(seed: int) -> Dealing:
+    """
+    Deal two coups with hidden cards, with or without a mistake.
+    """
+    random = Random(seed)
+    mistake, style = random.choice(MISTAKES), random.choice(STYLES)
+    # The place of a third card is seen by all: only a reader that names it is compared.
+    fixed: dict[str, Any] = {"style": style, "house": None, "decks": 8, "reader": "slots"}
+    if mistake is None:
+        return Dealing(make_setup(random, **fixed), random, 2)
+    return make_log(seed, mistake, 2, **fixed)[0]
+
+
+def until_shown(steps: list[Step], faces: set[str]) -> list[Step]:
+    """
+    Return the steps before the first that shows one of these faces.
+    """
+    now, due = 0.0, float("inf")
+    for at, step in enumerate(steps):
+        now += step.after
+        if now >= due or faces & set(step.shows):
+            return steps[:at]
+        if faces & set(step.later):
+            due = min(due, now + 3)
+    return steps
+
+
+def public_events(steps: list[Step], swap: dict[str, str]) -> list[dict[str, Any]]:
+    """
+    Play the steps with some faces exchanged; return what the public is told.
+    """
+    table, now, events = Table(), START, list[Event]()
+    for step in steps:
+        now += round(step.after * 1_000_000)
+        assert isinstance(step.says, seen.Observation)
+        told = replace(step.says, at=from_microseconds(now))
+        if isinstance(told, seen.CardDrawn) and str(told.card) in swap:
+            told = replace(told, card=Card(swap[str(told.card)]))
+        events += table.apply(told)
+    return [without_numbers(event) for event in events if not is_staff(event.type)]
+
+
+def without_numbers(event: Event) -> dict[str, Any]:
+    """
+    Return an event without the numbers that staff events move on.
+    """
+    body: dict[str, Any] = msgspec.json.decode(encode_event(event))
+    body.pop("seq")
+    body["data"].pop("id", None)
+    body["data"].pop("irregularities", None)
+    return body
+
+
+def differ(seed: int) -> str | None:
+    """
+    Exchange the hidden faces of a coup; describe the first public difference.
+    """
+    dealing, random = dealt(seed), Random(seed)
+    coup = random.choice(dealing.coups)
+    hidden = [
+        face
+        for slot, face in zip(coup.truth.slots, coup.truth.cards, strict=True)
+        if dealing.hides(slot)
+    ]
+    others = random.sample(dealing.spare, min(len(hidden), len(dealing.spare)))
+    pairs = list(zip(hidden, others, strict=False))
+    swap = dict(pairs) | {other: face for face, other in pairs}
+    steps = until_shown(dealing.steps(), set(hidden))
+    one, two = public_events(steps, {}), public_events(steps, swap)
+    for left, right in zip([*one, None], [*two, None], strict=False):
+        if left != right:
+            log = "\n".join(str(step.says) for step in steps)
+            return f"seed {seed}\n{log}\n{swap}\n  {left}\n  {right}"
+    return None
+
+
+def test_hidden_faces_change_nothing_public() -> None:
+    found = [seed for seed in range(SEED, SEED + LOGS) if differ(seed) is not None]
+    if found:
+        pytest.fail(f"{len(found)} of {LOGS} logs, {found[:5]}\n{differ(found[0])}")
