@@ -860,6 +860,84 @@ def main_goes_between(dealing: Dealing, at: int) -> Verdict | None:
     return Verdict("main reader goes away between rounds", {}, most=0)
 
 
+def misread_then_corrected(dealing: Dealing, at: int) -> Verdict | None:
+    """
+    Read a card wrongly; a person corrects it, in the coup or later in the shoe.
+    """
+    setup, coup, random = dealing.setup, dealing.coups[at], dealing.random
+    if setup.reader in {"rules", "pair", "hidden"} or setup.style is not DealingStyle.FACE_UP:
+        return None
+    if not setup.declares:
+        return None
+    verdict = misread(dealing, at)
+    if verdict is None:
+        return None
+    step = next(s for s in coup.play if _reads_other(s))
+    order = command("correct_card", slot=Slot(step.slot or ""), card=Card(step.face or ""))
+    place = coup.play.index(step) + 1
+    when = random.choice(["at once", "later in the coup", "after it", "a coup later"])
+    if when == "at once":
+        coup.play.insert(place, Step(order, 1.0, shows=(step.face or "",)))
+        return Verdict("misread, corrected at once", may=verdict.may, most=1, in_the_end=True)
+    order = replace(order, round=at + 1)
+    late = Step(order, 2.0, shows=(step.face or "",))
+    if when == "later in the coup":
+        coup.play.append(late)
+    elif when == "after it" or at + 1 >= len(dealing.coups):
+        coup.end.append(late)
+    else:
+        following = dealing.coups[at + 1]
+        following.play.insert(random.randrange(len(following.play) + 1), late)
+    kinds = (*verdict.may, "result_mismatch", "excess_card", "missing_draw")
+    made = Verdict(f"misread, corrected {when}", {}, may=kinds, most=verdict.most)
+    made.in_the_end = True
+    faces = [str(s.says.card) for s in coup.play if isinstance(s.says, seen.CardDrawn)]
+    if _shortfall(faces) > 0 and when != "later in the coup":
+        made.damaged = {at: "any"}  # its round came to nothing: no card of it can be corrected
+    return made
+
+
+def _reads_other(step: Step) -> bool:
+    told = step.says
+    return isinstance(told, seen.CardDrawn) and step.slot is not None and told.card != step.face
+
+
+def change_then_undo(dealing: Dealing, at: int) -> Verdict | None:
+    """
+    Correct a card wrongly, or void the round, and take that back a little later.
+    """
+    setup, coup, random = dealing.setup, dealing.coups[at], dealing.random
+    if setup.reader in {"rules", "pair"} or setup.style is not DealingStyle.FACE_UP:
+        return None
+    step = coup.play[random.choice(coup.drawn())]
+    place = coup.play.index(step) + 1
+    name = random.choice(["correct_card", "void_round", "enter_result"])
+    fields: dict[str, Any] = {}
+    if name == "correct_card":
+        fields = {"slot": Slot(step.slot or ""), "card": Card(dealing.spare.pop())}
+    elif name == "enter_result":
+        fields = {"outcome": random.choice(list(Outcome))}
+    else:
+        fields = {"round": at + 1}
+    shows = (str(fields["card"]),) if "card" in fields else ()
+    steps = coup.play + coup.end
+    one = random.randrange(place, len(steps) + 1)
+    two = random.randrange(one, min(len(steps), one + 3) + 1)
+    steps.insert(two, Step(command("undo"), 0.5))
+    steps.insert(one, Step(command(name, **fields), 0.5, shows=shows))
+    coup.play, coup.end = steps, []
+    kinds = ("excess_card", "missing_draw", "result_mismatch", "manual_void", "wrong_hand")
+    return Verdict(
+        f"{name}, undone",
+        {},
+        may=(*kinds, "player_third_unauthorised", "premature_collect", "duplicate_card"),
+        most=5,
+        flagged=True,
+        undone=True,
+        in_the_end=True,
+    )
+
+
 MISTAKES: Final[tuple[Mistake, ...]] = (
     missed_draw,
     missed_then_ruled,
@@ -893,6 +971,8 @@ MISTAKES: Final[tuple[Mistake, ...]] = (
     shoe_changed,
     miscounted,
     main_goes_between,
+    misread_then_corrected,
+    change_then_undo,
 )
 
 

@@ -489,6 +489,8 @@ class Verdict:
         aborts: How many rounds come to nothing; None where that is left open.
         hides: Whether faces are checked for being shown too early.
         entered: The result that a person entered for the coup that is ``entered``.
+        in_the_end: A person changes results meanwhile: only the last ones are compared.
+        undone: Nothing is compared where the table refused the command, or to undo it.
     """
 
     mistake: str
@@ -502,8 +504,11 @@ class Verdict:
     aborts: int | None = None
     hides: bool = True
     entered: str | None = None
+    undone: bool = False
+    in_the_end: bool = False
 
 
+Where = tuple[int | None, int | None]
 Result = tuple[tuple[str, ...], tuple[str, ...], str]
 
 
@@ -529,6 +534,9 @@ def judge(dealing: Dealing, verdict: Verdict, run: Run) -> list[str]:
     """
     Compare the table with the truth; return every disagreement.
     """
+    refused = (isinstance(told, seen.Command) and told.refused for told in run.log)
+    if verdict.undone and any(refused):
+        return []
     return [
         *_judge_results(dealing, verdict, run),
         *_judge_kinds(verdict, run),
@@ -538,21 +546,22 @@ def judge(dealing: Dealing, verdict: Verdict, run: Run) -> list[str]:
     ]
 
 
-def _every_result(run: Run) -> list[tuple[Event, RoundFinished]]:
-    found = []
+def _every_result(run: Run) -> list[tuple[Where, RoundFinished]]:
+    found: list[tuple[Where, RoundFinished]] = []
     for event in run.events:
-        if isinstance(event.data, RoundFinished):
-            found.append((event, event.data))
-        elif isinstance(event.data, ResultRevised) and event.data.after is not None:
-            found.append((event, event.data.after))
+        where, data = (event.shoe, event.round), event.data
+        if isinstance(data, RoundFinished):
+            found.append((where, data))
+        elif isinstance(data, ResultRevised) and data.after is not None:
+            found.append((where, data.after))
     return found
 
 
-def final_results(events: list[Event]) -> dict[tuple[int | None, int | None], RoundFinished]:
+def final_results(events: list[Event]) -> dict[Where, RoundFinished]:
     """
     Return what every round came to in the end, by shoe and round.
     """
-    final: dict[tuple[int | None, int | None], RoundFinished] = {}
+    final: dict[Where, RoundFinished] = {}
     for event in events:
         where, data = (event.shoe, event.round), event.data
         if isinstance(data, RoundFinished):
@@ -580,12 +589,14 @@ def _judge_complete(verdict: Verdict, run: Run, truths: dict[Result, int]) -> li
     accepted = {as_result(each) for each in verdict.accepted}
     flagged = {(e.shoe, e.round) for e in run.events if e.type == "irregularity" and e.round}
     wrong = []
-    for event, data in _every_result(run):
+    final = list(final_results(run.events).items())
+    every = final if verdict.in_the_end else _every_result(run)
+    for where, data in every:
         result = published_result(data)
         if data.partial or result in truths or result in accepted:
             continue
-        if not (verdict.flagged and (event.shoe, event.round) in flagged):
-            wrong.append(f"wrong complete result in round {event.round}: {result}")
+        if not verdict.flagged or where not in flagged or verdict.in_the_end:
+            wrong.append(f"wrong complete result in round {where[1]}: {result}")
     return wrong
 
 
