@@ -1,6 +1,7 @@
 """
 No interference: the same observations with other hidden faces give the same public
-events, up to the moment at which the first of these faces is shown.
+events, the same public table and the same refusals of commands, up to the moment at
+which the first of these faces is shown.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.house import DealingStyle
+from shoe_daemon.game.round import DEALING_ORDER
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event, encode_event, is_staff
 from shoe_daemon.table.machine import Table
@@ -21,7 +23,7 @@ from shoe_daemon.table.moments import from_microseconds
 from tests.table import mistake_logs as mistakes
 from tests.table.dealer import START
 from tests.table.mistake_logs import LOGS, SEED, Mistake, make_log
-from tests.table.table_model import Dealing, Step, make_setup
+from tests.table.table_model import Dealing, Step, command, make_setup
 
 MISTAKES: list[Mistake | None] = [
     None,
@@ -62,19 +64,41 @@ def until_shown(steps: list[Step], faces: set[str]) -> list[Step]:
     return steps
 
 
-def public_events(steps: list[Step], swap: dict[str, str]) -> list[dict[str, Any]]:
+def told(steps: list[Step], swap: dict[str, str], faces: list[str]) -> list[Any]:
     """
-    Play the steps with some faces exchanged; return what the public is told.
+    Play the steps with some faces exchanged; return what the public, and operators, are told.
     """
     table, now, events = Table(), START, list[Event]()
     for step in steps:
         now += round(step.after * 1_000_000)
         assert isinstance(step.says, seen.Observation)
-        told = replace(step.says, at=from_microseconds(now))
-        if isinstance(told, seen.CardDrawn) and str(told.card) in swap:
-            told = replace(told, card=Card(swap[str(told.card)]))
-        events += table.apply(told)
-    return [without_numbers(event) for event in events if not is_staff(event.type)]
+        card = replace(step.says, at=from_microseconds(now))
+        if isinstance(card, seen.CardDrawn) and str(card.card) in swap:
+            card = replace(card, card=Card(swap[str(card.card)]))
+        events += table.apply(card)
+    public = [without_numbers(event) for event in events if not is_staff(event.type)]
+    return [*public, *board(table), *refusals(table, faces)]
+
+
+def board(table: Table) -> list[Any]:
+    """
+    Return the public table, without the numbers that staff events move on.
+    """
+    public = msgspec.to_builtins(table.public())
+    names = ("round", "counts", "held", "betting", "readers", "shoe")
+    return [{name: public[name]} for name in names]
+
+
+def refusals(table: Table, faces: list[str]) -> list[Any]:
+    """
+    Return how corrections to these faces would be answered.
+    """
+    return [
+        {name: table.refusal(command(name, slot=slot, card=Card(face))), "slot": slot}
+        for name in ("correct_card", "enter_card")
+        for slot in DEALING_ORDER
+        for face in faces
+    ]
 
 
 def without_numbers(event: Event) -> dict[str, Any]:
@@ -103,7 +127,7 @@ def differ(seed: int) -> str | None:
     pairs = list(zip(hidden, others, strict=False))
     swap = dict(pairs) | {other: face for face, other in pairs}
     steps = until_shown(dealing.steps(), set(hidden))
-    one, two = public_events(steps, {}), public_events(steps, swap)
+    one, two = told(steps, {}, list(swap)), told(steps, swap, list(swap))
     for left, right in zip([*one, None], [*two, None], strict=False):
         if left != right:
             log = "\n".join(str(step.says) for step in steps)
