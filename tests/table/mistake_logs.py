@@ -476,8 +476,9 @@ def repeated(dealing: Dealing, at: int) -> Verdict | None:
     faces = [*truth.cards[: spot + 1], *truth.cards[spot:]]
     read = _as_read(faces, _declared(setup, truth))
     if read is not None:
+        may = (*twice, *_collects(setup))
         return Verdict(
-            "read twice, invisible", {at: "any"}, may=twice, accepted=[read], hides=False
+            "read twice, invisible", {at: "any"}, (), may, 2, accepted=[read], hides=False
         )
     if setup.reader == "rules":
         return None
