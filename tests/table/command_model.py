@@ -5,6 +5,7 @@ events: what it knows must be what the table shows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -282,10 +283,30 @@ def commanded(seed: int) -> Commanded:
     return run
 
 
+def smallest(run: Commanded, wrong: Callable[[Commanded], list[str]]) -> Commanded:
+    """
+    Leave out observations, one after another, as long as something stays wrong.
+    """
+    place = len(run.log)
+    while place > 1:
+        place -= 1
+        shorter = Commanded(run.hold_from, [], Table(), [])
+        for told in run.log[:place] + run.log[place + 1 :]:
+            _tell(shorter, replace(told, refused=None) if _is_order(told) else told)
+        if wrong(shorter):
+            run, place = shorter, min(place, len(shorter.log))
+    return run
+
+
+def _is_order(told: seen.Observation) -> bool:
+    return isinstance(told, seen.Command)
+
+
 def _tell(run: Commanded, told: seen.Observation) -> None:
     if isinstance(told, seen.Command):
-        run.table.apply(seen.Tick(at=told.at))  # what is due by now is no effect of the command
-        run.log.append(seen.Tick(at=told.at))
+        if run.table.deadline is not None:  # what is due by now is no effect of the command
+            run.table.apply(seen.Tick(at=told.at))
+            run.log.append(seen.Tick(at=told.at))
         told = replace(told, refused=run.table.refusal(told))
         if told.name in CHANGES and told.refused is None:
             before = run.table.checkpoint()
@@ -310,11 +331,11 @@ def compare(run: Commanded) -> list[str]:
     return []
 
 
-def replays(run: Commanded, seed: int) -> list[str]:
+def replays(run: Commanded) -> list[str]:
     """
     Return whether the log as text, or with restored checkpoints, gives other bytes.
     """
-    random, plain, restored = Random(seed), Table(), Table()
+    random, plain, restored = Random(len(run.log)), Table(), Table()
     for told in run.log:
         again = seen.decode_observation(seen.encode_observation(told))
         if random.random() < 0.2:
@@ -343,13 +364,13 @@ def undone_at_once(run: Commanded) -> list[str]:
     return wrong
 
 
-def undone_later(run: Commanded, seed: int) -> list[str]:
+def undone_later(run: Commanded) -> list[str]:
     """
     Undo every change after a few observations; return what differs from a log without it.
     """
-    random, wrong = Random(seed), []
+    wrong = []
     for place, before, after in run.changes:
-        follow = run.log[place : place + random.randint(1, 12)]
+        follow = run.log[place : place + 1 + place % 12]
         follow = [told for told in follow if not isinstance(told, seen.Command)]
         one, two = Table.restore(before), Table.restore(after)
         for told in follow:

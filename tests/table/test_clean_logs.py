@@ -13,16 +13,8 @@ import pytest
 
 from shoe_daemon.table.events import RoundFinished
 from tests.table.mistake_logs import LOGS, SEED, report
-from tests.table.table_model import (
-    READERS,
-    Dealing,
-    Verdict,
-    as_result,
-    judge,
-    make_setup,
-    play,
-    published_result,
-)
+from tests.table.table_judge import Verdict, as_result, judge, published_result
+from tests.table.table_model import READERS, Dealing, make_setup, play
 from tests.table.whole_shoes import whole_shoes
 
 SHARE = LOGS // len(READERS) + 1

@@ -20,19 +20,20 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event, encode_event, is_staff
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.moments import from_microseconds
-from tests.table import mistake_logs as mistakes
+from tests.table import mistakes_of_people as people
+from tests.table import mistakes_of_readers as readers
 from tests.table.dealer import START
 from tests.table.mistake_logs import LOGS, SEED, Mistake, make_log
 from tests.table.table_model import Dealing, Step, command, make_setup
 
 MISTAKES: list[Mistake | None] = [
     None,
-    mistakes.excess_card,
-    mistakes.swapped,
-    mistakes.missed_draw,
-    mistakes.unread,
-    mistakes.lost_frame,
-    mistakes.wrong_winner,
+    people.excess_card,
+    readers.swapped,
+    people.missed_draw,
+    readers.unread,
+    readers.lost_frame,
+    people.wrong_winner,
 ]
 STYLES = [DealingStyle.BANKER_TUCKED, DealingStyle.SQUEEZE]
 

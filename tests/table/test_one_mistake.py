@@ -13,7 +13,8 @@ from collections import Counter
 import pytest
 
 from tests.table.mistake_logs import LOGS, MISTAKES, SEED, Mistake, make_log, report, shortest
-from tests.table.table_model import judge, play
+from tests.table.table_judge import judge
+from tests.table.table_model import play
 
 SHARE = LOGS // len(MISTAKES) + 1
 

@@ -1,0 +1,71 @@
+"""
+What follows from a mistake: what is read, what may be published, what is raised.
+"""
+
+from __future__ import annotations
+
+from shoe_daemon.game.house import DealingStyle
+from tests.table import oracle
+from tests.table.table_judge import Verdict
+from tests.table.table_model import Dealing, Setup
+
+
+def collects(setup: Setup) -> tuple[str, ...]:
+    held = setup.hold_from is not None and setup.cleared
+    return ("premature_collect",) if held else ()
+
+
+def as_read(faces: list[str], declared: tuple[str, bool, bool] | None) -> oracle.Expected | None:
+    # The coup as it was read, if nothing in it contradicts the rules or the end.
+    if len(faces) < 4:
+        return None
+    coup = oracle.deal([*faces, "0X", "0X"]) if len(faces) < 6 else oracle.deal(faces)
+    if coup.used != len(faces):
+        return None
+    if declared and (coup.outcome, coup.player_pair, coup.banker_pair) != declared:
+        return None
+    return coup
+
+
+def shortfall(faces: list[str]) -> int:
+    # How many cards more (or fewer, below 0) the rules want than were read.
+    padded = [*faces, *["2X"] * max(0, 6 - len(faces))]
+    return oracle.deal(padded).used - len(faces)
+
+
+def declared(setup: Setup, truth: oracle.Expected) -> tuple[str, bool, bool] | None:
+    if setup.end != "result":
+        return None
+    return (truth.outcome, truth.player_pair, truth.banker_pair)
+
+
+def consequence(name: str, dealing: Dealing, at: int, faces: list[str]) -> Verdict | None:
+    # What follows where the reader's faces differ from the cards, and nothing says so.
+    setup, truth = dealing.setup, dealing.coups[at].truth
+    read = as_read(faces, declared(setup, truth))
+    if read is not None:
+        if setup.slots and read.slots != truth.slots:
+            return flagged(name, setup, at)
+        return Verdict(name + ", invisible", {at: "any"}, most=0, accepted=[read])
+    short = shortfall(faces)
+    last = at == len(dealing.coups) - 1
+    if setup.reader == "rules" and not setup.declares and short != 0:
+        return None
+    if setup.reader == "rules" and short < 0:
+        return None
+    if short > 0 and not setup.declares:
+        return None if not last else Verdict(name, {at: "partial"}, may=("missing_draw",))
+    return flagged(name, setup, at)
+
+
+def flagged(name: str, setup: Setup, at: int) -> Verdict:
+    kinds = ("excess_card", "missing_draw", "result_mismatch", "premature_collect")
+    places = ("wrong_hand", "player_third_unauthorised") if setup.slots else ()
+    return Verdict(
+        name,
+        {at: "any"},
+        may=(*kinds, *places),
+        most=4,
+        flagged=True,
+        hides=setup.style is DealingStyle.FACE_UP,
+    )
