@@ -54,8 +54,10 @@ VERBS = (
     "no_more_bets",
     "betting_open",
 )
-IGNORED = {"seq", "now", "at", "id", "alert", "changes", "after"}
+IGNORED = {"seq", "now", "at", "id", "alert", "changes", "after", "begun", "since"}
 """Counters and moments, apart from which an undone command leaves no trace."""
+NUMBERS = {"number", "round", "started_at"}
+"""What a round or a shoe that was begun and undone moves on for those after it."""
 
 
 def random_command(random: Random, verb: str | None = None) -> Observed:
@@ -207,11 +209,11 @@ def whole(table: Table) -> Any:  # noqa: ANN401 - plain data
     return _bare(state)
 
 
-def _bare(value: Any) -> Any:  # noqa: ANN401 - plain data
+def _bare(value: Any, without: set[str] = IGNORED) -> Any:  # noqa: ANN401 - plain data
     if isinstance(value, dict):
-        return {key: _bare(each) for key, each in value.items() if key not in IGNORED}
+        return {key: _bare(each, without) for key, each in value.items() if key not in without}
     if isinstance(value, list | tuple):
-        return [_bare(each) for each in value]
+        return [_bare(each, without) for each in value]
     return value
 
 
@@ -304,7 +306,9 @@ def _is_order(told: seen.Observation) -> bool:
 
 def _tell(run: Commanded, told: seen.Observation) -> None:
     if isinstance(told, seen.Command):
-        if run.table.deadline is not None:  # what is due by now is no effect of the command
+        if (
+            run.table.deadline is not None and run.log[-1].at != told.at
+        ):  # what is due by now is no effect of the command
             run.table.apply(seen.Tick(at=told.at))
             run.log.append(seen.Tick(at=told.at))
         told = replace(told, refused=run.table.refusal(told))
@@ -386,10 +390,10 @@ def undone_later(run: Commanded) -> list[str]:
 
 def _picture(table: Table) -> Any:  # noqa: ANN401 - plain data
     public = msgspec.to_builtins(table.public())
-    names = ("counts", "held", "last_result", "round", "shoe", "on_hold")
+    names = ("counts", "last_result", "shoe", "on_hold")
     picture = {name: public[name] for name in names}
-    picture["alerts"] = sorted(
-        f"{each['data']['kind']} of round {each['round']}" for each in public["alerts"]
-    )
+    picture["table"] = public["round"]
+    picture["alerts"] = sorted(each["data"]["kind"] for each in public["alerts"])
+    picture["held"] = len(public["held"])
     picture["history"] = msgspec.to_builtins(table.history())["rounds"]
-    return _bare(picture)
+    return _bare(picture, IGNORED | NUMBERS)
