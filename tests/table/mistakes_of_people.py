@@ -223,7 +223,12 @@ def unread_then_entered(dealing: Dealing, at: int) -> Verdict | None:
     if made is None:
         return None
     made.must = ("unreadable_card",)
-    if not made.accepted and setup.end == "result" and shortfall([f or "" for f in faces]) == 0:
+    if (
+        not made.accepted
+        and setup.end == "result"
+        and as_read([f or "" for f in faces], declared(setup, truth)) is None
+        and shortfall([f or "" for f in faces]) == 0
+    ):
         made.must = ("unreadable_card", "result_mismatch")
     made.may, made.most = (*made.may, "premature_collect"), made.most + 1
     return made
@@ -399,7 +404,8 @@ def shoe_changed(dealing: Dealing, at: int) -> Verdict | None:
     if not setup.declares:
         hurt[at + 1] = "any"
     hurt = {place: how for place, how in hurt.items() if place < len(dealing.coups)}
-    return Verdict("shoe changed while down", hurt, may=("duplicate_card",), most=1)
+    may = ("duplicate_card", *collects(setup))
+    return Verdict("shoe changed while down", hurt, may=may, most=len(may))
 
 
 def miscounted(dealing: Dealing, at: int) -> Verdict | None:

@@ -7,6 +7,8 @@ what must come of it; None where that mistake cannot happen at that table.
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
@@ -16,6 +18,9 @@ from shoe_daemon.table import observations as seen
 from tests.table.mistake_rules import as_read, collects, consequence, declared, flagged, shortfall
 from tests.table.table_judge import Verdict
 from tests.table.table_model import Dealing, Step
+
+IN_STEP_AFTER: Final = 4
+"""Matching cards after which two readers are in step again."""
 
 
 def misread(dealing: Dealing, at: int) -> Verdict | None:
@@ -330,18 +335,20 @@ def main_drops_out(dealing: Dealing, at: int) -> Verdict | None:
     """
     if dealing.setup.reader != "pair":
         return None
-    reads = [s for s in dealing.coups[at].play if getattr(s.says, "source", None) == "scanner"]
-    verdict = _checker(dealing, at, lose=True) if reads else None
-    coup = dealing.coups[at]
-    if verdict is None or not coup.play:
+    verdict, coup = _checker(dealing, at, lose=True), dealing.coups[at]
+    if verdict is None:
         return None
-    where = dealing.random.randrange(len(coup.play))
+    lost = next(n for n, step in enumerate(coup.play) if isinstance(step.says, seen.Tick))
+    where = dealing.random.randrange(min(lost + 2, len(coup.play)), len(coup.play) + 1)
+    matched = sum(lost + 1 < place < where for place in coup.drawn())
+    whole = where > max(coup.drawn()) or matched >= IN_STEP_AFTER
     gone = coup.play[where:] + coup.end + [s for c in dealing.coups[at + 1 :] for s in c.steps]
     for step in gone:
         if getattr(step.says, "source", None) == "shoe":
             step.says = seen.Tick()
     coup.play.insert(where, Step(seen.Link(up=False, source="shoe"), 0.1))
-    hurt = {at: "partial"} | ({at + 1: "any"} if at + 1 < len(dealing.coups) else {})
+    hurt = {at: "any" if whole else "partial"}
+    hurt |= {at + 1: "any"} if at + 1 < len(dealing.coups) else {}
     if not dealing.setup.declares:
         hurt |= dict.fromkeys(range(at, len(dealing.coups)), "any")
     verdict.mistake, verdict.damaged = "main drops out after the checker lost a card", hurt
