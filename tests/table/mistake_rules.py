@@ -69,3 +69,11 @@ def flagged(name: str, setup: Setup, at: int) -> Verdict:
         flagged=True,
         hides=setup.style is DealingStyle.FACE_UP,
     )
+
+
+def contradicts(setup: Setup, truth: oracle.Expected, faces: list[str]) -> bool:
+    """
+    Tell whether cards that make a whole coup give another winner or pair than declared.
+    """
+    whole = as_read(faces, None) is not None and setup.end == "result"
+    return whole and as_read(faces, declared(setup, truth)) is None

@@ -18,7 +18,7 @@ from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.machine import Table
 from tests.table import oracle
-from tests.table.mistake_rules import collects, consequence, shortfall
+from tests.table.mistake_rules import collects, consequence, contradicts, shortfall
 from tests.table.mistakes_of_readers import misread, unread
 from tests.table.table_judge import Verdict
 from tests.table.table_model import Coup, Dealing, Step, command
@@ -223,12 +223,7 @@ def unread_then_entered(dealing: Dealing, at: int) -> Verdict | None:
     if made is None:
         return None
     made.must = ("unreadable_card",)
-    if (
-        not made.accepted
-        and setup.end == "result"
-        and as_read([f or "" for f in faces], declared(setup, truth)) is None
-        and shortfall([f or "" for f in faces]) == 0
-    ):
+    if contradicts(setup, truth, [f or "" for f in faces]):
         made.must = ("unreadable_card", "result_mismatch")
     made.may, made.most = (*made.may, "premature_collect"), made.most + 1
     return made
@@ -255,8 +250,7 @@ def corrected_wrongly(dealing: Dealing, at: int) -> Verdict | None:
     else:
         coup.play.insert(coup.play.index(step) + 1, order)
     made = consequence("corrected wrongly", dealing, at, faces)
-    declared = setup.end == "result" and shortfall(faces) == 0
-    if made is not None and not made.accepted and declared:
+    if made is not None and contradicts(setup, coup.truth, faces):
         made.must = ("result_mismatch",)
     return made
 
