@@ -181,14 +181,15 @@ def booted(fold: Fold, _obs: Booted) -> None:
     card a new shoe begins.
     """
     round_ = rounds.in_progress(fold)
+    if round_ is not None:
+        betting, aborted = fold.state.betting, not (round_.finished or round_.over)
+        _drop(fold, round_, whole=not round_.hidden and rounds.is_complete(round_))
+        if aborted and fold.state.round is round_ and not round_.finished:
+            fold.state.betting = betting  # bets were closed before its first card
     if round_ is not None and _may_go_on(round_):
-        betting = fold.state.betting
-        _drop(fold, round_, whole=False)
-        fold.state.unsynced, fold.state.betting = True, betting
+        fold.state.unsynced = True
         readers.await_quiet(fold)
     else:
-        if round_ is not None:
-            _drop(fold, round_, whole=not round_.hidden and rounds.is_complete(round_))
         readers.synced(fold)
     shoe = fold.state.shoe
     if fold.state.cut_card or (shoe is not None and shoe.cut_card):

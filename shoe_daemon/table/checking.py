@@ -49,6 +49,19 @@ def only_checks(fold: Fold, source: str | None, face: Card | None) -> bool:
     return not (replaces and (check.ahead or not check.in_step))
 
 
+def was_dealt(fold: Fold, source: str | None, face: Card | None) -> bool:
+    """
+    Tell whether the reader that replaces the main reader, and is out of step, has read a
+    card that the main reader had read before it went away.
+    """
+    check = fold.state.checks.get(source or "")
+    if check is None or check.in_step or face is None or face not in check.behind:
+        return False
+    del check.behind[: check.behind.index(face) + 1]
+    check.ahead.clear()
+    return True
+
+
 def _settle(fold: Fold, check: Check, face: Card | None) -> None:
     # Before it deals: right after a boundary its card may be a late one of the round
     # that has ended, or the first of the next.
@@ -59,6 +72,14 @@ def _settle(fold: Fold, check: Check, face: Card | None) -> None:
         check.in_step = not check.unproven or fold.microseconds() >= check.late_until
     else:
         check.in_step = place >= check.optional
+
+
+def is_replaced_out_of_step(fold: Fold, source: str | None) -> bool:
+    """
+    Tell whether a main reader that has gone away is replaced by one that is out of step.
+    """
+    check = fold.state.checks.get(_replacement(fold) or "")
+    return check is not None and not check.in_step and source not in fold.options.checkers
 
 
 def take_over(fold: Fold, source: str | None, face: Card | None) -> bool:

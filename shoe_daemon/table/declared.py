@@ -52,9 +52,10 @@ def check_cards(fold: Fold, round_: RoundState) -> None:
     Compare what was declared with the cards of a round on the table.
     """
     if _of(fold, round_.number) is not None:
-        outcomes = possible_outcomes(
-            dealing.known_points(round_.spots), partial=round_.partial and not round_.unread_result
-        )
+        # A card whose place nobody knows may be either hand's third.
+        unplaced = any(card.slot is None for card in round_.cards)
+        partial = unplaced or (round_.partial and not round_.unread_result)
+        outcomes = possible_outcomes(dealing.known_points(round_.spots), partial=partial)
         _compare(fold, round_.number, outcomes, (_pair(round_, 0), _pair(round_, 1)))
 
 

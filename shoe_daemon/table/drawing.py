@@ -57,7 +57,8 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
         if not carried and not _begins_another(fold, round_, card):
             add(fold, round_, card)
             return
-        fold.state.unsynced |= late or rounds.is_stuck(round_)
+        cut_off = round_.partial and not round_.over
+        fold.state.unsynced |= late or cut_off or rounds.is_stuck(round_)
         rounds.leave(fold, round_)
         _settle_mode(fold, card)  # a new session may have come into force
     seed = _take_seed(fold, slot)

@@ -205,10 +205,21 @@ def only_checks(fold: Fold, source: str | None, face: Card | None) -> bool:
     if checking.only_checks(fold, source, face):
         _end_all(fold, source, _DEALT)
         return True
-    if checking.take_over(fold, source, face):
+    dealt = checking.was_dealt(fold, source, face)
+    if dealt or checking.take_over(fold, source, face):
         _tear(fold)
         fold.state.unsynced = True
-    return False
+    return dealt
+
+
+def linked(fold: Fold, source: str | None, *, up: bool) -> None:
+    """
+    The connection to a reader came up, or went: the one that replaces it may be out of step.
+    """
+    readers.linked(fold, source, up=up)
+    if not up and checking.is_replaced_out_of_step(fold, source):
+        _tear(fold)
+        fold.state.unsynced = True
 
 
 def _only_looks(fold: Fold, source: str | None) -> bool:

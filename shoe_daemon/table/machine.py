@@ -17,7 +17,6 @@ from shoe_daemon.table import (
     faults,
     inventory,
     orders,
-    readers,
     results,
     rounds,
     shoes,
@@ -208,7 +207,7 @@ def _drawn(fold: Fold, obs: seen.CardDrawn) -> None:
 
 
 def _link(fold: Fold, obs: seen.Link) -> None:
-    readers.linked(fold, obs.source, up=obs.up)
+    faults.linked(fold, obs.source, up=obs.up)
     if obs.up:
         return
     if obs.source in fold.options.checkers:

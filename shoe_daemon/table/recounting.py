@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
     from shoe_daemon.table.events import HandResult, RoundFinished
     from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import Held, Played
+    from shoe_daemon.table.state import Held, OpenAlert, Played
 
 _MARK: Final = "corrected"
 
@@ -78,6 +78,8 @@ def put(fold: Fold, record: Played | Held, slot: Slot, after: Card) -> None:
         return
     dealt = list(record.dealt or _in_order(data))
     dealt[index] = after
+    if record.excess and _excess_alerts(fold, record.number):
+        dealt, record.excess = [*dealt, *record.excess], ()
     record.dealt = tuple(dealt)
     coup = _deal_again(record.dealt)
     over = [] if coup is None else dealt[len(coup.player.cards) + len(coup.banker.cards) :]
@@ -133,12 +135,18 @@ def _put_result(fold: Fold, record: Played | Held, after: RoundFinished | None) 
 
 def _say_what_is_wrong(fold: Fold, number: int, over: list[Card], *, lacks: bool) -> None:
     said = [a for a in fold.state.alerts if _MARK in a.evidence and a.round == number]
+    said += [each for each in _excess_alerts(fold, number) if each not in said]
     if over or lacks:
         if not said:
             _raise(fold, number, over)
         return
     for alert in said:
         fold.close_alert(alert, "continue", "by the corrected cards nothing is wrong")
+
+
+def _excess_alerts(fold: Fold, number: int) -> list[OpenAlert]:
+    kind = IrregularityKind.EXCESS_CARD
+    return [a for a in fold.state.alerts if a.data.kind == kind and a.round == number]
 
 
 def _raise(fold: Fold, number: int, over: list[Card]) -> None:

@@ -15,7 +15,7 @@ from shoe_daemon.table.state import Held, Played
 if TYPE_CHECKING:
     from shoe_daemon.table.events import RoundFinished
     from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import ShoeState
+    from shoe_daemon.table.state import RoundState, ShoeState
 
 MOST_PLAYED: Final = 200
 """
@@ -111,14 +111,27 @@ def held_back(fold: Fold, number: int | None) -> Held | None:
 def _enter_unpublished(fold: Fold, held: Held, *, voided: bool = False) -> None:
     if fold.state.shoe is not None:
         played = Played(held.number, fold.at, 0, held.data, entered=held.entered)
-        played.voided, played.lost, played.dealt = voided, held.lost and not voided, held.dealt
+        played.voided, played.lost = voided, held.lost and not voided
+        played.dealt, played.excess = held.dealt, held.excess
         _enter(fold.state.shoe, played)
+
+
+def keep_excess(fold: Fold, round_: RoundState) -> None:
+    """
+    Keep the cards too many of a round that has ended, of which nothing is decided yet.
+    """
+    undecided = {alert.data.id for alert in fold.state.alerts}
+    faces = [card.face for card in round_.excess if card.alert in undecided]
+    record = held_back(fold, round_.number) or find(fold, round_.number)
+    if record is not None and None not in faces:
+        record.excess = tuple(filter(None, faces))
 
 
 def _keep_dealt(fold: Fold, held: Held) -> None:
     played = find(fold, held.number)
     if played is not None:
         played.dealt = held.dealt or played.dealt
+        played.excess = held.excess or played.excess
 
 
 def _enter(shoe: ShoeState, played: Played) -> None:

@@ -85,7 +85,8 @@ def first_card_checks(fold: Fold) -> None:
         fold.raise_alert(IrregularityKind.PREMATURE_DRAW, detail("drawn_while_betting"))
     if state.betting != "unknown":
         state.betting = "closed"
-    if state.shoe is not None and state.round is not None and state.round.number == 1:
+    if state.shoe is not None and not state.shoe.burn_checked:
+        state.shoe.burn_checked = True
         shoes.check_burn(fold, state.shoe)
     shoes.check_ordered_burn(fold)
     if state.shoe is not None:
@@ -160,8 +161,8 @@ def set_deadlines(fold: Fold, round_: RoundState) -> None:
     if fold.options.timeless:
         if round_.hidden and is_complete(round_):
             reveal(fold, round_)
-    elif round_.partial or len(round_.cards) == FOUR_CARDS:
-        # Of a partial round nobody knows which card was the fourth.
+    elif len(round_.cards) == FOUR_CARDS or (round_.partial and len(round_.cards) > FOUR_CARDS):
+        # Of a partial round nobody knows which card was the fourth: not one before this.
         fold.state.reveal_at = fold.microseconds() + int(after * _SECOND)
 
 
@@ -376,6 +377,8 @@ def give_up(fold: Fold, round_: RoundState) -> None:
 def _leave(fold: Fold, round_: RoundState) -> None:
     state = fold.state
     round_.ended = True
+    if round_.excess:
+        results.keep_excess(fold, round_)
     fold.in_round = False
     state.quiet_at = state.reveal_at = None
     if round_.owns_rest:
@@ -402,9 +405,10 @@ def find_missing(fold: Fold, round_: RoundState, code: str) -> None:
     """
     Say that a draw is missing, in the sentence of a code; the round stays open.
     """
+    round_.over = True
     if round_.missing:
         return
-    round_.missing = round_.over = True
+    round_.missing = True
     verdict = truth(round_)
     slot = DEALING_ORDER[verdict.spot or 0]
     hand = Hand.PLAYER if slot.value.startswith("P") else Hand.BANKER

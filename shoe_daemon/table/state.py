@@ -131,6 +131,7 @@ class Played(Struct):
         entered: A person entered its result.
         dealt: Its cards in the order out of the shoe, once one was corrected
             when they were on the table no more.
+        excess: Its cards too many of which nothing had been decided at its end.
     """
 
     number: int
@@ -141,6 +142,7 @@ class Played(Struct):
     lost: bool = False
     entered: bool = False
     dealt: tuple[Card, ...] = ()
+    excess: tuple[Card, ...] = ()
 
 
 class Held(Struct):
@@ -156,6 +158,7 @@ class Held(Struct):
     entered: bool = False
     lost: bool = False
     dealt: tuple[Card, ...] = ()
+    excess: tuple[Card, ...] = ()
 
 
 class Change(Struct):
@@ -206,6 +209,7 @@ class ShoeState(Struct):
         out: Cards that left it since it was shuffled.
         burn_left: Burn cards still due; None where unknown.
         burned: How many were burned.
+        burn_checked: Its burn was checked, at the first card of a round.
         burn_wrong: A burn error has been raised.
         cut_card: It has appeared.
         cut_missed: That it is missing has been raised.
@@ -230,6 +234,7 @@ class ShoeState(Struct):
     out: int = 0
     burn_left: int | None = None
     burned: int = 0
+    burn_checked: bool = False
     burn_wrong: bool = False
     cut_card: bool = False
     cut_missed: bool = False

@@ -91,7 +91,8 @@ def test_any_observations(seed: int) -> None:
             assert len(encode_event(event)) < 10_000
         if number % 50 == 0:
             assert len(table.checkpoint()) < 128_000  # the rounds of a shoe are in it
-            assert len(encode_public_table(table.public())) < 10_000
+            # The message leaves alerts out where it would be longer than 10 kB.
+            assert len(encode_public_table(table.public())) < 20_000
             shoe = table.state.shoe
             assert shoe is None or shoe.out >= sum(shoe.seen)
     _comes_clean(table, storm)
