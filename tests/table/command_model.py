@@ -312,7 +312,9 @@ def _tell(run: Commanded, told: seen.Observation) -> None:
             run.table.apply(seen.Tick(at=told.at))
             run.log.append(seen.Tick(at=told.at))
         told = replace(told, refused=run.table.refusal(told))
-        if told.name in CHANGES and told.refused is None:
+        # The first card or result of a table starts its shoe, which no undo takes away.
+        has_shoe = run.table.state.shoe is not None
+        if told.name in CHANGES and told.refused is None and has_shoe:
             before = run.table.checkpoint()
             run.table.apply(told)
             run.log.append(told)

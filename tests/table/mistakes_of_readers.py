@@ -340,7 +340,9 @@ def main_drops_out(dealing: Dealing, at: int) -> Verdict | None:
         return None
     lost = next(n for n, step in enumerate(coup.play) if isinstance(step.says, seen.Tick))
     where = dealing.random.randrange(min(lost + 2, len(coup.play)), len(coup.play) + 1)
-    matched = sum(lost + 1 < place < where for place in coup.drawn())
+    # Where the checking reader reads first, the main reader's next card is the lost one.
+    first = lost + 1 if dealing.setup.ahead else lost
+    matched = sum(first < place < where for place in coup.drawn())
     whole = where > max(coup.drawn()) or matched >= IN_STEP_AFTER
     gone = coup.play[where:] + coup.end + [s for c in dealing.coups[at + 1 :] for s in c.steps]
     for step in gone:
