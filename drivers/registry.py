@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import msgspec
 
 from drivers.contract import Driver
+from drivers.interface import check_class, make_driver
 from shoe_daemon.errors import UserError
 
 __all__ = ["GROUP", "create_driver", "driver_names", "driver_version", "find_driver"]
@@ -32,14 +33,17 @@ def find_driver(name: str) -> type[Driver]:
     Import the driver of this name.
 
     Raises:
-        UserError: There is none, or two, or it cannot be imported.
+        UserError: There is none, or two, or it cannot be imported, or a part of its
+            interface is missing.
     """
     entry = _entry(name)
+    place = f"driver {name!r} ({entry.value})"
     try:
-        return cast("type[Driver]", entry.load())
+        kind = entry.load()
     except Exception as error:
         # Whatever a driver of somebody else does while it is imported.
-        raise UserError(f"driver {name!r} ({entry.value}) cannot be loaded: {error}") from error
+        raise UserError(f"{place} cannot be loaded: {error}") from error
+    return check_class(kind, place)
 
 
 def driver_version(name: str) -> str | None:
@@ -62,9 +66,10 @@ def create_driver(name: str, options: Mapping[str, Any] | None = None) -> Driver
     """
     kind = find_driver(name)
     try:
-        return kind(msgspec.convert(dict(options or {}), kind.options_type))
+        checked = msgspec.convert(dict(options or {}), kind.options_type)
     except msgspec.ValidationError as error:
         raise UserError(f"options of driver {name!r}: {error}") from error
+    return make_driver(kind, checked, f"driver {name!r}")
 
 
 def _entry(name: str) -> EntryPoint:

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from drivers.contract import Driver, LineSettings, NamesFiles, OpensLine
+from drivers.contract import Driver, LineSettings, OpensLine
+from drivers.interface import make_driver
 from drivers.registry import find_driver
 from drivers.transport import check_url
 from shoe_daemon.equipment import all_signals, round_end_of
@@ -303,9 +304,9 @@ def _reading(reader: ReaderSettings, beside: Path, journal: Path) -> Reading:
         kind = find_driver(reader.driver)
     except UserError as error:
         raise UserError(f"{place}: driver: {error}") from error
-    driver = kind(read_as(kind.options_type, reader.options, f"{place}: options"))
-    if isinstance(driver, NamesFiles):
-        driver = driver.beside(beside, journal)
+    options = read_as(kind.options_type, reader.options, f"{place}: options")
+    about = f"{place}: driver {reader.driver!r}"
+    driver = make_driver(kind, options, about, (beside, journal))
     try:
         (driver.check_url if isinstance(driver, OpensLine) else check_url)(reader.port)
     except UserError as error:

@@ -18,6 +18,7 @@ import pytest
 
 from shoe_daemon import __version__
 from shoe_daemon.cli import COMMANDS
+from tests.drivers.test_write_a_driver import page_files
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("shoe_daemon", "drivers", "calibration")
@@ -109,3 +110,17 @@ for driver in entry_points(group="shoe_daemon.drivers"):
     assert "angel-eye-ii drivers.angel_eye_ii" in run(
         installed / "python", "-c", script, cwd=installed
     )
+
+
+def test_a_driver_of_ones_own_is_built_and_found(installed: Path, tmp_path: Path) -> None:
+    for name, text in page_files().items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    python = installed / "python"
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist", cwd=tmp_path)
+    (built,) = (tmp_path / "dist").glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "--isolated", "--python", str(python)]
+    run(*pip, "install", "--no-deps", "--no-index", built, cwd=tmp_path)
+    replay = ("replay", "--protocol", "my-reader", "round.txt")
+    assert "Player wins" in run(installed / "shoe-daemon", *replay, cwd=tmp_path)
+    checked = run(installed / "shoe-daemon", "check-config", "table.toml", cwd=tmp_path)
+    assert "my-reader on /dev/ttyUSB0" in checked
