@@ -7,30 +7,45 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from drivers.contract import Driver, LineSettings, OpensLine
 from drivers.interface import make_driver
 from drivers.registry import find_driver
 from drivers.transport import check_url
+from shoe_daemon.config_checks import (
+    check_checkers,
+    check_prefix,
+    check_readers,
+    check_seats,
+    check_table,
+)
+from shoe_daemon.credentials import noted
 from shoe_daemon.equipment import all_signals, round_end_of
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, House, load_house, load_house_file
 from shoe_daemon.game.reading import in_plain_words, read_as
 from shoe_daemon.game.rulings import DEFAULT_POLICY, Policy, find_policy
 from shoe_daemon.mqtt.settings import MqttSettings
-from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.operators import Operators, load_operators
 from shoe_daemon.table.options import Options, RoundEnd
 
 Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
 
+SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
+"""Where ``shoe-daemon@.service`` reads its configurations."""
+
+SERVICE_STATE: Final = Path("/var/lib/shoe-daemon")
+"""Where it keeps its journals: its ``StateDirectory``."""
+
 _JOURNAL: Final = "journal.db"
-_MOST_TEXT: Final = 100
 
 
 class TableSettings(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,6 +155,10 @@ class Reading(Struct, frozen=True):
 class Setup(Struct, frozen=True):
     """
     A configuration that has been checked, and all that it names.
+
+    Attributes:
+        notes: Credentials that only the service has, where a person checks.
+        service: The instance of the unit that keeps the journal; None for this process.
     """
 
     config: Config
@@ -148,6 +167,8 @@ class Setup(Struct, frozen=True):
     journal: Path
     readers: tuple[Reading, ...]
     operators: Operators | None = None
+    notes: tuple[str, ...] = ()
+    service: str | None = None
 
     @property
     def options(self) -> Options:
@@ -166,9 +187,14 @@ class Setup(Struct, frozen=True):
         return Options(**told)
 
 
-def load_config(path: Path) -> Setup:
+def load_config(path: Path, *, inspecting: bool = False) -> Setup:
     """
     Read and check a configuration, and everything that it names.
+
+    Args:
+        path: The file.
+        inspecting: A person checks it, outside the service: a credential that only the
+            service has is a note, and the journal's path is the service's.
 
     Raises:
         UserError: The first thing wrong: file, key, what is, what is expected.
@@ -182,8 +208,10 @@ def load_config(path: Path) -> Setup:
         raise UserError(f"{path}: byte {error.start} is no UTF-8; expected TOML") from error
     except ValueError as error:  # what tomllib raises
         raise UserError(f"{path}: {error}; expected TOML") from error
+    service = service_of(path) if inspecting else None
     try:
-        return set_up(read_as(Config, mapping, str(path)), path.parent)
+        config = read_as(Config, mapping, str(path))
+        return set_up(config, path.parent, inspecting=inspecting, service=service)
     except UserError as error:
         told = str(error).removeprefix(f"{path}: ")
         raise UserError(f"{path}: {_in_plain_words(told)}") from error
@@ -197,61 +225,49 @@ def _in_plain_words(told: str) -> str:
     return in_plain_words(told)
 
 
-def set_up(config: Config, beside: Path) -> Setup:
+def set_up(
+    config: Config, beside: Path, *, inspecting: bool = False, service: str | None = None
+) -> Setup:
     """
     Check what a type cannot: houses, drivers, files.
 
     Args:
         config: The configuration.
         beside: The folder from which the paths in it start.
+        inspecting: A credential that only the service has is a note, no error.
+        service: The instance of the unit whose journal this is; None for this process.
 
     Raises:
         UserError: Key, what is wrong, what is expected.
     """
+    notes: list[str] = []
+    attempt = partial(noted, notes, inspecting=inspecting)
     if config.mqtt is not None:
-        config.mqtt.check()
-        _check_prefix(config, config.mqtt.prefix)
-    _check_table(config.table)
-    _check_readers(config.reader)
-    journal = _journal(config.journal, beside)
+        with attempt():
+            config.mqtt.password(beside)
+        with attempt():
+            config.mqtt.tls_context(beside)
+        check_prefix(config, config.mqtt.prefix)
+        config = replace(config, mqtt=config.mqtt.beside(beside))
+    check_table(config.table)
+    check_readers(config.reader)
+    check_checkers(config.table, config.reader)
+    house = _house(config.table, beside)
+    check_seats(config.table, house)
+    journal = _journal(config.journal, beside, service)
+    operators = None
+    with attempt():
+        operators = _operators(config.orders, beside)
     return Setup(
         config,
-        _house(config.table, beside),
+        house,
         _policy(config.table, beside),
         journal,
-        tuple(_reading(each, beside, journal) for each in config.reader),
-        _operators(config.orders, beside),
+        tuple(_reading(each, beside, journal, attempt) for each in config.reader),
+        operators,
+        tuple(notes),
+        service,
     )
-
-
-def _check_prefix(config: Config, prefix: str) -> None:
-    try:
-        Topics(config.site, config.table.id, prefix)
-    except UserError as error:
-        raise UserError(f"mqtt.prefix: {str(error).removeprefix('mqtt prefix ')}") from error
-
-
-def _check_table(table: TableSettings) -> None:
-    # What stands in `state` must leave room for the table itself.
-    if table.timeless:
-        raise UserError("table.timeless: true; expected nothing: it is for logs, not for tables")
-    texts = [("table.name", table.name or "")]
-    texts += [(f"table.limits.{key}", key + text) for key, text in table.limits.items()]
-    for key, text in texts:
-        if len(text) > _MOST_TEXT:
-            raise UserError(f"{key}: {len(text)} characters; expected at most {_MOST_TEXT}")
-    if len(table.limits) > 20:  # noqa: PLR2004 - there are fewer wagers
-        raise UserError(f"table.limits: {len(table.limits)} entries; expected at most 20")
-
-
-def _check_readers(readers: tuple[ReaderSettings, ...]) -> None:
-    seen: set[str] = set()
-    for number, reader in enumerate(readers, start=1):
-        if reader.id in seen:
-            raise UserError(
-                f"reader {number}: id: {reader.id!r} is another reader's; expected each id once"
-            )
-        seen.add(reader.id)
 
 
 def _house(table: TableSettings, beside: Path) -> House:
@@ -280,25 +296,43 @@ def _operators(orders: OrdersSettings, beside: Path) -> Operators | None:
     try:
         return load_operators(orders.operators_file, beside)
     except UserError as error:
-        raise UserError(f"orders.operators_file: {error}") from error
+        raise error.at("orders.operators_file") from error
 
 
-def _journal(journal: JournalSettings, beside: Path) -> Path:
-    if journal.path is not None:
-        path = beside / journal.path
-        if not journal.path or path.is_dir():
-            raise UserError(f"journal.path: {journal.path!r}; expected a file's name")
-        if not path.parent.is_dir():
-            raise UserError(
-                f"journal.path: {journal.path!r}; expected a folder that exists: {path.parent}"
-            )
-        return path
+def service_of(path: Path) -> str | None:
+    """
+    Return the instance of the unit that runs with a configuration: ``table-7`` for
+    ``/etc/shoe-daemon/table-7.toml``; None for a file elsewhere.
+    """
+    is_unit = path.absolute().parent == SERVICE_CONFIGS and path.suffix == ".toml"
+    return path.stem if is_unit else None
+
+
+def _journal(journal: JournalSettings, beside: Path, service: str | None) -> Path:
     # systemd gives several folders with colons between them; ours is the first.
     state = os.environ.get("STATE_DIRECTORY", "").partition(":")[0]
-    return (Path(state) if state else beside) / _JOURNAL
+    if not state and service is not None:
+        state = str(SERVICE_STATE / service)
+    if journal.path is None:
+        return (Path(state) if state else beside) / _JOURNAL
+    path = beside / journal.path
+    # os.path, as a folder of the service may be closed to the person who checks.
+    if not journal.path or os.path.isdir(path):  # noqa: PTH112
+        raise UserError(f"journal.path: {journal.path!r}; expected a file's name")
+    # systemd creates the service's folder when it starts.
+    if not os.path.isdir(path.parent) and str(path.parent) != state:  # noqa: PTH112
+        raise UserError(
+            f"journal.path: {journal.path!r}; expected a folder that exists: {path.parent}"
+        )
+    return path
 
 
-def _reading(reader: ReaderSettings, beside: Path, journal: Path) -> Reading:
+def _reading(
+    reader: ReaderSettings,
+    beside: Path,
+    journal: Path,
+    attempt: Callable[..., AbstractContextManager[None]],
+) -> Reading:
     place = f"reader {reader.id!r}"
     try:
         kind = find_driver(reader.driver)
@@ -308,7 +342,8 @@ def _reading(reader: ReaderSettings, beside: Path, journal: Path) -> Reading:
     about = f"{place}: driver {reader.driver!r}"
     driver = make_driver(kind, options, about, (beside, journal))
     try:
-        (driver.check_url if isinstance(driver, OpensLine) else check_url)(reader.port)
+        with attempt(place=f"{place}: "):
+            (driver.check_url if isinstance(driver, OpensLine) else check_url)(reader.port)
     except UserError as error:
         raise UserError(f"{place}: {error}") from error
     line = read_as(LineSettings, asdict(driver.line) | reader.line, f"{place}: line")

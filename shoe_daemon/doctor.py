@@ -1,9 +1,10 @@
 """
-What is well with a table, what is not, and what it cannot see.
+What is well with a table or a display, what is not, and what a table cannot see.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import socket
@@ -15,13 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-from msgspec import Struct
-
 from drivers.contract import KeepsPictures, OpensLine
 from drivers.discretion import discreet
 from drivers.transport import LineError, open_transport
 from shoe_daemon.config import Reading, Setup
+from shoe_daemon.display.config import DisplaySettings, DisplaySetup
+from shoe_daemon.doctor_broker import display_broker, table_broker
 from shoe_daemon.errors import UserError
+from shoe_daemon.findings import Finding
 from shoe_daemon.game.irregularities import IRREGULARITIES
 from shoe_daemon.table.detection import undetectable
 from shoe_daemon.table.options import RoundEnd
@@ -31,23 +33,7 @@ _SLOW_DISK: Final = 0.05
 
 _LITTLE_ROOM: Final = 500_000_000
 _WRITES: Final = 15
-_BROKER_PATIENCE: Final = 3.0
 _UNSTABLE: Final = ("/dev/ttyUSB", "/dev/ttyACM")
-
-
-class Finding(Struct, frozen=True):
-    """
-    One thing that was looked at.
-
-    Attributes:
-        about: What.
-        verdict: ``good``; ``note``: to be known; ``bad``: the table will suffer.
-        text: One sentence.
-    """
-
-    about: str
-    verdict: Literal["good", "note", "bad"]
-    text: str
 
 
 def examine(setup: Setup) -> Iterator[Finding]:
@@ -55,25 +41,61 @@ def examine(setup: Setup) -> Iterator[Finding]:
     Look at everything that a table stands on. Nothing is changed, but for a
     file that is written beside the journal, to time the disk, and removed.
     """
-    yield from _journal(setup.journal)
+    for note in setup.notes:
+        yield Finding("file", "note", note)
+    yield from _journal(setup.journal, setup.service)
     for reader in setup.readers:
         yield _reader(reader)
         if isinstance(reader.driver, KeepsPictures):
             yield _evidence(f"reader {reader.id}", reader.driver.evidence)
     if not setup.readers:
         yield Finding("reader", "bad", "none is configured: nothing will be seen")
-    yield from _broker(setup)
+    yield from table_broker(setup)
     yield from _blind(setup)
 
 
-def _journal(path: Path) -> Iterator[Finding]:
-    folder = path.parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        yield Finding("journal", "bad", f"{folder} is no folder that can be written")
+def examine_display(setup: DisplaySetup) -> Iterator[Finding]:
+    """
+    Look at everything that a display depends on. Nothing is changed.
+    """
+    for note in setup.notes:
+        yield Finding("file", "note", note)
+    display = setup.config.display
+    yield _listen(display)
+    if display.open_pit:
+        text = f"open to everybody who reaches {display.listen}: set [display.pit]"
+        yield Finding("pit", "bad", text)
+    yield from display_broker(setup)
+
+
+def _listen(display: DisplaySettings) -> Finding:
+    host, port = display.address
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        socket.create_server((host, port), family=family).close()
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            text = f"{display.listen} is in use: by the running display, or another program"
+            return Finding("listen", "note", text)
+        text = f"{display.listen}: {error.strerror or error}"
+        return Finding("listen", "bad", text)
+    return Finding("listen", "good", f"{display.listen} is free")
+
+
+def _journal(path: Path, service: str | None) -> Iterator[Finding]:
+    # systemd creates the service's folder when it starts; until then the disk is the same.
+    folder = next(each for each in path.parents if service is None or os.path.isdir(each))  # noqa: PTH112
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):  # noqa: PTH112
+        if service is None:
+            yield Finding("journal", "bad", f"{folder} is no folder that can be written")
+        else:
+            text = f"{path} of shoe-daemon@{service}: not tested; only root can write there"
+            yield Finding("journal", "note", text)
         return
     room = shutil.disk_usage(folder).free
     verdict: Literal["good", "bad"] = "good" if room > _LITTLE_ROOM else "bad"
-    yield Finding("journal", verdict, f"{path}, {room // 1_000_000:,} MB free")
+    owner = "" if service is None else f" of shoe-daemon@{service}"
+    yield Finding("journal", verdict, f"{path}{owner}, {room // 1_000_000:,} MB free")
     middle, slowest = _time_writes(folder)
     text = f"a durable write takes {middle * 1000:.1f} ms, at most {slowest * 1000:.1f} ms"
     yield Finding("disk", "good" if middle < _SLOW_DISK else "bad", text)
@@ -122,23 +144,6 @@ def _evidence(about: str, folder: Path | None) -> Finding:
         return Finding(about, "bad", text)
     count = sum(1 for _ in folder.glob("*.jpg"))
     return Finding(about, "good", f"keeps pictures of what it reads in {folder}: {count:,} there")
-
-
-def _broker(setup: Setup) -> Iterator[Finding]:
-    mqtt = setup.config.mqtt
-    if mqtt is None:
-        yield Finding("broker", "note", "none is configured: nothing is published")
-        return
-    host, port = mqtt.address
-    try:
-        socket.create_connection((host, port), _BROKER_PATIENCE).close()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        yield Finding("broker", "bad", f"{host}:{port} cannot be reached: {reason}")
-        return
-    yield Finding("broker", "good", f"{host}:{port} answers")
-    if mqtt.tls is None and host not in {"127.0.0.1", "localhost", "::1"}:
-        yield Finding("broker", "note", "the line to it is open to whoever listens: no TLS")
 
 
 def _blind(setup: Setup) -> Iterator[Finding]:

@@ -4,6 +4,8 @@ What is told to a person in one line, without a traceback.
 
 from __future__ import annotations
 
+from typing import Self
+
 __all__ = ["UserError"]
 
 
@@ -18,3 +20,9 @@ class UserError(Exception):
     def __init__(self, message: str, *, exit_status: int = 2) -> None:
         super().__init__(message)
         self.exit_status = exit_status
+
+    def at(self, place: str) -> Self:
+        """
+        Return the same error with a place before its message.
+        """
+        return type(self)(f"{place}: {self}", exit_status=self.exit_status)

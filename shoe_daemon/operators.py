@@ -7,7 +7,6 @@ The file is optional. PINs are kept as argon2 hashes and checked with argon2-cff
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Annotated, Final, Literal, NamedTuple, Protocol
 
 from msgspec import Meta, Struct
 
+from shoe_daemon.credentials import find_file
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.reading import read_as, read_toml
 
@@ -132,10 +132,7 @@ def load_operators(name: str, beside: Path) -> Operators:
     Raises:
         UserError: What is wrong with it, in one line, or the extra is missing.
     """
-    credentials = os.environ.get("CREDENTIALS_DIRECTORY")
-    path = beside / name
-    if credentials is not None and (kept := Path(credentials, name)).is_file():
-        path = kept
+    path = find_file(name, beside)
     operators = read_as(_File, read_toml(path, "operators"), str(path)).operator
     hasher = _hasher()
     names: set[str] = set()

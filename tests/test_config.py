@@ -49,6 +49,9 @@ WRONG_IN_TABLE = {
     'house = "monte"': "table.house: monte: no such house; expected one of chickasaw, curator, ",
     'house = "curator"\nhouse_file = "x"': "table.house: given beside table.house_file; expected ",
     'house_file = "none.toml"': "table.house_file: {folder}/none.toml: cannot be read: No such ",
+    'checkers = ["camera"]': "table.checkers: 'camera'; expected ids of readers: none",
+    "seats = [1, 2]": "table.seats: [1, 2]; expected none: in the house 'No house' ",
+    'house = "chickasaw"\nseats = [1]': "table.seats: [1]; expected none: in the house ",
     'policy = "nobody"': "table.policy: nobody: no such policy; expected one of management, ",
     'policy = "no.toml"': "table.policy: {folder}/no.toml: cannot be read: No such file ",
     'round_end = "never"': "table.round_end: 'never'; expected one of auto, device, button, ",
@@ -86,6 +89,11 @@ WRONG_SECTIONS = {
     READER + "baud = 3": "reader 1: baud: unknown key; expected one of driver, port, id, line, ",
     READER + 'id = "A"': "reader 1: id: 'A'; expected small letters, digits and hyphens",
     READER + READER: "reader 2: id: 'shoe' is another reader's; expected each id once",
+    f'[table]\ncheckers = ["camera"]\n{READER}': "table.checkers: 'camera'; expected ids of "
+    "readers: shoe",
+    f'[table]\ncheckers = ["shoe"]\n{READER}': "table.checkers: all readers; expected at ",
+    f'{READER}{READER}id = "b"': "reader 2: port: '/dev/x' is the line of reader 'shoe' too; "
+    "expected each line once",
     READER.replace("eye", "ear"): f"reader 'shoe': driver: no driver 'angel-ear-ii'; there are: "
     f"{DRIVERS}",
     READER.replace("/dev/x", ""): "reader 'shoe': port '': expected a path, socket://HOST:PORT, ",
@@ -150,6 +158,111 @@ def test_a_file_with_nothing_in_its_credentials(tmp_path: Path) -> None:
     path.write_text(f'site = "a"\n[mqtt.tls]\nca_file = "{tmp_path}/empty"')
     expected = f"mqtt.tls.ca_file: {tmp_path}/empty: no certificate or key in it that can be used"
     assert refusal(path) == expected
+
+
+def test_two_names_of_one_device_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "ttyUSB0").touch()
+    (tmp_path / "by-id").symlink_to("ttyUSB0")
+    path = tmp_path / "table.toml"
+    names = [READER.replace("/dev/x", f"{tmp_path}/{name}") for name in ("by-id", "ttyUSB0")]
+    path.write_text(f'site = "a"\n{names[0]}{names[1]}id = "b"\n')
+    said = f"reader 2: port: '{tmp_path}/ttyUSB0' is the line of reader 'shoe' too; "
+    assert refusal(path).startswith(said)
+
+
+def test_seats_fit_a_house_where_players_draw(tmp_path: Path) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text('site = "a"\n[table]\nhouse = "curator"\nseats = [1, 2]\n')
+    assert check(path).exit_code == 0
+
+
+NAMED_FILE = 'site = "a"\n[mqtt]\nusername = "u"\npassword_file = "mqtt-password"\n'
+
+
+def test_a_credential_of_the_service_is_a_note_for_a_person(tmp_path: Path) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text(NAMED_FILE + '[orders]\noperators_file = "operators.toml"\n')
+    result = check(path)
+    assert result.exit_code == 0, result.output
+    assert [line for line in result.output.splitlines() if line.startswith("note")] == [
+        f"note      {key}: {tmp_path}/{name}: no such file or directory; the service finds it if "
+        f"its unit has LoadCredential={name}:PATH"
+        for key, name in (
+            ("mqtt.password_file", "mqtt-password"),
+            ("orders.operators_file", "operators.toml"),
+        )
+    ]
+    with pytest.raises(UserError, match=r"mqtt\.password_file: .*/mqtt-password: no such file"):
+        load_config(path)  # the daemon itself needs it
+
+
+def test_a_password_with_a_path_is_no_credential(tmp_path: Path) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text(NAMED_FILE.replace("mqtt-password", "secrets/mqtt"))
+    expected = f"mqtt.password_file: {tmp_path}/secrets/mqtt: no such file or directory"
+    assert refusal(path) == expected
+
+
+def test_within_the_service_both_places_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", "/run/credentials/unit")
+    path = tmp_path / "table.toml"
+    path.write_text(NAMED_FILE)
+    assert refusal(path) == (
+        "mqtt.password_file: no such file or directory: neither "
+        f"/run/credentials/unit/mqtt-password nor {tmp_path}/mqtt-password"
+    )
+
+
+def test_files_of_the_broker_start_from_the_configurations_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text(NAMED_FILE)
+    (tmp_path / "mqtt-password").write_text("secret\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    for file in (path, Path("../table.toml")):
+        mqtt = load_config(file).config.mqtt
+        assert mqtt is not None
+        assert mqtt.password() == "secret"
+    path.write_text('site = "a"\n[mqtt.tls]\nca_file = "ca.pem"\n')
+    assert f"note      mqtt.tls.ca_file: {tmp_path}/ca.pem: no such file" in check(path).output
+
+
+class TestJournalOfTheService:
+    """
+    For a configuration of the unit, a person is given the unit's journal.
+    """
+
+    @pytest.fixture
+    def path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """
+        Return a configuration in the unit's folder.
+        """
+        monkeypatch.setattr(of, "SERVICE_CONFIGS", tmp_path)
+        monkeypatch.setattr(of, "SERVICE_STATE", Path("/var/lib/shoe-daemon"))
+        path = tmp_path / "table-7.toml"
+        path.write_text('site = "a"')
+        return path
+
+    def test_it_is_in_the_state_directory(self, path: Path) -> None:
+        line = "journal   /var/lib/shoe-daemon/table-7/journal.db (of shoe-daemon@table-7)"
+        assert line in check(path).output.splitlines()
+
+    def test_it_may_be_named_before_the_service_has_run(self, path: Path) -> None:
+        path.write_text('site = "a"\n[journal]\npath = "/var/lib/shoe-daemon/table-7/other.db"\n')
+        assert "journal   /var/lib/shoe-daemon/table-7/other.db" in check(path).output
+
+    def test_a_daemon_started_by_hand_keeps_its_own(self, path: Path) -> None:
+        assert load_config(path).journal == path.with_name("journal.db")
+
+    def test_the_unit_has_these_folders(self) -> None:
+        unit = EXAMPLE.with_name("shoe-daemon@.service").read_text(encoding="utf-8")
+        assert "--config /etc/shoe-daemon/%i.toml" in unit
+        assert "StateDirectory=shoe-daemon/%i" in unit
 
 
 def test_run_refuses_in_the_same_words(tmp_path: Path) -> None:

@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from shoe_daemon import config
 from shoe_daemon.cli import main
 from shoe_daemon.game.irregularities import IrregularityKind
-from tests.brokers import Mosquitto, free_port
+from tests.brokers import Mosquitto, free_port, mosquitto
 from tests.service import hall_drivers
+
+__all__ = ["mosquitto"]
 
 TABLE = """
 site = "here"
@@ -63,7 +66,7 @@ def test_a_healthy_table_has_nothing_bad(tmp_path: Path) -> None:
         os.close(slave)
     told = findings(result)
     assert result.exit_code == 0, result.output
-    for about in ("journal", "disk", "reader shoe", "broker"):
+    for about in ("journal", "disk", "reader shoe", "broker", "subscribe", "publish"):
         assert [verdict for verdict, _ in told[about]] == ["good"]
 
 
@@ -82,14 +85,17 @@ def test_a_missing_reader_and_a_missing_broker_are_bad(tmp_path: Path) -> None:
         ('signals = ["betting"]', "premature_draw", "double_feed"),
         ("least_gap = 0.2", "double_feed", "suspect_sequence"),
         ("suspect_run = 9", "suspect_sequence", "face_up_in_shoe"),
-        ('checkers = ["scanner"]', "source_conflict", "card_off_table"),
+        ('checkers = ["second"]', "source_conflict", "card_off_table"),
         ('round_end = "rules"', "duplicate_card", "excess_card"),
     ],
 )
 def test_it_says_what_this_table_cannot_see(
     tmp_path: Path, table: str, seen: str, unseen: str
 ) -> None:
-    told = findings(doctor(configured(tmp_path, "/dev/null", 1, table), "--json"))
+    file = configured(tmp_path, "/dev/null", 1, table)
+    with file.open("a", encoding="utf-8") as text:
+        text.write('[[reader]]\nid = "second"\ndriver = "angel-eye-ii"\nport = "/dev/zero"\n')
+    told = findings(doctor(file, "--json"))
     blind = {text.partition(" ")[0] for _, text in told["blind"]}
     assert unseen in blind
     assert seen not in blind
@@ -111,3 +117,49 @@ def test_silence_chosen_by_auto_has_that_blind_spot_too(
     file.write_text(f'site = "here"\n[table]\nquiet_gap = 8\n{reader}', encoding="utf-8")
     told = findings(doctor(file, "--json"))
     assert any("8 s or more" in text for _, text in told["blind"])
+
+
+@pytest.fixture
+def of_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """
+    Return a configuration where the unit `shoe-daemon@table` looks for it.
+    """
+    monkeypatch.setattr(config, "SERVICE_CONFIGS", tmp_path)
+    monkeypatch.setattr(config, "SERVICE_STATE", tmp_path / "state")
+    file = tmp_path / "table.toml"
+    file.write_text('site = "here"\n', encoding="utf-8")
+    return file
+
+
+def test_the_journal_is_the_services_before_it_has_run(of_unit: Path) -> None:
+    ((verdict, text),) = findings(doctor(of_unit, "--json"))["journal"]
+    assert verdict == "good"
+    assert text.startswith(f"{of_unit.parent}/state/table/journal.db of shoe-daemon@table, ")
+    assert list(of_unit.parent.iterdir()) == [of_unit]
+
+
+def test_a_person_who_may_not_write_there_is_told_so(
+    of_unit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    access = os.access
+    closed = of_unit.parent
+    monkeypatch.setattr(os, "access", lambda path, mode: path != closed and access(path, mode))
+    ((verdict, text),) = findings(doctor(of_unit, "--json"))["journal"]
+    assert (verdict, text.partition(": ")[2]) == ("note", "not tested; only root can write there")
+
+
+@pytest.mark.mosquitto
+def test_a_credential_of_the_service_is_a_note_and_no_failure(
+    tmp_path: Path, mosquitto: Mosquitto
+) -> None:
+    file = configured(tmp_path, "/dev/null", mosquitto.port)
+    text = file.read_text(encoding="utf-8")
+    named = '[mqtt]\nusername = "u"\npassword_file = "mqtt-password"'
+    file.write_text(text.replace("[mqtt]", named), encoding="utf-8")
+    told = findings(doctor(file, "--json"))
+    ((verdict, text),) = told["file"]
+    assert verdict == "note"
+    assert "LoadCredential=mqtt-password:PATH" in text
+    ((verdict, text),) = told["broker"]
+    assert verdict == "note"
+    assert "is not tested" in text

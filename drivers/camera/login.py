@@ -4,10 +4,10 @@ Who a table is for a network camera: a name in the configuration, a password in 
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from drivers.camera.address import Address
+from shoe_daemon.credentials import find_file
 from shoe_daemon.errors import UserError
 
 __all__ = ["logged_in", "read_password"]
@@ -55,7 +55,7 @@ def read_password(name: str, folder: Path) -> str:
     Raises:
         UserError: The file cannot be read or is empty.
     """
-    path = _find(name, folder)
+    path = find_file(name, folder, "options.password_file")
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -65,10 +65,3 @@ def read_password(name: str, folder: Path) -> str:
     if not lines or not lines[0]:
         raise UserError(f"options.password_file: {path}: its first line is empty")
     return lines[0]
-
-
-def _find(name: str, folder: Path) -> Path:
-    directory = os.environ.get("CREDENTIALS_DIRECTORY")
-    if directory is not None and (kept := Path(directory, name)).is_file():
-        return kept
-    return folder / name

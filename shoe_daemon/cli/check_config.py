@@ -28,8 +28,13 @@ def command(file: Path) -> None:
     Exits with 2 and one line at the first thing wrong; nothing is opened for
     writing.
     """
-    lines = _of_display(load_display(file)) if is_display(file) else _told(load_config(file))
-    for line in lines:
+    if is_display(file):
+        shown = load_display(file, inspecting=True)
+        lines, notes = _of_display(shown), shown.notes
+    else:
+        setup = load_config(file, inspecting=True)
+        lines, notes = _told(setup), setup.notes
+    for line in (*lines, *(f"note      {note}" for note in notes)):
         click.echo(line)
 
 
@@ -42,7 +47,7 @@ def _of_display(setup: DisplaySetup) -> list[str]:
         f"tables    {_names(display.tables) or 'all that speak'}",
         f"pages     {languages()[display.language].name}{glyphs}",
         f"stale     {_stale(display.stale_after)}",
-        f"pit       {_pit(display, locked=setup.key is not None)}",
+        f"pit       {_pit(display, locked=display.pit.user is not None)}",
     ]
 
 
@@ -77,7 +82,7 @@ def _told(setup: Setup) -> list[str]:
         f"faces     {_faces(setup)}",
         f"rounds    end by {_round_end(setup)}, result on {table.result_on}",
         f"held      {_held(table.hold_from)}",
-        f"journal   {setup.journal}",
+        f"journal   {setup.journal}{_unit(setup.service)}",
         f"publishes {broker}",
         *map(_reader, setup.readers),
         *(() if setup.readers else ("reader    none: nothing will be seen",)),
@@ -96,6 +101,10 @@ def _faces(setup: Setup) -> str:
     if setup.house.dealing_style == "squeeze" or table.reveal_on == "signal":
         return "hidden until they are revealed or the result is called"
     return f"the Banker's first two hidden until {table.reveal_after:g} s after the fourth card"
+
+
+def _unit(service: str | None) -> str:
+    return "" if service is None else f" (of shoe-daemon@{service})"
 
 
 def _round_end(setup: Setup) -> str:

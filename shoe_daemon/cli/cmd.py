@@ -106,13 +106,15 @@ def _give(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
     config = _config(given)
     if config.mqtt is None:
         raise UserError("cmd: the configuration has no [mqtt]; expected a broker")
-    config.mqtt.check()
+    beside = Path() if given["config"] is None else given["config"].parent
+    config.mqtt.check(beside)
+    mqtt = config.mqtt.beside(beside)
     topics = Topics(config.site, config.table.id, config.mqtt.prefix)
     order = _order(given)
     topic = topics.order(verb, order["operator"] if config.orders.operator_in_topic else None)
     payload = msgspec.json.encode(order)
     reply = topics.reply(order["id"])
-    answer = ask(config.mqtt, topic, payload, reply=reply, timeout=given["timeout"])
+    answer = ask(mqtt, topic, payload, reply=reply, timeout=given["timeout"])
     try:
         return answer, msgspec.json.decode(answer, type=Reply)
     except msgspec.DecodeError as error:

@@ -1,43 +1,47 @@
 """
-``shoe-daemon doctor``: what is well with a table, and what it cannot see.
+``shoe-daemon doctor``: what is well with a table, and what it cannot see; or with a display.
 """
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import msgspec
 
 from shoe_daemon.config import load_config
-from shoe_daemon.doctor import Finding, examine
+from shoe_daemon.display.config import is_display, load_display
+from shoe_daemon.doctor import examine, examine_display
 from shoe_daemon.errors import UserError
+from shoe_daemon.findings import Finding
 from shoe_daemon.logs import aside
 
 _SIGNS = {"good": "ok", "note": "--", "bad": "!!"}
 
 
-@click.command("doctor", short_help="Look at all that a table stands on.")
+@click.command("doctor", short_help="Test all that a table, or a display, depends on.")
 @click.option(
     "--config",
     "file",
     type=click.Path(path_type=Path),
     required=True,
-    help="The table's configuration.",
+    help="The configuration of a table or a display.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
 def command(file: Path, *, as_json: bool) -> None:
     """
     Look at a table's disk, readers and broker, and say which irregularities its
-    equipment cannot detect.
+    equipment cannot detect; or at a display's address and broker.
 
-    Readers are opened and closed again: not while the daemon runs. Exits with 1
-    if anything is bad.
+    Logs in to the broker as the table or the display would, under another client id,
+    and retains nothing there. Readers are opened and closed again: not while the
+    daemon runs. Exits with 1 if anything is bad.
     """
     findings = []
     with aside():
-        for finding in examine(load_config(file)):
+        for finding in _examine(file):
             findings.append(finding)
             if not as_json:
                 click.echo(_line(finding))
@@ -46,6 +50,12 @@ def command(file: Path, *, as_json: bool) -> None:
     bad = sum(finding.verdict == "bad" for finding in findings)
     if bad:
         raise UserError(f"{file}: {bad} of {len(findings)} findings are bad", exit_status=1)
+
+
+def _examine(file: Path) -> Iterator[Finding]:
+    if is_display(file):
+        return examine_display(load_display(file, inspecting=True))
+    return examine(load_config(file, inspecting=True))
 
 
 def _line(finding: Finding) -> str:

@@ -117,7 +117,9 @@ def _watcher(
         mqtt = replace(mqtt, host=host, port=port)
     if protocol is not None:
         mqtt = replace(mqtt, protocol=protocol)
-    mqtt.check()
+    beside = Path() if file is None else file.parent
+    mqtt.check(beside)
+    mqtt = mqtt.beside(beside)
     Topics("site", "table", mqtt.prefix)
     site, stale_after = config.display.site, config.display.stale_after
     return Watcher(mqtt, site, stale_after=stale_after), table

@@ -5,13 +5,14 @@ The configuration of the display: one TOML file, checked by types.
 from __future__ import annotations
 
 import ipaddress
-import os
 import re
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from shoe_daemon.credentials import find_file, noted
 from shoe_daemon.display.languages import languages
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.reading import in_plain_words, read_as, read_toml
@@ -136,11 +137,13 @@ class PitKey(Struct, frozen=True):
 
 class DisplaySetup(Struct, frozen=True):
     """
-    A configuration that has been checked; `key` is None where the pit is not locked.
+    A configuration that has been checked; `key` is None where the pit is not locked,
+    or its password is a credential that only the service has, which is in `notes`.
     """
 
     config: DisplayConfig
     key: PitKey | None = None
+    notes: tuple[str, ...] = ()
 
 
 def is_display(path: Path) -> bool:
@@ -153,41 +156,57 @@ def is_display(path: Path) -> bool:
         return False
 
 
-def load_display(path: Path) -> DisplaySetup:
+def load_display(path: Path, *, inspecting: bool = False) -> DisplaySetup:
     """
     Read and check a configuration, and everything that it names.
+
+    Args:
+        path: The file.
+        inspecting: A missing credential of the service is a note, no error.
 
     Raises:
         UserError: The first thing wrong: file, key, what is, what is expected.
     """
     mapping: dict[str, Any] = read_toml(path, "a display's configuration")
     try:
-        return set_up_display(read_as(DisplayConfig, mapping, str(path)), path.parent)
+        config = read_as(DisplayConfig, mapping, str(path))
+        return set_up_display(config, path.parent, inspecting=inspecting)
     except UserError as error:
         told = str(error).removeprefix(f"{path}: ")
         raise UserError(f"{path}: {in_plain_words(told)}") from error
 
 
-def set_up_display(config: DisplayConfig, beside: Path) -> DisplaySetup:
+def set_up_display(
+    config: DisplayConfig, beside: Path, *, inspecting: bool = False
+) -> DisplaySetup:
     """
     Check what a type cannot: addresses, names, files.
 
     Args:
         config: The configuration.
         beside: The folder from which the paths in it start.
+        inspecting: A missing credential of the service is a note, no error.
 
     Raises:
         UserError: Key, what is wrong, what is expected.
     """
     settings = config.display
-    config.mqtt.check()
+    notes: list[str] = []
+    with noted(notes, inspecting=inspecting):
+        config.mqtt.password(beside)
+    with noted(notes, inspecting=inspecting):
+        config.mqtt.tls_context(beside)
+    config = replace(config, mqtt=config.mqtt.beside(beside))
     _check_prefix(config)
     parse_listen(settings.listen)
     _check_names(settings)
     if settings.language not in languages():
         known = ", ".join(languages())
         raise UserError(f"display.language: {settings.language!r}; expected one of {known}")
-    return DisplaySetup(config, _key(settings.pit, beside))
+    key = None
+    with noted(notes, inspecting=inspecting):
+        key = _key(settings.pit, beside)
+    return DisplaySetup(config, key, tuple(notes))
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -241,20 +260,13 @@ def _key(pit: PitSettings, beside: Path) -> PitKey | None:
         )
     if pit.password_hash is not None:
         return PitKey(pit.user, _hash(pit.password_hash, "display.pit.password_hash"))
-    path = _find(given[0], beside)
+    path = find_file(given[0], beside, "display.pit.password_file")
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise UserError(f"display.pit.password_file: {path}: {reason.lower()}") from error
     return PitKey(pit.user, _hash(lines[0] if lines else "", f"display.pit.password_file: {path}"))
-
-
-def _find(name: str, beside: Path) -> Path:
-    directory = os.environ.get("CREDENTIALS_DIRECTORY")
-    if directory is not None and (kept := Path(directory, name)).is_file():
-        return kept
-    return beside / name
 
 
 def _hash(text: str, place: str) -> str:

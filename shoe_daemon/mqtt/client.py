@@ -60,10 +60,12 @@ class Connected(NamedTuple):
     Attributes:
         receive_maximum: So many messages it takes unacknowledged; None for any.
         remembered: It has kept our session (never on MQTT 3.1.1).
+        retains: It keeps retained messages (on MQTT 3.1.1 it cannot deny that).
     """
 
     receive_maximum: int | None
     remembered: bool
+    retains: bool = True
 
 
 class Closed(NamedTuple):
@@ -302,7 +304,8 @@ class Connection:
             self._happened.append(Closed(f"the broker refuses us: {reason}", taken_over=False))
         else:
             most = getattr(properties, "ReceiveMaximum", None)
-            self._happened.append(Connected(most, flags.session_present))
+            retains = getattr(properties, "RetainAvailable", 1) != 0
+            self._happened.append(Connected(most, flags.session_present, retains))
 
     def _on_disconnect(
         self,

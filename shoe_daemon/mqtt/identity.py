@@ -5,6 +5,7 @@ Who speaks: the names of a table, and of this start of its daemon.
 from __future__ import annotations
 
 import hashlib
+import secrets
 import socket
 from pathlib import Path
 from typing import Final
@@ -36,6 +37,13 @@ class Identity(Struct, frozen=True):
         the same after a restart.
         """
         return f"shoe-{self.site}-{self.table}-{machine_id()[:8]}"
+
+    def probe_id(self) -> str:
+        """
+        Return a name of the same form and length that no running daemon has: a broker
+        that is particular about names treats it alike, and ends no other connection.
+        """
+        return f"{self.client_id()[:-8]}{secrets.token_hex(4)}"
 
 
 def machine_id() -> str:

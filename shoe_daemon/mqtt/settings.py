@@ -6,18 +6,20 @@ Secrets are never in it, only the names of files that hold them.
 
 from __future__ import annotations
 
-import os
 import ssl
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict, replace
 
+from shoe_daemon.credentials import find_file, place_of
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 
 __all__ = ["MqttSettings", "TlsSettings"]
 
+_HERE: Final = Path()
 _PLAIN_PORT: Final = 1883
 _TLS_PORT: Final = 8883
 
@@ -39,13 +41,20 @@ class TlsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     cert_file: str | None = None
     key_file: str | None = None
 
+    def beside(self, folder: Path) -> TlsSettings:
+        """
+        Return the same settings with absolute paths, which start from a folder.
+        """
+        names = asdict(self).items()
+        return TlsSettings(**{key: name and str(place_of(name, folder)) for key, name in names})
+
 
 class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     The broker, and how to speak with it.
 
     A file that is named without a leading slash is looked for among the unit's
-    credentials (``LoadCredential=`` of systemd) first.
+    credentials (``LoadCredential=`` of systemd) first, then beside the configuration.
 
     Attributes:
         host: Its name or address.
@@ -77,37 +86,47 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """
         return self.host, self.port or (_TLS_PORT if self.tls else _PLAIN_PORT)
 
-    def check(self) -> None:
+    def beside(self, folder: Path) -> MqttSettings:
+        """
+        Return the same settings with absolute paths, which start from a folder.
+        """
+        folder = folder.absolute()
+        password = self.password_file and str(place_of(self.password_file, folder))
+        tls = self.tls and self.tls.beside(folder)
+        return replace(self, password_file=password, tls=tls)
+
+    def check(self, folder: Path = _HERE) -> None:
         """
         Read every file that is named, so that a mistake is told before the start.
 
         Raises:
             UserError: What is missing or wrong, and where.
         """
-        if self.password_file is not None and self.username is None:
-            raise UserError("mqtt.password_file: a password needs mqtt.username beside it")
-        self.password()
-        self.tls_context()
+        self.password(folder)
+        self.tls_context(folder)
 
-    def password(self) -> str | None:
+    def password(self, folder: Path = _HERE) -> str | None:
         """
         Read the password; it is read again for every connection.
 
         Raises:
-            UserError: The file cannot be read or is empty.
+            UserError: The file cannot be read or is empty, or there is no username.
         """
         if self.password_file is None:
             return None
-        path = _find(self.password_file)
+        key = "mqtt.password_file"
+        if self.username is None:
+            raise UserError(f"{key}: a password needs mqtt.username beside it")
+        path = find_file(self.password_file, folder, key)
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"mqtt.password_file: {path}: {_reason(error)}") from error
+            raise UserError(f"{key}: {path}: {_reason(error)}") from error
         if not lines or not lines[0]:
-            raise UserError(f"mqtt.password_file: {path}: its first line is empty")
+            raise UserError(f"{key}: {path}: its first line is empty")
         return lines[0]
 
-    def tls_context(self) -> ssl.SSLContext | None:
+    def tls_context(self, folder: Path = _HERE) -> ssl.SSLContext | None:
         """
         Load the certificates; they are loaded again for every connection.
 
@@ -118,42 +137,32 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             return None
         if self.tls.key_file is not None and self.tls.cert_file is None:
             raise UserError("mqtt.tls.key_file: a key needs mqtt.tls.cert_file beside it")
-        context = _trusting(self.tls.ca_file)
+        context = _trusting(self.tls.ca_file, folder)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.tls.cert_file is not None:
-            _prove(context, self.tls.cert_file, self.tls.key_file)
+            _prove(context, self.tls.cert_file, self.tls.key_file, folder)
         return context
 
 
-def _trusting(ca_file: str | None) -> ssl.SSLContext:
+def _trusting(ca_file: str | None, folder: Path) -> ssl.SSLContext:
     if ca_file is None:
         return ssl.create_default_context()
-    path = _find(ca_file)
+    path = find_file(ca_file, folder, "mqtt.tls.ca_file")
     try:
         return ssl.create_default_context(cafile=path)
     except OSError as error:
         raise UserError(f"mqtt.tls.ca_file: {path}: {_reason(error)}") from error
 
 
-def _prove(context: ssl.SSLContext, cert_file: str, key_file: str | None) -> None:
-    certificate = _find(cert_file)
-    key = None if key_file is None else _find(key_file)
-    for name, path in (("cert_file", certificate), ("key_file", key)):
-        if path is not None and not path.is_file():
-            raise UserError(f"mqtt.tls.{name}: {path}: no such file")
+def _prove(context: ssl.SSLContext, cert_file: str, key_file: str | None, folder: Path) -> None:
+    certificate = find_file(cert_file, folder, "mqtt.tls.cert_file")
+    key = None if key_file is None else find_file(key_file, folder, "mqtt.tls.key_file")
     try:
         # A key with a passphrase would otherwise be asked for at the terminal.
         context.load_cert_chain(certificate, key, password="")
     except OSError as error:
         where = certificate if key is None else f"{certificate}, {key}"
         raise UserError(f"mqtt.tls.cert_file: {where}: {_reason(error)}") from error
-
-
-def _find(name: str) -> Path:
-    directory = os.environ.get("CREDENTIALS_DIRECTORY")
-    if directory is not None and (path := Path(directory, name)).is_file():
-        return path
-    return Path(name)
 
 
 def _reason(error: Exception) -> str:

@@ -90,6 +90,36 @@ def test_a_password_is_kept_beside_the_file_or_by_the_service(
     assert setup.key.hash == other
 
 
+def test_a_credential_of_the_service_is_a_note_for_a_person(tmp_path: Path) -> None:
+    path = tmp_path / "display.toml"
+    path.write_text(
+        "[display.pit]\nuser = 'pit'\npassword_file = 'pit-password'\n"
+        "[mqtt]\nusername = 'board'\npassword_file = 'mqtt-password'\n"
+    )
+    done = CliRunner().invoke(main, ["check-config", str(path)])
+    assert done.exit_code == 0, done.output
+    assert "pit       for pit, with a password" in done.output
+    notes = [line for line in done.output.splitlines() if line.startswith("note")]
+    assert [note.split()[1] for note in notes] == [
+        "mqtt.password_file:",
+        "display.pit.password_file:",
+    ]
+    assert f"{tmp_path}/mqtt-password: no such file" in notes[0]
+    with pytest.raises(UserError, match="LoadCredential=mqtt-password:PATH"):
+        load_display(path)
+
+
+def test_paths_of_the_broker_start_from_the_configurations_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "secret").write_text("sesame\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    mqtt = load(Path("conf"), "[mqtt]\nusername = 'b'\npassword_file = 'secret'\n").config.mqtt
+    assert mqtt.password() == "sesame"
+    assert mqtt.beside(Path("conf")) == mqtt  # a display's command line sets it up twice
+
+
 @pytest.mark.parametrize(
     ("text", "address", "loopback", "is_open"),
     [

@@ -117,7 +117,9 @@ def test_every_file_is_checked_and_named(tmp_path: Path) -> None:
     assert "needs mqtt.username" in told(password_file=str(empty))
     assert told(tls={"ca_file": missing}).startswith(f"mqtt.tls.ca_file: {missing}: no such")
     assert "no certificate" in told(tls={"ca_file": str(empty)})
-    assert told(tls={"cert_file": missing}) == f"mqtt.tls.cert_file: {missing}: no such file"
+    assert told(tls={"cert_file": missing}) == (
+        f"mqtt.tls.cert_file: {missing}: no such file or directory"
+    )
     assert "no certificate or key" in told(tls={"cert_file": str(empty)})
     assert "needs mqtt.tls.cert_file" in told(tls={"key_file": str(empty)})
 

@@ -4,12 +4,15 @@ TLS against the real mosquitto, with an authority made for the test.
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from shoe_daemon.cli import main
 from shoe_daemon.mqtt import TlsSettings
 from tests.brokers import Mosquitto, wait_for
 from tests.mqtt.helpers import Journal, publishing
@@ -115,3 +118,24 @@ def test_a_broker_of_another_name_is_not_spoken_with(guarded: Mosquitto, papers:
     with publishing(guarded.port, Journal(3), tls=tls, host="localhost") as publisher:
         wait_for(lambda: publisher.health.last_error, "a refusal")
         assert "localhost" in (publisher.health.last_error or "")
+
+
+def test_the_doctor_logs_in_with_the_tables_certificate(
+    guarded: Mosquitto, papers: Papers, tmp_path: Path
+) -> None:
+    certificate, key = papers.sign("table-7")
+    file = tmp_path / "table.toml"
+    own = f'cert_file = "{certificate}"\nkey_file = "{key}"\n'
+    plain = f'site = "a"\n[mqtt]\nport = {guarded.port}\n'
+    whole = f'{plain}[mqtt.tls]\nca_file = "{papers.ca}"\n{own}'
+    for text, said in (
+        (whole, "accepts the login of nobody"),
+        (whole.replace(own, ""), "login of nobody"),
+        (whole.replace(str(papers.ca), str(certificate)), "cannot be reached: "),
+        (plain, "login of nobody"),
+    ):
+        file.write_text(text)
+        result = CliRunner().invoke(main, ["doctor", "--config", str(file), "--json"])
+        broker = [each for each in json.loads(result.stdout) if each["about"] == "broker"]
+        assert [each["verdict"] for each in broker] == ["good" if text is whole else "bad"]
+        assert said in broker[0]["text"]

@@ -207,5 +207,8 @@ def test_the_file_may_be_a_credential(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(kept))
     known = load_operators("o.toml", tmp_path)
     assert known.vouch("Maria", None, weighty=False).refused is None
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError) as told:
         load_operators("other.toml", tmp_path)
+    assert str(told.value) == (
+        f"no such file or directory: neither {kept}/other.toml nor {tmp_path}/other.toml"
+    )

@@ -1,0 +1,169 @@
+"""
+The broker, as `doctor` tests it: login, subscriptions and publish rights.
+
+The test uses a client id of its own and topics that no display shows, and retains
+nothing: a running table with the same configuration is not disturbed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
+from shoe_daemon.config import Setup
+from shoe_daemon.display.config import DisplaySetup
+from shoe_daemon.display.documents import filters
+from shoe_daemon.errors import UserError
+from shoe_daemon.findings import Finding
+from shoe_daemon.mqtt.identity import Identity
+from shoe_daemon.mqtt.probe import ANSWER_TIMEOUT_S, Probe, ProbeError
+from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.topics import Topics
+
+__all__ = ["display_broker", "table_broker"]
+
+_RETAINED_WAIT_S: Final = 1.0
+_ON_THIS_MACHINE: Final = ("127.0.0.1", "localhost", "::1")
+
+
+def table_broker(setup: Setup) -> Iterator[Finding]:
+    """
+    Test the broker as the table uses it.
+    """
+    config = setup.config
+    if config.mqtt is None:
+        yield Finding("broker", "note", "none is configured: nothing is published")
+        return
+    settings = config.mqtt
+    topics = Topics(config.site, config.table.id, settings.prefix)
+    client_id = Identity(config.site, config.table.id, "").probe_id()
+
+    def rights(probe: Probe) -> Iterator[Finding]:
+        yield _subscription(probe, topics.commands)
+        test = _publish_5 if settings.protocol == "5" else _publish_3
+        yield from test(probe, topics)
+
+    yield from _tested(settings, setup.notes, client_id, rights)
+
+
+def display_broker(setup: DisplaySetup) -> Iterator[Finding]:
+    """
+    Test the broker as the display uses it.
+    """
+    config = setup.config
+    wanted = filters(config.mqtt.prefix, config.display.site)
+    client_id = f"shoe-display-{secrets.token_hex(4)}"
+
+    def rights(probe: Probe) -> Iterator[Finding]:
+        refused = {each: reason for each in wanted if (reason := probe.subscribe(each))}
+        for topic_filter, reason in refused.items():
+            yield Finding("subscribe", "bad", f"{topic_filter} is refused: {reason}")
+        if not refused:
+            probe.listen(_RETAINED_WAIT_S)
+            yield _received(len(wanted), len(probe.arrived))
+
+    yield from _tested(config.mqtt, setup.notes, client_id, rights)
+
+
+def _without_login(settings: MqttSettings) -> Finding:
+    # A password or certificate is a credential that only the service has.
+    host, port = settings.address
+    try:
+        socket.create_connection((host, port), ANSWER_TIMEOUT_S).close()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return Finding("broker", "bad", f"{host}:{port} cannot be reached: {reason}")
+    text = (
+        f"{host}:{port} answers; the login needs a credential of the service and is not tested: "
+        "while it runs, root can set CREDENTIALS_DIRECTORY=/run/credentials/UNIT.service"
+    )
+    return Finding("broker", "note", text)
+
+
+def _tested(
+    settings: MqttSettings,
+    notes: Collection[str],
+    client_id: str,
+    rights: Callable[[Probe], Iterator[Finding]],
+) -> Iterator[Finding]:
+    if any(note.startswith("mqtt.") for note in notes):
+        yield _without_login(settings)
+        return
+    host, port = settings.address
+    who = f"user {settings.username!r}" if settings.username else "nobody (no mqtt.username)"
+    try:
+        with Probe(settings, client_id) as probe:
+            text = f"{host}:{port} accepts the login of {who}, MQTT {settings.protocol}"
+            yield Finding("broker", "good", text)
+            if not probe.retains:
+                text = "keeps no retained messages: a display that starts later sees nothing"
+                yield Finding("broker", "bad", text)
+            yield from rights(probe)
+    except (ProbeError, UserError) as error:
+        text = f"{host}:{port}, login of {who} as {client_id!r}: {error}"
+        yield Finding("broker", "bad", text)
+        return
+    if settings.tls is None and host not in _ON_THIS_MACHINE:
+        yield Finding("broker", "note", "the connection is not encrypted: no [mqtt.tls]")
+
+
+def _subscription(probe: Probe, topic_filter: str) -> Finding:
+    refusal = probe.subscribe(topic_filter)
+    if refusal is not None:
+        text = f"{topic_filter} is refused: {refusal}: no order can arrive"
+        return Finding("subscribe", "bad", text)
+    # mosquitto's acl_file accepts every subscription and filters the messages.
+    text = f"{topic_filter} is accepted; whether orders arrive, only an order shows"
+    return Finding("subscribe", "good", text)
+
+
+def _publish_5(probe: Probe, topics: Topics) -> Iterator[Finding]:
+    name = f"doctor/{secrets.token_hex(4)}"
+    topics_tried = (topics.retained(name), topics.retained(f"staff/{name}"))
+    refusals = {topic: probe.publish(topic) for topic in topics_tried}
+    refused = [f"{topic} is refused: {why}" for topic, why in refusals.items() if why is not None]
+    if not refused:
+        text = f"any topic below {topics.root}, staff/ included, is accepted"
+        yield Finding("publish", "good", text)
+        return
+    # The rights may name topics one by one; an answer is a topic that no display shows.
+    reply = topics.reply(f"doctor-{secrets.token_hex(4)}")
+    if len(refused) == len(refusals) and probe.publish(reply) is None:
+        text = (
+            f"{reply} is accepted, but not any topic below {topics.root}: compare the broker's "
+            "rights with docs/mqtt.md; single topics cannot be tested without displays noticing"
+        )
+        yield Finding("publish", "note", text)
+        return
+    for text in refused:
+        yield Finding("publish", "bad", text)
+
+
+def _publish_3(probe: Probe, topics: Topics) -> Iterator[Finding]:
+    # MQTT 3.1.1 has no refusal; only a message that comes back shows the right.
+    reply = topics.reply(f"doctor-{secrets.token_hex(4)}")
+    refusal = probe.subscribe(reply)
+    if refusal is None:
+        probe.publish(reply)
+        if probe.receives(reply):
+            text = f"{reply} came back: this user may publish there; other topics are not tested"
+            yield Finding("publish", "good", text)
+            return
+    text = (
+        f"{reply} did not come back: this user may not publish it, or may not read it; "
+        "MQTT 3.1.1 does not tell which, and reports no refused message to the table either"
+    )
+    yield Finding("publish", "note", text)
+
+
+def _received(count: int, documents: int) -> Finding:
+    if documents:
+        text = f"{count} filters are accepted, {documents} retained documents arrived"
+        return Finding("subscribe", "good", text)
+    text = (
+        f"{count} filters are accepted, but no retained document arrived: no table has published "
+        "yet, or this user may not read; the broker does not tell which"
+    )
+    return Finding("subscribe", "note", text)

@@ -1,0 +1,248 @@
+"""
+The doctor logs in to the broker as the table would, and disturbs nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from click.testing import CliRunner
+
+from shoe_daemon.cli import main
+from tests.brokers import Listener, Mosquitto, free_port
+from tests.service.running import DaemonProcess
+
+pytestmark = pytest.mark.mosquitto
+
+SAMPLE: Final = Path(__file__).resolve().parents[1] / "systemd" / "mosquitto-shoe.acl"
+ROOT: Final = "shoe/v1/house/table-7"
+ALL = "pattern readwrite shoe/v1/house/%u/#\n"
+ONE_BY_ONE = """
+pattern write shoe/v1/house/%u/state
+pattern write shoe/v1/house/%u/reply/#
+pattern read shoe/v1/house/%u/cmd/#
+"""
+NO_STAFF = """
+pattern write shoe/v1/house/%u/+/+
+pattern read shoe/v1/house/%u/cmd/#
+"""
+NOTHING = "pattern read shoe/v1/house/%u/cmd/#\n"
+
+
+class Strict(Mosquitto):
+    """
+    A broker with users, whose password is their name, and rights.
+    """
+
+    def __init__(self, folder: Path, rights: str, more: str = "") -> None:
+        folder.mkdir()
+        for number, user in enumerate(("table-7", "board", "auditor")):
+            create = [] if number else ["-c"]
+            words = [*create, "-b", str(folder / "passwords"), user, user]
+            subprocess.run(["mosquitto_passwd", *words], check=True)
+        text = f"user auditor\ntopic readwrite #\n\n{rights}"
+        (folder / "rights").write_text(text, encoding="utf-8")
+        files = f"password_file {folder}/passwords\nacl_file {folder}/rights\n"
+        super().__init__(folder, f"allow_anonymous false\n{files}{more}")
+
+    def auditor(self, name: str = "auditor") -> Listener:
+        """
+        Return a listener that receives everything.
+        """
+        return Listener(self.port, name=name, username="auditor", password="auditor")  # noqa: S106
+
+
+def table(folder: Path, port: int, protocol: str = "5", *, secret: str = "table-7") -> Path:  # noqa: S107
+    """
+    Write the configuration of a table, and return where.
+    """
+    (folder / "secret").write_text(f"{secret}\n", encoding="utf-8")
+    file = folder / "table.toml"
+    file.write_text(
+        f'site = "house"\n[table]\nid = "table-7"\n[mqtt]\nport = {port}\n'
+        f'protocol = "{protocol}"\nusername = "table-7"\npassword_file = "secret"\n',
+        encoding="utf-8",
+    )
+    return file
+
+
+def findings(file: Path) -> dict[str, list[tuple[str, str]]]:
+    """
+    Run the doctor, and return verdicts and texts by subject.
+    """
+    result = CliRunner().invoke(main, ["doctor", "--config", str(file), "--json"])
+    told: dict[str, list[tuple[str, str]]] = {}
+    for each in json.loads(result.stdout):
+        told.setdefault(each["about"], []).append((each["verdict"], each["text"]))
+    return told
+
+
+def only(told: dict[str, list[tuple[str, str]]], about: str) -> tuple[str, str]:
+    (finding,) = told[about]
+    return finding
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_the_sample_rights_are_good(tmp_path: Path, protocol: str) -> None:
+    rights = SAMPLE.read_text(encoding="utf-8")
+    with Strict(tmp_path / "broker", rights) as broker:
+        told = findings(table(tmp_path, broker.port, protocol))
+    where = f"127.0.0.1:{broker.port}"
+    text = f"{where} accepts the login of user 'table-7', MQTT {protocol}"
+    assert only(told, "broker") == ("good", text)
+    assert only(told, "subscribe")[0] == "good"
+    assert only(told, "publish")[0] == "good"
+
+
+def test_a_wrong_password_is_bad(tmp_path: Path) -> None:
+    for protocol in ("5", "3.1.1"):
+        with Strict(tmp_path / protocol, ALL) as broker:
+            told = findings(table(tmp_path, broker.port, protocol, secret="guess"))  # noqa: S106
+        verdict, text = only(told, "broker")
+        assert verdict == "bad"
+        assert text.startswith(f"127.0.0.1:{broker.port}, login of user 'table-7' as 'shoe-house")
+        assert "the broker refuses us: " in text
+        assert "publish" not in told
+
+
+def test_a_missing_user_is_bad(tmp_path: Path) -> None:
+    with Strict(tmp_path / "broker", ALL) as broker:
+        file = table(tmp_path, broker.port)
+        file.write_text(f'site = "house"\n[mqtt]\nport = {broker.port}\n')
+        assert "login of nobody (no mqtt.username)" in only(findings(file), "broker")[1]
+
+
+@pytest.mark.parametrize(
+    ("rights", "verdicts", "said"),
+    [
+        (ALL, ["good"], f"any topic below {ROOT}, staff/ included"),
+        (ONE_BY_ONE, ["note"], f"is accepted, but not any topic below {ROOT}"),
+        (NO_STAFF, ["bad"], "is refused: Not authorized"),
+        (NOTHING, ["bad", "bad"], "is refused: Not authorized"),
+    ],
+    ids=["all", "one by one", "no staff", "nothing"],
+)
+def test_mqtt_5_shows_what_may_be_published(
+    tmp_path: Path, rights: str, verdicts: list[str], said: str
+) -> None:
+    with Strict(tmp_path / "broker", rights) as broker:
+        told = findings(table(tmp_path, broker.port))["publish"]
+    assert [verdict for verdict, _ in told] == verdicts
+    assert all(said in text for _, text in told)
+
+
+def test_mqtt_3_1_1_does_not_tell_a_refusal(tmp_path: Path) -> None:
+    with Strict(tmp_path / "broker", NOTHING) as broker:
+        verdict, text = only(findings(table(tmp_path, broker.port, "3.1.1")), "publish")
+    assert verdict == "note"
+    assert "did not come back" in text
+
+
+def test_a_broker_that_retains_nothing_is_bad(tmp_path: Path) -> None:
+    with Strict(tmp_path / "broker", ALL, "retain_available false") as broker:
+        told = findings(table(tmp_path, broker.port))["broker"]
+    assert [verdict for verdict, _ in told] == ["good", "bad"]
+    assert "no retained messages" in told[1][1]
+
+
+def test_a_running_table_is_not_disturbed(tmp_path: Path) -> None:
+    with Strict(tmp_path / "broker", ALL) as broker, broker.auditor() as auditor:
+        file = table(tmp_path, broker.port)
+        with DaemonProcess(file) as daemon:
+            daemon.start().wait_ready()
+            auditor.wait(f"{ROOT}/status")
+            findings(file)
+            assert daemon.stop() == 0
+        mine = [each for each in auditor.messages if "doctor" in each.topic]
+        assert len(mine) == 2
+        assert not any(each.retain for each in mine)
+        states = [each.json["state"] for each in auditor.of(f"{ROOT}/status")]
+        assert states == ["online", "stopping", "offline"]
+        assert "mqtt lost" not in daemon.log.read_text()
+        log = broker.log.read_text()
+        assert "already connected" not in log
+        with broker.auditor("late") as late:
+            late.wait(f"{ROOT}/status")
+            assert not [each for each in late.messages if "doctor" in each.topic]
+
+
+PLUGIN: Final = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
+
+
+@pytest.mark.skipif(PLUGIN is None, reason="mosquitto's dynamic security is not installed")
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_a_refused_subscription_is_bad(tmp_path: Path, protocol: str) -> None:
+    (tmp_path / "broker").mkdir()
+    rights = {"publishClientSend": True, "publishClientReceive": True, "subscribe": False}
+    security = tmp_path / "broker" / "security.json"
+    security.write_text(json.dumps({"defaultACLAccess": rights | {"unsubscribe": True}}))
+    security.chmod(0o600)
+    lines = f"allow_anonymous true\nplugin {PLUGIN}\nplugin_opt_config_file {security}"
+    with Mosquitto(tmp_path / "broker", lines) as broker:
+        file = tmp_path / "table.toml"
+        file.write_text(f'site = "house"\n[mqtt]\nport = {broker.port}\nprotocol = "{protocol}"\n')
+        verdict, text = only(findings(file), "subscribe")
+    assert verdict == "bad"
+    assert text.startswith("shoe/v1/house/table/cmd/# is refused: ")
+
+
+def test_no_broker_at_all_is_bad(tmp_path: Path) -> None:
+    verdict, text = only(findings(table(tmp_path, free_port())), "broker")
+    assert verdict == "bad"
+    assert text.endswith("cannot be reached: Connection refused")
+
+
+class TestDisplay:
+    """
+    A display's configuration is accepted too.
+    """
+
+    @pytest.fixture
+    def broker(self, tmp_path: Path) -> Iterator[Strict]:
+        with Strict(tmp_path / "broker", SAMPLE.read_text(encoding="utf-8")) as broker:
+            yield broker
+
+    def display(self, folder: Path, port: int, user: str = "board", text: str = "") -> Path:
+        (folder / "secret").write_text(f"{user}\n", encoding="utf-8")
+        file = folder / "display.toml"
+        file.write_text(
+            f'[display]\nlisten = "127.0.0.1:{free_port()}"\n{text}\n[mqtt]\nport = {port}\n'
+            f'username = "{user}"\npassword_file = "secret"\n',
+            encoding="utf-8",
+        )
+        return file
+
+    def test_documents_that_arrive_show_the_right_to_read(
+        self, tmp_path: Path, broker: Strict
+    ) -> None:
+        with broker.auditor() as auditor:
+            auditor.publish(f"{ROOT}/state", b"{}", retain=True)
+            told = findings(self.display(tmp_path, broker.port))
+        assert only(told, "broker")[0] == "good"
+        assert only(told, "listen")[0] == "good"
+        assert only(told, "subscribe") == (
+            "good",
+            "8 filters are accepted, 1 retained documents arrived",
+        )
+
+    def test_where_nothing_arrives_it_says_so(self, tmp_path: Path, broker: Strict) -> None:
+        verdict, text = only(findings(self.display(tmp_path, broker.port)), "subscribe")
+        assert verdict == "note"
+        assert "no retained document arrived" in text
+
+    def test_a_wrong_login_an_open_pit_and_a_busy_address(
+        self, tmp_path: Path, broker: Strict
+    ) -> None:
+        file = self.display(tmp_path, broker.port)
+        busy = file.read_text().replace("board", "nobody")
+        file.write_text(busy.replace("127.0.0.1:", "0.0.0.0:"))
+        told = findings(file)
+        assert only(told, "broker")[0] == "bad"
+        assert only(told, "pit")[0] == "bad"
+        file.write_text(f'[display]\nlisten = "127.0.0.1:{broker.port}"\n')
+        assert only(findings(file), "listen")[0] == "note"
