@@ -21,11 +21,12 @@ from msgspec.structs import replace
 
 from calibration.ports import stable_name
 from drivers.contract import Driver, Frame, FrameKind
+from drivers.decoder_errors import raised_at
 from drivers.transport import EndOfCaptureError, LineError, Transport, open_transport
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import encode_observation
 
-__all__ = ["SPEEDS", "Ear", "Finding", "configuration", "listen", "speeds_of"]
+__all__ = ["SPEEDS", "Ear", "Finding", "configuration", "listen", "silence_hints", "speeds_of"]
 
 SPEEDS: Final = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
 """Bits a second, as serial readers are set."""
@@ -35,6 +36,13 @@ ENOUGH_FRAMES: Final = 6
 
 ENOUGH_GARBAGE: Final = 16
 """Bytes without a frame after which another speed is tried: two short reports."""
+
+
+LINE_BYTES: Final = 32
+"""Bytes that one line of output shows."""
+
+MAX_GARBAGE_BYTES: Final = 256
+"""Bytes outside of frames that are shown at one speed; more are only counted."""
 
 
 class Finding(Struct, frozen=True):
@@ -48,6 +56,7 @@ class Finding(Struct, frozen=True):
         frames: Valid frames, repeats apart.
         repeats: Frames that came again.
         strange: Bytes that belong to no frame, at the last speed tried.
+        bytes: Bytes that came, at all speeds; 0 is silence.
     """
 
     port: str
@@ -55,6 +64,7 @@ class Finding(Struct, frozen=True):
     frames: int = 0
     repeats: int = 0
     strange: int = 0
+    bytes: int = 0
 
 
 class Ear:
@@ -63,9 +73,11 @@ class Ear:
     """
 
     def __init__(self, driver: Driver) -> None:
+        self._driver = driver
         self._decoder = driver.decoder()
         self._pending = b""
         self._shown = 0
+        self._garbage_left = MAX_GARBAGE_BYTES
         self.frames = 0
         self.repeats = 0
         self.bytes = 0
@@ -83,29 +95,53 @@ class Ear:
         Take what was read at `now`; nothing at all is silence.
         """
         if not data:
-            return self._unfinished()
+            return self._garbage("bytes", len(self._pending))
         self.bytes += len(data)
         self._pending += data
-        frames = self._decoder.feed(data, now)
-        for frame in frames:
-            self._pending = self._pending[len(frame.raw) :]
-            self._shown = 0
-            self._count(frame)
-        return [_told(frame) for frame in frames]
+        try:
+            frames = self._decoder.feed(data, now)
+        except Exception as error:  # noqa: BLE001 - a driver that breaks its promise
+            return self._failed(error)
+        return [line for frame in frames for line in self._take(frame)]
 
-    def _count(self, frame: Frame) -> None:
+    def _take(self, frame: Frame) -> list[str]:
         self.frames += frame.kind is FrameKind.FRAME
         self.repeats += frame.kind is FrameKind.REPEAT
-        self._understood += len(frame.raw) if frame.kind is not FrameKind.NOISE else 0
+        if frame.kind is FrameKind.NOISE:
+            lines = self._garbage(frame.kind, len(frame.raw), frame.note)
+        else:
+            self._understood += len(frame.raw)
+            lines = [_told(frame)]
+        self._drop(len(frame.raw))
+        return lines
 
-    def _unfinished(self) -> list[str]:
+    def _drop(self, count: int) -> None:
+        self._pending = self._pending[count:]
+        self._shown = max(0, self._shown - count)
+
+    def _garbage(self, kind: str, count: int, note: str = "") -> list[str]:
         """
-        Show bytes that are no frame yet, once, when nothing follows them.
+        Show the first `count` pending bytes, each once and not too many of them.
         """
-        if len(self._pending) == self._shown:
+        new = self._pending[self._shown : count]
+        self._shown = max(self._shown, count)
+        if not new or not self._garbage_left:
             return []
-        self._shown = len(self._pending)
-        return [f"bytes   {_hex(self._pending)}"]
+        shown = new[: self._garbage_left]
+        self._garbage_left -= len(shown)
+        starts = range(0, len(shown), LINE_BYTES)
+        lines = [f"{kind:7} {_hex(shown[start : start + LINE_BYTES])}" for start in starts]
+        lines[-1] += f"  {note}" if note else ""
+        if not self._garbage_left:
+            lines.append("more bytes outside of frames are only counted")
+        return lines
+
+    def _failed(self, error: Exception) -> list[str]:
+        lines = self._garbage("bytes", len(self._pending))
+        self._drop(len(self._pending))
+        self._decoder = self._driver.decoder()
+        what = f"{type(error).__name__}: {error} ({raised_at(error)})"
+        return [*lines, f"the decoder of {self._driver.name} failed: {what}"]
 
 
 def speeds_of(port: str, usual: int) -> tuple[int, ...]:
@@ -148,6 +184,7 @@ def listen(
             frames=ear.frames,
             repeats=ear.repeats,
             strange=ear.strange,
+            bytes=finding.bytes + ear.bytes,
         )
         if not gave_up:
             break
@@ -191,6 +228,31 @@ class _Trial(Struct):
         return False
 
 
+def silence_hints(port: str) -> list[str]:
+    """
+    Return what to check where not one byte came.
+    """
+    common = [
+        "Is the reader on? Most send only when a card is drawn, or when they are switched on.",
+        "Does another program, such as the daemon, read the same line?",
+    ]
+    if port.startswith(("socket:", "rfc2217:")):
+        return [
+            *common,
+            "Is the device server in TCP server mode, and is this the port of the right socket?",
+            "Does the device server allow only one client, and has another one connected?",
+            "Is the reader's cable in that socket of the device server?",
+        ]
+    return [
+        *common,
+        "Is this the right port? `shoe-daemon calibrate serial` lists those that are there.",
+        "Is the cable crossed (null modem) where it must be straight, or the other way round?",
+        "Is the level right: RS-232, not RS-485 or TTL?",
+        "Does the reader wait for handshake lines (rtscts, dsrdtr, xonxoff of [reader.line])?",
+        "A wrong speed is not the cause: bytes come at any speed, though as garbage.",
+    ]
+
+
 def _on_line(port: str, driver: Driver, speed: int, trial: _Trial) -> bool:
     try:
         line = open_transport(port, replace(driver.line, baudrate=speed))
@@ -206,9 +268,9 @@ def _on_line(port: str, driver: Driver, speed: int, trial: _Trial) -> bool:
 
 def _told(frame: Frame) -> str:
     said = "  ".join(encode_observation(said).decode() for said in frame.observations)
-    return "  ".join(
-        part for part in (f"{frame.kind:7} {_hex(frame.raw)}", said, frame.note) if part
-    )
+    more = "" if len(frame.raw) <= LINE_BYTES else f" … {len(frame.raw)} bytes"
+    raw = f"{frame.kind:7} {_hex(frame.raw[:LINE_BYTES])}{more}"
+    return "  ".join(part for part in (raw, said, frame.note) if part)
 
 
 def _hex(data: bytes) -> str:

@@ -50,22 +50,31 @@ class Complaint:
     One trouble in the log: a warning at first, then a line a minute while it lasts.
 
     A line that comes and goes twice a second is one trouble.
+
+    Args:
+        log: The logger.
+        event: The name of the trouble in the log.
     """
 
-    def __init__(self, log: Any) -> None:  # noqa: ANN401 - structlog's loggers are made at run time
+    def __init__(
+        self,
+        log: Any,  # noqa: ANN401 - structlog's loggers are made at run time
+        event: str = "link_lost",
+    ) -> None:
         self._log = log
+        self._event = event
         self._said_at: float | None = None
         self._failures = 0
         self._owed = True
 
-    def about(self, detail: str, now: float) -> None:
+    def about(self, now: float, **facts: str) -> None:
         """
         Say that it has failed (again), unless that was said within the last minute.
         """
         self._failures += 1
         if self._said_at is None or now - self._said_at >= SAY_AGAIN:
             self._said_at, self._owed = now, True
-            self._say("warning", "link_lost", detail=detail)
+            self._say("warning", self._event, **facts)
 
     def over(self) -> None:
         """

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from drivers.backoff import SHORTEST, Backoff, Complaint
 from drivers.contract import Driver, Frame, FrameKind, LineSettings, OpensLine, Transport
+from drivers.decoder_errors import raised_at
 from drivers.discretion import discreet
 from drivers.transport import EndOfCaptureError, LineError, open_transport
 from shoe_daemon.errors import UserError
@@ -130,7 +131,9 @@ class Reader:
         self._stopping = threading.Event()
         self._wait = around.wait or self._stopping.wait
         self._backoff = Backoff(around.jitter)
-        self._complaint = Complaint(_log.bind(reader=name, port=discreet(url)))
+        log = _log.bind(reader=name, port=discreet(url))
+        self._complaint = Complaint(log)
+        self._decoder_complaint = Complaint(log, "decoder_failed")
         self._transport: Transport | None = None
         self._ever_up = False
         self._said_up: bool | None = None
@@ -247,9 +250,19 @@ class Reader:
             return self._decoder.feed(data, now)
         except Exception as error:
             # A driver that breaks its promise; what it choked on is kept as noise.
+            self._complain_of_decoder(error, now)
             self._decoder = self._driver.decoder()
             self._deliver(Frame(data, FrameKind.NOISE, (), now, f"the driver failed: {error!r}"))
             raise
+
+    def _complain_of_decoder(self, error: Exception, now: float) -> None:
+        self._decoder_complaint.about(
+            now,
+            driver=self._driver.name,
+            error=type(error).__name__,
+            text=str(error),
+            where=raised_at(error),
+        )
 
     def _count(self, frame: Frame) -> None:
         if frame.kind is FrameKind.NOISE:
@@ -271,7 +284,7 @@ class Reader:
             self._said_up = False
             link = Link(up=False, detail=self.detail)
             self._deliver(Frame(b"", FrameKind.FRAME, (link,), now))
-        self._complaint.about(self.detail, now)
+        self._complaint.about(now, detail=self.detail)
 
     def _deliver(self, frame: Frame) -> None:
         """

@@ -40,6 +40,11 @@ _FILE: Final = "file"
 # Pseudo terminals have no modem lines, and some adapters do not answer for theirs.
 _NO_MODEM_LINES: Final = {errno.ENOTTY, errno.EINVAL}
 
+_ALLOWED: Final = (
+    ": the user must be in the group of the port, usually dialout: "
+    "`sudo usermod -aG dialout USER`, then log in again"
+)
+
 # A peer that vanished without a word is noticed within about 25 seconds.
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
 
@@ -116,6 +121,8 @@ def _in_words(name: str, error: Exception) -> LineError:
         return LineError(f"{name}: another program has it open")
     if "returned no data" in str(error):  # pySerial's long words for an end of file
         return LineError(f"{name}: unplugged, or another program reads it too")
+    if isinstance(told, PermissionError) and not _scheme(name):
+        return LineError(f"{name}: Permission denied{_ALLOWED}")
     text = told.strerror if isinstance(told, OSError) and told.strerror else str(error)
     return LineError(f"{name}: {' '.join(text.split()) or type(error).__name__}")
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import click
@@ -56,7 +57,7 @@ def serial(port: str | None, driver_name: str, reader_id: str, seconds: float) -
     status 1 where none was.
     """
     from calibration.ports import list_ports
-    from calibration.serial import configuration, listen
+    from calibration.serial import configuration, listen, silence_hints
     from drivers.registry import create_driver
 
     driver = create_driver(driver_name)
@@ -67,6 +68,8 @@ def serial(port: str | None, driver_name: str, reader_id: str, seconds: float) -
     with stopped_by_signals() as stopping:
         finding = listen(port, driver, seconds, click.echo, stopping)
     click.echo(_verdict(finding, driver))
+    for hint in silence_hints(port) if not finding.bytes else ():
+        click.echo(textwrap.fill(hint, 80, initial_indent="  - ", subsequent_indent="    "))
     if not finding.frames:
         raise UserError(f"{port}: no valid frame of {driver.name}", exit_status=1)
     click.echo(f"\n{configuration(finding, driver, reader_id)}")
@@ -86,6 +89,8 @@ def _show_ports(ports: list[Port]) -> None:
 
 def _verdict(finding: Finding, driver: Driver) -> str:
     counts = f"{finding.repeats} repeats, {finding.strange} bytes of noise"
+    if not finding.bytes:
+        return "not one byte came; check:"
     if not finding.frames:
         return f"no frame of {driver.name}: {finding.strange} bytes, none of them understood"
     speed = f" at {finding.speed} bit/s" if finding.speed else ""

@@ -18,9 +18,17 @@ from click.testing import CliRunner
 from calibration import ports
 from calibration import serial as calibration
 from calibration.ports import Port, stable_name, stable_names
-from calibration.serial import SPEEDS, Ear, Finding, configuration, listen, speeds_of
+from calibration.serial import (
+    SPEEDS,
+    Ear,
+    Finding,
+    configuration,
+    listen,
+    silence_hints,
+    speeds_of,
+)
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.contract import LineSettings
+from drivers.contract import Frame, LineSettings
 from drivers.simulators.angel_eye_ii import Settings, scenario
 from drivers.simulators.lines import PtyLine
 from drivers.transport import LineError, open_transport
@@ -138,6 +146,75 @@ def test_bytes_that_are_no_frame_yet_are_shown_once() -> None:
     assert ear.strange == 0
 
 
+def shown(lines: list[str]) -> bytes:
+    """
+    Return the bytes that lines of output show.
+    """
+    garbage = [line[8:].partition("  ")[0] for line in lines if line[:6] in {"bytes ", "noise "}]
+    return bytes.fromhex(" ".join(garbage))
+
+
+def test_garbage_that_grows_is_shown_once() -> None:
+    ear = Ear(Gathering())
+    told: list[str] = []
+    for number in range(20):
+        told += ear.hear(bytes([number] * 3), number)
+        told += ear.hear(b"", number)
+    assert shown(told) == bytes(number for number in range(20) for _ in range(3))
+    assert len(told) == 20
+
+
+def test_much_garbage_is_only_counted() -> None:
+    ear = Ear(AngelEyeII())
+    told: list[str] = []
+    for number in range(2000):
+        told += ear.hear(random.Random(number).randbytes(50), number)
+        told += ear.hear(b"", number)
+    assert len(shown(told)) == 256
+    assert told.count("more bytes outside of frames are only counted") == 1
+    assert max(map(len, told)) < 200
+    assert len(told) < 100
+
+
+def test_frames_are_shown_after_much_garbage() -> None:
+    ear = Ear(AngelEyeII())
+    ear.hear(b"\xff" * 5000, 0)
+    told = ear.hear(DATA, 1)
+    assert sum(line.startswith("frame ") for line in told) == ear.frames > 6
+
+
+class Gathering(AngelEyeII):
+    """
+    A driver whose decoder waits for the end of a frame that does not come.
+    """
+
+    def decoder(self) -> Gathering:
+        return self
+
+    def feed(self, data: bytes, now: float) -> list[Frame]:
+        return []
+
+    def reset(self) -> None: ...
+
+
+class Raising(Gathering):
+    """
+    A driver whose decoder raises.
+    """
+
+    def feed(self, data: bytes, now: float) -> list[Frame]:
+        raise ValueError("no such code")
+
+
+def test_a_decoder_that_raises_is_named_with_its_line() -> None:
+    ear = Ear(Raising())
+    line = Raising.feed.__code__.co_firstlineno + 1
+    said = f"the decoder of angel-eye-ii failed: ValueError: no such code ({__file__}:{line})"
+    assert ear.hear(b"\x01\x02", 0) == ["bytes   01 02", said]
+    assert ear.hear(b"\x03", 0) == ["bytes   03", said]
+    assert ear.strange == 3
+
+
 def test_a_line_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=f"^{tmp_path}/none: No such file"):
         listen(f"{tmp_path}/none", AngelEyeII(), 1, print, Event())
@@ -253,6 +330,31 @@ class TestCommand:
         assert "angel-eye-ii: " in output
         assert f'port = "{line.address}"' in output
 
+    def test_silence_lists_what_to_check(self, tmp_path: Path) -> None:
+        line = PtyLine(tmp_path / "shoe")
+        code, output = run("--port", line.address, "--seconds", "0.3")
+        line.close()
+        assert code == 1
+        assert "not one byte came; check:" in output
+        for word in ("Is the reader on?", "null modem", "RS-232", "rtscts", "another program"):
+            assert word.lower() in " ".join(output.split()).lower()
+        assert all(len(each) <= 80 for each in output.splitlines()[2:-1])
+
+    def test_silence_of_a_device_server_has_hints_of_its_own(self) -> None:
+        assert any("TCP server mode" in hint for hint in silence_hints("socket://x:1"))
+        assert not any("RS-232" in hint for hint in silence_hints("rfc2217://x:1"))
+
+    def test_garbage_has_no_such_list(self, tmp_path: Path) -> None:
+        line = PtyLine(tmp_path / "shoe")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(calibration, "open_transport", _opening_then(line, b"\xff" * 999))
+            code, output = run("--port", line.address, "--seconds", "0.6")
+        line.close()
+        assert code == 1
+        assert "check:" not in output
+        assert "999 bytes, none of them understood" in output
+        assert len(shown(output.splitlines())) == 256
+
     def test_nothing_valid_ends_with_1(self, tmp_path: Path) -> None:
         capture = tmp_path / "garbage"
         capture.write_bytes(b"\xff" * 200)
@@ -267,14 +369,14 @@ class TestCommand:
         assert run("--port", "http://x:1")[0] == 2
 
 
-def _opening_then(line: PtyLine) -> object:
+def _opening_then(line: PtyLine, data: bytes = DATA) -> object:
     """
     Open the line for real, and let the shoe speak once that is done.
     """
 
     def opened(port: str, settings: LineSettings) -> object:
         transport = open_transport(port, settings)
-        line.send(DATA, Event())
+        line.send(data, Event())
         return transport
 
     return opened

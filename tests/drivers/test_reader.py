@@ -136,6 +136,37 @@ class TestFailures:
         assert "the driver failed" in heard[1].note
         assert heard.observations[-len(WHOLE) - 1 : -1] == WHOLE
 
+    def test_a_decoder_that_raises_is_logged_with_its_line_once_a_minute(self) -> None:
+        class Raising(AngelEyeII):
+            def decoder(self) -> Any:  # noqa: ANN401 - only what is called
+                return self
+
+            def feed(self, data: bytes, now: float) -> list[Frame]:
+                assert now
+                return [Frame(data, FrameKind(data.decode("latin-1")))]
+
+            def reset(self) -> None: ...
+
+        line = Raising.feed.__code__.co_firstlineno + 2
+        openings: list[list[Event]] = [[b"x"] for _ in range(9)]
+        script, heard = Script(*openings), Heard()
+        reader = Reader(
+            "shoe", Raising(), "", AngelEyeII.line, heard.append,
+            surroundings=script.surroundings(),
+        )  # fmt: skip
+        script.reader = reader
+        with capture_logs() as logs:
+            reader.run()
+        assert reader.counts.failures == 10  # it goes on after each
+        (said,) = [log for log in logs if log["event"] == "decoder_failed"]
+        assert (said["reader"], said["driver"], said["error"]) == (
+            "shoe",
+            "angel-eye-ii",
+            "ValueError",
+        )
+        assert said["text"] == "'x' is not a valid FrameKind"
+        assert said["where"] == f"{__file__}:{line}"
+
     def test_a_sink_that_fails_or_is_full_is_asked_until_it_takes_the_frame(self) -> None:
         heard, rng = Heard(), random.Random(1)
 
@@ -336,7 +367,7 @@ class TestLog:
         with capture_logs() as lines:
             complaint = Complaint(structlog.get_logger())
             for half_second in range(239):
-                complaint.about("flaps", half_second / 2)
+                complaint.about(half_second / 2, detail="flaps")
                 complaint.over()
         assert [line["event"] for line in lines] == ["link_lost", "link_up"] * 2
 

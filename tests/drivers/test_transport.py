@@ -72,6 +72,22 @@ class TestTerminal:
         assert os.read(terminal.master, 10) == b"\x02"
         line.close()
 
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+    def test_a_user_without_permission_reads_which_group_is_missing(
+        self, terminal: Terminal
+    ) -> None:
+        os.chmod(terminal.path, 0o600)  # noqa: PTH101 - a device
+        os.seteuid(65_534)
+        try:
+            with pytest.raises(LineError) as told:
+                open_transport(terminal.path, LINE)
+        finally:
+            os.seteuid(0)
+        assert str(told.value) == (
+            f"{terminal.path}: Permission denied: the user must be in the group of the port, "
+            "usually dialout: `sudo usermod -aG dialout USER`, then log in again"
+        )
+
     def test_silence_is_nothing_after_a_moment(self, terminal: Terminal) -> None:
         line = open_transport(terminal.path, LINE)
         assert line.read() == b""
