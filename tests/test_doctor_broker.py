@@ -20,18 +20,18 @@ from tests.service.running import DaemonProcess
 pytestmark = pytest.mark.mosquitto
 
 SAMPLE: Final = Path(__file__).resolve().parents[1] / "systemd" / "mosquitto-shoe.acl"
-ROOT: Final = "shoe/v1/house/table-7"
-ALL = "pattern readwrite shoe/v1/house/%u/#\n"
+ROOT: Final = "shoe/v1/casino/table-7"
+ALL = "pattern readwrite shoe/v1/casino/%u/#\n"
 ONE_BY_ONE = """
-pattern write shoe/v1/house/%u/state
-pattern write shoe/v1/house/%u/reply/#
-pattern read shoe/v1/house/%u/cmd/#
+pattern write shoe/v1/casino/%u/state
+pattern write shoe/v1/casino/%u/reply/#
+pattern read shoe/v1/casino/%u/cmd/#
 """
 NO_STAFF = """
-pattern write shoe/v1/house/%u/+/+
-pattern read shoe/v1/house/%u/cmd/#
+pattern write shoe/v1/casino/%u/+/+
+pattern read shoe/v1/casino/%u/cmd/#
 """
-NOTHING = "pattern read shoe/v1/house/%u/cmd/#\n"
+NOTHING = "pattern read shoe/v1/casino/%u/cmd/#\n"
 
 
 class Strict(Mosquitto):
@@ -64,7 +64,7 @@ def table(folder: Path, port: int, protocol: str = "5", *, secret: str = "table-
     (folder / "secret").write_text(f"{secret}\n", encoding="utf-8")
     file = folder / "table.toml"
     file.write_text(
-        f'site = "house"\n[table]\nid = "table-7"\n[mqtt]\nport = {port}\n'
+        f'site = "casino"\n[table]\nid = "table-7"\n[mqtt]\nport = {port}\n'
         f'protocol = "{protocol}"\nusername = "table-7"\npassword_file = "secret"\n',
         encoding="utf-8",
     )
@@ -105,7 +105,7 @@ def test_a_wrong_password_is_bad(tmp_path: Path) -> None:
             told = findings(table(tmp_path, broker.port, protocol, secret="guess"))  # noqa: S106
         verdict, text = only(told, "broker")
         assert verdict == "bad"
-        assert text.startswith(f"127.0.0.1:{broker.port}, login of user 'table-7' as 'shoe-house")
+        assert text.startswith(f"127.0.0.1:{broker.port}, login of user 'table-7' as 'shoe-casino")
         assert "the broker refuses us: " in text
         assert "publish" not in told
 
@@ -113,7 +113,7 @@ def test_a_wrong_password_is_bad(tmp_path: Path) -> None:
 def test_a_missing_user_is_bad(tmp_path: Path) -> None:
     with Strict(tmp_path / "broker", ALL) as broker:
         file = table(tmp_path, broker.port)
-        file.write_text(f'site = "house"\n[mqtt]\nport = {broker.port}\n')
+        file.write_text(f'site = "casino"\n[mqtt]\nport = {broker.port}\n')
         assert "login of nobody (no mqtt.username)" in only(findings(file), "broker")[1]
 
 
@@ -185,10 +185,12 @@ def test_a_refused_subscription_is_bad(tmp_path: Path, protocol: str) -> None:
     lines = f"allow_anonymous true\nplugin {PLUGIN}\nplugin_opt_config_file {security}"
     with Mosquitto(tmp_path / "broker", lines) as broker:
         file = tmp_path / "table.toml"
-        file.write_text(f'site = "house"\n[mqtt]\nport = {broker.port}\nprotocol = "{protocol}"\n')
+        file.write_text(
+            f'site = "casino"\n[mqtt]\nport = {broker.port}\nprotocol = "{protocol}"\n'
+        )
         verdict, text = only(findings(file), "subscribe")
     assert verdict == "bad"
-    assert text.startswith("shoe/v1/house/table/cmd/# is refused: ")
+    assert text.startswith("shoe/v1/casino/table/cmd/# is refused: ")
 
 
 def test_no_broker_at_all_is_bad(tmp_path: Path) -> None:
