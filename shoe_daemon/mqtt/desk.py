@@ -116,13 +116,14 @@ class Desk:
         """
         Return the payload of ``status`` at this moment.
         """
-        seq, session, head = self.lane.head, self.identity.session, self._chain_head()
+        identity, head = self.identity, self._chain_head()
         return encode_message(
             Status(
                 head=head and head.hash,
                 head_seq=head and head.seq,
-                seq=seq,
-                session=session,
+                name=identity.name,
+                seq=self.lane.head,
+                session=identity.session,
                 state=state,
             )
         )
@@ -131,13 +132,14 @@ class Desk:
         """
         Return the payload of the last will, which the broker publishes later, as it is now.
         """
-        seq, session, head = self.lane.head, self.identity.session, self._chain_head()
+        identity, head = self.identity, self._chain_head()
         return encode_message(
             Status(
                 head_at_connect=head and head.hash,
                 head_seq=head and head.seq,
-                seq=seq,
-                session=session,
+                name=identity.name,
+                seq=self.lane.head,
+                session=identity.session,
                 state="offline",
             )
         )

@@ -25,11 +25,13 @@ class Identity(Struct, frozen=True):
         site: Where.
         table: Which table.
         session: New per start.
+        name: The name that people use for the table; None if it has none.
     """
 
     site: str
     table: str
     session: str
+    name: str | None = None
 
     def client_id(self) -> str:
         """

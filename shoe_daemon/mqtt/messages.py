@@ -58,6 +58,8 @@ class Status(Struct, frozen=True, kw_only=True):
             where the journal cannot tell it.
         head_at_connect: In the last will: the hash when the daemon connected; None elsewhere.
         head_seq: The last event that `head` or `head_at_connect` covers; None without a hash.
+        name: The name that people use for the table; None if it has none. It
+            outlives `state`, which the broker drops when it expires.
         seq: The last event when this was written; a will is written in advance.
         session: The start of the daemon that says so.
         state: ``online`` comes after everything else was told.
@@ -66,6 +68,7 @@ class Status(Struct, frozen=True, kw_only=True):
     head: str | None = None
     head_at_connect: str | None = None
     head_seq: int | None = None
+    name: str | None = None
     schema: str = SCHEMA
     seq: int
     session: str

@@ -119,6 +119,8 @@ class Bulletin:
             drawn,
             # What was played never changes, it is replaced: this costs no deep look.
             [(each.data, each.voided, each.lost, each.entered) for each in played],
+            [each.number for each in table.state.held],
+            [] if shoe is None else [each.number for each in shoe.unfinished],
         )
         if told.get("past") == past:
             return

@@ -112,7 +112,7 @@ class Daemon:
             return None
         return Publisher(
             config.mqtt,
-            Identity(config.site, config.table.id, self._session),
+            Identity(config.site, config.table.id, self._session, config.table.name),
             self.core.outbox,
             self.core.outbox.cursor(CURSOR),
             partial(self.core.journal.set_cursor, CURSOR),

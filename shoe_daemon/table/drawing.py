@@ -7,6 +7,8 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Slot
 from shoe_daemon.table import checking, coup_rest, dealing, events, inventory, rounds, shoes
@@ -325,9 +327,12 @@ def raise_unread(fold: Fold, card: Drawn) -> None:
     """
     Say that a card passed unread, unless that is said already.
     """
-    if fold.join_alert(IrregularityKind.UNREADABLE_CARD, "card") is None:
+    alert = fold.join_alert(IrregularityKind.UNREADABLE_CARD, "card")
+    if alert is None:
         said = detail("unread_card", slot=card.slot)
         fold.raise_alert(IrregularityKind.UNREADABLE_CARD, said, slot=card.slot)
+    elif card.slot is not None:
+        alert.data = replace(alert.data, slot=card.slot)
 
 
 def _make_good(fold: Fold, round_: RoundState) -> None:

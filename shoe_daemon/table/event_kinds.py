@@ -15,6 +15,9 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Hand, Kind, Outcome, Slot
 
 
+AbortCause = Literal["reset", "restart", "forced", "new_round"]
+
+
 class EventData(Struct, frozen=True):
     """
     The `data` of one type of event.
@@ -159,7 +162,7 @@ class RoundAborted(EventData, frozen=True):
     """
 
     type = "round_aborted"
-    cause: Literal["reset", "restart", "forced", "new_round"]
+    cause: AbortCause
 
 
 class Proposal(Struct, frozen=True, kw_only=True):

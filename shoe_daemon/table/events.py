@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.table.event_kinds import (
+    AbortCause,
     BettingClosed,
     CardBurned,
     CardCorrected,
@@ -47,6 +48,7 @@ from shoe_daemon.table.event_kinds import (
 __all__ = [
     "EVENT_TYPES",
     "SCHEMA",
+    "AbortCause",
     "BettingClosed",
     "CardBurned",
     "CardCorrected",

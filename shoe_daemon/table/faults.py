@@ -79,10 +79,12 @@ def device_error(fold: Fold, obs: DeviceError) -> None:
     round_ = rounds.in_progress(fold)
     joined = fold.join_alert(kind, "device")
     if joined is None:
-        fold.raise_alert(kind, _SAYS[kind], evidence="device")
-    if joined is None and kind is IrregularityKind.UNREADABLE_CARD:
-        reader.unread_at = _out(fold)
-        (round_ or fold.state).unread_pending = True
+        unread = kind is IrregularityKind.UNREADABLE_CARD
+        slot = rounds.public_due(round_) if unread and round_ is not None else None
+        fold.raise_alert(kind, _SAYS[kind], slot=slot, evidence="device")
+        if unread:
+            reader.unread_at = _out(fold)
+            (round_ or fold.state).unread_pending = True
 
 
 def _error(source: str | None, cause: str) -> str:

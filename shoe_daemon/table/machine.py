@@ -131,7 +131,7 @@ class Table:
         """
         Return what a display may know, all of it.
         """
-        return public_table(self.state, self._fold.house)
+        return public_table(self.state, self._fold.house, self._fold.policy)
 
     def results(self) -> list[Result]:
         """

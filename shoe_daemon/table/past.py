@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from shoe_daemon.game.roads import Result
 from shoe_daemon.game.round import Kind, Outcome
 from shoe_daemon.game.sequences import to_sequence
@@ -16,12 +18,29 @@ from shoe_daemon.table.snapshot import PastRound, PastShoe, PublicHistory
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import RoundFinished
-    from shoe_daemon.table.state import Played, ShoeState, TableState
+    from shoe_daemon.table.state import Held, Played, ShoeState, TableState, Unfinished
 
 SHOES: Final = 12
 """Past shoes that are remembered."""
 
 _UNKNOWN: Final = HandResult(cards=(), natural=None, pair=None, total=None)
+_NO_RESULT: Final = PastRound(
+    at="",
+    banker=(),
+    banker_pair=None,
+    banker_total=None,
+    entered=False,
+    kind=Kind.NORMAL,
+    natural=None,
+    outcome=None,
+    partial=False,
+    player=(),
+    player_pair=None,
+    player_total=None,
+    round=0,
+    voided=False,
+    wins=(),
+)
 
 
 def results_of(shoe: ShoeState | None) -> list[Result]:
@@ -73,10 +92,32 @@ def public_history(state: TableState) -> PublicHistory:
     """
     shoe = state.shoe
     return PublicHistory(
-        rounds=tuple(_round(played) for played in (shoe.played if shoe is not None else ())),
+        rounds=() if shoe is None else _rounds(shoe, state.held),
         shoe=None if shoe is None else shoe.number,
         shoes=tuple(state.past),
     )
+
+
+def _rounds(shoe: ShoeState, held: list[Held]) -> tuple[PastRound, ...]:
+    found = {each.number: _without_result(each) for each in shoe.unfinished}
+    found |= {each.number: _round(each) for each in shoe.played}
+    found |= {each.number: _held(each) for each in held}
+    return tuple(found[number] for number in sorted(found))
+
+
+def _without_result(unfinished: Unfinished) -> PastRound:
+    return replace(
+        _NO_RESULT,
+        aborted=unfinished.cause,
+        at=unfinished.at,
+        round=unfinished.number,
+        voided=unfinished.cause is None,
+    )
+
+
+def _held(held: Held) -> PastRound:
+    # Neither its cards nor who won: a result that is held is not told.
+    return replace(_NO_RESULT, at=held.at, held=True, round=held.number)
 
 
 def _round(played: Played) -> PastRound:

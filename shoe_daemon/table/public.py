@@ -21,11 +21,12 @@ from shoe_daemon.table.snapshot import (
 
 if TYPE_CHECKING:
     from shoe_daemon.game.house import House
+    from shoe_daemon.game.rulings import Policy
     from shoe_daemon.table.options import Options
     from shoe_daemon.table.state import TableState
 
 
-def public_table(state: TableState, house: House) -> PublicTable:
+def public_table(state: TableState, house: House, policy: Policy) -> PublicTable:
     """
     Return what the players may know of a table.
     """
@@ -39,11 +40,13 @@ def public_table(state: TableState, house: House) -> PublicTable:
         curator=state.rotation.holder,
         held=tuple(each.number for each in state.held),
         house=house.id,
+        house_name=house.name if house.id is not None else None,
         last_result=state.last_result,
         limits=session.options.limits,
         name=session.options.name,
         on_hold=state.on_hold,
         policy=session.policy,
+        policy_name=policy.name,
         readers=tuple(
             status_of(source, reader) for source, reader in sorted(state.readers.items())
         ),
@@ -96,7 +99,8 @@ def _round(state: TableState) -> RoundView | None:
     return RoundView(
         banker_total=banker,
         cards=tuple(
-            CardView(card.face if card.public else None, card.slot) for card in round_.cards
+            CardView(card.face if card.public else None, card.slot, card.unread)
+            for card in round_.cards
         ),
         draw_due=round_.due,
         finished=round_.finished,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from shoe_daemon.game.round import Kind, Outcome
 from shoe_daemon.table import curating, events
 from shoe_daemon.table.snapshot import LastResult
-from shoe_daemon.table.state import Held, Played
+from shoe_daemon.table.state import Held, Played, Unfinished
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import RoundFinished
@@ -41,7 +41,7 @@ def offer(fold: Fold, number: int, data: RoundFinished, *, entered: bool = False
     if holding is None:
         publish(fold, number, data, entered=entered)
         return
-    fold.state.held.append(Held(number, data, entered))
+    fold.state.held.append(Held(number, data, entered, at=fold.at))
     reason = _IRREGULAR if holding else _ON_HOLD
     fold.emit(events.RoundHeld(holding, None, reason), number)
 
@@ -141,6 +141,21 @@ def _enter(shoe: ShoeState, played: Played) -> None:
         del shoe.played[:_FORGOTTEN]
         for number in [each for each in shoe.declared if each < shoe.played[0].number]:
             del shoe.declared[number]
+
+
+def note_unfinished(fold: Fold, number: int, cause: events.AbortCause | None) -> None:
+    """
+    Remember a round that ended without a result, for the history.
+
+    Args:
+        fold: The table.
+        number: The round.
+        cause: Why it was aborted; None where a person made it void.
+    """
+    shoe = fold.state.shoe
+    if shoe is not None:
+        shoe.unfinished.append(Unfinished(number, fold.at, cause))
+        del shoe.unfinished[:-_FORGOTTEN]
 
 
 def _find_again(fold: Fold, played: Played, data: RoundFinished) -> None:

@@ -7,7 +7,7 @@ to nothing.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.irregularities import IrregularityKind
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.state import Drawn
 
-AbortCause = Literal["reset", "restart", "forced", "new_round"]
 _SECOND = 1_000_000
 # Looked up once, as in `drawing`.
 _QUIET = RoundEnd.QUIET
@@ -101,6 +100,16 @@ def truth(round_: RoundState) -> dealing.Due:
     if dealt < FOUR_CARDS and not round_.partial:
         return dealing.FIRST_FOUR[dealt]
     return dealing.due(dealing.known_points(round_.spots), partial=round_.partial)
+
+
+def public_due(round_: RoundState) -> Slot | None:
+    """
+    Return the place of the next card as far as the public faces tell it.
+    """
+    if round_.partial:
+        return None
+    spot = dealing.due(dealing.public_points(round_.spots)).spot
+    return None if spot is None else Slot(DEALING_ORDER[spot])
 
 
 def is_complete(round_: RoundState) -> bool:
@@ -341,13 +350,14 @@ def enter(fold: Fold, round_: RoundState, data: events.RoundFinished, *, whole: 
     _leave(fold, round_)
 
 
-def abort(fold: Fold, round_: RoundState, cause: AbortCause) -> None:
+def abort(fold: Fold, round_: RoundState, cause: events.AbortCause) -> None:
     """
     Let a round come to nothing: its number is used up, its cards stay counted.
 
     That a draw of it is missing stays open until a person has closed it.
     """
     fold.emit(events.RoundAborted(cause))
+    results.note_unfinished(fold, round_.number, cause)
     round_.declared = True  # a result that comes now is not about it
     _leave(fold, round_)
     curating.after_round(fold, None)
@@ -360,6 +370,7 @@ def void(fold: Fold, round_: RoundState) -> None:
     for alert in [each for each in fold.state.alerts if each.round == round_.number]:
         fold.close_alert(alert, "void_round", "the round is void")
     fold.emit(events.RoundVoided(None, None, fold.operator, fold.reason))
+    results.note_unfinished(fold, round_.number, None)
     round_.declared = True  # a result that comes now is not about it
     round_.owns_rest = coup_rest.may_come(fold, round_, whole=not round_.partial)
     _leave(fold, round_)

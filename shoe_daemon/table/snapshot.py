@@ -16,6 +16,7 @@ from msgspec import Struct
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Kind, Outcome, Slot
 from shoe_daemon.table.events import (
+    AbortCause,
     DrawDue,
     Irregularity,
     ReaderStatus,
@@ -26,10 +27,14 @@ from shoe_daemon.table.events import (
 class CardView(Struct, frozen=True):
     """
     A card on the table; `card` is None while its face is not public.
+
+    `unread` is true for a card that no reader could read: nobody can turn it over
+    on a screen before a person has entered it.
     """
 
     card: Card | None
     slot: Slot | None
+    unread: bool = False
 
 
 class RoundView(Struct, frozen=True):
@@ -97,7 +102,7 @@ class Alert(Struct, frozen=True):
     shoe: int | None
 
 
-class PublicTable(Struct, frozen=True):
+class PublicTable(Struct, frozen=True, kw_only=True):
     """
     The public table after the event `seq` (0 before the first).
 
@@ -105,7 +110,9 @@ class PublicTable(Struct, frozen=True):
         blind: The kinds of irregularity that this table cannot detect.
         curator: The seat that draws the cards; None where the dealer does.
         held: The rounds whose results wait for a person.
+        house_name: The name of the house; None where none is configured.
         on_hold: A person has put the table on hold.
+        policy_name: The name of the policy.
     """
 
     alerts: tuple[Alert, ...]
@@ -116,11 +123,13 @@ class PublicTable(Struct, frozen=True):
     curator: int | None
     held: tuple[int, ...]
     house: str | None
+    house_name: str | None = None
     last_result: LastResult | None
     limits: dict[str, str]
     name: str | None
     on_hold: bool
     policy: str
+    policy_name: str | None = None
     readers: tuple[ReaderStatus, ...]
     round: RoundView | None
     schema: str
@@ -130,16 +139,18 @@ class PublicTable(Struct, frozen=True):
     table: str
 
 
-class PastRound(Struct, frozen=True):
+class PastRound(Struct, frozen=True, kw_only=True):
     """
-    A round of this shoe that has, or had, a result.
+    A round of this shoe that is over: with a result, held, void or aborted.
 
     Attributes:
-        at: When its result was told.
+        aborted: Why the round was aborted; None for every other round.
+        at: When its result was published or held, or when it was aborted.
         banker: Its cards; None for one that nobody could read.
         banker_pair: None where a card is missing.
         banker_total: None where a card is missing.
         entered: A person entered its result.
+        held: Its result waits for a person's decision and is not told yet.
         kind: Whether wagers were taken on it; a hand without is on no road.
         natural: Either hand was one; None where that is not known.
         outcome: None where it is not known, or no more.
@@ -152,11 +163,13 @@ class PastRound(Struct, frozen=True):
         wins: The wagers that won, by their ids.
     """
 
+    aborted: AbortCause | None = None
     at: str
     banker: tuple[Card | None, ...]
     banker_pair: bool | None
     banker_total: int | None
     entered: bool
+    held: bool = False
     kind: Kind
     natural: bool | None
     outcome: Outcome | None

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.curator import Rotation
 from shoe_daemon.game.round import DEALING_ORDER, Kind, Outcome, Slot
-from shoe_daemon.table.events import DrawDue, Irregularity, RoundFinished
+from shoe_daemon.table.events import AbortCause, DrawDue, Irregularity, RoundFinished
 from shoe_daemon.table.observations import AnyObservation, Session
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.snapshot import LastResult, PastShoe
@@ -151,6 +151,7 @@ class Held(Struct):
 
     Attributes:
         lost: By a correction the round has no result any more.
+        at: When it was held back.
     """
 
     number: int
@@ -159,6 +160,20 @@ class Held(Struct):
     lost: bool = False
     dealt: tuple[Card, ...] = ()
     excess: tuple[Card, ...] = ()
+    at: str = ""
+
+
+class Unfinished(Struct):
+    """
+    A round of this shoe that ended without a result.
+
+    Attributes:
+        cause: Why it was aborted; None where a person made it void.
+    """
+
+    number: int
+    at: str
+    cause: AbortCause | None
 
 
 class Change(Struct):
@@ -223,6 +238,7 @@ class ShoeState(Struct):
         begun: The number of the latest round.
         played: Its rounds that have, or had, a result.
         declared: What was declared, by the number of the round.
+        unfinished: The rounds that ended without a result, oldest first.
     """
 
     number: int
@@ -254,6 +270,7 @@ class ShoeState(Struct):
     natural: int = 0
     played: list[Played] = []
     declared: dict[int, Declared] = {}
+    unfinished: list[Unfinished] = []
 
 
 class OpenAlert(Struct):

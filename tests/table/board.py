@@ -26,12 +26,15 @@ class Board:
         shoe: The number of the shoe; None before the first.
         rounds: Its rounds: when each was told, its data or None where it has none any
             more, and whether it is void.
+        without_result: The rounds that are aborted, held, or void before their end:
+            what their line in the history must be.
         shoes: The shoes before it: number and sequence.
     """
 
     def __init__(self) -> None:
         self.shoe: int | None = None
         self.rounds: dict[int, tuple[str, dict[str, Any] | None, bool]] = {}
+        self.without_result: dict[int, dict[str, Any]] = {}
         self.shoes: list[tuple[int, str]] = []
 
     def hear(self, events: Iterable[dict[str, Any]]) -> None:
@@ -44,7 +47,15 @@ class Board:
                 case "shoe_started":
                     if self.shoe is not None:
                         self.shoes.append((self.shoe, self.sequence()))
-                    self.shoe, self.rounds = event["shoe"], {}
+                    self.shoe, self.rounds, self.without_result = event["shoe"], {}, {}
+                case "round_aborted":
+                    self._end_without_result(number, at, aborted=data["cause"])
+                case "round_voided" if data["before"] is None:
+                    self._end_without_result(number, at, voided=True)
+                case "round_held":
+                    self._end_without_result(number, at, held=True)
+                case "round_released":
+                    self.without_result.pop(number, None)
                 case "round_finished":
                     self.rounds[number] = (at, data, False)
                 case "round_held":
@@ -52,9 +63,14 @@ class Board:
                 case "result_revised":
                     before = self.rounds.get(number, (at, None, False))[0]
                     self.rounds[number] = (before, data["after"], False)
-                case "round_voided" if data["before"] is not None:
+                case "round_voided":
+                    self.without_result.pop(number, None)
                     before = self.rounds.get(number, (at, None, False))[0]
                     self.rounds[number] = (before, data["before"], True)
+
+    def _end_without_result(self, number: int, at: str, **what: object) -> None:
+        plain = {"aborted": None, "held": False, "voided": False}
+        self.without_result[number] = {"at": at, **plain, **what}
 
     def sequence(self) -> str:
         """
@@ -78,12 +94,22 @@ class Board:
         assert [(each["shoe"], each["sequence"]) for each in told["shoes"]] == self.shoes[-12:]
         rounds = {each["round"]: each for each in told["rounds"]}
         assert [each["round"] for each in told["rounds"]] == sorted(rounds)
-        # A result that was held back and then was none was never told: nothing is shown of it.
-        for number in rounds.keys() - self.rounds.keys():
-            self._check_round(rounds[number], (rounds[number]["at"], None, False))
         for number, known in self.rounds.items():
             if known[1] is not None or number in rounds:
-                self._check_round(rounds[number], known)
+                assert number in rounds
+        assert self.without_result.keys() <= rounds.keys()
+        for number, each in rounds.items():
+            # A result that was held back and then was none was never told: nothing is
+            # shown of it.
+            known = self.rounds.get(number, (each["at"], None, False))
+            wanted = self.without_result.get(number)
+            if wanted is None or (number in self.rounds and not each["held"]):
+                self._check_round(each, known)
+            elif wanted["held"] and not each["held"]:
+                self._check_round(each, (each["at"], None, False))
+            else:
+                assert {name: each[name] for name in wanted} == wanted
+                assert (each["player"], each["banker"], each["outcome"]) == ([], [], None)
 
     @staticmethod
     def _check_round(told: dict[str, Any], known: tuple[str, dict[str, Any] | None, bool]) -> None:

@@ -141,13 +141,25 @@ def test_a_result_that_a_person_enters_and_takes_back(pit: Pit) -> None:
     assert rounds(pit)[-1].round == 3
 
 
-def test_a_round_that_came_to_nothing_is_nowhere(pit: Pit) -> None:
+def test_an_aborted_round_is_in_the_history_with_its_cause_and_on_no_road(pit: Pit) -> None:
     pit.deal("P1 2C, B1 3C")
     pit.say(seen.Booted())
     assert pit.events[-1].type == "round_aborted"
     play(pit, TIE)
     assert sequence(pit) == "PnBBpbT"
-    assert [number for number, _, _ in brief(pit)] == [1, 2, 3, 5]
+    assert [number for number, _, _ in brief(pit)] == [1, 2, 3, 4, 5]
+    aborted = rounds(pit)[3]
+    assert (aborted.aborted, aborted.outcome, aborted.player) == ("reset", None, ())
+    assert aborted.at == [each.at for each in pit.events if each.type == "round_aborted"][-1]
+    assert [each.aborted for each in rounds(pit)].count(None) == 4
+
+
+def test_a_round_that_is_void_before_its_end_is_in_the_history(pit: Pit) -> None:
+    pit.deal("P1 2C, B1 3C")
+    pit.cmd("void_round")
+    assert brief(pit)[-1] == (4, None, True)
+    assert rounds(pit)[-1].aborted is None
+    assert Table.restore(pit.table.checkpoint()).history() == pit.table.history()
 
 
 def test_a_round_with_an_unread_card_is_on_the_roads_once_its_winner_is_known() -> None:
@@ -192,23 +204,25 @@ def test_a_free_hand_is_on_no_road(pit: Pit) -> None:
     assert [each.kind for each in rounds(pit)] == ["normal", "free", "normal"]
 
 
-def test_a_result_that_is_held_back_is_nowhere_until_it_is_released(pit: Pit) -> None:
+def test_of_a_result_that_is_held_the_history_says_only_that_it_is(pit: Pit) -> None:
     pit.cmd("hold")
     pit.deal(TIE)
     pit.result("tie")
     assert pit.table.public().held
     assert sequence(pit) == "PnBBpb"
-    assert len(rounds(pit)) == 3
+    waits = rounds(pit)[-1]
+    assert (waits.round, waits.held, waits.at) == (4, True, pit.events[-1].at)
+    assert (waits.outcome, waits.player, waits.banker, waits.wins) == (None, (), (), ())
     pit.cmd("resume")
     assert sequence(pit) == "PnBBpbT"
-    assert len(rounds(pit)) == 4
+    assert [each.held for each in rounds(pit)] == [False] * 4
 
 
 def test_a_later_round_that_is_told_first_keeps_its_place() -> None:
     pit = Pit(house(dealing_style=SQUEEZE), hold_from=3)
     pit.deal(f"{NATURAL}, P3 4C")
     pit.result("player")
-    assert (sequence(pit), rounds(pit)) == ("", ())
+    assert (sequence(pit), [each.held for each in rounds(pit)]) == ("", [True])
     play(pit, BOTH_STAND)
     assert sequence(pit) == "B"
     pit.cmd("acknowledge")

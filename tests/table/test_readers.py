@@ -237,6 +237,24 @@ class TestUnreadable:
         assert dealer.kinds() == ["unreadable_card"]
         assert dealer.out() == (3 if slot == "P2" else 1)
 
+    @pytest.mark.parametrize("slot", ["B1", "P2"])
+    def test_its_alert_names_the_place_also_where_the_reader_named_none(self, slot: str) -> None:
+        dealer = Dealer()
+        dealer.deal("P1 2S" if slot == "B1" else "P1 2S, B1 2H")
+        said = dealer.error("unreadable")
+        assert one(said, "irregularity").slot == slot
+        dealer.draw("QC", {"B1": "P2", "P2": "B2"}[slot])
+        (alert,) = dealer.table.public().alerts
+        assert alert.data.slot == slot
+
+    def test_its_alert_names_no_place_that_hidden_faces_alone_tell(self) -> None:
+        dealer = Dealer(house(dealing_style=SQUEEZE))
+        dealer.deal("P1 2S, B1 2H, P2 3D, B2 QC")
+        assert one(dealer.error("unreadable"), "irregularity").slot is None
+        dealer.say(seen.Unreadable(slot=Slot.P3))
+        (alert,) = dealer.table.public().alerts
+        assert alert.data.slot == "P3"
+
     def test_a_second_card_is_a_second_irregularity(self) -> None:
         dealer = Dealer()
         for slot in ("P1", "B1"):

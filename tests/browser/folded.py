@@ -1,0 +1,105 @@
+"""
+A table without a daemon: the pure fold, and its documents published as a daemon publishes them.
+
+It starts at once, any observation can be made, and the pages get the documents of the real types.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from shoe_daemon.mqtt import messages
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.events import Event, encode_event, is_staff
+from shoe_daemon.table.machine import Table
+from shoe_daemon.table.options import Options
+from tests.brokers import Listener
+from tests.orders.pit import SITE
+from tests.table.dealer import Dealer
+
+__all__ = ["FoldedTable"]
+
+_MINUTES: int = 20
+"""How long ago the first observation of a table was made."""
+
+
+class FoldedTable(Dealer):
+    """
+    Deals at one table as `Dealer` does, a second between observations, and publishes.
+
+    Attributes:
+        id: The table's id.
+    """
+
+    def __init__(  # noqa: PLR0913 - a session has as many
+        self,
+        listener: Listener,
+        table: str,
+        *,
+        house: str | None = None,
+        policy: str = "management",
+        alarm: str | None = None,
+        **options: Any,  # noqa: ANN401 - any field of the options
+    ) -> None:
+        super().__init__(session=False)
+        self.id = table
+        self._listener, self._alarm = listener, alarm
+        start = datetime.now(UTC) - timedelta(minutes=_MINUTES)
+        self.now = int(start.timestamp() * 1_000_000)
+        settings = Options(**options)
+        self.say(
+            seen.Session(site=SITE, table=table, house=house, policy=policy, options=settings)
+        )
+
+    @property
+    def fold(self) -> Table:
+        """
+        The pure table.
+        """
+        return self.table
+
+    def publish(self, status: str = "online") -> None:
+        """
+        Publish every retained document and all public events, then the status.
+        """
+        table, which = self.table.public(), {"seq": self.table.state.seq, "session": "s1"}
+        options = messages.RoadOptions(
+            leading_ties=self.table.state.session.options.leading_ties,
+            tail=self.table.state.session.options.tail,
+        )
+        result = messages.ResultLast(result=table.last_result, **which)
+        shoe = None if table.shoe is None else table.shoe.number
+        documents = {
+            "state": messages.state(
+                table,
+                session="s1",
+                alarm=self._alarm,
+                heartbeat=600,
+                published=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            ),
+            "alert/active": messages.active_alerts(table.alerts, **which),
+            "result/last": messages.encode_message(result),
+            "roads": messages.road_map(self.table.results(), options, shoe=shoe, **which),
+            "history": messages.history(self.table.history(), **which),
+            "device/shoe": json.dumps(_device(**which)).encode(),
+            "status": json.dumps({**which, "schema": "1.0", "state": status}).encode(),
+        }
+        for suffix, payload in documents.items():
+            self._put(suffix, payload, retain=True)
+        for event in self.events:
+            self._put_event(event)
+
+    def _put_event(self, event: Event) -> None:
+        if not is_staff(event.type):
+            self._put(f"event/{event.type}", encode_event(event), retain=False)
+
+    def _put(self, suffix: str, payload: bytes, *, retain: bool) -> None:
+        self._listener.publish(f"shoe/v1/{SITE}/{self.id}/{suffix}", payload, retain=retain)
+
+
+def _device(**which: Any) -> dict[str, Any]:  # noqa: ANN401
+    ages = dict.fromkeys(("byte_age", "event_age", "frame_age"), 100)
+    counts = dict.fromkeys(("bytes", "frames", "noise", "repeats"), 12)
+    return {**ages, **counts, **which, "schema": "1.0", "state": "connected"}
