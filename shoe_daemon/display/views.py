@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.display.known import Table
 from shoe_daemon.display.tables import Tables
-from shoe_daemon.mqtt.topics import ALERTS, HISTORY, ROADS, STATE
+from shoe_daemon.mqtt.topics import ALERTS, HISTORY, ROADS, STATE, STATUS
 
 __all__ = ["NOTHING", "Views"]
 
@@ -98,10 +98,10 @@ class Views:
     @staticmethod
     def title(table: Table) -> str:
         """
-        Return what people call a table.
+        Return what people call a table, also where its state has expired.
         """
-        state = table.body(STATE)
-        return (state and state.name) or table.table
+        state, status = table.body(STATE), table.body(STATUS)
+        return (state and state.name) or (status and status.name) or table.table
 
     def first(self, name: str, table: Table | None, names: Sequence[str]) -> dict[str, Any]:
         """
@@ -151,12 +151,12 @@ class Views:
 
     def _waiting_row(self, name: str) -> bytes:
         row = {"state": None, "alerts": (), "devices": (), "outcomes": "", "status": None}
-        named = self._nothing(name)
-        return _encode({**named, **row, "key": name, "name": named["table"], "faults": 0})
+        return _encode({**self._nothing(name), **row, "key": name, "faults": 0})
 
     def _nothing(self, name: str) -> dict[str, Any]:
         site, _, table = name.rpartition(".")
-        return {"site": site or None, "table": table, "fresh": self._tables.fresh(None, 0.0)}
+        fresh = self._tables.fresh(None, 0.0)
+        return {"site": site or None, "table": table, "name": table, "fresh": fresh}
 
     def _board(self, table: Table) -> bytes:
         state = table.body(STATE)
@@ -164,6 +164,7 @@ class Views:
             {
                 **_names(table),
                 "known": True,
+                "name": self.title(table),
                 "fresh": table.fresh,
                 # What is irregular is for the pit; players see the cards.
                 "state": state and replace(state, alerts=(), alerts_omitted=0),

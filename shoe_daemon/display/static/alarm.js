@@ -94,7 +94,7 @@ window.Shoe = Shoe;
     if (state.on_hold) {
       return Shoe.word("on_hold");
     }
-    return state.held.length ? Shoe.word("waiting_rounds", { numbers: state.held.join(", ") }) : "";
+    return state.held.length ? Shoe.word("waiting_rounds", { numbers: state.held.join(Shoe.word("list_comma")) }) : "";
   }
 
   Shoe.alarm = function (key) {

@@ -148,10 +148,10 @@
     if (lostSince) {
       return { is: "lost", since: lostSince };
     }
-    if (!board || !board.known || !board.state) {
+    if (!board || !board.known) {
       return { is: "unknown", since: null };
     }
-    if (board.fresh.is === "live" && board.state.alarm) {
+    if (board.fresh.is === "live" && board.state && board.state.alarm) {
       return { is: "alarm", since: null };
     }
     return board.fresh;
@@ -178,9 +178,11 @@
     node.hidden = !none;
     if (none) {
       Shoe.text(node.querySelector("h1"), lostSince ? word("fresh_lost")
-        : word("unknown_table", { table: board ? board.table : page.key || "" }));
-      Shoe.text(node.querySelector("p"), lostSince
-        ? word("since", { time: Shoe.clock(fresh.since) }) : word("unknown_table_hint"));
+        : board && board.known ? board.name
+          : word("unknown_table", { table: board ? board.table : page.key || "" }));
+      Shoe.text(node.querySelector("p"), fresh.is === "unknown" ? word("unknown_table_hint")
+        : (lostSince ? "" : word("fresh_" + fresh.is) + " ") +
+          (fresh.since ? word("since", { time: Shoe.clock(fresh.since) }) : ""));
       document.title = node.querySelector("h1").textContent;
     }
   }

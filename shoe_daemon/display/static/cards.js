@@ -7,6 +7,10 @@
  *     "?"           a card that nobody could read: never a guess
  * The svg fills the box that it is put into; the box should be 5 wide and 7 high.
  * Shoe.cardName(card)   "A♠", for lines of text; "?" for null
+ * Shoe.view(card, round)  what to draw for a card of `state.round`: its face; "?" for one that nobody
+ *                       could read, and for one without a face in a round that is over; null for
+ *                       one that lies face down
+ * Shoe.isUnread(round)  whether the round has a card that nobody could read
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -142,6 +146,14 @@ window.Shoe = Shoe;
       "data-card": known ? card : card === null ? "" : "?",
       "aria-hidden": "true", focusable: "false"
     }, inside);
+  };
+
+  Shoe.view = function (card, round) {
+    return card.card || (card.unread || round.finished ? "?" : null);
+  };
+
+  Shoe.isUnread = function (round) {
+    return round.cards.some(function (card) { return card.unread; });
   };
 
   Shoe.cardName = function (card) {

@@ -40,7 +40,7 @@ window.Shoe = Shoe;
       "data-round": event.round,
       "data-severity": said.severity
     }, [
-      Shoe.el("time", { datetime: event.at, text: Shoe.clock(event.at, true) }),
+      Shoe.el("time", { datetime: event.at, text: Shoe.clock(event.at) }),
       Shoe.el("div", { "class": "said" }, [
         Shoe.el("span", { "class": "sentence" }, [
           said.severity ? Shoe.el("b", { "class": "grade", text: said.severity }) : null,

@@ -10,7 +10,7 @@
  *                          data-shoe, data-open (alerts), data-events (all, irregular),
  *                          data-known
  *     #alerts-list > article   see rulings.js, the worst first
- *     #spots [data-slot]   the cards of the round, with data-card (empty: face down)
+ *     #spots [data-slot]   the cards of the round, with data-card (empty: face down, "?": unread)
  *     #total-player, #total-banker
  *     #devices > li        data-device, data-state
  *     #diary > li          see diary.js, the newest first
@@ -109,30 +109,30 @@
 
   /* The round, and what is known of the table. */
 
-  function spot(card) {
+  function spot(card, round) {
+    var shown = Shoe.view(card, round);
     return Shoe.el("span", {
       "class": "spot" + (card.slot && card.slot.charAt(1) === "3" ? " third" : ""),
       "data-slot": card.slot,
-      "data-card": card.card || "",
-      title: Shoe.tell.place(card.slot)
-    }, Shoe.card(card.card));
+      "data-card": shown || "",
+      title: Shoe.tell.place(card.slot) + (shown === "?" ? ": " + Shoe.word("card_unread") : "")
+    }, Shoe.card(shown));
   }
 
-  function hand(cards, letter) {
-    return cards.filter(function (card) {
+  function hand(round, letter) {
+    return (round ? round.cards : []).filter(function (card) {
       return card.slot ? card.slot.charAt(0) === letter : letter === "P";
-    }).map(spot);
+    }).map(function (card) { return spot(card, round); });
   }
 
   function round() {
     var state = row.state;
     var now = state && state.round;
-    var cards = now ? now.cards : [];
     var said = state ? Shoe.tell.round(state) : { text: Shoe.word("no_round"), tone: "quiet" };
-    Shoe.swap(byId("spots"), JSON.stringify(cards), function () {
+    Shoe.swap(byId("spots"), JSON.stringify(now && [now.cards, now.finished]), function () {
       return [
-        Shoe.el("div", { "class": "hand player" }, hand(cards, "P")),
-        Shoe.el("div", { "class": "hand banker" }, hand(cards, "B"))
+        Shoe.el("div", { "class": "hand player" }, hand(now, "P")),
+        Shoe.el("div", { "class": "hand banker" }, hand(now, "B"))
       ];
     });
     Shoe.text(byId("total-player"), now ? Shoe.number(now.player_total) : "–");
@@ -146,8 +146,8 @@
   function facts() {
     var state = row.state;
     var pairs = !state ? [] : [
-      [Shoe.word("policy"), state.policy],
-      [Shoe.word("house"), state.house || "–"],
+      [Shoe.word("policy"), Shoe.tell.policy(state)],
+      [Shoe.word("house"), Shoe.tell.house(state)],
       [Shoe.word("shoe"), state.shoe ? Shoe.word("decks", { count: state.shoe.decks }) : "–"],
       [Shoe.word("cut_card"), Shoe.word(state.shoe && state.shoe.cut_card ? "yes" : "no")],
       [Shoe.word("last_round"), Shoe.word(state.shoe && state.shoe.last_round ? "yes" : "no")],
@@ -229,21 +229,21 @@
   function takeEvents(found) {
     diary.whole(found.events, found.since);
     Shoe.text(byId("events-since"), found.since
-      ? Shoe.word("events_since", { time: Shoe.clock(found.since, true) }) : "");
+      ? Shoe.word("events_since", { time: Shoe.clock(found.since) }) : "");
   }
 
   function takePit(pit) {
     Shoe.set(document.body, "data-broker", String(pit.broker.connected));
     Shoe.flag(byId("broker-banner"), "hidden", pit.broker.connected);
     Shoe.text(byId("broker-since"), pit.broker.since
-      ? Shoe.word("since", { time: Shoe.clock(pit.broker.since, true) }) : "");
+      ? Shoe.word("since", { time: Shoe.clock(pit.broker.since) }) : "");
     Shoe.text(byId("broker-detail"), pit.broker.detail || "");
   }
 
   function lost(is, since) {
     Shoe.set(document.body, "data-lost", is ? "true" : null);
     Shoe.flag(byId("lost-banner"), "hidden", !is);
-    Shoe.text(byId("lost-since"), is ? Shoe.word("since", { time: Shoe.clock(since, true) }) : "");
+    Shoe.text(byId("lost-since"), is ? Shoe.word("since", { time: Shoe.clock(since) }) : "");
   }
 
   function filter(name) {

@@ -3,9 +3,6 @@
  *
  * Shoe.hands(round, moving)   draws `state.round`, null for none. Moving: a card that comes or is
  *                             turned does so before one's eyes; else it simply lies there.
- *
- * A card without a face lies face down while the round goes on; in a round that is over, or of
- * which something is missing, nobody could read it.
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -23,7 +20,7 @@ window.Shoe = Shoe;
     var cards = {};
     (round ? round.cards : []).forEach(function (view) {
       if (view.slot) {
-        cards[view.slot] = view.card || (round.finished || round.partial ? "?" : null);
+        cards[view.slot] = Shoe.view(view, round);
       }
     });
     return cards;
@@ -34,7 +31,7 @@ window.Shoe = Shoe;
     var views = round ? round.cards.filter(function (view) {
       return !view.slot;
     }) : [];
-    return views.length ? views[0].card : undefined;
+    return views.length ? Shoe.view(views[0], round) : undefined;
   }
 
   /* The place of the card that is due; null where none is, or it is not known whose. */

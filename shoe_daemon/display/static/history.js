@@ -7,8 +7,8 @@
  *     body                  data-key, data-fresh (FRESH.is), data-lost, data-shoe, data-seq (of the
  *                           history shown), data-rounds (how many are shown), data-known
  *     #rounds > tr          data-round, data-outcome ("" where none is known), data-kind,
- *                           data-void, data-partial, data-entered ("true" or absent), the newest
- *                           first;
+ *                           data-void, data-partial, data-entered, data-held ("true" or absent),
+ *                           data-aborted (its cause), the newest first;
  *                           in it [data-side] > [data-card] (empty: nobody read it),
  *                           .total[data-total], .wager[data-wager]
  *     #shoes > li           data-shoe, data-sequence, data-rounds, the newest first
@@ -48,6 +48,8 @@
 
   function marks(round) {
     return [
+      round.aborted ? mark("bad", Shoe.word("cause_" + round.aborted)) : null,
+      round.held ? mark("wait", Shoe.word("result_held")) : null,
       round.voided ? mark("bad", Shoe.word("voided")) : null,
       round.partial ? mark("wait", Shoe.word("partial")) : null,
       round.entered ? mark("wait", Shoe.word("entered")) : null,
@@ -69,27 +71,39 @@
     });
   }
 
+  /* Why a round has no result. */
+  function why(round) {
+    return round.voided ? "round_void" : round.aborted ? "round_aborted"
+      : round.held ? "held" : "no_result";
+  }
+
+  /* Nothing was told of it but that it was. */
+  function isEmpty(round) {
+    return !round.outcome && !round.player.length && !round.banker.length;
+  }
+
   function result(round) {
     var known = round.outcome && !round.voided;
     return Shoe.el("td", { "class": "result " + (round.outcome || "none") }, Shoe.el("div", null, [
       Shoe.el("span", { "class": "disc-box" }, round.outcome ? Shoe.disc(round.outcome) : null),
       Shoe.el("span", {
         "class": "result-word",
-        text: known ? Shoe.tell.outcome(round.outcome)
-          : Shoe.word(round.voided ? "round_void" : "no_result")
+        text: known ? Shoe.tell.outcome(round.outcome) : Shoe.word(why(round))
       })
     ]));
   }
 
   function line(round) {
     return Shoe.el("tr", {
-      "class": round.voided ? "void" : null,
+      "class": round.voided ? "void" : isEmpty(round) ? "without" : null,
       "data-round": round.round,
       "data-outcome": round.outcome || "",
       "data-kind": round.kind,
       "data-void": round.voided ? "true" : null,
       "data-partial": round.partial ? "true" : null,
-      "data-entered": round.entered ? "true" : null
+      "data-entered": round.entered ? "true" : null,
+      "data-held": round.held ? "true" : null,
+      "data-aborted": round.aborted
     }, [
       Shoe.el("th", { scope: "row", text: round.round }),
       Shoe.el("td", { "class": "at" }, Shoe.el("time", {
@@ -208,7 +222,7 @@
   function head() {
     var state = board.state;
     var stale = board.fresh.is !== "live";
-    var name = state && state.name || board.table;
+    var name = board.name;
     Shoe.text(byId("name"), name);
     Shoe.text(byId("where"), state && state.shoe ? Shoe.word("shoe_round", {
       shoe: state.shoe.number, round: state.round ? state.round.number : state.counts.rounds
@@ -256,7 +270,7 @@
       Shoe.set(document.body, "data-lost", lost ? "true" : null);
       Shoe.flag(byId("lost-banner"), "hidden", !lost);
       Shoe.text(byId("lost-since"), lost
-        ? Shoe.word("since", { time: Shoe.clock(since, true) }) : "");
+        ? Shoe.word("since", { time: Shoe.clock(since) }) : "");
     });
   }
 

@@ -55,7 +55,7 @@ window.Shoe = Shoe;
       };
     }
     if (dealing(state) && round.draw_due) {
-      return { say: "draw", main: drawWord(round.draw_due), more: "" };
+      return { say: "draw", main: drawWord(round), more: "" };
     }
     if (hasOpenResult(state) && (round || loud)) {
       return { say: "result", main: outcomeWord(state.last_result.data.outcome), more: "" };
@@ -88,8 +88,12 @@ window.Shoe = Shoe;
     return { say: "first_card", main: word("waiting_for_first_card"), more: "" };
   }
 
-  function drawWord(due) {
+  function drawWord(round) {
+    var due = round.draw_due;
     var key = "draw_" + due.code + (due.code === "dealing" ? "_" + due.hand : "");
+    if (due.code === "faces_hidden" && Shoe.isUnread(round)) {
+      return word("draw_card_unread");
+    }
     return Shoe.has(key) ? word(key) : due.text;
   }
 

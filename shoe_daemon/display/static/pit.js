@@ -237,7 +237,7 @@
       Shoe.word(broker.connected ? "broker_connected" : "broker_lost"));
     Shoe.flag(byId("broker-banner"), "hidden", broker.connected);
     Shoe.text(byId("broker-since"), broker.since
-      ? Shoe.word("since", { time: Shoe.clock(broker.since, true) }) : "");
+      ? Shoe.word("since", { time: Shoe.clock(broker.since) }) : "");
     Shoe.text(byId("broker-detail"), broker.detail || "");
     takeFaults(pit.faults);
     Object.keys(rows).forEach(function (key) {
@@ -255,7 +255,7 @@
     Shoe.swap(byId("faults-list"), JSON.stringify(faults), function () {
       return faults.last.slice().reverse().map(function (fault) {
         return Shoe.el("li", { "data-topic": fault.topic }, [
-          Shoe.el("time", { text: Shoe.clock(fault.at, true) }),
+          Shoe.el("time", { text: Shoe.clock(fault.at) }),
           Shoe.el("code", { text: fault.topic }),
           Shoe.el("span", { lang: "en", text: fault.what })
         ]);
@@ -280,7 +280,7 @@
   function lost(is, since) {
     Shoe.set(document.body, "data-lost", is ? "true" : null);
     Shoe.flag(byId("lost-banner"), "hidden", !is);
-    Shoe.text(byId("lost-since"), is ? Shoe.word("since", { time: Shoe.clock(since, true) }) : "");
+    Shoe.text(byId("lost-since"), is ? Shoe.word("since", { time: Shoe.clock(since) }) : "");
   }
 
   /* Buttons. */

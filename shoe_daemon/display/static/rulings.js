@@ -57,7 +57,7 @@ window.Shoe = Shoe;
   function none(state) {
     return Shoe.el("p", {
       "class": "none",
-      text: Shoe.word("proposals_management", { policy: state ? state.policy : "–" })
+      text: Shoe.word("proposals_management", { policy: state ? Shoe.tell.policy(state) : "–" })
     });
   }
 

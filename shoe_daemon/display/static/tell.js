@@ -1,7 +1,10 @@
 /*
  * What the pit reads, in words: kinds, places, cards, rounds, readers, and every event.
  *
- * Shoe.tell.kind(kind), .action(action), .severity(n), .policy(id)
+ * Shoe.tell.kind(kind), .action(action), .severity(n)
+ * Shoe.tell.policy(state), .house(state)   their names: in the page's language where they come with
+ *                               the project, else as the table publishes them; the id where it
+ *                               publishes none
  * Shoe.tell.place(slot)         "Player's first card"
  * Shoe.tell.cards(text)         "9♠"; null or undefined is a card that nobody read
  * Shoe.tell.alert(alert)        the sentence of an open irregularity, as the table told it
@@ -35,6 +38,17 @@ window.Shoe = Shoe;
   tell.kind = function (kind) { return named("irregularity_", kind); };
   tell.action = function (action) { return named("action_", action); };
   tell.severity = function (severity) { return named("severity_", severity); };
+  function translated(prefix, id, name) {
+    var key = prefix + String(id).replace(/-/g, "_");
+    return Shoe.has(key) ? Shoe.word(key) : name || id || Shoe.word("none");
+  }
+
+  tell.policy = function (state) {
+    return translated("policy_", state.policy, state.policy_name);
+  };
+  tell.house = function (state) {
+    return translated("house_", state.house, state.house_name);
+  };
   tell.wager = function (wager) { return named("wager_", wager); };
   tell.place = function (slot) { return slot ? named("slot_", slot) : Shoe.word("card_no_place"); };
 
@@ -62,7 +76,11 @@ window.Shoe = Shoe;
   }
 
   function due(round) {
-    return round.draw_due ? draw(round.draw_due) : Shoe.word("waiting_for_first_card");
+    if (!round.draw_due) {
+      return Shoe.word("waiting_for_first_card");
+    }
+    return round.draw_due.code === "faces_hidden" && Shoe.isUnread(round)
+      ? Shoe.word("draw_card_unread") : draw(round.draw_due);
   }
 
   function waits(state, round) {

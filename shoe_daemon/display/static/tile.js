@@ -110,7 +110,9 @@ window.Shoe = Shoe;
     var alert = worstAlert(row);
     var stale = row.fresh.is === "live" ? "" : Shoe.word("fresh_short_" + row.fresh.is);
     var said = row.state ? Shoe.tell.round(row.state) : { text: "", tone: "quiet" };
-    Shoe.text(parts.now, alert ? Shoe.tell.kind(alert.data.kind) : stale || said.text);
+    var text = alert ? Shoe.tell.kind(alert.data.kind) : stale || said.text;
+    Shoe.text(parts.now, text);
+    Shoe.set(parts.now, "title", text);
     parts.now.className = "now " + (alert ? "alarmed" : stale ? "stale" : said.tone);
     Shoe.ticking(parts.age, alert ? alert.at : stale ? row.fresh.since : null);
   }
@@ -120,20 +122,24 @@ window.Shoe = Shoe;
     Shoe.text(parts.player, round ? Shoe.number(round.player_total) : "");
     Shoe.text(parts.banker, round ? Shoe.number(round.banker_total) : "");
     Shoe.flag(parts.score, "none", !round || !round.cards.length);
+    // Where something is to be said, totals that are not known take no room.
+    Shoe.flag(parts.score, "gone", (row.alerts.length > 0 || row.fresh.is !== "live") &&
+      !(round && (round.player_total !== null || round.banker_total !== null)));
   }
 
-  function spots(side, cards) {
-    return Shoe.el("span", { "class": "hand " + side }, cards.filter(function (card) {
+  function spots(side, round) {
+    return Shoe.el("span", { "class": "hand " + side }, round.cards.filter(function (card) {
       return card.slot && card.slot.charAt(0) === side.charAt(0).toUpperCase();
     }).map(function (card) {
-      return Shoe.el("span", { "class": "spot", "data-slot": card.slot }, Shoe.card(card.card));
+      return Shoe.el("span", { "class": "spot", "data-slot": card.slot },
+        Shoe.card(Shoe.view(card, round)));
     }));
   }
 
   function hands(node, row) {
-    var cards = row.state && row.state.round ? row.state.round.cards : [];
-    Shoe.swap(node, JSON.stringify(cards), function () {
-      return [spots("player", cards), spots("banker", cards)];
+    var round = row.state && row.state.round;
+    Shoe.swap(node, JSON.stringify(round && [round.cards, round.finished]), function () {
+      return round ? [spots("player", round), spots("banker", round)] : null;
     });
   }
 
@@ -144,17 +150,17 @@ window.Shoe = Shoe;
     parts.strip.setAttribute("role", "img");
     parts.player.className = "points player";
     parts.banker.className = "points banker";
-    // In the row's reversed order: where there is no room for both, the round stays.
-    parts.round = Shoe.el("span");
+    // The shoe has what room the name and the round leave; it is shown whole or not at all.
+    parts.round = Shoe.el("span", { "class": "round" });
     parts.shoe = Shoe.el("span");
-    Shoe.fill(parts.where, [parts.round, parts.shoe]);
+    Shoe.fill(parts.where, parts.shoe);
     parts.score = Shoe.el("span", { "class": "score none" }, [parts.player, parts.banker]);
     parts.node = Shoe.el("a", {
       "class": "tile",
       "data-key": key,
       href: Shoe.address("/pit/table/" + encodeURIComponent(key))
     }, [
-      Shoe.el("span", { "class": "line head" }, [parts.name, parts.where, parts.readers]),
+      Shoe.el("span", { "class": "line head" }, [parts.name, parts.where, parts.round, parts.readers]),
       Shoe.el("span", { "class": "line middle" }, [parts.strip, parts.tags]),
       parts.hands,
       Shoe.el("span", { "class": "line foot" }, [parts.score, parts.now, parts.age])
@@ -187,6 +193,7 @@ window.Shoe = Shoe;
       node: parts.node,
       update: function (row, roomy) {
         Shoe.text(parts.name, row.name || row.table);
+        Shoe.set(parts.name, "title", row.name || row.table);
         where(parts, row.state);
         mark(parts.node, row);
         tags(parts.tags, row);

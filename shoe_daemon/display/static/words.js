@@ -6,8 +6,8 @@
  *                          the key itself where the language has no such word
  * Shoe.has(key)            whether the language has it
  * Shoe.glyph(side)         "player", "banker", "tie" as one sign: P B T or 閒 莊 和
- * Shoe.clock(moment, seconds)   "14:05", or "14:05:09", in this computer's zone; with the date where
- *                               that is not today's; moment: RFC 3339 or a Date; "–" for none
+ * Shoe.clock(moment)       "14:05:09" in this computer's zone; with the date where that is not
+ *                          today's; moment: RFC 3339 or a Date; "–" for none
  * Shoe.number(n)           a number as people read it; "–" for null
  */
 var Shoe = window.Shoe || {};
@@ -50,12 +50,12 @@ window.Shoe = Shoe;
     }) + " ";
   }
 
-  Shoe.clock = function (moment, seconds) {
+  Shoe.clock = function (moment) {
     var date = new Date(moment);
     if (!moment || isNaN(date.getTime())) {
       return "–";
     }
-    return day(date) + Shoe.word(seconds ? "clock_seconds" : "clock", {
+    return day(date) + Shoe.word("clock", {
       hour: two(date.getHours()), minute: two(date.getMinutes()), second: two(date.getSeconds())
     });
   };
