@@ -24,7 +24,7 @@ from fontTools import subset
 from fontTools.ttLib import TTFont
 from fontTools.ttLib.scaleUpem import scale_upem
 
-from shoe_daemon.display.languages import Language, for_players, languages
+from shoe_daemon.display.languages import Language, languages
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 BUILD: Final = ROOT / "build" / "fonts"
@@ -110,7 +110,7 @@ def _latin() -> str:
     """
     Cut both weights of Latin; its digits are all as wide as one another.
     """
-    every = "".join(text for each in languages().values() for text in each.words.values())
+    every = "".join(text for each in languages().values() for text in each.texts)
     letters = set(LATIN) | (set(every) - _beyond_latin(every))
     _cut(REGULAR, letters, "board-regular", "Board")
     _cut(BOLD, letters, "board-bold", "Board")
@@ -138,10 +138,10 @@ def _language(language: Language) -> str:
     if language.code not in SCRIPTS:
         return rule
     original, family = SCRIPTS[language.code], f"Board {language.code}"
-    players = _beyond_latin("".join(for_players(language.words).values()))
+    players = _beyond_latin("".join(language.for_players().texts))
     # The names of the languages are on every page.
     players |= _beyond_latin("".join(each.name for each in languages().values()))
-    staff = _beyond_latin("".join(language.words.values())) - players
+    staff = _beyond_latin("".join(language.texts)) - players
     _cut(original, players, language.code, family)
     _cut(original, staff, f"{language.code}-staff", family)
     return (

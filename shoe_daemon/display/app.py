@@ -23,7 +23,7 @@ from shoe_daemon.display.auth import Lock
 from shoe_daemon.display.config import DisplaySetup
 from shoe_daemon.display.guard import Guard
 from shoe_daemon.display.hub import Hub
-from shoe_daemon.display.languages import GLYPHS, for_players, language, languages
+from shoe_daemon.display.languages import GLYPHS, language, languages
 from shoe_daemon.display.live import Stream, Watched
 from shoe_daemon.display.pages import PAGES, STATIC, Shelf, data_block, render
 
@@ -180,6 +180,7 @@ class Site:
             return PlainTextResponse(f"The page {page} is not installed.\n", 500)
         settings = self._settings
         spoken = language(request.query_params.get("lang"), settings.language)
+        shown = spoken if page in _STAFF else spoken.for_players()
         glyphs = request.query_params.get("glyphs")
         first = {"beat": Raw(self._hub.beat()), **facts["first"]}
         block = {
@@ -187,7 +188,8 @@ class Site:
             "first": first,
             "language": spoken.code,
             "glyphs": glyphs if glyphs in GLYPHS else settings.glyphs or spoken.glyphs,
-            "words": dict(spoken.words) if page in _STAFF else for_players(spoken.words),
+            "words": dict(shown.words),
+            "sentences": dict(shown.sentences),
             "languages": [[each.code, each.name] for each in languages().values()],
             "sound": settings.sound,
         }

@@ -3,6 +3,11 @@ The words of the pages: one file a language in ``languages/``, found by being th
 
 English is the measure. What another file lacks, or fills in with other
 placeholders, is said in English; `faults` names it, and a test has none of it.
+
+The sentences of tables are English on the wire. A file of another language
+translates them under ``[sentences]``: by their code where they have one
+(`shoe_daemon.table.details`, and the rulings of policies), else by the English
+phrase itself. Sentences without a translation are shown as the table wrote them.
 """
 
 from __future__ import annotations
@@ -14,9 +19,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.reading import read_as, read_toml
+from shoe_daemon.table.details import VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,6 +77,9 @@ STAFF_ONLY: Final = (
 )
 """How keys begin that the pages of the pit alone show."""
 
+PLAYERS_SENTENCES: Final = ("cards_too_fast", "not_recorded")
+"""The sentences that players read too: why a board may not be up to date."""
+
 _CODE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
@@ -81,6 +91,7 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     lang: _Text
     glyphs: Glyphs
     words: dict[str, _Text]
+    sentences: dict[str, _Text] = {}
 
 
 class Language(Struct, frozen=True, kw_only=True):
@@ -93,6 +104,7 @@ class Language(Struct, frozen=True, kw_only=True):
         lang: The same for the browser, ``zh-Hant``.
         glyphs: What its discs show where nobody says otherwise.
         words: A sentence for every key of the English file, with placeholders in braces.
+        sentences: The sentences of tables, by code or English phrase; of English none.
     """
 
     code: str
@@ -100,13 +112,22 @@ class Language(Struct, frozen=True, kw_only=True):
     lang: str
     glyphs: Glyphs
     words: Mapping[str, str]
+    sentences: Mapping[str, str] = MappingProxyType({})
 
+    def for_players(self) -> Language:
+        """
+        Return the language without the words and sentences that only staff are told.
+        """
+        words = {key: text for key, text in self.words.items() if not key.startswith(STAFF_ONLY)}
+        told = {key: self.sentences[key] for key in PLAYERS_SENTENCES if key in self.sentences}
+        return replace(self, words=words, sentences=told)
 
-def for_players(words: Mapping[str, str]) -> dict[str, str]:
-    """
-    Return the words that the players' pages need: all but what only staff are told.
-    """
-    return {key: text for key, text in words.items() if not key.startswith(STAFF_ONLY)}
+    @property
+    def texts(self) -> list[str]:
+        """
+        Every text of the language, for the fonts of its pages.
+        """
+        return [*self.words.values(), *self.sentences.values()]
 
 
 @cache
@@ -146,7 +167,7 @@ def faults(folder: Path) -> list[str]:
     return [
         f"{code}.toml: {line}"
         for code, file in files.items()
-        for line in _differences(file.words, base)
+        for line in (*_differences(file.words, base), *_wrong_sentences(code, file.sentences))
     ]
 
 
@@ -167,12 +188,34 @@ def _read(path: Path) -> _File:
 
 def _complete(code: str, file: _File, base: Mapping[str, str]) -> Language:
     fitting = {key: text for key, text in file.words.items() if _fits(text, base.get(key))}
-    words = MappingProxyType({**base, **fitting})
-    return Language(code=code, name=file.name, lang=file.lang, glyphs=file.glyphs, words=words)
+    return Language(
+        code=code,
+        name=file.name,
+        lang=file.lang,
+        glyphs=file.glyphs,
+        words=MappingProxyType({**base, **fitting}),
+        sentences=MappingProxyType(
+            {key: text for key, text in file.sentences.items() if _is_sentence(key, text)}
+        ),
+    )
 
 
 def _fits(text: str, base: str | None) -> bool:
     return base is not None and _placeholders(text) == _placeholders(base)
+
+
+def _is_sentence(code: str, text: str) -> bool:
+    return _placeholders(text) == sorted(VALUES.get(code, ()))
+
+
+def _wrong_sentences(code: str, sentences: Mapping[str, str]) -> Iterator[str]:
+    for key in VALUES if code != BASE else ():
+        if key not in sentences:
+            yield f"sentence {key} is missing; it is shown in English"
+    for key, text in sentences.items():
+        if not _is_sentence(key, text):
+            wanted = sorted(VALUES.get(key, ()))
+            yield f"sentence {key} has other placeholders than {wanted}; it is shown in English"
 
 
 def _placeholders(text: str) -> list[str]:

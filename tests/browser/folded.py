@@ -12,6 +12,7 @@ from typing import Any
 
 from shoe_daemon.mqtt import messages
 from shoe_daemon.table import observations as seen
+from shoe_daemon.table.details import Detail
 from shoe_daemon.table.events import Event, encode_event, is_staff
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.options import Options
@@ -40,7 +41,7 @@ class FoldedTable(Dealer):
         *,
         house: str | None = None,
         policy: str = "management",
-        alarm: str | None = None,
+        alarm: Detail | None = None,
         **options: Any,  # noqa: ANN401 - any field of the options
     ) -> None:
         super().__init__(session=False)

@@ -27,7 +27,8 @@ KEPT_LATIN = {"JavaScript", "MQTT", "PIN", "A", "J", "Q", "K", "P", "B", "T"}
 # How keys begin or end that scripts put together from what a table says.
 PUT_TOGETHER = (
     *("action_", "ask_", "cause_", "count_", "device_", "draw_", "effect_", "event_", "fresh_"),
-    *("glyph_", "glyphs_", "irregularity_", "link_", "order_", "rank_", "reader_", "severity_"),
+    *("glyph_", "glyphs_", "house_", "irregularity_", "link_", "order_", "policy_", "rank_"),
+    *("reader_", "severity_"),
     *("slot_", "suit_", "wager_"),
 )
 ENDINGS = ("_hand", "_one", "_many")

@@ -82,7 +82,7 @@ window.Shoe = Shoe;
       "data-round": alert.round
     }, [
       Shoe.alertHead(alert),
-      Shoe.el("div", { "class": "detail", lang: "en", text: Shoe.tell.alert(alert) }),
+      Shoe.sentenceIn("div", "detail", Shoe.tell.alert(alert)),
       proposal(alert)
     ]);
   }

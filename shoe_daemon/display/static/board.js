@@ -166,7 +166,7 @@
       Shoe.text(byId("veil-title"), fresh.is === "alarm" ? word("fresh_stale")
         : word("fresh_" + fresh.is));
       Shoe.text(byId("veil-more"), fresh.is === "alarm"
-        ? word("alarm", { text: board.state.alarm })
+        ? word("alarm", { text: Shoe.sentence(board.state, board.state.alarm).text })
         : fresh.since ? word("since", { time: Shoe.clock(fresh.since) }) : "");
     }
   }

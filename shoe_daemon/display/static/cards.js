@@ -10,7 +10,7 @@
  * Shoe.view(card, round)  what to draw for a card of `state.round`: its face; "?" for one that nobody
  *                       could read, and for one without a face in a round that is over; null for
  *                       one that lies face down
- * Shoe.isUnread(round)  whether the round has a card that nobody could read
+ * Shoe.isStuck(round)   whether a card that nobody could read hides whose card is due
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -152,8 +152,9 @@ window.Shoe = Shoe;
     return card.card || (card.unread || round.finished ? "?" : null);
   };
 
-  Shoe.isUnread = function (round) {
-    return round.cards.some(function (card) { return card.unread; });
+  Shoe.isStuck = function (round) {
+    return Boolean(round.draw_due) && round.draw_due.code === "faces_hidden" &&
+      round.cards.some(function (card) { return card.unread; });
   };
 
   Shoe.cardName = function (card) {

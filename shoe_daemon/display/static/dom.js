@@ -5,6 +5,8 @@
  * Shoe.svg(tag, attrs, children)  an SVG element
  *     attrs: {name: text}; `text` is its text, null or undefined leaves an attribute out.
  *     children: a node, a text, or a list of those; null is left out.
+ * Shoe.sentenceIn(tag, name, said)  an HTML element of that class with a sentence, {text, lang}
+ * Shoe.say(node, said)            the same for an element that is there
  * Shoe.byId(id)                   the element of that id
  * Shoe.text(node, text)           sets its text, if it is another one
  * Shoe.set(node, name, value)     sets an attribute, if it is another one; null removes it
@@ -55,6 +57,15 @@ window.Shoe = Shoe;
 
   Shoe.svg = function (tag, attrs, children) {
     return dress(document.createElementNS(SVG, tag), attrs, children);
+  };
+
+  Shoe.sentenceIn = function (tag, name, said) {
+    return Shoe.el(tag, { "class": name, lang: said.lang, text: said.text });
+  };
+
+  Shoe.say = function (node, said) {
+    Shoe.text(node, said.text);
+    Shoe.set(node, "lang", said.lang || null);
   };
 
   Shoe.byId = function (id) {

@@ -51,7 +51,7 @@
     Shoe.text(byId("stale-word"), stale ? Shoe.tell.fresh(row.fresh) : "");
     Shoe.ticking(byId("stale-age"), stale ? row.fresh.since : null);
     Shoe.flag(byId("alarm-banner"), "hidden", !(state && state.alarm));
-    Shoe.text(byId("alarm-text"), state && state.alarm ? state.alarm : "");
+    Shoe.say(byId("alarm-text"), state ? Shoe.sentence(state, state.alarm) : { text: "" });
     Shoe.flag(byId("table"), "grey", stale);
   }
 
@@ -125,6 +125,12 @@
     }).map(function (card) { return spot(card, round); });
   }
 
+  function why(round) {
+    // What waits for a card that nobody could read waits for no face to be turned.
+    return !round || !round.draw_due || round.finished || Shoe.isStuck(round)
+      ? { text: "" } : Shoe.sentence(round.draw_due, round.draw_due.text);
+  }
+
   function round() {
     var state = row.state;
     var now = state && state.round;
@@ -139,7 +145,7 @@
     Shoe.text(byId("total-banker"), now ? Shoe.number(now.banker_total) : "–");
     Shoe.text(byId("round-now"), said.text);
     byId("round-now").className = "round-now " + said.tone;
-    Shoe.text(byId("round-why"), now && now.draw_due && !now.finished ? now.draw_due.text : "");
+    Shoe.say(byId("round-why"), why(now));
     Shoe.swap(byId("strip"), row.outcomes, function () { return Shoe.beads(row.outcomes, 30); });
   }
 

@@ -91,7 +91,7 @@ window.Shoe = Shoe;
   function drawWord(round) {
     var due = round.draw_due;
     var key = "draw_" + due.code + (due.code === "dealing" ? "_" + due.hand : "");
-    if (due.code === "faces_hidden" && Shoe.isUnread(round)) {
+    if (Shoe.isStuck(round)) {
       return word("draw_card_unread");
     }
     return Shoe.has(key) ? word(key) : due.text;

@@ -35,6 +35,14 @@ window.Shoe = Shoe;
       : Shoe.el("p", { "class": "hint", text: Shoe.word("order_unsafe") });
   }
 
+  function cited(proposal) {
+    return Shoe.el("cite", null, [
+      Shoe.sentenceIn("span", null, Shoe.phrase(proposal.authority)),
+      Shoe.word("cite_comma"),
+      Shoe.sentenceIn("span", null, Shoe.phrase(proposal.section))
+    ]);
+  }
+
   function proposed(alert, proposal) {
     return Shoe.el("li", {
       "class": "proposal",
@@ -45,9 +53,9 @@ window.Shoe = Shoe;
         Shoe.el("b", { text: Shoe.tell.action(proposal.action) }),
         verified(proposal)
       ]),
-      Shoe.el("p", { "class": "says", lang: "en" }, [
-        Shoe.el("q", { text: proposal.text }),
-        Shoe.el("cite", { text: proposal.authority + ", " + proposal.section })
+      Shoe.el("p", { "class": "says" }, [
+        Shoe.sentenceIn("q", null, Shoe.sentence(proposal, proposal.text)),
+        cited(proposal)
       ]),
       effect(proposal.action),
       command("rule", { irregularity: alert.data.id, action: proposal.action })
@@ -120,7 +128,7 @@ window.Shoe = Shoe;
     }, [
       Shoe.el("header", null, [
         Shoe.alertHead(alert),
-        Shoe.el("div", { "class": "detail", lang: "en", text: Shoe.tell.alert(alert) })
+        Shoe.sentenceIn("div", "detail", Shoe.tell.alert(alert))
       ]),
       Shoe.el("div", { "class": "answers" }, [
         proposals.length ? Shoe.el("ol", { "class": "proposals" }, proposals.map(function (each) {

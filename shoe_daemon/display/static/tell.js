@@ -7,7 +7,7 @@
  *                               publishes none
  * Shoe.tell.place(slot)         "Player's first card"
  * Shoe.tell.cards(text)         "9♠"; null or undefined is a card that nobody read
- * Shoe.tell.alert(alert)        the sentence of an open irregularity, as the table told it
+ * Shoe.tell.alert(alert)        {text, lang}: the sentence of an open irregularity
  * Shoe.tell.round(state)        {text, tone}: what the table is doing now, or what came last;
  *                               tone is player, banker, tie, wait, quiet
  * Shoe.tell.fresh(fresh)        "Offline since 14:05"; "" for a live one
@@ -60,7 +60,7 @@ window.Shoe = Shoe;
   };
 
   tell.alert = function (alert) {
-    return alert.data.detail || "";
+    return Shoe.sentence(alert.data, alert.data.detail);
   };
 
   tell.many = function (key, count) {
@@ -79,8 +79,7 @@ window.Shoe = Shoe;
     if (!round.draw_due) {
       return Shoe.word("waiting_for_first_card");
     }
-    return round.draw_due.code === "faces_hidden" && Shoe.isUnread(round)
-      ? Shoe.word("draw_card_unread") : draw(round.draw_due);
+    return Shoe.isStuck(round) ? Shoe.word("draw_card_unread") : draw(round.draw_due);
   }
 
   function waits(state, round) {
@@ -208,7 +207,7 @@ window.Shoe = Shoe;
   function irregular(data) {
     return {
       text: Shoe.word("event_irregularity", { kind: tell.kind(data.kind) }),
-      more: [data.detail],
+      more: [Shoe.sentence(data, data.detail).text],
       severity: data.severity
     };
   }
@@ -273,7 +272,7 @@ window.Shoe = Shoe;
       more.push(Shoe.word("event_by", { operator: data.operator }));
     }
     if (data.reason) {
-      more.push(Shoe.word("event_reason", { reason: data.reason }));
+      more.push(Shoe.word("event_reason", { reason: Shoe.phrase(data.reason).text }));
     }
     return {
       text: said.text,
