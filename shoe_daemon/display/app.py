@@ -25,6 +25,7 @@ from shoe_daemon.display.guard import Guard
 from shoe_daemon.display.hub import Hub
 from shoe_daemon.display.languages import GLYPHS, language, languages
 from shoe_daemon.display.live import Stream, Watched
+from shoe_daemon.display.order_options import order_options
 from shoe_daemon.display.pages import PAGES, STATIC, Shelf, data_block, render
 
 __all__ = ["Site"]
@@ -68,7 +69,7 @@ class Site:
 
     def __init__(self, setup: DisplaySetup, hub: Hub) -> None:
         self._settings, self._key, self._hub = setup.config.display, setup.key, hub
-        self._broker = setup.config.mqtt.address[0]
+        self._order_options = order_options(setup.config.mqtt, self._settings.orders)
         self._pages, self._static = Shelf(PAGES), Shelf(STATIC)
 
     def app(self) -> ASGIApp:
@@ -153,14 +154,14 @@ class Site:
         if len(found) > 1:
             return self._lost_page(request, "ambiguous", 300)
         first = self._hub.views.first(name, found[0] if found else None, names)
-        facts = {
+        facts: dict[str, Any] = {
             "key": found[0].key if found else None,
             "live": f"{root}/{request.path_params['name']}/{live}",
             "first": first,
         }
         if root != "/table":
             first["pit"] = Raw(self._hub.views.pit())
-            facts["broker_host"] = self._broker  # for the commands that it shows
+            facts["order_options"] = self._order_options  # for the commands that it shows
         return self._page(request, page, facts)
 
     def _lost_page(self, request: Request, why: str, status: int) -> Response:

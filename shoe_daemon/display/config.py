@@ -4,7 +4,6 @@ The configuration of the display: one TOML file, checked by types.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.credentials import find_file, noted
 from shoe_daemon.display.languages import languages
+from shoe_daemon.display.order_options import is_loopback
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.reading import in_plain_words, read_as, read_toml
 from shoe_daemon.mqtt.settings import MqttSettings
@@ -23,6 +23,7 @@ __all__ = [
     "DisplayConfig",
     "DisplaySettings",
     "DisplaySetup",
+    "OrderSettings",
     "PitKey",
     "PitSettings",
     "is_display",
@@ -36,7 +37,11 @@ _LISTEN: Final = re.compile(
 )
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\]")
 _TABLE: Final = re.compile(r"(?P<site>[a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
+_BROKER: Final = re.compile(
+    r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[A-Za-z0-9._-]{1,253}))(?::(?P<port>\d{1,5}))?"
+)
 _PORTS: Final = 65_535
+_MQTT_PORT: Final = 1883
 
 Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
 
@@ -59,6 +64,54 @@ class PitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     behind_proxy: bool = False
 
 
+class OrderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[display.orders]``: how the commands that the pit shows reach the broker from
+    the computer of the person who gives them. The display itself gives none.
+
+    Attributes:
+        broker: Host and port; None for the display's own broker, or, where that is on
+            loopback, for the host of the page's address.
+        username: Who that person is for the broker.
+        password_file: On that computer; its first line is the password of `username`.
+        config: On that computer: a file with a section ``[mqtt]``; the others do not count
+            then. A broker with TLS needs it.
+    """
+
+    broker: str | None = None
+    username: Annotated[str, Meta(min_length=1, max_length=60)] | None = None
+    password_file: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    config: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+
+    @property
+    def address(self) -> tuple[str, int] | None:
+        """
+        The host and the port of `broker`, 1883 where it has none; None without one.
+        """
+        if self.broker is None:
+            return None
+        found = _BROKER.fullmatch(self.broker)
+        if found is None or int(found["port"] or 0) > _PORTS:
+            raise UserError(
+                f"display.orders.broker: {self.broker!r}; expected HOST or HOST:PORT, "
+                "such as broker.casino.example:1883"
+            )
+        return found["six"] or found["host"], int(found["port"] or _MQTT_PORT)
+
+    def check(self) -> None:
+        """
+        Check what a type cannot.
+
+        Raises:
+            UserError: Key, what is wrong, what is expected.
+        """
+        _ = self.address
+        if (self.username is None) != (self.password_file is None):
+            raise UserError(
+                "display.orders: username goes with password_file; expected both or none"
+            )
+
+
 class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     Section ``[display]``.
@@ -74,6 +127,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         sound: Whether the pit may sound when an alert opens.
         streams: The most browsers that may listen at a time.
         pit: Who may see the pit.
+        orders: How the commands that the pit shows reach the broker.
     """
 
     listen: str = "127.0.0.1:8080"
@@ -86,6 +140,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     sound: bool = True
     streams: Annotated[int, Meta(ge=1, le=50_000)] = 1000
     pit: PitSettings = PitSettings()
+    orders: OrderSettings = OrderSettings()
 
     @property
     def address(self) -> tuple[str, int]:
@@ -99,11 +154,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """
         Whether only this machine can reach it.
         """
-        host = self.address[0]
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost"
+        return is_loopback(self.address[0])
 
     @property
     def open_pit(self) -> bool:
@@ -199,6 +250,7 @@ def set_up_display(
     config = replace(config, mqtt=config.mqtt.beside(beside))
     _check_prefix(config)
     parse_listen(settings.listen)
+    settings.orders.check()
     _check_names(settings)
     if settings.language not in languages():
         known = ", ".join(languages())

@@ -14,7 +14,6 @@ from msgspec import Struct
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Hand, Kind, Outcome, Slot
 
-
 AbortCause = Literal["reset", "restart", "forced", "new_round"]
 
 

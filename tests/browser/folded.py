@@ -34,7 +34,7 @@ class FoldedTable(Dealer):
         id: The table's id.
     """
 
-    def __init__(  # noqa: PLR0913 - a session has as many
+    def __init__(
         self,
         listener: Listener,
         table: str,

@@ -4,8 +4,10 @@ Every word of the pages is there in every language, and one more file is one mor
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,16 +16,23 @@ from shoe_daemon.display.languages import FOLDER, language, languages, load
 from shoe_daemon.display.languages import faults as language_faults
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.catalogue import CATALOGUE
+from shoe_daemon.game.house import load_house
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Slot
+from shoe_daemon.game.rulings import Ruling, load_policy
 from shoe_daemon.game.situations import Action
+from shoe_daemon.table import results
+from shoe_daemon.table.details import DETAILS
 from shoe_daemon.table.events import EVENT_TYPES, is_staff
 
 CHINESE = ("zh-hant", "zh-hans")
+POLICIES = FOLDER.parents[1] / "game" / "policies"
 # Latin letters that Chinese tables write too, and what one types; what else is Latin was
 # forgotten.
-TYPED = re.compile(r"\{\w+\}|--[a-z-]+|docs/\w+\.md|Ctrl\+C")
-KEPT_LATIN = {"JavaScript", "MQTT", "PIN", "A", "J", "Q", "K", "P", "B", "T"}
+TYPED = re.compile(r"\{\w+\}|--[a-z-]+|docs/\w+\.md|Ctrl\+C|\[display\.orders\]")
+KEPT_LATIN = {"JavaScript", "MQTT", "PIN", "NAME", "FILE", "A", "J", "Q", "K", "P", "B", "T"}
+# Names that rulings cite, and the letters of sections.
+CITED_LATIN = {"GamingRebels", "LeoVegas", "BBIN", "III", "a", "b", "c", "d", "esball"}
 # How keys begin or end that scripts put together from what a table says.
 PUT_TOGETHER = (
     *("action_", "ask_", "cause_", "count_", "device_", "draw_", "effect_", "event_", "fresh_"),
@@ -80,6 +89,79 @@ def test_no_sentence_was_left_in_english(code: str) -> None:
     for key, text in languages()[code].words.items():
         latin = re.findall(r"[A-Za-z]+", TYPED.sub("", text))
         assert set(latin) <= KEPT_LATIN, key
+    for key, text in languages()[code].sentences.items():
+        latin = re.findall(r"[A-Za-z]+", TYPED.sub("", text))
+        assert set(latin) <= CITED_LATIN, key
+
+
+def proposals() -> Iterator[tuple[str, Ruling]]:
+    """
+    Give every ruling of the policies that come with the project, with its code.
+    """
+    for path in sorted(POLICIES.glob("*.toml")):
+        policy = load_policy(path.stem)
+        for situation, found in policy.by_situation.items():
+            for ruling in found:
+                yield f"{policy.id}.{situation}.{ruling.action}", ruling
+
+
+def reasons() -> set[str]:
+    """
+    Return the reasons that the table itself gives for closing or holding something.
+    """
+    told = {results._ON_HOLD, results._IRREGULAR}  # noqa: SLF001 - what it gives
+    for path in Path(results.__file__).parent.glob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("close_alert"):
+                texts = (
+                    each for each in ast.walk(call.args[-1]) if isinstance(each, ast.Constant)
+                )
+                told |= {each.value for each in texts if isinstance(each.value, str)}
+    return told
+
+
+@pytest.mark.parametrize("code", CHINESE)
+def test_every_sentence_of_a_table_is_translated(code: str) -> None:
+    """
+    The sentences with a code, the rulings and where they stand, and the table's own reasons.
+    """
+    sentences = languages()[code].sentences
+    assert DETAILS.keys() <= sentences.keys()
+    for each, ruling in proposals():
+        assert {each, ruling.authority, ruling.section} <= sentences.keys()
+    # A reason that is put together has the beginning of whole ones.
+    assert [
+        each for each in reasons() if not any(known.startswith(each) for known in sentences)
+    ] == []
+
+
+def test_rulings_are_translated_as_their_policies_have_them() -> None:
+    sentences = languages()["zh-hant"].sentences
+    assert [each for each, ruling in proposals() if sentences[each] != ruling.text_zh] == []
+
+
+def test_houses_and_policies_have_the_names_that_their_files_give_them() -> None:
+    words = languages()["en"].words
+    for path in POLICIES.glob("*.toml"):
+        assert words[f"policy_{path.stem}"] == load_policy(path.stem).name
+    for path in (POLICIES.parent / "houses").glob("*.toml"):
+        assert words[f"house_{path.stem.replace('-', '_')}"] == load_house(path.stem).name
+
+
+def test_a_sentence_that_cannot_be_filled_in_is_shown_in_english(folder: Path) -> None:
+    text = 'name = "T"\nlang = "pt"\nglyphs = "letters"\n[words]\nplayer = "J"\n[sentences]\n'
+    more = 'player_draws = "{player} e {banker}"\nboth_complete = "Completo."'
+    (folder / "pt.toml").write_text(text + more, encoding="utf-8")
+    assert dict(load(folder)["pt"].sentences) == {"both_complete": "Completo."}
+    told = "\n".join(language_faults(folder))
+    assert "pt.toml: sentence player_draws has other placeholders than ['player']" in told
+    assert "pt.toml: sentence natural is missing; it is shown in English" in told
+
+
+def test_players_are_told_no_sentence_that_is_for_staff() -> None:
+    for_players = languages()["zh-hans"].for_players()
+    assert for_players.sentences.keys() == {"not_recorded", "cards_too_fast"}
+    assert "action_burn_card" not in for_players.words
 
 
 def test_the_two_chinese_are_not_one_written_twice() -> None:

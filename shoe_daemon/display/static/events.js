@@ -57,6 +57,10 @@
 
   /* Alerts. */
 
+  function waits(state) {
+    return Boolean(state) && (state.on_hold || state.held.length > 0);
+  }
+
   function showAlerts() {
     var state = row && row.state;
     var sorted = Shoe.byWeight(alerts);
@@ -64,7 +68,7 @@
     Shoe.set(document.body, "data-open", alerts.length);
     Shoe.text(byId("alerts-count"), alerts.length ? Shoe.tell.many("alerts", alerts.length)
       : Shoe.word("alerts_none"));
-    Shoe.flag(byId("alerts-none"), "hidden", alerts.length > 0);
+    Shoe.flag(byId("alerts-none"), "hidden", alerts.length > 0 || waits(state));
     Shoe.flag(byId("shows-only"), "hidden", !alerts.length && !(state && state.on_hold));
     Shoe.flag(byId("alerts-omitted"), "hidden", !omitted);
     Shoe.text(byId("alerts-omitted"), Shoe.word("alerts_omitted", { count: omitted }));
@@ -203,7 +207,7 @@
       return;
     }
     row = found;
-    Shoe.orders.table(row, Shoe.page().broker_host);
+    Shoe.orders.table(row, Shoe.page().order_options);
     head();
     notices();
     holds();
@@ -272,6 +276,8 @@
     Shoe.dress();
     Shoe.set(document.body, "data-key", Shoe.page().key);
     Shoe.orders.name(byId("operator"));
+    Shoe.flag(byId("order-access"), "hidden",
+      (Shoe.page().order_options || []).indexOf("FILE") < 0);
     diary = Shoe.diary(byId("diary-box"), byId("diary"), byId("events-new"));
     ["all", "irregular"].forEach(function (name) {
       byId("events-" + name).addEventListener("click", function () { filter(name); });

@@ -7,7 +7,8 @@
  *                                 comes from a broker never becomes another command
  * Shoe.orders.shown(line)         <div class="order"> with the line in <code data-command> and a
  *                                 button that copies it without any permission
- * Shoe.orders.table(row, host)    which table it is for
+ * Shoe.orders.table(row, options) which table it is for, and the options with which the broker is
+ *                                 reached; null among them is the host of this page's address
  * Shoe.orders.name(input)         the operator's name, remembered on this computer; every line
  *                                 shown follows it
  */
@@ -19,7 +20,7 @@ window.Shoe = Shoe;
 
   var KEY = "shoe-operator";
   var operator = "";
-  var place = { site: null, table: null, host: null };
+  var place = { site: null, table: null, options: [] };
   var shown = [];
   var FORMS = {
     irregularity: /^[1-9][0-9]{0,15}$/,
@@ -29,18 +30,23 @@ window.Shoe = Shoe;
     card: /^((10|[2-9AJQK])[SHDC]|CARD)$/
   };
   var ID = /^[a-z0-9-]{1,40}$/;
-  var HOST = /^[A-Za-z0-9.:_-]{1,255}$/;
   var orders = {};
   Shoe.orders = orders;
 
   orders.quote = function (text) {
-    return /^[A-Za-z0-9_.@-]+$/.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'";
+    return /^~?[A-Za-z0-9_.@:\/-]+$/.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'";
   };
 
+  function pageHost() {
+    return window.location.hostname.replace(/^\[|\]$/g, "");
+  }
+
   function ending() {
+    var options = place.options.map(function (word) {
+      return orders.quote(word === null ? pageHost() : word);
+    });
     return (operator ? " --operator " + orders.quote(operator) : "") +
-      " --host " + (HOST.test(place.host || "") ? place.host : "BROKER") +
-      " --site " + place.site + " --table " + place.table;
+      " " + options.concat(["--site", place.site, "--table", place.table]).join(" ");
   }
 
   orders.line = function (verb, fields) {
@@ -101,8 +107,8 @@ window.Shoe = Shoe;
     shown.forEach(write);
   }
 
-  orders.table = function (row, host) {
-    place = { site: row.site, table: row.table, host: host || null };
+  orders.table = function (row, options) {
+    place = { site: row.site, table: row.table, options: options || [] };
     again();
   };
 
