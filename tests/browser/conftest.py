@@ -4,13 +4,19 @@ One browser, one broker and one display for each module: every table has an id o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
 
+from tests.brokers import Listener
 from tests.browser.chrome import Watched, browse, watch
+from tests.browser.folded import FoldedTable
 from tests.browser.stage import Stage, Table, set_stage
+
+_numbers = count(1)
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +44,23 @@ def table(stage: Stage) -> Iterator[Table]:
     """
     with stage.table() as table:
         yield table
+
+
+@pytest.fixture
+def folded(stage: Stage) -> Iterator[Callable[..., FoldedTable]]:
+    """
+    Opens a table without a daemon; its documents are cleared in the end.
+    """
+    tables: list[FoldedTable] = []
+    with Listener(stage.broker.port, "nothing") as listener:
+
+        def opened(**options: Any) -> FoldedTable:  # noqa: ANN401 - of a table
+            tables.append(FoldedTable(listener, f"folded-{next(_numbers)}", **options))
+            return tables[-1]
+
+        yield opened
+        for each in tables:
+            each.clear()
 
 
 @pytest.fixture

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from shoe_daemon.mqtt import messages
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.details import Detail
 from shoe_daemon.table.events import Event, encode_event, is_staff
-from shoe_daemon.table.machine import Table
 from shoe_daemon.table.options import Options
 from tests.brokers import Listener
 from tests.orders.pit import SITE
@@ -24,6 +23,11 @@ __all__ = ["FoldedTable"]
 
 _MINUTES: int = 20
 """How long ago the first observation of a table was made."""
+
+_RETAINED = (
+    *("status", "alert/active", "result/last", "roads", "history", "device/shoe"),
+    "state",  # last: with it the display forgets the table
+)
 
 
 class FoldedTable(Dealer):
@@ -55,17 +59,38 @@ class FoldedTable(Dealer):
         )
 
     @property
-    def fold(self) -> Table:
+    def path(self) -> str:
         """
-        The pure table.
+        The part of an address that names it.
         """
-        return self.table
+        return f"/table/{self.id}"
 
-    def publish(self, status: str = "online") -> None:
+    def alert_id(self) -> int:
+        """
+        Return the id of the only open irregularity.
+        """
+        (alert,) = self.table.public().alerts
+        return alert.data.id
+
+    def clear(self) -> None:
+        """
+        Take every retained document away again.
+        """
+        for suffix in _RETAINED:
+            self._put(suffix, b"", retain=True)
+
+    def publish(
+        self, status: Literal["online", "stopping", "offline"] = "online", *, expired: bool = False
+    ) -> None:
         """
         Publish every retained document and all public events, then the status.
+
+        Args:
+            status: What the status says.
+            expired: The broker has dropped `state`, as it does of a table that is off.
         """
-        table, which = self.table.public(), {"seq": self.table.state.seq, "session": "s1"}
+        table = self.table.public()
+        which: dict[str, Any] = {"seq": self.table.state.seq, "session": "s1"}
         options = messages.RoadOptions(
             leading_ties=self.table.state.session.options.leading_ties,
             tail=self.table.state.session.options.tail,
@@ -85,8 +110,12 @@ class FoldedTable(Dealer):
             "roads": messages.road_map(self.table.results(), options, shoe=shoe, **which),
             "history": messages.history(self.table.history(), **which),
             "device/shoe": json.dumps(_device(**which)).encode(),
-            "status": json.dumps({**which, "schema": "1.0", "state": status}).encode(),
+            "status": messages.encode_message(
+                messages.Status(name=table.name, state=status, **which)
+            ),
         }
+        if expired:
+            del documents["state"]
         for suffix, payload in documents.items():
             self._put(suffix, payload, retain=True)
         for event in self.events:

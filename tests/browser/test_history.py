@@ -4,14 +4,20 @@ The history of a shoe is the journal's, card by card, and nothing of an alert is
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from shoe_daemon.table import observations as seen
+from tests.brokers import wait_for
 from tests.browser.chrome import Watched
+from tests.browser.folded import FoldedTable
 from tests.browser.ledger import Ledger
 from tests.browser.stage import Stage, Table
 from tests.browser.test_changes import order, play
+from tests.demo.test_board import first_of
 
 pytestmark = pytest.mark.mosquitto
 
@@ -91,6 +97,38 @@ def test_a_correction_is_in_it_at_once(table: Table, past: Watched) -> None:
     past.page.wait_for_selector('#rounds > [data-round="4"] [data-side="banker"] [data-card="8D"]')
     assert wait_rounds(past, 4) == wanted(table.ledger())
     past.assert_clean()
+
+
+def test_every_round_has_a_line_also_an_aborted_and_a_held_one(
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
+) -> None:
+    table = folded()
+    table.deal("P1 9S, B1 2H, P2 KD, B2 3C")
+    table.result("player")
+    table.deal("P1 6S, B1 2H")
+    table.say(seen.Booted())
+    table.order("hold")
+    table.deal("P1 9C, B1 2D, P2 KS, B2 3D")
+    table.result("player")
+    table.publish()
+    wait_for(lambda: _has_history(stage, table), "the history at the display")
+    kiosk.page.goto(f"{stage.display.url}{table.path}/history?lang=en")
+    kiosk.until("() => document.querySelectorAll('#rounds > tr').length === 3")
+    held, aborted, finished = (
+        each.inner_text() for each in kiosk.page.locator("#rounds tr").all()
+    )
+    assert "Result to follow" in held
+    assert "The result waits for the supervisor" in held
+    assert "Aborted" in aborted
+    assert "the reader was reset" in aborted
+    assert "Player wins" in finished
+    for line in (held, aborted, finished):
+        assert re.search(r"\b\d\d:\d\d:\d\d\b", line), "a time without seconds"
+    kiosk.assert_clean()
+
+
+def _has_history(stage: Stage, table: FoldedTable) -> bool:
+    return bool(first_of(f"{stage.display.url}{table.path}/history").get("history"))
 
 
 def test_a_shoe_that_is_over_stands_among_the_last_ones(table: Table, past: Watched) -> None:

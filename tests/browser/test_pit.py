@@ -5,20 +5,27 @@ and nothing moves under a finger.
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
 
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.round import Outcome, Slot
+from shoe_daemon.table import observations as seen
+from shoe_daemon.table.details import VALUES
 from tests.brokers import wait_for
 from tests.browser.chrome import Watched, watch
+from tests.browser.folded import FoldedTable
 from tests.browser.stage import Stage, Table
 from tests.browser.test_changes import play
+from tests.demo.test_board import first_of
 from tests.orders.pit import SITE
-from tests.service.running import cli
 
 pytestmark = pytest.mark.mosquitto
 
@@ -126,15 +133,186 @@ def test_the_command_shown_carries_the_proposal_out(
     one_card_too_many(french)
     visit(kiosk, stage, f"/pit/table/{french.name}")
     kiosk.page.fill("#operator", "Maria O'Neil")
-    line = kiosk.page.locator('[data-action="burn_card"] [data-command]').inner_text()
-    program, *arguments = shlex.split(line.replace("BROKER", "127.0.0.1"))
-    assert (program, arguments[:2]) == ("shoe-daemon", ["cmd", "rule"])
-    done = cli(*arguments, "--port", stage.broker.port)
+    kiosk.page.context.grant_permissions(["clipboard-read"])
+    kiosk.page.click('[data-action="burn_card"] .copy')
+    line = kiosk.page.evaluate("navigator.clipboard.readText()")
+    assert shlex.split(line)[:3] == ["shoe-daemon", "cmd", "rule"]
+    done = in_a_shell(line)
     assert done.returncode == 0, done.stderr
     kiosk.until("() => document.body.dataset.open === '0'")
     closed = kiosk.page.locator('#diary [data-type="irregularity_closed"]').first
     assert "Maria O'Neil" in closed.inner_text()
     kiosk.assert_clean()
+
+
+def in_a_shell(line: str) -> subprocess.CompletedProcess[str]:
+    """
+    Run a line as a person does who pastes it, word for word.
+    """
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    return subprocess.run(
+        ["/bin/sh", "-c", line], env={"PATH": path}, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_command_names_the_broker_as_the_page_is_reached(
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
+) -> None:
+    """
+    A broker on the display's loopback is, for another computer, where the page comes from.
+    """
+    table = folded(hold_from=3)
+    table.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 4C")
+    show_room(kiosk, stage, table, host="localhost")
+    line = kiosk.page.locator("[data-command]").first.inner_text()
+    assert f"--host localhost --port {stage.broker.port} " in line
+    assert kiosk.page.is_hidden("#order-access")
+    kiosk.assert_clean()
+
+
+def show_room(
+    watched: Watched, stage: Stage, table: FoldedTable, code: str = "en", host: str = "127.0.0.1"
+) -> None:
+    """
+    Publish a table, and open its page for staff once the display has all of it.
+    """
+    table.publish()
+    alerts = len(table.table.public().alerts)
+    path = f"/pit{table.path}"
+    wait_for(
+        lambda: (
+            len(first_of(stage.display.url + path).get("alerts", {}).get("alerts", ())) == alerts
+        ),
+        "the alerts at the display",
+    )
+    url = stage.display.url.replace("127.0.0.1", host)
+    watched.page.goto(f"{url}{path}?lang={code}")
+    watched.until("() => document.body.dataset.known === 'true'")
+
+
+def test_an_unread_card_is_drawn_as_one_and_its_alert_names_the_place(
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
+) -> None:
+    table = folded()
+    table.deal("P1 6S, B1 --")
+    table.error("unreadable")
+    table.say(seen.Unreadable(slot=Slot.P2))
+    show_room(kiosk, stage, table)
+    for path in (f"/pit{table.path}", table.path):
+        kiosk.page.goto(f"{stage.display.url}{path}?lang=en")
+        drawn = kiosk.page.locator("[data-slot=P2] svg.card")
+        assert drawn.get_attribute("data-card") == "?"
+        assert drawn.text_content() == "?"
+        assert kiosk.page.locator("[data-slot=B1] svg.card").get_attribute("data-card") == ""
+    kiosk.page.goto(f"{stage.display.url}/pit{table.path}?lang=en")
+    assert "Player's second card" in kiosk.page.locator(".alert .concerns").inner_text()
+    kiosk.assert_clean()
+
+
+def test_house_and_policy_are_shown_by_their_names(
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
+) -> None:
+    table = folded(house="seven-feathers", policy="fr_2007")
+    table.deal("P1 6S")
+    show_room(kiosk, stage, table)
+    facts = kiosk.page.inner_text("#facts")
+    assert "Seven Feathers" in facts
+    assert "France, order of 14 May 2007" in facts
+    show_room(kiosk, stage, table, "zh-hans")
+    assert not re.search("[a-z]", kiosk.page.inner_text("#facts"))
+    kiosk.assert_clean()
+
+
+_CUT_SHORT = """
+(key) => [...document.querySelectorAll(`[data-key="${key}"]`)]
+  .flatMap((tile) => [...tile.querySelectorAll(".name, .now")])
+  .filter((each) => each.scrollWidth > each.clientWidth
+    || each.scrollHeight > each.clientHeight * 1.3)
+  .map((each) => each.textContent)
+"""
+
+
+def test_a_tile_cuts_no_text_short_while_there_is_room(
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
+) -> None:
+    table = folded(name="High Limit Salon 12", hold_from=3)
+    table.deal("P1 6S, B1 2H")
+    table.say(seen.Unreadable(slot=Slot.P2))
+    show_room(kiosk, stage, table)
+    visit(kiosk, stage)
+    key = f"{SITE}.{table.id}"
+    kiosk.page.wait_for_selector(f'.tile[data-key="{key}"]')
+    kiosk.until("() => document.fonts.status === 'loaded'")
+    for width, height in ((1920, 1080), (1024, 768), (768, 1024), (390, 844)):
+        kiosk.page.set_viewport_size({"width": width, "height": height})
+        kiosk.until(f"(key) => ({_CUT_SHORT})(key).length === 0", key)
+    kiosk.assert_clean()
+
+
+def test_a_table_that_is_off_keeps_its_name(
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
+) -> None:
+    """
+    Also at a display that has come after the broker dropped the table's `state`.
+    """
+    table = folded(name="High Limit Salon 12")
+    table.publish("offline", expired=True)
+    visit(kiosk, stage)
+    mine = kiosk.page.locator(f'.tile[data-key="{SITE}.{table.id}"][data-fresh="offline"]')
+    mine.wait_for()
+    assert mine.locator(".name").inner_text() == "High Limit Salon 12"
+    for path in (f"/pit{table.path}", table.path):
+        visit(kiosk, stage, path)
+        assert kiosk.page.locator("h1:visible").first.inner_text() == "High Limit Salon 12"
+    assert "offline" in kiosk.page.inner_text("#unknown")
+    kiosk.assert_clean()
+
+
+# A command is typed in English, and a card's rank and a device's name are not translated.
+_LATIN = r"[A-Za-z]{2,}"
+
+
+@pytest.mark.parametrize("code", ["zh-hans", "zh-hant"])
+def test_the_chinese_pit_says_nothing_in_english(
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched, code: str
+) -> None:
+    table = folded(house="seven-feathers", policy="fr_2007", hold_from=3)
+    table.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 4C")
+    table.say(seen.Command(name="acknowledge", operator="安", irregularity=table.alert_id()))
+    table.result("player")
+    table.deal("P1 2S, B1 3H")
+    table.say(seen.Unreadable(slot=Slot.P2))
+    table.deal("B2 3S")
+    table.result("banker")
+    table.deal("P1 6C, B1 2D, P2 KC, B2 3D, P3 4C")
+    show_room(kiosk, stage, table, code)
+    kiosk.until("() => document.querySelectorAll('#alerts-list > article').length > 0")
+    for part in kiosk.page.locator(".kind, .concerns, .detail, .says, #round-why, .said").all():
+        assert not re.search(_LATIN, part.inner_text()), part.inner_text()
+    kiosk.assert_clean()
+
+
+_SENTENCE = "([code, values]) => Shoe.sentence({detail_code: code, detail_values: values}, 'EN')"
+
+
+@pytest.mark.parametrize("code", ["zh-hans", "zh-hant"])
+def test_every_sentence_can_be_said_in_the_language_of_the_page(
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched, code: str
+) -> None:
+    show_room(kiosk, stage, folded(), code)
+    sample: dict[str, str | int] = {"hand": "banker", "slot": "P3", "laid": "B1", "card": "10H"}
+    sample |= {"because": "player_stood_banker_draws", "source": "7", "text": "8", "reason": "9"}
+    for key, names in VALUES.items():
+        values = {"player": 6, "banker": 4} | {
+            name: sample.get(name, "tie" if "_" in name else 5) for name in names
+        }
+        said = kiosk.page.evaluate(_SENTENCE, [key, values])
+        assert said["lang"] is None, key
+        assert not re.search(r"[{}\[\]a-z]|undefined|null", said["text"]), said["text"]
+    unknown = kiosk.page.evaluate(_SENTENCE, ["not_yet_known", {}])
+    assert unknown == {"text": "EN", "lang": "en"}
+    lacking = kiosk.page.evaluate(_SENTENCE, ["player_draws", {}])
+    assert lacking == {"text": "EN", "lang": "en"}
 
 
 def test_nothing_moves_while_a_button_is_held_down(

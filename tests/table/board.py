@@ -42,31 +42,38 @@ class Board:
         Write down what public events say of rounds.
         """
         for event in events:
-            at, number, data = event["at"], event["round"], event["data"]
-            match event["type"]:
-                case "shoe_started":
-                    if self.shoe is not None:
-                        self.shoes.append((self.shoe, self.sequence()))
-                    self.shoe, self.rounds, self.without_result = event["shoe"], {}, {}
-                case "round_aborted":
-                    self._end_without_result(number, at, aborted=data["cause"])
-                case "round_voided" if data["before"] is None:
-                    self._end_without_result(number, at, voided=True)
-                case "round_held":
-                    self._end_without_result(number, at, held=True)
-                case "round_released":
-                    self.without_result.pop(number, None)
-                case "round_finished":
-                    self.rounds[number] = (at, data, False)
-                case "round_held":
-                    self.rounds.pop(number, None)
-                case "result_revised":
-                    before = self.rounds.get(number, (at, None, False))[0]
-                    self.rounds[number] = (before, data["after"], False)
-                case "round_voided":
-                    self.without_result.pop(number, None)
-                    before = self.rounds.get(number, (at, None, False))[0]
-                    self.rounds[number] = (before, data["before"], True)
+            self._hear_of_results(event)
+            self._hear_of_none(event)
+
+    def _hear_of_results(self, event: dict[str, Any]) -> None:
+        at, number, data = event["at"], event["round"], event["data"]
+        match event["type"]:
+            case "shoe_started":
+                if self.shoe is not None:
+                    self.shoes.append((self.shoe, self.sequence()))
+                self.shoe, self.rounds, self.without_result = event["shoe"], {}, {}
+            case "round_finished":
+                self.rounds[number] = (at, data, False)
+            case "round_held":
+                self.rounds.pop(number, None)
+            case "result_revised":
+                before = self.rounds.get(number, (at, None, False))[0]
+                self.rounds[number] = (before, data["after"], False)
+            case "round_voided" if data["before"] is not None:
+                before = self.rounds.get(number, (at, None, False))[0]
+                self.rounds[number] = (before, data["before"], True)
+
+    def _hear_of_none(self, event: dict[str, Any]) -> None:
+        at, number, data = event["at"], event["round"], event["data"]
+        match event["type"]:
+            case "round_aborted":
+                self._end_without_result(number, at, aborted=data["cause"])
+            case "round_voided" if data["before"] is None:
+                self._end_without_result(number, at, voided=True)
+            case "round_held":
+                self._end_without_result(number, at, held=True)
+            case "round_released" | "round_voided":
+                self.without_result.pop(number, None)
 
     def _end_without_result(self, number: int, at: str, **what: object) -> None:
         plain = {"aborted": None, "held": False, "voided": False}
