@@ -43,6 +43,13 @@ _ABORTED: Final[dict[str, str]] = {
 }
 
 
+def aborted_text(cause: str) -> str:
+    """
+    Say why a round was aborted.
+    """
+    return _ABORTED.get(cause, cause)
+
+
 def card_text(card: str | None) -> str:
     """
     Write a card with the sign of its suit, ``10♥``; a face not known is ``??``.

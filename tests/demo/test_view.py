@@ -22,6 +22,7 @@ from drivers.simulators.shoe import Excess, Fault
 from shoe_daemon.demo.board import Board, Keeper, Settled
 from shoe_daemon.demo.sample import boards, showpiece
 from shoe_daemon.demo.view import draw
+from shoe_daemon.display.terminal.hands import is_unread
 from shoe_daemon.display.terminal.screen import segments
 from shoe_daemon.display.terminal.svg import to_svg
 from shoe_daemon.game.cards import DECK, Card
@@ -115,7 +116,10 @@ def test_every_public_card_is_shown_on_its_hand_and_no_other() -> None:
     for board, text in drawn(SMALL):
         assert faces(text) == public_cards(board.table)
         cards = board.table.round.cards if board.table.round else ()
-        down = sum(card.card is None and card.slot is not None for card in cards)
+        down = sum(
+            card.card is None and card.slot is not None and not is_unread(card, board.table.round)
+            for card in cards
+        )
         assert folded_down(text) == down
         hidden += down
     assert hidden

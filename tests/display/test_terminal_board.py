@@ -21,12 +21,17 @@ from shoe_daemon.display.documents import Place, decode
 from shoe_daemon.display.freshness import Fresh, Link
 from shoe_daemon.display.terminal.board import draw_board
 from shoe_daemon.display.terminal.canvas import width_of
+from shoe_daemon.display.terminal.hands import is_unread
 from shoe_daemon.display.terminal.seen import Seen
 from shoe_daemon.display.terminal.signs import CHINESE, LETTERS, plain
-from shoe_daemon.game.roads import LeadingTies
-from shoe_daemon.mqtt.messages import History, RoadsNow
+from shoe_daemon.game.roads import LeadingTies, Tail
+from shoe_daemon.game.round import Slot
+from shoe_daemon.mqtt import messages
+from shoe_daemon.mqtt.messages import History, RoadsNow, State
+from shoe_daemon.table import observations
 from tests.demo.reading import faces, folded_down, public_cards
 from tests.display.reading import NAMES, expected, read_road
+from tests.table.dealer import Dealer
 
 SIZES = [(80, 24), (80, 33), (100, 30), (132, 43), (200, 50)]
 SIGNS = plain(LETTERS)
@@ -69,10 +74,59 @@ def test_every_public_card_is_shown_and_no_other(mode: Mode) -> None:
         text = text_of(seen)
         assert faces(text) == public_cards(seen.state)
         cards = seen.state.round.cards if seen.state.round else ()
-        down = sum(card.card is None and card.slot is not None for card in cards)
+        down = sum(
+            card.card is None and card.slot is not None and not is_unread(card, seen.state.round)
+            for card in cards
+        )
         assert folded_down(text) == down
         hidden += down
     assert bool(hidden) == (mode is Mode.HIDDEN)
+
+
+def seen_of(dealer: Dealer) -> Seen:
+    """
+    Return what a terminal sees of a table dealt by hand.
+    """
+    told: dict[str, Any] = {"session": "s1", "alarm": None, "heartbeat": 10, "published": ""}
+    state = msgspec.json.decode(messages.state(dealer.table.public(), **told), type=State)
+    which: dict[str, Any] = {"seq": state.seq, "session": "s1"}
+    past = messages.history(dealer.table.history(), **which)
+    options = messages.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
+    roads = messages.road_map(dealer.table.results(), options, shoe=1, **which)
+    return Seen(
+        name="table",
+        broker="broker:1883",
+        fresh=Fresh("live"),
+        state=state,
+        roads=msgspec.json.decode(roads, type=RoadsNow),
+        history=msgspec.json.decode(past, type=History),
+    )
+
+
+@pytest.mark.parametrize("size", [*SIZES, (40, 12)])
+def test_a_card_that_nobody_could_read_is_no_card_that_lies_face_down(
+    size: tuple[int, int],
+) -> None:
+    dealer = Dealer()
+    dealer.deal("P1 6S, B1 --")
+    before = text_of(seen_of(dealer), size)
+    dealer.say(observations.Unreadable(slot=Slot.P2))
+    after = text_of(seen_of(dealer), size)
+    assert "?" not in before
+    assert "?" in after
+    assert folded_down(after) == folded_down(before)
+
+
+def test_an_aborted_and_a_held_round_have_their_lines() -> None:
+    dealer = Dealer()
+    dealer.deal("P1 6S, B1 2H")
+    dealer.say(observations.Booted())
+    dealer.order("hold")
+    dealer.deal("P1 9S, B1 2H, P2 KD, B2 3C")
+    dealer.result("player")
+    text = text_of(seen_of(dealer), (200, 50))
+    assert "   1  aborted: the reader was reset" in text
+    assert "   2  the result waits for a decision" in text
 
 
 @pytest.mark.parametrize("size", SIZES)

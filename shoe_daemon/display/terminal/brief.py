@@ -9,12 +9,13 @@ import textwrap
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Canvas, fit
 from shoe_daemon.display.terminal.figures import counts_line
-from shoe_daemon.display.terminal.hands import result_of, verdict
+from shoe_daemon.display.terminal.hands import is_unread, result_of, verdict
 from shoe_daemon.display.terminal.seen import Seen, headline, title, trouble
 from shoe_daemon.display.terminal.signs import LETTERS
 from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.mqtt.messages import State
 from shoe_daemon.narration import card_text
+from shoe_daemon.table.snapshot import CardView, RoundView
 
 __all__ = ["draw_brief"]
 
@@ -49,6 +50,11 @@ def _lines(seen: Seen) -> list[tuple[str, Style]]:
     return lines
 
 
+def _face(card: CardView, round_: RoundView) -> str:
+    # A card that lies face down is drawn as its back; one that nobody could read is "??".
+    return "▚▚" if card.card is None and not is_unread(card, round_) else card_text(card.card)
+
+
 def _cards(state: State) -> list[str]:
     if state.round is None:
         return []
@@ -56,6 +62,6 @@ def _cards(state: State) -> list[str]:
     lines = []
     for side, (name, total) in totals.items():
         cards = [each for each in state.round.cards if each.slot and each.slot.value[0] == side]
-        faces = " ".join(card_text(each.card) for each in cards)
+        faces = " ".join(_face(each, state.round) for each in cards)
         lines.append(f"{name}: {faces}{'' if total is None else f' = {total}'}")
     return lines

@@ -16,7 +16,7 @@ from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.game.cards import Card
 from shoe_daemon.narration import SUIT_SIGNS
 
-__all__ = ["LARGE", "SMALL", "Size", "draw_card", "draw_place", "draw_total"]
+__all__ = ["LARGE", "SMALL", "Size", "draw_card", "draw_place", "draw_total", "draw_unread_card"]
 
 
 class Size(NamedTuple):
@@ -61,6 +61,14 @@ _PIPS: Final = {
 }
 
 _HALVES: Final = {"██": "█", "█ ": "▀", " █": "▄", "  ": " "}
+
+
+def draw_unread_card(canvas: Canvas, box: Box) -> None:
+    """
+    Draw a card that nobody could read: a sheet with a question mark.
+    """
+    x, y, width, height = _sheet(canvas, box, palette.UNREAD_EDGE, palette.UNREAD)
+    canvas.centre(x, y + height // 2, width, "?", palette.UNREAD)
 
 
 def draw_card(canvas: Canvas, size: Size, box: Box, card: Card | None) -> None:

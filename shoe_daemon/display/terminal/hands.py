@@ -8,14 +8,21 @@ from typing import Final, NamedTuple
 
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas
-from shoe_daemon.display.terminal.cards import LARGE, Size, draw_card, draw_place, draw_total
+from shoe_daemon.display.terminal.cards import (
+    LARGE,
+    Size,
+    draw_card,
+    draw_place,
+    draw_total,
+    draw_unread_card,
+)
 from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.game.round import Hand, Outcome, Slot
 from shoe_daemon.narration import WINNERS, card_text, extras
 from shoe_daemon.table.events import HandResult, RoundFinished
 from shoe_daemon.table.snapshot import CardView, PublicTable, RoundView
 
-__all__ = ["Words", "draw_hands", "is_held", "result_of", "verdict"]
+__all__ = ["Words", "draw_hands", "is_held", "is_unread", "result_of", "verdict"]
 
 _SLOTS: Final = {
     Hand.PLAYER: (Slot.P1, Slot.P2, Slot.P3),
@@ -147,9 +154,20 @@ def _draw_cards(
         lying = slot in _THIRD
         box = size.box(corner.x + number * (size.width + 1), corner.y, lying=lying)
         if slot in cards:
-            draw_card(canvas, size, box, cards[slot].card)
+            if is_unread(cards[slot], round_):
+                draw_unread_card(canvas, box)
+            else:
+                draw_card(canvas, size, box, cards[slot].card)
         elif not lying or slot is due:
             draw_place(canvas, box, due=slot is due)
+
+
+def is_unread(card: CardView, round_: RoundView | None) -> bool:
+    """
+    Tell whether nobody could read a card, in place of it lying face down.
+    """
+    over = round_ is not None and round_.finished
+    return card.card is None and (card.unread or over)
 
 
 def _due_slot(round_: RoundView | None, hand: Hand) -> Slot | None:
@@ -196,6 +214,14 @@ def _name(card: CardView) -> str:
     return card_text(card.card)
 
 
+def _next(round_: RoundView) -> str:
+    due = round_.draw_due
+    if due is None:
+        return ""
+    stuck = due.code == "faces_hidden" and any(card.unread for card in round_.cards)
+    return "A card could not be read" if stuck else _DUE[due.code]
+
+
 def _draw_headline(canvas: Canvas, box: Box, table: PublicTable, words: Words) -> None:
     result, round_ = result_of(table), table.round
     due = round_.draw_due if round_ is not None else None
@@ -207,7 +233,7 @@ def _draw_headline(canvas: Canvas, box: Box, table: PublicTable, words: Words) -
         _draw_bar(canvas, box, "RESULT HELD", palette.HELD)
         sentence = "Nothing is settled before the supervisor has decided."
     elif round_ is not None:
-        canvas.centre(box.x, box.y, box.width, _DUE[due.code] if due else "", palette.DUE)
+        canvas.centre(box.x, box.y, box.width, _next(round_), palette.DUE)
     else:
         if words.bar is not None:
             canvas.fill(box.x, box.y, box.width, 1, words.bar)

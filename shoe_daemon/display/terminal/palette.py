@@ -34,6 +34,8 @@ CARD_RED: Final = Style(color="#c1121f", bgcolor=_PAPER, bold=True)
 CARD_BLACK: Final = Style(color="#16161a", bgcolor=_PAPER, bold=True)
 BACK_EDGE: Final = Style(color="#e6ecf5")
 BACK: Final = Style(color="#7d9bd1", bgcolor="#1f3f77")
+UNREAD_EDGE: Final = Style(color="#8d8674")
+UNREAD: Final = Style(color="#4a463d", bgcolor="#e9e6dc", bold=True)
 
 PLAYER: Final = Style(color="#ffffff", bgcolor="#1f5fd1", bold=True)
 BANKER: Final = Style(color="#ffffff", bgcolor="#b3202c", bold=True)

@@ -14,7 +14,7 @@ from shoe_daemon.display.languages import BASE, language
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.hands import Words, verdict
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
-from shoe_daemon.narration import card_text
+from shoe_daemon.narration import aborted_text, card_text
 from shoe_daemon.table.events import RoundFinished
 from shoe_daemon.table.snapshot import PastRound
 
@@ -169,6 +169,10 @@ def past_line(past: PastRound) -> str:
     """
     Write a round that lies behind on one line.
     """
+    if past.aborted is not None:
+        return f"{past.round:>4}  aborted: {aborted_text(past.aborted)}"
+    if past.held:
+        return f"{past.round:>4}  the result waits for a decision"
     player, banker = (
         f"{' '.join(map(card_text, cards))} = {'?' if total is None else total}"
         for cards, total in (
