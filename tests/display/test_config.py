@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from shoe_daemon.cli import main
 from shoe_daemon.display.config import DisplaySetup, is_display, load_display, parse_listen
+from shoe_daemon.display.order_options import PAGE_HOST, order_options
 from shoe_daemon.errors import UserError
 from shoe_daemon.operators import hash_pin
 
@@ -56,6 +57,12 @@ def test_without_a_word_everything_is_as_usual(tmp_path: Path) -> None:
         ("[display.pit]\npassword_file = 'x'\n", "expected both or none"),
         ("[display.pit]\nuser='p'\npassword_file = 'x'\n", "x: no such file or directory"),
         ("[display.pit]\nuser='p'\npassword_hash = 'geheim'\n", "expected what `shoe-daemon cmd"),
+        (
+            "[display.orders]\nbroker = 'a b'\n",
+            "display.orders.broker: 'a b'; expected HOST or HOST:PORT, such as broker.casino",
+        ),
+        ("[display.orders]\nbroker = 'a:99999'\n", "expected HOST or HOST:PORT"),
+        ("[display.orders]\nusername = 'pit'\n", "username goes with password_file; expected"),
         ("[mqtt]\nhots = 'x'\n", "mqtt.hots: unknown key; expected one of host, port"),
         ("[mqtt]\nprefix = 'a//b'\n", "mqtt.prefix: 'a//b': expected levels of letters"),
         ("[mqtt]\npassword_file = 'x'\n", "a password needs mqtt.username beside it"),
@@ -70,6 +77,40 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, told: str) -> None
     assert line.startswith(f"{tmp_path / 'display.toml'}: ")
     assert told in line
     assert "\n" not in line
+
+
+PIT = "[display.orders]\nusername='pit'\npassword_file='/etc/pit'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        # A broker on loopback is, for other computers, where the page comes from.
+        ("[display]\n", ["--host", PAGE_HOST]),
+        ("[mqtt]\nhost='::1'\nport=1884\n", ["--host", PAGE_HOST, "--port", "1884"]),
+        ("[mqtt]\nhost='broker'\n", ["--host", "broker"]),
+        (
+            "[mqtt]\nhost='broker'\nprotocol='3.1.1'\n",
+            ["--host", "broker", "--protocol", "3.1.1"],
+        ),
+        ("[display.orders]\nbroker='b.example'\n", ["--host", "b.example"]),
+        ("[display.orders]\nbroker='[fe80::1]:99'\n", ["--host", "fe80::1", "--port", "99"]),
+        (PIT, ["--host", PAGE_HOST, "--username", "pit", "--password-file", "/etc/pit"]),
+        # What the display cannot know is left to the person.
+        (
+            "[mqtt]\nhost='b'\nusername='board'\n",
+            ["--host", "b", "--username", "NAME", "--password-file", "FILE"],
+        ),
+        ("[mqtt]\nhost='b'\n[mqtt.tls]\n", ["--config", "FILE"]),
+        ("[mqtt]\nprefix='shoe/x'\n", ["--config", "FILE"]),
+        ("[display.orders]\nconfig='~/orders.toml'\n", ["--config", "~/orders.toml"]),
+    ],
+)
+def test_the_commands_shown_reach_the_broker_from_another_computer(
+    tmp_path: Path, text: str, options: list[str | None]
+) -> None:
+    config = load(tmp_path, text).config
+    assert order_options(config.mqtt, config.display.orders) == options
 
 
 def test_a_password_is_kept_beside_the_file_or_by_the_service(
