@@ -74,7 +74,7 @@ def publishing(
     """
     publisher = Publisher(
         MqttSettings(port=port, **settings),
-        Identity("casino", "table-7", journal.session),
+        Identity("casino", "table-7", journal.session, "Table 7"),
         journal,
         journal.cursor,
         journal.cursors.append,

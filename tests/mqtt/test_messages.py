@@ -137,8 +137,10 @@ def test_a_full_round_fits() -> None:
 
 
 def test_the_small_ones_are_what_the_documentation_shows() -> None:
-    assert encode_message(Status(seq=7, session="start-1", state="online")) == (
-        b'{"head":null,"head_at_connect":null,"head_seq":null,"schema":"1.0","seq":7,"session":"start-1","state":"online"}'
+    status = Status(name="Table 7", seq=7, session="start-1", state="online")
+    assert encode_message(status) == (
+        b'{"head":null,"head_at_connect":null,"head_seq":null,"name":"Table 7",'
+        b'"schema":"1.0","seq":7,"session":"start-1","state":"online"}'
     )
     device = Device(
         byte_age=12,

@@ -39,6 +39,7 @@ def test_a_start_sends_events_then_documents_then_online(
             "status",
         ]
         assert {message.qos for message in listener.messages} == {1}
+        assert listener.of("/status")[-1].json["name"] == "Table 7"
 
 
 def test_documents_are_retained_and_events_are_not(
