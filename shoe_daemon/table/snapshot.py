@@ -28,13 +28,13 @@ class CardView(Struct, frozen=True):
     """
     A card on the table; `card` is None while its face is not public.
 
-    `unread` is true for a card that no reader could read: nobody can turn it over
+    `unreadable` is true for a card that no reader could read: nobody can turn it over
     on a screen before a person has entered it.
     """
 
     card: Card | None
     slot: Slot | None
-    unread: bool = False
+    unreadable: bool = False
 
 
 class RoundView(Struct, frozen=True):

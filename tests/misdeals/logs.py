@@ -203,6 +203,7 @@ LOGS = (
         "the reader alone says that one passed unread",
         "unreadable_card",
         (*deal("P1 9S"), error("unreadable")),
+        slot="B1",
     ),
     Log(
         "a camera sees another card",

@@ -22,7 +22,7 @@ def test_a_card_that_nobody_could_read_is_told_from_one_that_lies_face_down() ->
     dealer.say(seen.Unreadable(slot=Slot.P2))
     shown = dealer.table.public().round
     assert shown is not None
-    assert [(each.card, each.unread) for each in shown.cards] == [
+    assert [(each.card, each.unreadable) for each in shown.cards] == [
         ("9S", False),
         (None, False),
         (None, True),

@@ -149,12 +149,12 @@ window.Shoe = Shoe;
   };
 
   Shoe.view = function (card, round) {
-    return card.card || (card.unread || round.finished ? "?" : null);
+    return card.card || (card.unreadable || round.finished ? "?" : null);
   };
 
   Shoe.isStuck = function (round) {
     return Boolean(round.draw_due) && round.draw_due.code === "faces_hidden" &&
-      round.cards.some(function (card) { return card.unread; });
+      round.cards.some(function (card) { return card.unreadable; });
   };
 
   Shoe.cardName = function (card) {

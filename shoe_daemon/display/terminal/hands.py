@@ -167,7 +167,7 @@ def is_unread(card: CardView, round_: RoundView | None) -> bool:
     Tell whether nobody could read a card, in place of it lying face down.
     """
     over = round_ is not None and round_.finished
-    return card.card is None and (card.unread or over)
+    return card.card is None and (card.unreadable or over)
 
 
 def _due_slot(round_: RoundView | None, hand: Hand) -> Slot | None:
@@ -218,7 +218,7 @@ def _next(round_: RoundView) -> str:
     due = round_.draw_due
     if due is None:
         return ""
-    stuck = due.code == "faces_hidden" and any(card.unread for card in round_.cards)
+    stuck = due.code == "faces_hidden" and any(card.unreadable for card in round_.cards)
     return "A card could not be read" if stuck else _DUE[due.code]
 
 
