@@ -32,7 +32,19 @@ POLICIES = FOLDER.parents[1] / "game" / "policies"
 TYPED = re.compile(r"\{\w+\}|--[a-z-]+|docs/\w+\.md|Ctrl\+C|\[display\.orders\]")
 KEPT_LATIN = {"JavaScript", "MQTT", "PIN", "NAME", "FILE", "A", "J", "Q", "K", "P", "B", "T"}
 # Names that rulings cite, and the letters of sections.
-CITED_LATIN = {"GamingRebels", "LeoVegas", "BBIN", "III", "a", "b", "c", "d", "esball"}
+CITED_LATIN = {
+    "new",
+    "shoe",
+    "GamingRebels",
+    "LeoVegas",
+    "BBIN",
+    "III",
+    "a",
+    "b",
+    "c",
+    "d",
+    "esball",
+}
 # How keys begin or end that scripts put together from what a table says.
 PUT_TOGETHER = (
     *("action_", "ask_", "cause_", "count_", "device_", "draw_", "effect_", "event_", "fresh_"),
