@@ -155,7 +155,7 @@ def note_unfinished(fold: Fold, number: int, cause: events.AbortCause | None) ->
     shoe = fold.state.shoe
     if shoe is not None:
         shoe.unfinished.append(Unfinished(number, fold.at, cause))
-        del shoe.unfinished[:-_FORGOTTEN]
+        del shoe.unfinished[:-MOST_PLAYED]
 
 
 def _find_again(fold: Fold, played: Played, data: RoundFinished) -> None:
