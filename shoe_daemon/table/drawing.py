@@ -127,7 +127,9 @@ def _is_late(fold: Fold, round_: RoundState, card: Drawn) -> bool:
     # first of the next round.
     if fold.mode is not RoundEnd.QUIET or card.declared is not None or round_.card_at is None:
         return False
-    if round_.partial or round_.over or rounds.truth(round_).spot is None:
+    if round_.partial or round_.over or round_.unread_pending:
+        return False
+    if rounds.truth(round_).spot is None:
         return False
     return fold.microseconds() - round_.card_at > fold.draw_within
 

@@ -86,7 +86,7 @@ def burned(
         said: The reader says that it is burned; else a ruling does.
     """
     burn, ordered = fold.house.burn, fold.state.burn_due > 0
-    fresh = shoe.begun == 0 and not ordered
+    fresh = not (shoe.burn_checked or ordered)
     if ordered:
         fold.state.burn_due -= 1
     elif first and card is not None and burn.mode in {"first_card", "unchecked"}:

@@ -295,10 +295,10 @@ def test_two_corrections_while_the_result_is_held() -> None:
     pit.result("tie")
     pit.cmd("correct_card", slot=Slot.B1, card="QS")
     pit.cmd("correct_card", slot=Slot.B1, card="4S")
-    assert [each.round for each in pit.table.history().rounds] == []
+    assert [(each.round, each.held) for each in pit.table.history().rounds] == [(1, True)]
     while pit.open_kinds():
         pit.cmd("acknowledge", irregularity=pit.id_of(None))
-    assert [each.round for each in pit.table.history().rounds] == [1]
+    assert [(each.round, each.held) for each in pit.table.history().rounds] == [(1, False)]
     assert [data.outcome for data in pit.finished()] == ["tie"]
 
 
