@@ -157,6 +157,7 @@ def test_every_order_is_weighed() -> None:
         "acknowledge",
         "betting_open",
         "confirm_result",
+        "free_hand",
         "hold",
         "no_more_bets",
         "pass_shoe",
