@@ -147,7 +147,7 @@ def refused(**parts: Any) -> str:  # noqa: ANN401 - any wrong part
         ({"decoder": lambda _: 1 / 0}, "cannot be made: ZeroDivisionError: division by zero"),
         ({"open_line": print}, "look: missing; expected beside open_line (drivers.contract."),
     ],
-    ids=str,
+    ids=lambda each: each if isinstance(each, str) else "-".join(each),
 )
 def test_a_driver_with_a_wrong_part_is_one_line(parts: dict[str, Any], said: str) -> None:
     assert refused(**parts).startswith(said)
