@@ -152,7 +152,9 @@ def note_unfinished(fold: Fold, number: int, cause: events.AbortCause | None) ->
         number: The round.
         cause: Why it was aborted; None where a person made it void.
     """
-    shoe = fold.state.shoe
+    shoe, held = fold.state.shoe, held_back(fold, number)
+    if held is not None:
+        fold.state.held.remove(held)  # a correction had left it without a result
     if shoe is not None:
         shoe.unfinished.append(Unfinished(number, fold.at, cause))
         del shoe.unfinished[:-MOST_PLAYED]

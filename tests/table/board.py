@@ -55,7 +55,9 @@ class Board:
             case "round_finished":
                 self.rounds[number] = (at, data, False)
             case "round_held":
-                self.rounds.pop(number, None)
+                # What was published is taken back; its moment stays, for what comes again.
+                if number in self.rounds:
+                    self.rounds[number] = (self.rounds[number][0], None, False)
             case "result_revised":
                 before = self.rounds.get(number, (at, None, False))[0]
                 self.rounds[number] = (before, data["after"], False)
