@@ -17,7 +17,7 @@ from shoe_daemon.game.round import Slot
 from shoe_daemon.game.situations import ACTION_WORDS, Action
 from shoe_daemon.narration import card_text
 from shoe_daemon.table import events
-from shoe_daemon.table.events import Event, Irregularity
+from shoe_daemon.table.events import Event, IrregularityData
 from shoe_daemon.table.observations import Command
 
 __all__ = ["OPERATOR", "Case", "Mind", "Order"]
@@ -93,7 +93,7 @@ class Case(Struct, eq=False):
         tried: The orders that were given.
     """
 
-    found: Irregularity
+    found: IrregularityData
     round: int | None = None
     slot: Slot | None = None
     rests: bool = False
@@ -126,9 +126,9 @@ class Mind:
         """
         self._see(event)
         match event.data:
-            case Irregularity() as found:
-                return [self._open(found, event.round)]
-            case events.IrregularityClosed(id=number):
+            case IrregularityData() as found:
+                return [] if found.id in self.cases else [self._open(found, event.round)]
+            case events.ClosedData(id=number):
                 self.cases.pop(number, None)
             case events.RoundFinished() | events.RoundAborted():
                 return self._leave(event.round)
@@ -151,7 +151,7 @@ class Mind:
                 if before is not None:
                     self._corrected = event.round
 
-    def _open(self, found: Irregularity, number: int | None) -> Case:
+    def _open(self, found: IrregularityData, number: int | None) -> Case:
         case = self.cases[found.id] = Case(found, number)
         dealt = self._truth()
         if found.kind == IrregularityKind.UNREADABLE_CARD and dealt is not None:
@@ -243,7 +243,7 @@ class Mind:
                 return
 
 
-def _ruled(found: Irregularity, dealt: DealtRound | None) -> Iterator[Order]:
+def _ruled(found: IrregularityData, dealt: DealtRound | None) -> Iterator[Order]:
     for proposal in found.proposals:
         action = Action(proposal.action)
         if _can_be(action, dealt):
@@ -253,7 +253,7 @@ def _ruled(found: Irregularity, dealt: DealtRound | None) -> Iterator[Order]:
             yield _rule(found, action, "the policy proposes nothing that can be done")
 
 
-def _is_excess(found: Irregularity) -> bool:
+def _is_excess(found: IrregularityData) -> bool:
     return found.kind == IrregularityKind.EXCESS_CARD
 
 
@@ -267,6 +267,6 @@ def _can_be(action: Action, dealt: DealtRound | None) -> bool:
     return action not in _NOBODY_DOES
 
 
-def _rule(found: Irregularity, action: Action, reason: str) -> Order:
+def _rule(found: IrregularityData, action: Action, reason: str) -> Order:
     words = ACTION_WORDS[action].text
     return Order(name="rule", words=words, reason=reason, irregularity=found.id, action=action)

@@ -127,7 +127,8 @@ def _channels() -> Iterable[_Channel]:
         else:
             suffix = "device/{reader}" if name == "device" else name
             expiry = EXPIRES_AFTER * _HEARTBEAT if name == STATE else None
-            yield _Channel(_camel(name), suffix, name, ("document",), retain=True, expiry=expiry)
+            tags = ("document", "staff") if name.startswith(staff("")) else ("document",)
+            yield _Channel(_camel(name), suffix, name, tags, retain=True, expiry=expiry)
     for name in EVENTS:
         tags = ("event", "staff") if name.startswith(staff("")) else ("event",)
         yield _Channel(_camel(name), name, name, tags)
@@ -142,7 +143,7 @@ def _camel(name: str) -> str:
     """
     if name == "cmd":
         return "order"
-    short = name.removeprefix(staff("")).removeprefix("event/")
+    short = name.removeprefix(staff("event/")).removeprefix("event/")
     first, *others = short.replace("/", "_").split("_")
     return first + "".join(map(str.capitalize, others))
 

@@ -33,12 +33,14 @@ __all__ = [
     "ResultLast",
     "RoadOptions",
     "RoadsNow",
+    "StaffAlerts",
     "State",
     "Status",
     "active_alerts",
     "encode_message",
     "history",
     "road_map",
+    "staff_alerts",
     "state",
 ]
 
@@ -169,6 +171,12 @@ class ActiveAlerts(Struct, frozen=True, kw_only=True):
     session: str
 
 
+class StaffAlerts(ActiveAlerts, frozen=True, kw_only=True):
+    """
+    The open irregularities that the players may not know of yet, oldest first.
+    """
+
+
 class Device(Struct, frozen=True, kw_only=True):
     """
     How well a reader is heard; ages in milliseconds, counts since the start.
@@ -246,6 +254,7 @@ DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "reply": Reply,
     "result/last": ResultLast,
     "roads": RoadsNow,
+    "staff/alert/active": StaffAlerts,
     "state": State,
     "status": Status,
 }
@@ -284,6 +293,13 @@ def active_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str) -> bytes
     Return the payload of ``alert/active``, below the limit of size in any case.
     """
     return _fitting(ActiveAlerts(alerts=alerts, seq=seq, session=session), "omitted")
+
+
+def staff_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str) -> bytes:
+    """
+    Return the payload of ``staff/alert/active``, below the limit of size in any case.
+    """
+    return _fitting(StaffAlerts(alerts=alerts, seq=seq, session=session), "omitted")
 
 
 def road_map(

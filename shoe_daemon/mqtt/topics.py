@@ -19,6 +19,7 @@ __all__ = [
     "ID",
     "RESULT",
     "ROADS",
+    "STAFF_ALERTS",
     "STATE",
     "STATUS",
     "Topics",
@@ -33,6 +34,7 @@ STATUS: Final = "status"
 STATE: Final = "state"
 RESULT: Final = "result/last"
 ALERTS: Final = "alert/active"
+STAFF_ALERTS: Final = "staff/alert/active"
 ROADS: Final = "roads"
 HISTORY: Final = "history"
 

@@ -19,6 +19,7 @@ class IncidentFold:
     def __init__(self) -> None:
         self.incidents: list[Incident] = []
         self._open: dict[int, Incident] = {}
+        self._known: dict[int, Incident] = {}
         self._claimed: set[str] = set()
 
     def take(self, said: Said) -> None:
@@ -29,7 +30,9 @@ class IncidentFold:
         if order is not None and order.claimed and order.operator is not None:
             self._claimed.add(order.operator)
         match event.data:
-            case events.Irregularity() as data:
+            case events.Irregularity() as data if data.id in self._known:
+                self._known[data.id].detail = data.detail  # staff knew of it before
+            case events.IrregularityData() as data:
                 incident = Incident(
                     data.id,
                     event.at,
@@ -41,11 +44,11 @@ class IncidentFold:
                     data.detail,
                 )
                 self.incidents.append(incident)
-                self._open[data.id] = incident
-            case events.IrregularityClosed() as data if data.id in self._open:
+                self._open[data.id] = self._known[data.id] = incident
+            case events.ClosedData() as data if data.id in self._open:
                 self._close(self._open.pop(data.id), said, data)
 
-    def _close(self, incident: Incident, said: Said, data: events.IrregularityClosed) -> None:
+    def _close(self, incident: Incident, said: Said, data: events.ClosedData) -> None:
         incident.action, incident.why = data.action, data.reason
         incident.closed_at = said.event.at
         span = to_microseconds(said.event.at) - to_microseconds(incident.at)

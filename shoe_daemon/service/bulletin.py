@@ -102,6 +102,11 @@ class Bulletin:
             told["alerts"] = table.alerts
             alerts = messages.active_alerts(table.alerts, seq=seq, session=session)
             publisher.retain(topics.ALERTS, alerts, seq)
+        unseen = self._core.table.staff_alerts()
+        if told.get("staff_alerts") != unseen:
+            told["staff_alerts"] = unseen
+            alerts = messages.staff_alerts(unseen, seq=seq, session=session)
+            publisher.retain(topics.STAFF_ALERTS, alerts, seq)
         self._publish_past(publisher, seq)
         publisher.notify(seq)
 

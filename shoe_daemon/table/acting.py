@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Kind
 from shoe_daemon.game.situations import Action
-from shoe_daemon.table import results, rounds, shoes
+from shoe_daemon.table import events, results, rounds, shoes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,6 +134,10 @@ def _carry_as_dummy(fold: Fold, alert: OpenAlert) -> None:
 def _burn_plus_value(fold: Fold, alert: OpenAlert) -> None:
     card = _excess(fold, alert)
     if card is not None and card.face is not None:
+        if not card.public:  # it is turned over, to see its value
+            card.public = True
+            shoes.now_seen(fold, card)
+            fold.emit(events.CardDisclosed(None, card.face, None, None))
         fold.state.burn_due += card.face.points or fold.house.burn.face_value
 
 

@@ -198,7 +198,7 @@ def booted(fold: Fold, _obs: Booted) -> None:
 
 def _may_go_on(round_: RoundState) -> bool:
     # Without places, nothing tells the rest of this coup from another round.
-    if round_.over or rounds.is_complete(round_):
+    if (round_.over and not round_.hidden) or rounds.is_seen_complete(round_):
         return False
     return all(card.declared is None for card in round_.cards)
 

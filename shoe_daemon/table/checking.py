@@ -312,7 +312,7 @@ def _find_step(check: Check) -> None:
 def _diverge(fold: Fold, source: str, check: Check, card: Drawn | None) -> None:
     check.in_step = False
     slot = None if card is None else card.slot
-    _conflict(fold, check, detail("readers_differ", source=source, slot=slot))
+    _conflict(fold, check, detail("readers_differ", source=source, slot=slot), card)
 
 
 def boundary(fold: Fold, *, drawing: bool = False) -> None:
@@ -357,20 +357,34 @@ def compare(fold: Fold, round_: RoundState) -> None:
     names = ", ".join(fold.options.checkers)
     for card in round_.cards:
         if card.checked is not None and card.face not in {None, card.checked}:
-            _raise(fold, detail("readers_differ", source=names, slot=card.slot))
+            _raise(fold, detail("readers_differ", source=names, slot=card.slot), card)
             card.checked = None
 
 
-def _conflict(fold: Fold, check: Check, said: Detail) -> None:
+def _conflict(fold: Fold, check: Check, said: Detail, card: Drawn | None = None) -> None:
     if not check.unproven:
-        _raise(fold, said)
+        _raise(fold, said, card)
 
 
-def _raise(fold: Fold, said: Detail) -> None:
-    round_ = fold.state.round
+def _raise(fold: Fold, said: Detail, card: Drawn | None = None) -> None:
+    kind, round_ = IrregularityKind.SOURCE_CONFLICT, fold.state.round
+    number = None if round_ is None else round_.number
+    # What two readers have read alike depends on every face, those too that lie hidden.
+    hidden = _hidden(fold, card)
+    if hidden:
+        fold.raise_alert(kind, said, number=number, unseen=hidden)
+        return
     if round_ is not None:
         if round_.conflict:
             return
         round_.conflict = True
-    number = None if round_ is None else round_.number
-    fold.raise_alert(IrregularityKind.SOURCE_CONFLICT, said, number=number)
+    fold.raise_alert(kind, said, number=number)
+
+
+def _hidden(fold: Fold, card: Drawn | None) -> list[Drawn]:
+    round_ = fold.state.round
+    lying = [] if round_ is None or round_.ended else round_.cards
+    hidden = [each for each in lying if each.face is not None and not each.public]
+    if card is not None and not card.public and all(each is not card for each in hidden):
+        hidden.append(card)
+    return hidden

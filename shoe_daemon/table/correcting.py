@@ -15,14 +15,16 @@ from shoe_daemon.table import (
     declared,
     drawing,
     events,
+    inventory,
     recounting,
     relaying,
     results,
     rounds,
     shoes,
+    unseen,
 )
 from shoe_daemon.table.details import detail
-from shoe_daemon.table.state import Played
+from shoe_daemon.table.state import Drawn, Played
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from shoe_daemon.table.events import RoundFinished
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import Command
-    from shoe_daemon.table.state import Drawn, Held, RoundState
+    from shoe_daemon.table.state import Held, RoundState
 
 
 def result_of(fold: Fold, number: int) -> Played | Held | None:
@@ -77,8 +79,15 @@ def check_correction(fold: Fold, order: Command) -> str | None:
     before = face_on(fold, order.round, order.slot)
     if before is None:
         return f"no card that was read lies on {order.slot} of that round"
-    # The face itself is not said: the answer goes where players may see it.
-    return "it is that card already" if before is order.card else None
+    # Of a face that the players have not seen, the answer must not tell whether it is this one.
+    known = before is order.card and _is_public(fold, order.round, order.slot)
+    return "it is that card already" if known else None
+
+
+def _is_public(fold: Fold, number: int | None, slot: Slot) -> bool:
+    round_ = on_table(fold, number)
+    card = None if round_ is None else round_.spots[DEALING_ORDER.index(slot)]
+    return card is None or card.public
 
 
 def face_on(fold: Fold, number: int | None, slot: Slot) -> Card | None:
@@ -126,23 +135,26 @@ def correct(fold: Fold, number: int, slot: Slot, after: Card) -> None:
         say_corrected(fold, round_, card, before, after)
         if not card.public:
             fold.emit(events.StaffCardDealt(after, card.slot), round_.number)
-        _recount(fold, before, after, public=card.public)
         card.face = after
+        _recount(fold, before, after, card)
         _follow(fold, round_)
         return
     fold.emit(events.CardCorrected(after, before, fold.operator, fold.reason, slot), number)
     if fold.house.reshuffle == "per_shoe":  # else it has been shuffled back
-        _recount(fold, before, after, public=True)
+        _recount(fold, before, after, Drawn(after, public=True))
     record = recounting.record_of(fold, number)
     if record is not None:
         recounting.put(fold, record, slot, after)
 
 
-def _recount(fold: Fold, before: Card, after: Card, *, public: bool) -> None:
+def _recount(fold: Fold, before: Card, after: Card, card: Drawn) -> None:
     shoe = fold.state.shoe
-    if shoe is not None:
+    if shoe is not None and after is not before:
         shoe.seen[before.index] -= 1
-        shoes.count_copy(fold, shoe, after, public=public)
+        shoe.unseen[before.index] -= not card.public
+        shoes.count_copy(fold, shoe, card, after)
+        inventory.corrected(fold, shoe, card)
+        unseen.take_back(fold)
 
 
 def _follow(fold: Fold, round_: RoundState) -> None:
@@ -156,6 +168,10 @@ def _follow(fold: Fold, round_: RoundState) -> None:
     if round_.finished:
         result_again(fold, round_)
     elif not round_.ended:
+        if unseen.has_known(round_):
+            # Whether silence ends it is asked anew, by the faces as they are known now.
+            round_.over, fold.state.quiet_at = False, None
+            rounds.await_quiet(fold, round_)
         rounds.go_on(fold, round_, repeat=False)
 
 
@@ -263,7 +279,7 @@ def check_result(fold: Fold, order: Command) -> str | None:
 def _whole_obstacle(round_: RoundState) -> str | None:
     if len(round_.cards) < FOUR_CARDS:
         return None
-    if round_.hidden and rounds.truth(round_).known:
+    if unseen.has_known(round_):
         # Whether they are all that it needs is not for everybody to know.
         return "the cards of the round on the table lie face down: reveal them first"
     if rounds.is_complete(round_):

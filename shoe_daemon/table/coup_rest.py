@@ -59,7 +59,7 @@ def take(fold: Fold, card: Drawn) -> None:
     inventory.check_pace(fold)
     shoe.out += 1
     checking.drawn(fold, card.face, card)
-    shoes.count(fold, shoe, card.face, public=False)
+    shoes.count(fold, shoe, card)
     readers.await_quiet(fold)
     if fold.mode is RoundEnd.RULES:
         _lay(round_, card)
@@ -80,7 +80,7 @@ def learn(fold: Fold, slot: Slot, face: Card) -> bool:
             if card.face is None:
                 card.face = face
                 fold.emit(events.StaffCardDealt(face, slot), round_.number)
-                shoes.count(fold, shoe, face, public=False)
+                shoes.count(fold, shoe, card)
             return True
     return False
 

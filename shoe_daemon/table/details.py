@@ -117,8 +117,6 @@ DETAILS: Final[dict[str, str]] = {
     # the shoe
     "duplicate_card": "{card} was read {times} times in a shoe of {decks} decks.",
     "duplicate_card_one_deck": "{card} was read {times} times in a shoe of 1 deck.",
-    "duplicate_card_unseen": "A card was read too often in a shoe of {decks} decks.",
-    "duplicate_card_unseen_one_deck": "A card was read too often in a shoe of 1 deck.",
     "duplicate_card_after_gap": (
         "A card was read more often than the shoe holds it[: {card}, {times} times]. The shoe "
         "was probably changed while the daemon or the reader was away: order new_shoe."

@@ -11,7 +11,16 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import DEALING_ORDER, Slot
-from shoe_daemon.table import checking, coup_rest, dealing, events, inventory, rounds, shoes
+from shoe_daemon.table import (
+    checking,
+    coup_rest,
+    dealing,
+    events,
+    inventory,
+    rounds,
+    shoes,
+    unseen,
+)
 from shoe_daemon.table.details import Detail, Value, detail
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import whole
@@ -163,6 +172,7 @@ def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = Non
         raise_unread(fold, card)
     if round_.missing:
         _make_good(fold, round_)
+    unseen.conclude(fold, round_)
     rounds.set_deadlines(fold, round_)
     rounds.go_on(fold, round_, repeat=True)
 
@@ -194,7 +204,9 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
     if seen is None:
         checking.drawn(fold, face, card)
     if seen is None or seen.face is None:
-        shoes.count(fold, shoe, face, public=card.public, slot=card.slot)
+        shoes.count(fold, shoe, card)
+    elif card.public and not seen.public:
+        shoes.now_seen(fold, seen)
 
 
 def seen_at_once(fold: Fold, round_: RoundState, slot: Slot | None) -> bool:
@@ -211,7 +223,7 @@ def seen_at_once(fold: Fold, round_: RoundState, slot: Slot | None) -> bool:
 def _place(round_: RoundState, card: Drawn) -> IrregularityKind | None:
     if round_.partial:
         return _place_by_word(round_, card)
-    verdict = rounds.truth(round_)
+    verdict = rounds.told(round_)
     if not verdict.known:
         return _place_unchecked(round_, card)
     if verdict.spot is None:
@@ -243,7 +255,7 @@ def compare(round_: RoundState, card: Drawn) -> IrregularityKind | None:
 
 def _place_by_word(round_: RoundState, card: Drawn) -> IrregularityKind | None:
     # Something is missing here, so only the reader's word says where a card is.
-    verdict = rounds.truth(round_)
+    verdict = rounds.told(round_)
     if verdict.known and verdict.spot is None:
         return _EXCESS
     if card.declared is None:
@@ -283,14 +295,35 @@ def raise_misplaced(fold: Fold, card: Drawn, problem: IrregularityKind) -> None:
     """
     Say that a card lies with the wrong hand.
     """
-    shown = card.face if card.public else None
+    said = misplaced_detail(problem, card.declared, card.slot)
+    _raise(fold, card, problem, said)
+
+
+def misplaced_detail(
+    problem: IrregularityKind, declared: Slot | None, slot: Slot | None
+) -> Detail:
+    """
+    Return the sentence of a card that was laid on one place and is due on another.
+    """
     if problem is IrregularityKind.PLAYER_THIRD_UNAUTHORISED:
-        said = detail("player_third_unauthorised")
-    elif card.slot is None or card.slot is card.declared:
-        said = detail("second_card_on_place", slot=card.declared)
-    else:
-        said = detail("laid_on_another_place", laid=card.declared, slot=card.slot)
-    fold.raise_alert(problem, said, slot=card.slot or card.declared, card=shown)
+        return detail("player_third_unauthorised")
+    if slot is None or slot is declared:
+        return detail("second_card_on_place", slot=declared)
+    return detail("laid_on_another_place", laid=declared, slot=slot)
+
+
+def _raise(fold: Fold, card: Drawn, kind: IrregularityKind, said: Detail) -> None:
+    # Staff may have been told of it, and have closed it, before the players could know.
+    shown, slot = card.face if card.public else None, card.slot or card.declared
+    number = None if fold.state.round is None else fold.state.round.number
+    known = unseen.alert_of(fold, card)
+    if known is not None and known.data.kind == kind:
+        fold.publish_alert(known, said, slot=slot, card=shown)
+    elif known is not None or card.alert is None:
+        card.alert = fold.state.seq + 1
+        fold.raise_alert(kind, said, slot=slot, card=shown, number=number)
+    if known is not None and known.staff_only:
+        fold.close_alert(known, "continue", f"it is irregularity {card.alert}")
 
 
 def _fill_unread(fold: Fold, round_: RoundState, slot: Slot | None) -> None:
@@ -301,7 +334,7 @@ def _fill_unread(fold: Fold, round_: RoundState, slot: Slot | None) -> None:
     # A card on a place after the one that is due shows where the card lies of
     # which the device said that it passed unread. While the faces are hidden,
     # a Banker's third card shows that it was the Player's.
-    verdict, spots = rounds.truth(round_), round_.spots
+    verdict, spots = rounds.told(round_), round_.spots
     if verdict.spot is not None and _SPOT[slot] > verdict.spot:
         lay_unread(fold, round_, verdict.spot)
     elif not verdict.known and slot is Slot.B3 and spots[3] and not spots[dealing.P3]:
@@ -365,35 +398,38 @@ def take_excess(
         card.public = card.face is not None and fold.face_up
     if card.face is not None and not (card.public or moved):
         fold.emit(events.StaffCardDealt(card.face, None))
-    shown = card.face if card.public else None
     if round_ is not None and round_.excess_decided and not moved:
         round_.excess_decided = False  # the card that the reader spoke of before
     elif (alert := fold.join_alert(IrregularityKind.EXCESS_CARD, "card")) is not None:
+        known = unseen.alert_of(fold, card)
+        if known is not None:
+            fold.close_alert(known, "continue", f"it is irregularity {alert.data.id}")
         card.alert = alert.data.id
     else:
-        card.alert = fold.state.seq + 1
-        fold.raise_alert(
-            IrregularityKind.EXCESS_CARD,
-            _excess(round_, shown),
-            slot=card.declared,
-            card=shown,
-            number=None if round_ is None else round_.number,
-        )
+        verdict = None if round_ is None else rounds.told(round_)
+        said = excess_detail(verdict, card.face if card.public else None)
+        _raise(fold, card, IrregularityKind.EXCESS_CARD, said)
     inventory.check_pace(fold)
     if fold.state.shoe is not None and not moved:
         fold.state.shoe.out += 1
         checking.drawn(fold, card.face, card)
-        shoes.count(fold, fold.state.shoe, card.face, public=card.public)
+        shoes.count(fold, fold.state.shoe, card)
 
 
-def _excess(round_: RoundState | None, shown: Card | None) -> Detail:
+def excess_detail(verdict: dealing.Due | None, shown: Card | None) -> Detail:
+    """
+    Return the sentence of a card too many.
+
+    Args:
+        verdict: What was due in its round; None before the first round.
+        shown: The card, where it may be named.
+    """
     values: dict[str, Value] = {} if shown is None else {"card": shown}
-    unseen = "_unseen" if shown is None else ""
-    if round_ is None:
-        return detail(f"excess_before_any_round{unseen}", **values)
-    verdict = dealing.due(dealing.public_points(round_.spots), partial=round_.partial)
+    suffix = "_unseen" if shown is None else ""
+    if verdict is None:
+        return detail(f"excess_before_any_round{suffix}", **values)
     if verdict.known and verdict.spot is None:
         say = verdict.say
         values |= {"because": say.detail_code, **say.detail_values}
-        return detail(f"excess_after_end{unseen}", **values)
-    return detail(f"excess_out_of_order{unseen}", **values)
+        return detail(f"excess_after_end{suffix}", **values)
+    return detail(f"excess_out_of_order{suffix}", **values)

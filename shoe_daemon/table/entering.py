@@ -36,8 +36,14 @@ def _pending(fold: Fold, order: Command) -> int | None:
     round_ = correcting.on_table(fold, order.round)
     if round_ is None or round_.ended or round_.partial or not round_.unread_pending:
         return None
-    spot = rounds.truth(round_).spot
-    return spot if spot is not None and order.slot in {None, DEALING_ORDER[spot]} else None
+    verdict, spot = rounds.told(round_), None
+    if verdict.known:
+        spot = verdict.spot
+    elif order.slot in {Slot.P3, Slot.B3}:
+        spot = DEALING_ORDER.index(order.slot)  # nobody else can know where it lies
+    if spot is None or round_.spots[spot] is not None:
+        return None
+    return spot if order.slot in {None, DEALING_ORDER[spot]} else None
 
 
 def _begins_round(fold: Fold, order: Command) -> bool:

@@ -180,23 +180,22 @@ class Proposal(Struct, frozen=True, kw_only=True):
     verified: bool
 
 
-class Irregularity(EventData, frozen=True, kw_only=True):
+class IrregularityData(Struct, frozen=True, kw_only=True):
     """
-    Something happened that the rules do not allow, or that cannot be known.
+    What is said of an irregularity.
 
     Attributes:
         card: The card concerned; None where there is none or it is not public.
         detail: One sentence for the people at the table.
         detail_code: Which sentence it is, for displays in other languages.
         detail_values: What stands in it, by name.
-        id: The `seq` of this event.
+        id: The `seq` of the event that told it first, perhaps to staff alone.
         kind: One of the closed list.
         proposals: What the house's policy says, most binding first.
         severity: 1 info, 2 warning, 3 hold, 4 void candidate, 5 stop.
         slot: The place concerned, if any.
     """
 
-    type = "irregularity"
     card: Card | None
     detail: str
     detail_code: str = ""
@@ -208,16 +207,49 @@ class Irregularity(EventData, frozen=True, kw_only=True):
     slot: Slot | None
 
 
-class IrregularityClosed(EventData, frozen=True):
+class Irregularity(EventData, IrregularityData, frozen=True, kw_only=True):
+    """
+    Something happened that the rules do not allow, or that cannot be known.
+    """
+
+    type = "irregularity"
+
+
+class StaffIrregularity(EventData, IrregularityData, frozen=True, kw_only=True):
+    """
+    An irregularity that follows from faces that the players have not seen.
+
+    An `irregularity` with the same `id` follows when they have seen them.
+    """
+
+    type = "staff_irregularity"
+
+
+class ClosedData(Struct, frozen=True):
+    """
+    How an irregularity was dealt with; `operator` is None where the equipment did it.
+    """
+
+    action: str
+    id: int
+    operator: str | None
+    reason: str | None
+
+
+class IrregularityClosed(EventData, ClosedData, frozen=True):
     """
     An irregularity is dealt with; `operator` is None where the equipment did it.
     """
 
     type = "irregularity_closed"
-    action: str
-    id: int
-    operator: str | None
-    reason: str | None
+
+
+class StaffIrregularityClosed(EventData, ClosedData, frozen=True):
+    """
+    An irregularity is dealt with that the players had not been told of.
+    """
+
+    type = "staff_irregularity_closed"
 
 
 class RoundHeld(EventData, frozen=True):

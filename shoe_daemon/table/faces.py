@@ -18,6 +18,7 @@ from shoe_daemon.table import (
     relaying,
     rounds,
     shoes,
+    unseen,
 )
 from shoe_daemon.table.details import detail
 from shoe_daemon.table.state import Drawn
@@ -50,9 +51,9 @@ def disclose(fold: Fold, slot: Slot, face: Card) -> None:
 def _turn_over(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
     news = card.face is None
     card.face = face
-    rounds.show(fold, round_, card)
+    rounds.show(fold, round_, card, counted=not news)
     if news:
-        _learn(fold, card, face)
+        _learn(fold, card)
     _go_on(fold, round_)
 
 
@@ -60,6 +61,8 @@ def _go_on(fold: Fold, round_: RoundState) -> None:
     if fold.state.checks:
         checking.compare(fold, round_)
     check_thirds(fold, round_)
+    unseen.publish(fold, round_)
+    unseen.conclude(fold, round_)
     if round_.relaid:
         relaying.take_all_back(fold, round_)
     rounds.await_quiet(fold, round_)
@@ -103,7 +106,7 @@ def know(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
         return
     card.face = face
     fold.emit(events.StaffCardDealt(face, card.slot))
-    _learn(fold, card, face)
+    _learn(fold, card)
     _go_on(fold, round_)
 
 
@@ -117,7 +120,8 @@ def know_late(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
     round_.hidden -= card.public
     if not card.public:
         fold.emit(events.StaffCardDealt(face, card.slot), round_.number)
-    _learn(fold, card, face)
+    _learn(fold, card)
+    unseen.publish(fold, round_)
 
 
 def _disclose_late(fold: Fold, slot: Slot, face: Card) -> None:
@@ -134,7 +138,7 @@ def _disclose_late(fold: Fold, slot: Slot, face: Card) -> None:
     elif card.face is None:
         card.face = face
         if fold.state.shoe is not None:
-            shoes.count(fold, fold.state.shoe, face, public=True, slot=slot)
+            shoes.count(fold, fold.state.shoe, Drawn(face, slot=slot, public=True))
 
 
 def _all_seen(fold: Fold, face: Card) -> bool:
@@ -170,14 +174,14 @@ def _learn_excess(fold: Fold, round_: RoundState, slot: Slot, face: Card) -> boo
             if card.face is None and fold.state.shoe is not None:
                 card.face = face
                 fold.emit(events.StaffCardDealt(face, None))
-                shoes.count(fold, fold.state.shoe, face, public=False)
+                shoes.count(fold, fold.state.shoe, card)
             return True
     return False
 
 
-def _learn(fold: Fold, card: Drawn, face: Card) -> None:
+def _learn(fold: Fold, card: Drawn) -> None:
     if fold.state.shoe is not None:
-        shoes.count(fold, fold.state.shoe, face, public=card.public, slot=card.slot)
+        shoes.count(fold, fold.state.shoe, card)
     if card.unread:
         card.unread = False
         kind = IrregularityKind.UNREADABLE_CARD
@@ -259,13 +263,13 @@ def check_thirds(fold: Fold, round_: RoundState) -> None:
     """
     if not round_.unchecked or round_.partial:
         return
-    if dealing.HIDDEN in dealing.known_points(round_.spots)[:4]:
+    if dealing.HIDDEN in dealing.public_points(round_.spots)[:4]:
         return
     thirds = round_.cards[4:]
     round_.spots[dealing.P3] = round_.spots[dealing.B3] = None
     round_.unchecked = False
     for card in thirds:
-        verdict = rounds.truth(round_)
+        verdict = dealing.due(dealing.public_points(round_.spots))
         if not verdict.known:  # the Player's third card lies there, face down
             round_.unchecked = True
             drawing.put(round_, card, dealing.B3)

@@ -17,6 +17,7 @@ from shoe_daemon.table import (
     readers,
     rounds,
     shoes,
+    unseen,
 )
 from shoe_daemon.table.details import Detail, detail
 from shoe_daemon.table.observations import Cause, GapDetail
@@ -242,6 +243,7 @@ def withdrawn(fold: Fold, obs: Withdrawn) -> None:
     """
     An excess card was taken out of play.
     """
+    unseen.expel(fold, rounds.in_progress(fold))
     alert = fold.open_alert(IrregularityKind.EXCESS_CARD)
     if alert is None and _is_decided(fold, obs.card):
         _learn_excess(fold, obs.card)
@@ -277,7 +279,7 @@ def _learn_excess(fold: Fold, face: Card | None) -> None:
             card.face = face
             fold.emit(events.StaffCardDealt(face, None))
             if fold.state.shoe is not None:
-                shoes.count(fold, fold.state.shoe, face, public=False)
+                shoes.count(fold, fold.state.shoe, card)
             return
 
 
@@ -285,6 +287,7 @@ def carried(fold: Fold, obs: Carried) -> None:
     """
     An excess card became the first card of the next round: the same one card.
     """
+    unseen.expel(fold, rounds.in_progress(fold))
     alert = fold.open_alert(IrregularityKind.EXCESS_CARD)
     round_ = fold.state.round
     card, fold.state.seed = fold.state.seed, None

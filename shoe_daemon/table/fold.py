@@ -19,6 +19,8 @@ from shoe_daemon.table.events import (
     IrregularityClosed,
     Proposal,
     ReaderStatus,
+    StaffIrregularity,
+    StaffIrregularityClosed,
 )
 from shoe_daemon.table.moments import to_microseconds
 from shoe_daemon.table.observations import Observation, Session, house_of, policy_of
@@ -26,11 +28,12 @@ from shoe_daemon.table.options import Options, RoundEnd, Signal, automatic_round
 from shoe_daemon.table.state import OpenAlert, ReaderState, TableState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from shoe_daemon.game.cards import Card
     from shoe_daemon.game.round import Slot
     from shoe_daemon.table.details import Detail
+    from shoe_daemon.table.state import Drawn
 
 MOST_ALERTS: Final = 20
 """
@@ -204,61 +207,50 @@ class Fold:
         card: Card | None = None,
         evidence: str = "card",
         number: int | None = None,
+        unseen: Sequence[Drawn] = (),
+        staff_only: bool = False,
     ) -> None:
         """
         Name an irregularity.
 
         Args:
             kind: One of the closed list.
-            detail: One sentence of `details`; it names no face that is not public.
+            detail: One sentence of `details`; it names no face that is not public, unless
+                it is for staff.
             slot: The place concerned.
             card: The card concerned, where its face is public.
             evidence: Who says so: ``card``, ``device``, or an error of it.
             number: The round concerned, if it is another than the one in progress.
+            unseen: Cards whose faces it follows from: until they are public it is for
+                staff alone.
+            staff_only: It is for staff alone until `publish_alert`.
         """
-        state, policy = self.state, self.policy
-        # What a device says of a card tells nothing of who has seen it.
-        exposed = card is not None if evidence == "card" else None
-        proposals = tuple(
-            Proposal(
-                action=each.action,
-                authority=each.authority,
-                detail_code=code,
-                section=each.section,
-                text=each.text,
-                verified=each.verified,
-            )
-            for code, each in policy.coded_rulings(kind, exposed=exposed)
-        )
-        data = Irregularity(
-            card=card,
-            detail=detail.text,
-            detail_code=detail.code,
-            detail_values=detail.values,
-            id=state.seq + 1,
-            kind=kind,
-            proposals=proposals,
-            severity=policy.severity(kind),
-            slot=slot,
-        )
-        self.emit(data, number)
-        last = self.events[-1]
-        state.alerts.append(
-            OpenAlert(self.at, last.shoe, last.round, self._latest_round(), data, [evidence])
-        )
-        curating.irregular(self, kind)
-        if len(state.alerts) > MOST_ALERTS:
-            self._make_room()
-
-    def _make_room(self) -> None:
         state = self.state
-        idle = next((each for each in state.alerts if not self._may_hold(each)), None)
+        data = self._irregularity(kind, detail, state.seq + 1, slot, card, evidence)
+        waiting = [each for each in unseen if not each.public]
+        staff_only = staff_only or bool(waiting)
+        for each in waiting:
+            each.unsaid.append(data.id)
+        alert = OpenAlert(self.at, None, None, self._latest_round(), data, [evidence])
+        alert.staff_only = staff_only
+        self.emit(raised_event(alert), number)
+        alert.shoe, alert.round = self.events[-1].shoe, self.events[-1].round
+        state.alerts.append(alert)
+        if not staff_only:
+            curating.irregular(self, kind)
+        self._make_room([each for each in state.alerts if each.staff_only is staff_only])
+
+    def _make_room(self, alerts: list[OpenAlert]) -> None:
+        # Those that only staff know of take no room from the others.
+        if len(alerts) <= MOST_ALERTS:
+            return
+        idle = next((each for each in alerts if not self._may_hold(each)), None)
         if idle is not None:
             self.close_alert(idle, "continue", "too many are open: the oldest gave way")
-        elif len(state.alerts) > MOST_HOLDING:
+        elif len(alerts) > MOST_HOLDING:
             # Nobody could close so many: no result goes out until a person resumes.
-            state.on_hold = True
-            state.alerts.pop()
+            self.state.on_hold |= not alerts[-1].staff_only
+            self.state.alerts.pop()
 
     def _may_hold(self, alert: OpenAlert) -> bool:
         threshold, state = self.options.hold_from, self.state
@@ -276,6 +268,70 @@ class Fold:
         """
         return number == (alert.after + 1 if alert.round is None else alert.round)
 
+    def _irregularity(  # noqa: PLR0913, PLR0917 - all that there is to say of it
+        self,
+        kind: IrregularityKind,
+        detail: Detail,
+        number: int,
+        slot: Slot | None,
+        card: Card | None,
+        evidence: str,
+    ) -> Irregularity:
+        # What a device says of a card tells nothing of who has seen it.
+        exposed = card is not None if evidence == "card" else None
+        return Irregularity(
+            card=card,
+            detail=detail.text,
+            detail_code=detail.code,
+            detail_values=detail.values,
+            id=number,
+            kind=kind,
+            proposals=self._proposals(kind, exposed=exposed),
+            severity=self.policy.severity(kind),
+            slot=slot,
+        )
+
+    def _proposals(self, kind: IrregularityKind, *, exposed: bool | None) -> tuple[Proposal, ...]:
+        return tuple(
+            Proposal(
+                action=each.action,
+                authority=each.authority,
+                detail_code=code,
+                section=each.section,
+                text=each.text,
+                verified=each.verified,
+            )
+            for code, each in self.policy.coded_rulings(kind, exposed=exposed)
+        )
+
+    def publish_alert(
+        self,
+        alert: OpenAlert,
+        detail: Detail | None = None,
+        *,
+        slot: Slot | None = None,
+        card: Card | None = None,
+    ) -> None:
+        """
+        Tell the players of an irregularity that was for staff alone.
+
+        Args:
+            alert: The irregularity.
+            detail: One sentence for the players, with the place and the card; None where
+                they may be told the same as staff.
+            slot: As of `raise_alert`.
+            card: As of `raise_alert`.
+        """
+        kind = IrregularityKind(alert.data.kind)
+        if detail is not None:
+            evidence = alert.evidence[0]
+            alert.data = self._irregularity(kind, detail, alert.data.id, slot, card, evidence)
+        alert.staff_only, alert.at = False, self.at
+        self.state.alerts.remove(alert)
+        self.state.alerts.append(alert)
+        self.emit(alert.data, alert.round)
+        curating.irregular(self, kind)
+
     def join_alert(self, kind: IrregularityKind, evidence: str) -> OpenAlert | None:
         """
         Let further evidence join the open irregularity that it belongs to.
@@ -292,12 +348,15 @@ class Fold:
     def open_alert(self, kind: IrregularityKind, *slots: Slot | None) -> OpenAlert | None:
         """
         Return the latest open irregularity of a kind in the round on the table,
-        or just before it; on one of these places, if any are named.
+        or just before it; on one of these places, if any are named. One that is for
+        staff alone is none.
         """
         number = self._latest_round()
         for alert in reversed(self.state.alerts):
             just_before = alert.round is None and alert.after == number - 1
             if alert.data.kind != kind or (slots and alert.data.slot not in slots):
+                continue
+            if alert.staff_only:
                 continue
             if alert.after == number or just_before:
                 return alert
@@ -315,7 +374,7 @@ class Fold:
         if alert.data.kind == IrregularityKind.EXCESS_CARD and "card" not in alert.evidence:
             self._decided_unseen(alert)
         by = self.operator or alert.operator
-        self.emit(IrregularityClosed(action, alert.data.id, by, reason))
+        self.emit(closed_event(alert)(action, alert.data.id, by, reason))
 
     def _decided_unseen(self, alert: OpenAlert) -> None:
         round_ = self.state.round
@@ -341,6 +400,23 @@ class Fold:
         now = status_of(source, self.reader(source))
         if now != before:
             self.emit(now)
+
+
+def raised_event(alert: OpenAlert) -> Irregularity | StaffIrregularity:
+    """
+    Return the event that tells those of an irregularity who may know of it.
+    """
+    if not alert.staff_only:
+        return alert.data
+    fields = {name: getattr(alert.data, name) for name in alert.data.__struct_fields__}
+    return StaffIrregularity(**fields)
+
+
+def closed_event(alert: OpenAlert) -> type[IrregularityClosed | StaffIrregularityClosed]:
+    """
+    Return the event that tells the same people that it is closed.
+    """
+    return StaffIrregularityClosed if alert.staff_only else IrregularityClosed
 
 
 def status_of(source: str | None, reader: ReaderState) -> ReaderStatus:

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Final
 from shoe_daemon.game.cards import CARDS_PER_DECK, RANKS
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.table.details import detail
+from shoe_daemon.table.state import Recent
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.cards import Card
     from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import RoundState, ShoeState
+    from shoe_daemon.table.state import Drawn, RoundState, ShoeState
 
 _LARGEST_ROUND: Final = 6
+_RECENT: Final = 12
+"""Cards before a sequence that may yet be turned over."""
 
 
 def in_shoe(shoe: ShoeState) -> int:
@@ -82,21 +84,80 @@ def check_count(fold: Fold, shoe: ShoeState, left: int | None) -> None:
         fold.raise_alert(IrregularityKind.CARD_COUNT_MISMATCH, said)
 
 
-def watch_sequence(fold: Fold, shoe: ShoeState, card: Card | None) -> None:
+def watch_sequence(fold: Fold, shoe: ShoeState, card: Drawn) -> None:
     """
     Say, where that was asked for, that cards come in a suspect order.
     """
     needed = fold.options.suspect_run
     if needed is None:
         return
-    shoe.latest = [*shoe.latest, card.index if card is not None else -1][-needed:]
-    if len(shoe.latest) < needed or -1 in shoe.latest:
+    index = -1 if card.face is None else card.face.index
+    card.number = shoe.recent[-1].number + 1 if shoe.recent else 0
+    recent = Recent(card.number, index, card.public)
+    shoe.recent = [*shoe.recent, recent][-(needed + _RECENT) :]
+    tell_sequence(fold)
+    _tell_staff(fold, shoe.recent[-needed:], needed)
+
+
+def corrected(fold: Fold, shoe: ShoeState, card: Drawn) -> None:
+    """
+    A card was another one than was read: an order that it was part of, and that only staff
+    know of, is none.
+    """
+    wrong = next((each for each in shoe.recent if each.number == card.number), None)
+    if wrong is None or card.face is None:
         return
-    pattern = _pattern(shoe.latest)
+    wrong.index = card.face.index
+    for alert in [each for each in fold.state.alerts if each.staff_only]:
+        if alert.data.id == wrong.alert:
+            fold.close_alert(alert, "continue", "by the corrected cards nothing is wrong")
+            for each in shoe.recent:
+                each.alert = None if each.alert == alert.data.id else each.alert
+
+
+def tell_sequence(fold: Fold) -> None:
+    """
+    Tell the players of cards in a suspect order, once they have seen all of these.
+    """
+    needed, shoe = fold.options.suspect_run, fold.state.shoe
+    if needed is None or shoe is None:
+        return
+    for end in range(needed, len(shoe.recent) + 1):
+        cards = shoe.recent[end - needed : end]
+        if all(card.seen and not card.told for card in cards):
+            _tell_players(fold, cards, needed)
+
+
+def _tell_players(fold: Fold, cards: list[Recent], needed: int) -> None:
+    pattern = _pattern([card.index for card in cards])
+    if pattern is None:
+        return
+    ids = {card.alert for card in cards}
+    number = ids.pop() if len(ids) == 1 else None
+    alert = next((each for each in fold.state.alerts if each.data.id == number), None)
+    if alert is not None:
+        fold.publish_alert(alert)
+    elif number is None:  # else staff have closed it
+        number = _raise_sequence(fold, pattern, needed, staff_only=False)
+    for card in cards:
+        card.told, card.alert = True, card.alert or number
+
+
+def _tell_staff(fold: Fold, cards: list[Recent], needed: int) -> None:
+    if len(cards) < needed or any(card.alert for card in cards):
+        return
+    pattern = _pattern([card.index for card in cards])
     if pattern is not None:
-        shoe.latest = []
-        said = detail(f"sequence_{pattern}", cards=needed)
-        fold.raise_alert(IrregularityKind.SUSPECT_SEQUENCE, said)
+        number = _raise_sequence(fold, pattern, needed, staff_only=True)
+        for card in cards:
+            card.alert = number
+
+
+def _raise_sequence(fold: Fold, pattern: str, needed: int, *, staff_only: bool) -> int:
+    number = fold.state.seq + 1
+    said = detail(f"sequence_{pattern}", cards=needed)
+    fold.raise_alert(IrregularityKind.SUSPECT_SEQUENCE, said, staff_only=staff_only)
+    return number
 
 
 def too_close(fold: Fold) -> bool:
@@ -120,6 +181,8 @@ def check_pace(fold: Fold) -> None:
 
 
 def _pattern(cards: list[int]) -> str | None:
+    if -1 in cards:
+        return None
     ranks = [index % len(RANKS) for index in cards]
     steps = {(after - before) % len(RANKS) for before, after in pairwise(ranks)}
     if len({index // len(RANKS) for index in cards}) == 1:

@@ -26,7 +26,7 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.fold import Fold
 from shoe_daemon.table.moments import from_microseconds, to_microseconds
 from shoe_daemon.table.past import public_history, results_of
-from shoe_daemon.table.public import public_table
+from shoe_daemon.table.public import public_table, staff_alerts
 from shoe_daemon.table.state import Drawn, TableState, decode_state
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from shoe_daemon.game.roads import Result
     from shoe_daemon.table.events import Event
     from shoe_daemon.table.options import RoundEnd
-    from shoe_daemon.table.snapshot import PublicHistory, PublicTable
+    from shoe_daemon.table.snapshot import Alert, PublicHistory, PublicTable
 
 _PLAY: Final = seen.Role.PLAY
 
@@ -132,6 +132,12 @@ class Table:
         Return what a display may know, all of it.
         """
         return public_table(self.state, self._fold.house, self._fold.policy)
+
+    def staff_alerts(self) -> tuple[Alert, ...]:
+        """
+        Return the open irregularities that only staff may know of yet.
+        """
+        return staff_alerts(self.state)
 
     def results(self) -> list[Result]:
         """

@@ -69,10 +69,14 @@ def command(fold: Fold, order: Command) -> None:
 
 
 def _alert_of(fold: Fold, order: Command) -> OpenAlert | None:
-    alerts = fold.state.alerts
     if order.irregularity is None:
+        alerts = _public(fold)
         return alerts[-1] if len(alerts) == 1 else None
-    return next((each for each in alerts if each.data.id == order.irregularity), None)
+    return next((each for each in fold.state.alerts if each.data.id == order.irregularity), None)
+
+
+def _public(fold: Fold) -> list[OpenAlert]:
+    return [each for each in fold.state.alerts if not each.staff_only]
 
 
 def _check_alert(fold: Fold, order: Command) -> str | None:
@@ -80,9 +84,7 @@ def _check_alert(fold: Fold, order: Command) -> str | None:
         return None
     if order.irregularity is not None:
         return f"irregularity {order.irregularity} is not open"
-    return (
-        "no irregularity is open" if not fold.state.alerts else "which irregularity? give its id"
-    )
+    return "no irregularity is open" if not _public(fold) else "which irregularity? give its id"
 
 
 def _acknowledge(fold: Fold, order: Command) -> None:

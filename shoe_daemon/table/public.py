@@ -32,7 +32,7 @@ def public_table(state: TableState, house: House, policy: Policy) -> PublicTable
     """
     session = state.session
     return PublicTable(
-        alerts=tuple(Alert(each.at, each.data, each.round, each.shoe) for each in state.alerts),
+        alerts=_alerts(state, staff_only=False),
         at=state.now,
         betting=state.betting,  # type: ignore[arg-type]
         blind=_blind(house, session.options),
@@ -56,6 +56,21 @@ def public_table(state: TableState, house: House, policy: Policy) -> PublicTable
         shoe=_shoe(state),
         site=session.site,
         table=session.table,
+    )
+
+
+def staff_alerts(state: TableState) -> tuple[Alert, ...]:
+    """
+    Return the open irregularities that the players may not know of yet.
+    """
+    return _alerts(state, staff_only=True)
+
+
+def _alerts(state: TableState, *, staff_only: bool) -> tuple[Alert, ...]:
+    return tuple(
+        Alert(each.at, each.data, each.round, each.shoe)
+        for each in state.alerts
+        if each.staff_only is staff_only
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import dealing, drawing, events, faces, rounds
+from shoe_daemon.table import dealing, drawing, events, faces, rounds, shoes, unseen
 
 if TYPE_CHECKING:
     from shoe_daemon.table.fold import Fold
@@ -25,6 +25,7 @@ def lay_anew(fold: Fold, round_: RoundState) -> None:
     round_.unchecked = len(round_.cards) > _FIRST
     round_.relaid = True
     faces.check_thirds(fold, round_)
+    unseen.conclude(fold, round_)
     take_all_back(fold, round_)
     alert = fold.open_alert(IrregularityKind.MISSING_DRAW)
     if not round_.partial and rounds.is_complete(round_):
@@ -34,7 +35,7 @@ def lay_anew(fold: Fold, round_: RoundState) -> None:
 
 
 def _due(round_: RoundState) -> int | None:
-    verdict = rounds.truth(round_)
+    verdict = rounds.told(round_)
     return verdict.spot if verdict.known and not round_.partial else None
 
 
@@ -67,7 +68,9 @@ def _take_back(fold: Fold, round_: RoundState, spot: int) -> bool:
     _close(fold, alert, "the card was due")
     round_.excess.remove(card)
     card.alert = None
-    card.public = card.public or (round_.finished and card.face is not None)
+    if round_.finished and card.face is not None and not card.public:
+        card.public = True
+        shoes.now_seen(fold, card)
     drawing.put(round_, card, spot)
     round_.cards.append(card)
     round_.hidden += not card.public

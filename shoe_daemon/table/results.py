@@ -43,7 +43,15 @@ def offer(fold: Fold, number: int, data: RoundFinished, *, entered: bool = False
         return
     fold.state.held.append(Held(number, data, entered, at=fold.at))
     reason = _IRREGULAR if holding else _ON_HOLD
-    fold.emit(events.RoundHeld(holding, None, reason), number)
+    fold.emit(events.RoundHeld(shown(fold, holding), None, reason), number)
+
+
+def shown(fold: Fold, ids: tuple[int, ...]) -> tuple[int, ...]:
+    """
+    Return those of some irregularities that the players have been told of.
+    """
+    public = {alert.data.id for alert in fold.state.alerts if not alert.staff_only}
+    return tuple(each for each in ids if each in public)
 
 
 def waits_for(fold: Fold, number: int) -> tuple[int, ...] | None:

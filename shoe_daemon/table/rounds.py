@@ -30,6 +30,7 @@ from shoe_daemon.table import (
     readers,
     results,
     shoes,
+    unseen,
 )
 from shoe_daemon.table.details import detail
 from shoe_daemon.table.options import ResultOn, RoundEnd
@@ -99,7 +100,38 @@ def truth(round_: RoundState) -> dealing.Due:
     dealt = len(round_.cards)
     if dealt < FOUR_CARDS and not round_.partial:
         return dealing.FIRST_FOUR[dealt]
-    return dealing.due(dealing.known_points(round_.spots), partial=round_.partial)
+    return dealing.due(dealing.known_points(laid(round_)), partial=round_.partial)
+
+
+def told(round_: RoundState) -> dealing.Due:
+    """
+    Tell what is due by the faces that the players have seen.
+    """
+    if not round_.hidden:
+        return truth(round_)
+    return dealing.due(dealing.public_points(round_.spots), partial=round_.partial)
+
+
+def laid(round_: RoundState) -> list[Drawn | None]:
+    """
+    Return the cards by place, the third cards as the known faces lay them.
+    """
+    spots = round_.spots
+    if not round_.unchecked or round_.partial or dealing.HIDDEN in dealing.known_points(spots)[:4]:
+        return spots
+    spots = [*spots[:FOUR_CARDS], None, None]
+    for card in round_.cards[FOUR_CARDS:]:
+        verdict = dealing.due(dealing.known_points(spots))
+        if not verdict.known:  # the Player's third card lies there, its face unknown
+            spots[dealing.B3] = card
+        elif verdict.spot is not None:
+            spots[verdict.spot] = card
+    return spots
+
+
+def _verdict(round_: RoundState) -> dealing.Due:
+    # Where something is missing, what nobody has seen decides nothing.
+    return told(round_) if round_.partial else truth(round_)
 
 
 def public_due(round_: RoundState) -> Slot | None:
@@ -116,7 +148,7 @@ def is_complete(round_: RoundState) -> bool:
     """
     Tell whether by the known faces no further card is due.
     """
-    verdict = truth(round_)
+    verdict = _verdict(round_)
     return verdict.known and verdict.spot is None
 
 
@@ -125,14 +157,22 @@ def may_burn(fold: Fold) -> bool:
     Tell whether a card that is drawn now may be one to be burned: none is due to a hand.
     """
     round_ = in_progress(fold)
-    return round_ is None or is_complete(round_)
+    return round_ is None or is_seen_complete(round_)
+
+
+def is_seen_complete(round_: RoundState) -> bool:
+    """
+    Tell whether by the faces that the players have seen no further card is due.
+    """
+    verdict = told(round_)
+    return verdict.known and verdict.spot is None
 
 
 def is_stuck(round_: RoundState) -> bool:
     """
     Tell whether a card that could not be read hides what is due.
     """
-    return any(card.unread for card in round_.cards) and not truth(round_).known
+    return any(card.unread for card in round_.cards) and not _verdict(round_).known
 
 
 def say_due(fold: Fold, round_: RoundState, *, repeat: bool) -> None:
@@ -191,18 +231,31 @@ def reveal(fold: Fold, round_: RoundState) -> None:
     The players have now seen every face that the daemon knows.
     """
     fold.state.reveal_at = None
-    for card in round_.cards if round_.hidden else ():
+    if not unseen.has_known(round_):
+        return
+    # The first four tell where the others lie.
+    _show_all(fold, round_, round_.cards[:FOUR_CARDS])
+    unseen.lay_thirds(fold, round_)
+    _show_all(fold, round_, round_.cards[FOUR_CARDS:])
+    unseen.lay_thirds(fold, round_)
+    unseen.publish(fold, round_)
+
+
+def _show_all(fold: Fold, round_: RoundState, cards: list[Drawn]) -> None:
+    for card in cards:
         if not card.public and card.face is not None:
             show(fold, round_, card)
 
 
-def show(fold: Fold, round_: RoundState, card: Drawn) -> None:
+def show(fold: Fold, round_: RoundState, card: Drawn, *, counted: bool = True) -> None:
     """
-    Make one known face public, and say so.
+    Make one known face public, and say so; it may have been counted in the shoe before.
     """
     if card.face is None:
         return
     card.public = True
+    if counted:
+        shoes.now_seen(fold, card)
     round_.hidden -= 1
     player, banker = dealing.public_totals(round_.spots)
     fold.emit(events.CardDisclosed(banker, card.face, player, card.slot))
@@ -393,6 +446,8 @@ def _leave(fold: Fold, round_: RoundState) -> None:
     fold.in_round = False
     state.quiet_at = state.reveal_at = None
     if round_.owns_rest:
+        if unseen.has_known(round_):
+            round_.over = False  # an end that only hidden faces show ends no coup
         readers.await_quiet(fold)
     elif state.betting == "closed" and not round_.next_closed:
         state.betting = "open"

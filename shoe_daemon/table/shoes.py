@@ -11,12 +11,11 @@ from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Kind
 from shoe_daemon.table import checking, curating, events, inventory, past, results
-from shoe_daemon.table.details import Detail, Value, detail
-from shoe_daemon.table.state import ShoeState
+from shoe_daemon.table.details import Detail, detail
+from shoe_daemon.table.state import Drawn, ShoeState
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
-    from shoe_daemon.game.round import Slot
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.state import RoundState
 
@@ -104,7 +103,7 @@ def burned(
         fold.emit(events.StaffCardDealt(card, None))
     inventory.check_pace(fold)
     checking.drawn(fold, card)
-    count(fold, shoe, card, public=not unseen)
+    count(fold, shoe, Drawn(card, public=not unseen))
     if fresh and left is not None and left < 0 and burn.mode != "unchecked":
         _burn_error(fold, shoe, detail("burned_too_many", due=shoe.burned - 1))
 
@@ -157,46 +156,71 @@ def _burn_error(fold: Fold, shoe: ShoeState, said: Detail) -> None:
         fold.raise_alert(IrregularityKind.BURN_ERROR, said)
 
 
-def count(
-    fold: Fold, shoe: ShoeState, card: Card | None, *, public: bool, slot: Slot | None = None
-) -> None:
+def count(fold: Fold, shoe: ShoeState, card: Drawn) -> None:
     """
     Count a card that has been drawn, or whose face has become known.
     """
     inventory.watch_sequence(fold, shoe, card)
-    if card is not None:
-        count_copy(fold, shoe, card, public=public, slot=slot)
+    if card.face is not None:
+        count_copy(fold, shoe, card, card.face)
 
 
-def count_copy(
-    fold: Fold, shoe: ShoeState, card: Card, *, public: bool, slot: Slot | None = None
-) -> None:
+def count_copy(fold: Fold, shoe: ShoeState, card: Drawn, face: Card) -> None:
     """
     Count a face among those that have been seen.
 
-    One copy more than the shoe holds is a `duplicate_card`; its face is named
-    only where the players have seen it. After a time without observations the
-    likely cause is another shoe, and the first such card is the only one raised.
+    One copy more than the shoe holds is a `duplicate_card`; for staff alone until the
+    players have seen as many. After a time without observations the likely cause is
+    another shoe, and the first such card is the only one raised.
     """
-    shoe.seen[card.index] += 1
-    copies = shoe.seen[card.index]
-    if copies > shoe.decks and not shoe.mixed:
-        shoe.mixed = shoe.unwatched
-        shown = card if public else None
-        said = _duplicate(shoe, copies, shown)
-        fold.raise_alert(IrregularityKind.DUPLICATE_CARD, said, slot=slot, card=shown)
+    shoe.seen[face.index] += 1
+    shoe.unseen[face.index] += not card.public
+    copies, shown = shoe.seen[face.index], shown_copies(shoe, face)
+    if copies <= shoe.decks or shoe.mixed:
+        return
+    kind, staff_only = IrregularityKind.DUPLICATE_CARD, shown <= shoe.decks
+    if staff_only and shoe.unwatched and _staff_know(fold, kind):
+        return
+    shoe.mixed = shoe.unwatched and not staff_only
+    said = duplicate_detail(shoe, copies if staff_only else shown, face)
+    fold.raise_alert(kind, said, slot=card.slot, card=face, staff_only=staff_only)
 
 
-def _duplicate(shoe: ShoeState, copies: int, shown: Card | None) -> Detail:
+def _staff_know(fold: Fold, kind: IrregularityKind) -> bool:
+    return any(each.staff_only and each.data.kind == kind for each in fold.state.alerts)
+
+
+def shown_copies(shoe: ShoeState, face: Card) -> int:
+    """
+    Return how many copies of a face the players have seen.
+    """
+    return shoe.seen[face.index] - shoe.unseen[face.index]
+
+
+def now_seen(fold: Fold, seen: Drawn) -> None:
+    """
+    Remember that the players have seen a card that was counted before.
+    """
+    shoe, face = fold.state.shoe, seen.face
+    if shoe is None or face is None:
+        return
+    shoe.unseen[face.index] = max(0, shoe.unseen[face.index] - 1)
+    for card in reversed(shoe.recent):
+        if card.number == seen.number:
+            card.seen = True
+            return
+
+
+def duplicate_detail(shoe: ShoeState, copies: int, face: Card) -> Detail:
+    """
+    Return the sentence of a card that came too often.
+    """
     decks = shoe.decks
-    if shoe.mixed:
-        times = None if shown is None else copies
-        return detail("duplicate_card_after_gap", card=shown, times=times)
-    values: dict[str, Value] = {} if shown is None else {"card": shown, "times": copies}
-    code = "duplicate_card_unseen" if shown is None else "duplicate_card"
+    if shoe.unwatched:
+        return detail("duplicate_card_after_gap", card=face, times=copies)
     if decks == 1:
-        return detail(f"{code}_one_deck", **values)
-    return detail(code, decks=decks, **values)
+        return detail("duplicate_card_one_deck", card=face, times=copies)
+    return detail("duplicate_card", card=face, times=copies, decks=decks)
 
 
 def cut_card(fold: Fold, shoe: ShoeState, *, mid_round: bool) -> None:
@@ -264,4 +288,4 @@ def begin_round(fold: Fold, shoe: ShoeState, round_: RoundState) -> None:
     if shoe.rounds_left is not None:
         shoe.rounds_left -= 1
     if fold.house.reshuffle != "per_shoe":
-        shoe.seen, shoe.out = [0] * 52, 0
+        shoe.seen, shoe.unseen, shoe.out = [0] * 52, [0] * 52, 0

@@ -28,9 +28,12 @@ class Drawn(Struct):
         slot: The place it is held to be on.
         public: The players have seen the face.
         unread: It passed the reader unread: its face will not come by itself.
-        alert: The id of the irregularity that it is, as a card too many.
+        alert: The id of the irregularity that it is, as a card too many or with the
+            wrong hand.
         order: How many cards had left the shoe before it.
         checked: The face that a checking reader read before this one was known.
+        unsaid: The ids of irregularities that are for staff alone until its face is public.
+        number: Of `Recent`, where the order of the cards is watched.
     """
 
     face: Card | None = None
@@ -41,6 +44,8 @@ class Drawn(Struct):
     alert: int | None = None
     order: int = 0
     checked: Card | None = None
+    unsaid: list[int] = []
+    number: int | None = None
 
 
 class RoundState(Struct):
@@ -211,6 +216,25 @@ class Declared(Struct):
     differing: dict[str, str | None] = {}
 
 
+class Recent(Struct):
+    """
+    One of the latest cards out of the shoe.
+
+    Attributes:
+        number: Counted from the first that was watched.
+        index: Its `Card.index`, -1 for one that is not known.
+        seen: The players have seen it.
+        alert: The id of the suspect sequence that it is part of.
+        told: The players have been told of one that it is part of.
+    """
+
+    number: int
+    index: int
+    seen: bool
+    alert: int | None = None
+    told: bool = False
+
+
 class ShoeState(Struct):
     """
     The shoe on the table.
@@ -221,6 +245,7 @@ class ShoeState(Struct):
         announced: Its start was signalled, so that its burn can be checked.
         overrun: It started by a bare card after the last permitted round.
         seen: Copies read of each card, by `Card.index`.
+        unseen: How many of these copies the players have not seen.
         out: Cards that left it since it was shuffled.
         burn_left: Burn cards still due; None where unknown.
         burned: How many were burned.
@@ -228,7 +253,7 @@ class ShoeState(Struct):
         burn_wrong: A burn error has been raised.
         cut_card: It has appeared.
         cut_missed: That it is missing has been raised.
-        latest: The latest cards by `Card.index`, -1 for one that is not known.
+        recent: The latest cards, where their order is watched.
         rounds_left: Rounds permitted after the one in progress; None: no limit.
         last_announced: ``last_round`` has been said.
         finished: The last permitted round has ended.
@@ -247,6 +272,7 @@ class ShoeState(Struct):
     announced: bool = True
     overrun: bool = False
     seen: list[int] = field(default_factory=lambda: [0] * 52)
+    unseen: list[int] = field(default_factory=lambda: [0] * 52)
     out: int = 0
     burn_left: int | None = None
     burned: int = 0
@@ -254,7 +280,7 @@ class ShoeState(Struct):
     burn_wrong: bool = False
     cut_card: bool = False
     cut_missed: bool = False
-    latest: list[int] = []
+    recent: list[Recent] = []
     rounds_left: int | None = None
     last_announced: bool = False
     finished: bool = False
@@ -282,6 +308,7 @@ class OpenAlert(Struct):
         evidence: ``card``, ``device``: each speaks once, so that a second
             card or a second error is a second irregularity; of a fault of the
             device, the error.
+        staff_only: It follows from faces that the players have not seen.
     """
 
     at: str
@@ -292,6 +319,7 @@ class OpenAlert(Struct):
     evidence: list[str] = []
     chosen: str | None = None
     operator: str | None = None
+    staff_only: bool = False
 
 
 class ReaderState(Struct):

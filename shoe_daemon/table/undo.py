@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from shoe_daemon.game.round import DEALING_ORDER, Slot
 from shoe_daemon.game.situations import Action
 from shoe_daemon.table import dealing, events, results, shoes
+from shoe_daemon.table.fold import closed_event, raised_event
 from shoe_daemon.table.observations import Command, Observation, Tick
 from shoe_daemon.table.state import Change, TableState, decode_state, encode_state
 
@@ -172,12 +173,14 @@ def _publish_card(
     if was is None and now is not None:
         player, banker = dealing.public_totals(round_.spots)
         _emit(fold, events.CardDealt(banker, shown, player, slot), round_.number)
+    elif None not in {face, face_before} and shown is shown_before is None:
+        pass  # there is nothing that the players see of it
     elif was is not None and (now is None or face is not face_before):
         corrected = events.CardCorrected(shown, shown_before, fold.operator, fold.reason, slot)
         _emit(fold, corrected, round_.number)
     else:
         return
-    if face is not None and shown is None:
+    if face is not None and shown is None and face is not face_before:
         _emit(fold, events.StaffCardDealt(face, slot), round_.number)
 
 
@@ -201,23 +204,24 @@ def _publish_alerts(fold: Fold, before: TableState, seq: int) -> None:
         alert.data = same.data
     for alert in old:
         reason = fold.reason or "the change was undone"
-        closed = events.IrregularityClosed("continue", alert.data.id, fold.operator, reason)
+        closed = closed_event(alert)("continue", alert.data.id, fold.operator, reason)
         _emit(fold, closed, alert.round)
     for alert in raised:
         if alert.data.id > seq:
             ids[alert.data.id] = fold.state.seq + 1
             alert.data = replace(alert.data, id=fold.state.seq + 1)
-        _emit(fold, alert.data, alert.round)
+        _emit(fold, raised_event(alert), alert.round)
     for card in _cards(fold.state):
         card.alert = ids.get(card.alert or 0, card.alert)
 
 
 def _is_same(old: OpenAlert, new: OpenAlert, seq: int) -> bool:
     if new.data.id <= seq or old.data.id <= seq:
-        return old.data.id == new.data.id
-    return (old.at, old.round, replace(old.data, id=0)) == (
+        return old.data.id == new.data.id and old.staff_only is new.staff_only
+    return (old.at, old.round, old.staff_only, replace(old.data, id=0)) == (
         new.at,
         new.round,
+        new.staff_only,
         replace(new.data, id=0),
     )
 
@@ -252,6 +256,7 @@ def _publish_results(fold: Fold, before: TableState) -> None:
         _publish_result(fold, number, was, now, is_open=number in open_ones)
         if number in held and number not in held_before:
             waits_for = results.waits_for(fold, number) or ()
+            waits_for = results.shown(fold, waits_for)
             _emit(fold, events.RoundHeld(waits_for, fold.operator, fold.reason), number)
     results.show_last(fold)
 

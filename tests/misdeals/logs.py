@@ -151,7 +151,14 @@ LOGS = (
     _too_many("both stand", BOTH_STAND, situations=_EXPOSED, card="4C"),
     _too_many("the Banker stands", BANKER_STANDS, situations=_EXPOSED, card="4C"),
     _too_many("the sixth", SIX, situations=_EXPOSED, card="4C"),
-    _too_many("hidden faces", NATURAL, situations=_UNEXPOSED, rules=house(dealing_style=SQUEEZE)),
+    Log(
+        "a card after faces that were turned over",
+        "excess_card",
+        (*deal(NATURAL), order("reveal"), *deal("P3 4C")),
+        slot="P3",
+        situations=_UNEXPOSED,
+        rules=house(dealing_style=SQUEEZE),
+    ),
     Log(
         "a card outside the game",
         "excess_card",

@@ -133,8 +133,8 @@ def test_burned_cards_are_as_hidden_as_the_house_burns_them() -> None:
     rules = house(dealing_style=SQUEEZE, burn=Burn(mode="unchecked", face_down=True))
     pit = Pit(rules, round_end=RoundEnd.BUTTON)
     pit.deal(f"{NATURAL}, P3 2C", slots=False)
-    pit.rule("burn_card_plus_value")
     pit.result("player")
+    pit.rule("burn_card_plus_value")
     said = pit.draw("7H")
     assert one(said, "card_burned").card is None
     assert one(said, "staff_card_dealt").card == "7H"
@@ -144,7 +144,7 @@ def test_burned_cards_are_as_hidden_as_the_house_burns_them() -> None:
 def test_a_card_that_may_be_one_of_the_next_hand_is_not_shown(role: seen.Role) -> None:
     pit = Pit(house(dealing_style=SQUEEZE), round_end=RoundEnd.BUTTON)
     pit.deal(f"{NATURAL}, P3 2C", slots=False)
-    pit.rule("burn_card_plus_value")
     pit.result("player")
+    pit.rule("burn_card_plus_value")
     said = pit.say(seen.CardDrawn(card=Card("7H"), role=role))
     assert one(said, "card_burned").card == ("7H" if role is seen.Role.BURN else None)

@@ -96,8 +96,8 @@ def test_a_dummy_hand_that_the_reader_begins_is_one() -> None:
 def test_a_card_whose_face_is_hidden_stays_so() -> None:
     pit = Pit(house(dealing_style=SQUEEZE), round_end=RoundEnd.DEVICE)
     pit.deal(f"{NATURAL}, P3 4C")
-    pit.rule("carry_to_next_hand")
     pit.result("player")
+    pit.rule("carry_to_next_hand")
     said = pit.deal("B1 9H")
     assert [each.card for each in of_type(said, "card_dealt")] == [None, None]
     assert [each.card for each in of_type(said, "staff_card_dealt")] == ["4C", "9H"]

@@ -61,12 +61,22 @@ def test_whether_the_cards_give_a_result_is_not_told() -> None:
     assert reasons == {"the cards of the round on the table lie face down: reveal them first"}
 
 
-def test_a_refused_order_does_not_tell_the_face() -> None:
-    reasons = {
-        str(dealt(faces, []).refused("correct_card", slot=Slot.B1, card=faces[1]))
-        for faces in UNSEEN
-    }
-    assert len(reasons) == 1
+@pytest.mark.parametrize("said", sorted({faces[1] for faces in UNSEEN}))
+def test_an_order_does_not_tell_the_face_that_it_guesses(said: str) -> None:
+    told = []
+    for faces in UNSEEN:
+        pit = dealt(faces, [("correct_card", {"slot": Slot.B1, "card": said})])
+        told.append((public_json(pit.events), encode_public_table(pit.table.public())))
+    assert told[1:] == told[:-1]
+
+
+def test_a_correction_to_the_same_hidden_face_changes_nothing() -> None:
+    pit = dealt(UNSEEN[0], [("correct_card", {"slot": Slot.B1, "card": UNSEEN[0][1]})])
+    assert of_type(pit.cmd("reveal"), "card_disclosed")[1].card == UNSEEN[0][1]
+    assert pit.table.state.shoe is not None
+    assert sum(pit.table.state.shoe.seen) == len(UNSEEN[0])
+    reason = pit.refused("correct_card", slot=Slot.B1, card=UNSEEN[0][1])
+    assert reason == "it is that card already"
 
 
 def test_staff_is_told_what_a_hidden_card_is_now() -> None:

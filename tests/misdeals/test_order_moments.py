@@ -202,4 +202,4 @@ def test_that_the_shoe_is_empty_is_said_when_people_see_that_a_card_is_due() -> 
     assert "insufficient_cards" not in pit.kinds()
     said = pit.cmd("reveal")
     assert types(said)[-2:] == ["irregularity", "draw_due"]
-    assert one(said, "irregularity").kind == "insufficient_cards"
+    assert of_type(said, "irregularity")[-1].kind == "insufficient_cards"

@@ -438,5 +438,12 @@ def _end_the_shoe(stage: _Stage) -> None:
 def _play_squeeze(stage: _Stage, tablet: _Tablet) -> None:
     stage.burn("2H", 2)
     stage.wait(20)
-    stage.deal(*NATURAL)
+    stage.note("staff/alert/active", "Nothing is open.")
+    stage.deal(*NATURAL, "P3:5D")
+    kind = "staff/event/staff_irregularity"
+    stage.note(kind, "A card too many, which only the faces show that still lie face down.")
+    seq = stage.of(kind)[-1].json["seq"]
+    _wait(lambda: stage.of("staff/alert/active")[-1].json["seq"] >= seq, "what staff know")
+    stage.note("staff/alert/active", "The same, until the faces are public.")
+    tablet.order("acknowledge", irregularity=seq, reason="taken away by the dealer")
     tablet.order("reveal")

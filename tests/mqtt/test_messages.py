@@ -164,7 +164,8 @@ def test_the_small_ones_are_what_the_documentation_shows() -> None:
 
 
 def test_no_public_document_can_hold_what_is_for_staff() -> None:
-    for kind in messages.DOCUMENTS.values():
+    public = [kind for name, kind in messages.DOCUMENTS.items() if not name.startswith("staff/")]
+    for kind in public:
         for struct in structs(kind):
             assert "Staff" not in struct.__name__
             assert not {"composition", "remaining", "read"} & set(struct.__struct_fields__)

@@ -131,9 +131,12 @@ class TestBankerTucked:
         dealer = Dealer(self.rules, reveal_after=None)
         dealer.deal(BANKER_STANDS)
         assert dealer.kinds() == []
-        dealer.draw("AC", "B3")
-        assert dealer.kinds() == ["excess_card"]
-        assert "7" not in of_type(dealer.events, "irregularity")[0].detail
+        said = dealer.draw("AC", "B3")
+        assert dealer.kinds() == []
+        found = one(said, "staff_irregularity")
+        assert found.kind == "excess_card"
+        (told,) = of_type(dealer.order("reveal"), "irregularity")
+        assert (told.id, told.kind, told.card) == (found.id, "excess_card", "AC")
 
     def test_a_card_whose_place_is_unknown_may_be_the_bankers_and_waits(self) -> None:
         dealer = Dealer(self.rules, reveal_after=None, round_end=RoundEnd.QUIET)

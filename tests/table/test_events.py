@@ -130,6 +130,8 @@ def test_staff_is_told_apart_by_the_name() -> None:
     assert {kind for kind in EVENT_TYPES if is_staff(kind)} == {
         "staff_card_dealt",
         "staff_composition",
+        "staff_irregularity",
+        "staff_irregularity_closed",
     }
 
 

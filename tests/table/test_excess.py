@@ -95,6 +95,7 @@ class TestItsFace:
     def test_is_for_staff_where_nobody_has_seen_it(self, style: str) -> None:
         dealer = Dealer(house(dealing_style=style))
         dealer.deal(NATURAL)
+        dealer.order("reveal")
         said = dealer.draw("AC")
         assert types(said) == ["staff_card_dealt", "irregularity"]
         assert one(said, "staff_card_dealt").card == "AC"

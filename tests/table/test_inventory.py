@@ -15,7 +15,6 @@ from tests.table.dealer import (
     Dealer,
     card,
     house,
-    kinds,
     one,
     types,
 )
@@ -120,14 +119,15 @@ def test_a_hidden_face_is_counted_when_it_comes_and_named_after_it_is_shown() ->
     assert one(said, "irregularity").card == "9S"
 
 
-def test_a_face_that_nobody_has_seen_is_not_named() -> None:
+def test_a_face_that_nobody_has_seen_is_for_staff_until_it_is_shown() -> None:
     dealer = Dealer(house(dealing_style=SQUEEZE, decks=1))
     dealer.deal("P1 9S, B1 2H")
     said = dealer.draw("9S", "P2")
-    assert types(said) == ["card_dealt", "staff_card_dealt", "irregularity", "draw_due"]
-    found = one(said, "irregularity")
-    assert (found.kind, found.card, found.slot) == ("duplicate_card", None, "P2")
-    assert "9S" not in found.detail
+    assert types(said) == ["card_dealt", "staff_card_dealt", "staff_irregularity", "draw_due"]
+    found = one(said, "staff_irregularity")
+    assert (found.kind, found.card, found.slot) == ("duplicate_card", "9S", "P2")
+    assert dealer.disclose("P1 9S")[1:] == []
+    assert one(dealer.disclose("P2 9S"), "irregularity").id == found.id
 
 
 def test_burned_and_excess_cards_are_counted() -> None:
@@ -138,13 +138,14 @@ def test_burned_and_excess_cards_are_counted() -> None:
     assert dealer.kinds() == ["duplicate_card", "excess_card", "duplicate_card"]
 
 
-def test_face_down_burns_are_counted_and_not_named() -> None:
+def test_face_down_burns_are_counted_for_staff() -> None:
     dealer = Dealer(house(decks=1, burn=Burn(mode="first_card", face_down=True)))
     dealer.burn("AS 9S")
-    assert kinds(dealer.deal("P1 9S")) == ["duplicate_card"]
+    assert one(dealer.deal("P1 9S"), "staff_irregularity").kind == "duplicate_card"
     dealer = Dealer(house(decks=1, burn=Burn(mode="first_card", face_down=True)))
     said = dealer.burn("2S 9S 9S")
-    assert one(said, "irregularity").card is None
+    assert one(said, "staff_irregularity").card == "9S"
+    assert dealer.kinds() == []
 
 
 def test_a_card_of_a_round_that_came_to_nothing_stays_counted() -> None:
