@@ -323,7 +323,7 @@ def _raise(fold: Fold, card: Drawn, kind: IrregularityKind, said: Detail) -> Non
         card.alert = fold.state.seq + 1
         fold.raise_alert(kind, said, slot=slot, card=shown, number=number)
     if known is not None and known.staff_only:
-        fold.close_alert(known, "continue", f"it is irregularity {card.alert}")
+        fold.close_alert(known, "continue", "it is part of another irregularity")
 
 
 def _fill_unread(fold: Fold, round_: RoundState, slot: Slot | None) -> None:
@@ -403,7 +403,7 @@ def take_excess(
     elif (alert := fold.join_alert(IrregularityKind.EXCESS_CARD, "card")) is not None:
         known = unseen.alert_of(fold, card)
         if known is not None:
-            fold.close_alert(known, "continue", f"it is irregularity {alert.data.id}")
+            fold.close_alert(known, "continue", "it is part of another irregularity")
         card.alert = alert.data.id
     else:
         verdict = None if round_ is None else rounds.told(round_)
