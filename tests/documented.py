@@ -41,7 +41,6 @@ PIN = "12345678"
 PROGRAMS = {
     # Every sample that is written names the folders and ports of this test.
     "shoe-daemon": """
-[ "$1" = samples ] || cd "$ROOT/etc/shoe-daemon"
 case $1 in
 samples) "$PYTHON" -m shoe_daemon "$@" && exec "$PYTHON" -m tests.documented samples "$2" ;;
 watch) set -- "$@" --once --wait 30 ;;

@@ -50,7 +50,9 @@ def start(
     state.shoe, state.round, state.last_result = shoe, None, None
     fold.in_round = False
     state.held, state.changes, state.burn_due = [], [], 0
-    state.seed, state.next_kind = None, Kind.NORMAL
+    state.seed = None
+    if state.next_kind is Kind.DUMMY:
+        state.next_kind = Kind.NORMAL
     for alert in state.alerts:
         alert.shoe, alert.after = shoe.number, 0
     fold.emit(events.ShoeStarted(shoe.decks, fold.house.id, state.session.policy))

@@ -245,3 +245,50 @@ def test_what_is_no_action_and_what_is_no_irregularity() -> None:
     )
     pit.error("button")
     assert pit.refused("rule", action="continue") == "which irregularity? give its id"
+
+
+def test_a_free_hand_settles_no_wager_and_is_on_no_road() -> None:
+    pit = Pit()
+    pit.cmd("free_hand")
+    assert pit.refused("free_hand") == "the next round is a free hand already"
+    for _ in range(2):
+        pit.deal(NATURAL)
+        pit.result("player")
+    assert [(data.kind, bool(data.wagers)) for data in pit.finished()] == [
+        ("free", False),
+        ("normal", True),
+    ]
+    assert pit.counts()["rounds"] == 1
+    assert len(pit.table.results()) == 1
+
+
+def test_no_result_is_entered_into_a_finished_shoe() -> None:
+    pit = Pit()
+    pit.deal(NATURAL)
+    pit.result("player")
+    pit.cmd("hold", kind="foreign_card")
+    pit.rule("stop_shoe")
+    assert "shoe_finished" in types(pit.events)
+    assert (
+        pit.refused("enter_result", outcome="tie")
+        == "the shoe is finished: order a new shoe first"
+    )
+
+
+def test_a_new_shoes_first_card_after_a_missed_draw_begins_it() -> None:
+    pit = Pit()
+    pit.deal(DRAWS)
+    pit.result("player")
+    said = pit.say(seen.CardDrawn(card=Card("4H"), role=seen.Role.FIRST))
+    assert types(said)[:2] == ["round_aborted", "irregularity_closed"]
+    assert "shoe_started" in types(said)
+    assert pit.table.results() == []
+
+
+def test_a_face_disclosed_in_a_partial_round_without_places_finds_its_own_card() -> None:
+    pit = Pit(house(dealing_style=SQUEEZE), round_end="button")
+    pit.say(seen.Gap())
+    for face in ("9S", "2H", "KD"):
+        pit.draw(face)
+    pit.disclose("P2 KD, B1 2H")
+    assert pit.kinds() == []

@@ -116,6 +116,7 @@ CARRIED_OUT = [
     Case("acknowledge", with_wrong_result, ("irregularity_closed",)),
     Case("rule", ruling, ("irregularity_closed",)),
     Case("pass-shoe", nothing, ("shoe_passed",), CURATOR),
+    Case("free-hand", nothing, ()),
     Case("hold", nothing, ()),
     Case("hold", reported, ("irregularity",)),
     Case("resume", on_hold, ()),
