@@ -244,7 +244,9 @@ class Computer:
         state = self.root / "var/lib/shoe-daemon" / table
         state.mkdir(parents=True)
         config = self.root / f"etc/shoe-daemon/{table}.toml"
-        daemon = self._stack.enter_context(DaemonProcess(config))
+        # A path below the test's folder may be too long for the name of a socket.
+        address = f"@documented-{os.getpid()}-{table}"
+        daemon = self._stack.enter_context(DaemonProcess(config, address=address))
         told = {"CREDENTIALS_DIRECTORY": str(credentials), "STATE_DIRECTORY": str(state)}
         daemon.start(**told).wait_ready()
 

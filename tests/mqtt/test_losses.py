@@ -239,6 +239,7 @@ def test_a_killed_daemon_leaves_its_will(
         "head": None,
         "head_at_connect": None,
         "head_seq": None,
+        "name": None,
         "schema": "1.0",
         "seq": 0,
         "session": "start-1",
