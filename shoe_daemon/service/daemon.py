@@ -54,6 +54,15 @@ CURSOR: Final = "mqtt"
 Item = tuple[str, Frame] | Ticket
 
 
+class _WriteGivenUp(Exception):  # noqa: N818 - an end in good order, not a failure
+    """
+    The daemon was asked to stop while the journal was unwritable.
+
+    Nothing may be written after it: later frames would seem to follow what is in the journal,
+    without the gap that the next start records.
+    """
+
+
 class Daemon:
     """
     Everything of one table, run by `run` on the thread that calls it.
@@ -129,10 +138,9 @@ class Daemon:
         Work until `stop`: crash-only, so there is no other end.
         """
         try:
-            self._say(self._until_written(self.core.begin))
-            self._start()
-            while not self._stopping:
-                self._turn()
+            self._record()
+        except _WriteGivenUp as given_up:
+            _log.warning("write_given_up", reason=str(given_up))
         finally:
             self._end()
 
@@ -151,6 +159,19 @@ class Daemon:
         self._stopping = True
         self._inbox.wake()
         self._pausing.wake()
+
+    def _record(self) -> None:
+        """
+        Record this start, and all that is read until `stop`.
+        """
+        try:
+            self._say(self._until_written(self.core.begin))
+            self._start()
+            while not self._stopping:
+                self._turn()
+        finally:
+            self._stop_readers()
+        self._take_what_is_left()
 
     def _start(self) -> None:
         for reader in self.readers:
@@ -233,13 +254,16 @@ class Daemon:
         """
         Write, however long the disk takes to have room again; nothing is
         dropped, and everybody is told meanwhile.
+
+        Raises:
+            _WriteGivenUp: Nothing is written, and the daemon is to stop.
         """
         while True:
             try:
                 events = write()
             except JournalUnwritable as error:
                 if self._stopping:
-                    return []
+                    raise _WriteGivenUp(str(error)) from error
                 self._sound_alarm(str(error))
             else:
                 self._end_alarm()
@@ -266,14 +290,15 @@ class Daemon:
             self._bulletin.tell_events()
             self._on_events(events, self.core)
 
-    def _end(self) -> None:
+    def _stop_readers(self) -> None:
         tell_systemd("STOPPING=1")
         for reader in self.readers:
             reader.stop()
         for reader in self.readers:
             if reader.alive:
                 reader.join(2.0)
-        self._take_what_is_left()
+
+    def _end(self) -> None:
         self._orders.close()
         self._bulletin.catch_up()
         if self.publisher is not None:

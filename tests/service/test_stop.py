@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from drivers.contract import Frame, FrameKind
+from shoe_daemon.config import Config, JournalSettings, set_up
+from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.round import Outcome
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.verify import verify
+from shoe_daemon.service import Daemon
+from shoe_daemon.table.observations import CardDrawn
 from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, wait_for
 from tests.chaos import proof
 from tests.service.conftest import Run
@@ -185,3 +191,65 @@ builtins.last = Last()
 
 def test_a_signal_while_python_ends_changes_nothing(tmp_path: Path, run: Run) -> None:
     stop(run(configure(tmp_path / "table"), patch=LAST).wait_ready())
+
+
+FRAMES = 150
+"""More frames than two transactions hold."""
+
+
+class Behind(Daemon):
+    """
+    A daemon whose inbox holds frames before its start.
+    """
+
+    def __init__(self, folder: Path, journal: Path) -> None:
+        settings = JournalSettings(path=str(journal))
+        super().__init__(set_up(Config(site="test", journal=settings), folder))
+        for number in range(FRAMES):
+            card = CardDrawn(card=DECK[number % len(DECK)])
+            self._receive("shoe", Frame(b"%d" % number, FrameKind.FRAME, (card,), number))
+
+
+def stop_while_unwritable(folder: Path, method: str, *, call: int) -> Path:
+    """
+    Run a daemon; stop it during this call of a method of its core, and
+    make the journal unwritable for that call only. Return the path of the journal.
+    """
+    path = folder / "journal.db"
+    daemon = Behind(folder, path)
+    write: Callable[..., object] = getattr(daemon.core, method)
+    calls = 0
+
+    def write_or_stop(*arguments: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls != call:
+            return write(*arguments)
+        daemon.stop()
+        away = path.rename(path.with_name("away"))
+        try:
+            return write(*arguments)
+        finally:
+            away.rename(path)
+
+    setattr(daemon.core, method, write_or_stop)
+    daemon.run()
+    return path
+
+
+@pytest.mark.parametrize("call", [1, 2])
+def test_frames_after_a_lost_write_are_not_written(tmp_path: Path, call: int) -> None:
+    """
+    A daemon that stops gives up a write that fails. What it read later would look as if it
+    followed what was written before, so it is lost too, at the gap of the next start.
+    """
+    journal = stop_while_unwritable(tmp_path, "take", call=call)
+    with JournalReader(journal) as reader:
+        written = [int(capture.raw) for capture in reader.captures(FRAMES)]
+    assert written == list(range(64 * (call - 1)))
+
+
+def test_a_start_that_was_not_written_writes_nothing(tmp_path: Path) -> None:
+    journal = stop_while_unwritable(tmp_path, "begin", call=1)
+    with JournalReader(journal) as reader:
+        assert reader.head().observation == 0
