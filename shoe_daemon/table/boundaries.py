@@ -186,12 +186,13 @@ def booted(fold: Fold, _obs: Booted) -> None:
         _drop(fold, round_, whole=not round_.hidden and rounds.is_complete(round_))
         if aborted and fold.state.round is round_ and not round_.finished:
             fold.state.betting = betting  # bets were closed before its first card
-    if round_ is not None and _may_go_on(round_):
-        fold.state.unsynced = True
+        if _may_go_on(round_):
+            round_.interrupted = fold.state.unsynced = True
+    last, shoe = fold.state.round, fold.state.shoe
+    if last is not None and last.interrupted and fold.state.unsynced:
         readers.await_quiet(fold)
     else:
         readers.synced(fold)
-    shoe = fold.state.shoe
     if fold.state.cut_card or (shoe is not None and shoe.cut_card):
         shoes.start(fold, announced=True)
 

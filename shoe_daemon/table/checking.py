@@ -171,6 +171,8 @@ def drawn(fold: Fold, face: Card | None, card: Drawn | None = None) -> None:
         card: The card in its round; None where it belongs to no hand: a
             checking reader may never see it.
     """
+    if not fold.options.checkers:
+        return
     for source, check in _checks(fold):
         if card is not None and check.in_step and _opens_shoe(fold):
             _skip_burn(check, face)

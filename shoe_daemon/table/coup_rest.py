@@ -35,12 +35,11 @@ def may_come(fold: Fold, round_: RoundState, *, whole: bool) -> bool:
     return bool(round_.cards) or _reader_is_away(fold)
 
 
-def owns(fold: Fold, card: Drawn) -> bool:
+def owns(round_: RoundState, card: Drawn) -> bool:
     """
-    Tell whether a card is one of a coup that is over as a round.
+    Tell whether a card is one of the coup of a round that owns the rest of it.
     """
-    round_ = fold.state.round
-    if round_ is None or not round_.owns_rest or card.declared is Slot.P1:
+    if card.declared is Slot.P1:
         return False
     # The end of the coup was declared: only a place that the reader names is still its own.
     return card.declared is not None or not round_.over

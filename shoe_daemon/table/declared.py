@@ -5,6 +5,7 @@ compared with its cards at once, and again after every later change of them.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.irregularities import IrregularityKind
@@ -15,7 +16,7 @@ from shoe_daemon.table.details import detail
 from shoe_daemon.table.state import Declared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from shoe_daemon.table.events import RoundFinished
     from shoe_daemon.table.fold import Fold
@@ -53,9 +54,10 @@ def check_cards(fold: Fold, round_: RoundState) -> None:
     """
     if _of(fold, round_.number) is not None:
         # A card whose place nobody knows may be either hand's third.
-        unplaced = any(card.slot is None for card in round_.cards)
+        unplaced = len(round_.cards) + round_.spots.count(None) > len(round_.spots)
         partial = unplaced or (round_.partial and not round_.unread_result)
-        outcomes = possible_outcomes(dealing.known_points(round_.spots), partial=partial)
+        points = dealing.known_points(round_.spots)
+        outcomes = _cached_outcomes(tuple(points), partial)
         _compare(fold, round_.number, outcomes, (_pair(round_, 0), _pair(round_, 1)))
 
 
@@ -114,7 +116,15 @@ def _pair(round_: RoundState, side: int) -> bool | None:
     return first.face.rank == second.face.rank
 
 
-def possible_outcomes(points: list[int | None], *, partial: bool) -> frozenset[Outcome]:
+@lru_cache(maxsize=4096)
+def _cached_outcomes(
+    points: tuple[int | None, ...],
+    partial: bool,  # noqa: FBT001 - a cache key
+) -> frozenset[Outcome]:
+    return possible_outcomes(points, partial=partial)
+
+
+def possible_outcomes(points: Sequence[int | None], *, partial: bool) -> frozenset[Outcome]:
     """
     Return the outcomes that the cards of a round can have come to.
 
@@ -128,7 +138,7 @@ def possible_outcomes(points: list[int | None], *, partial: bool) -> frozenset[O
     return frozenset(_outcomes(points, partial=partial)) or _ANY
 
 
-def _outcomes(points: list[int | None], *, partial: bool) -> Iterator[Outcome]:
+def _outcomes(points: Sequence[int | None], *, partial: bool) -> Iterator[Outcome]:
     player_third, banker_third = points[dealing.P3], points[dealing.B3]
     for player in _totals(points[0], points[2]):
         for banker in _totals(points[1], points[3]):

@@ -55,7 +55,8 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
     """
     slot, shoe = card.declared, fold.state.shoe
     _settle_mode(fold, card)
-    if not carried and coup_rest.owns(fold, card):
+    round_ = fold.state.round
+    if round_ is not None and round_.owns_rest and not carried and coup_rest.owns(round_, card):
         coup_rest.take(fold, card)
         return
     round_ = rounds.in_progress(fold)

@@ -170,8 +170,8 @@ def play(fold: Fold, obs: CardDrawn) -> None:
     """
     card, out = Drawn(obs.card, obs.slot), _out(fold)
     drawing.play(fold, card)
-    round_, reader = fold.state.round, fold.reader(obs.source)
-    if not reader.errors or round_ is None:
+    round_, reader = fold.state.round, fold.state.readers.get(obs.source or "")
+    if reader is None or not reader.errors or round_ is None:
         return
     if not any(each is card for each in (*round_.cards, *round_.rest)):
         return
@@ -205,6 +205,8 @@ def only_checks(fold: Fold, source: str | None, face: Card | None) -> bool:
     Returns:
         Whether it is only compared; otherwise it is to be dealt.
     """
+    if not fold.options.checkers:
+        return False
     if checking.only_checks(fold, source, face):
         _end_all(fold, source, _DEALT)
         return True

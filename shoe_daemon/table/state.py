@@ -63,6 +63,7 @@ class RoundState(Struct):
         partial: Something of it is known to be missing.
         torn: So much may be missing that its cards may be those of two rounds.
         restarted: What is missing was lost in a restart.
+        interrupted: The reader started in mid-round, and its coup may go on.
         finished: Its result is published, or held back.
         unread_result: It is partial only because of a card that was not read.
         over: Its end has come, and waits for a card or for faces; once it is
@@ -101,6 +102,7 @@ class RoundState(Struct):
     unread_result: bool = False
     torn: bool = False
     restarted: bool = False
+    interrupted: bool = False
     finished: bool = False
     over: bool = False
     ended: bool = False

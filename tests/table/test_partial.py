@@ -355,13 +355,17 @@ def test_without_places_a_first_card_that_is_entered_by_hand_leaves_no_doubt() -
     assert [data.partial for data in pit.finished()] == [False]
 
 
+@pytest.mark.parametrize("boots", [1, 3])
 @pytest.mark.parametrize("mode", [RoundEnd.BUTTON, RoundEnd.QUIET])
-def test_without_places_a_boot_makes_the_rest_of_a_coup_partial(mode: RoundEnd) -> None:
+def test_without_places_a_boot_makes_the_rest_of_a_coup_partial(
+    mode: RoundEnd, boots: int
+) -> None:
     dealer = Dealer(house(dealing_style=TUCKED), round_end=mode)
     dealer.say(seen.BettingOpen())
     dealer.say(seen.NoMoreBets())
     dealer.draw("3H")
-    dealer.say(seen.Booted())
+    for _ in range(boots):
+        dealer.say(seen.Booted())
     said = dealer.deal("B1 KH, P2 9H, B2 5D", slots=False)
     assert [data.card for data in of_type(said, "card_dealt")] == [None] * 3
     dealer.say(seen.BettingOpen())
