@@ -99,12 +99,11 @@ class Books:
             undone = self.changes.pop()
             assert change == Counter({face: -n for face, n in undone.items()})
         elif order.name in {"correct_card", "enter_card"}:
-            # A card that lies face down may be corrected to what it is: nothing changes.
-            same = order.name == "correct_card" and not change
-            more = [face for face, n in change.items() if n > 0] or [str(order.card)] * same
+            more = [face for face, n in change.items() if n > 0]
             less = [face for face, n in change.items() if n < 0]
-            assert more == [str(order.card)]
-            assert len(less) == (order.name == "correct_card" and not same)
+            # A correction to the face that a hidden card has is taken like any other.
+            assert more == [str(order.card)] or (not change and order.name == "correct_card")
+            assert len(less) == (order.name == "correct_card" and bool(change))
             assert set(change.values()) <= {1, -1}
         else:
             assert not change
