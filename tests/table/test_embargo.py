@@ -23,7 +23,7 @@ from shoe_daemon.table.events import is_staff
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.snapshot import encode_public_table
 from tests.table import oracle
-from tests.table.dealer import FACE_UP, SQUEEZE, TUCKED, Dealer, house, public_json
+from tests.table.dealer import FACE_UP, SQUEEZE, TUCKED, Dealer, house, of_type, public_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,6 +123,9 @@ class Embargo:
         """
         self._see(told, dealer.now)
         for event in said:
+            if getattr(told, "action", None) == "burn_card_plus_value":
+                # The card too many is turned over, to see its value.
+                self.shown |= {data.card for data in of_type([event], "card_disclosed")}
             if event.type == "round_started":
                 # Another round: whatever lies there has been collected, and seen.
                 self.shown |= self.lying
