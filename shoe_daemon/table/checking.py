@@ -185,8 +185,8 @@ def drawn(fold: Fold, face: Card | None, card: Drawn | None = None) -> None:
 
 
 def _opens_shoe(fold: Fold) -> bool:
-    round_ = fold.state.round
-    return round_ is not None and round_.number == 1 and len(round_.cards) == 1
+    shoe = fold.state.shoe
+    return shoe is not None and not shoe.burn_checked
 
 
 def _skip_burn(check: Check, face: Card | None) -> None:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table import checking, dealing, drawing, events, inventory, readers, shoes
 from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.state import Drawn
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
     from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import Drawn, RoundState
+    from shoe_daemon.table.state import RoundState
 
 
 def may_come(fold: Fold, round_: RoundState, *, whole: bool) -> bool:
@@ -99,8 +100,9 @@ def _lay(round_: RoundState, card: Drawn) -> None:
     # The coup is followed in silence, to know its last card.
     spot = _due(round_)
     if spot is not None:
-        drawing.put(round_, card, spot)
-        round_.cards.append(card)
+        laid = Drawn(card.face, card.declared, unread=card.unread)
+        drawing.put(round_, laid, spot)
+        round_.cards.append(laid)
         round_.hidden += 1
     round_.owns_rest = _due(round_) is not None
 

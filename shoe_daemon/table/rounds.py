@@ -236,8 +236,11 @@ def reveal(fold: Fold, round_: RoundState) -> None:
     # The first four tell where the others lie.
     _show_all(fold, round_, round_.cards[:FOUR_CARDS])
     unseen.lay_thirds(fold, round_)
-    _show_all(fold, round_, round_.cards[FOUR_CARDS:])
-    unseen.lay_thirds(fold, round_)
+    for card in round_.cards[FOUR_CARDS:]:
+        # The Player's third card tells whether the next one belongs to the round at all.
+        if any(each is card for each in round_.cards):
+            _show_all(fold, round_, [card])
+            unseen.lay_thirds(fold, round_)
     unseen.publish(fold, round_)
 
 

@@ -37,7 +37,8 @@ def start(
     latest = 0 if state.round is None else state.round.number
     for alert in list(state.alerts):
         # One that arose after the last round belongs to the first of the new shoe.
-        if alert.round is not None or (alert.shoe is not None and alert.after != latest):
+        late = alert.shoe is None or alert.after == latest
+        if alert.round is not None or alert.staff_only or not late:
             fold.close_alert(alert, "continue", "a new shoe was begun")
     results.release(fold, at_once=True)
     checking.new_shoe(fold)
