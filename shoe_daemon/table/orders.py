@@ -118,7 +118,8 @@ def _check_reveal(fold: Fold, _order: Command) -> str | None:
 
 def _check_round(fold: Fold, _order: Command) -> str | None:
     round_ = fold.state.round
-    if round_ is not None and (round_.owns_rest or not round_.ended):
+    cut_off = round_ is not None and round_.interrupted and fold.state.unsynced
+    if round_ is not None and (cut_off or round_.owns_rest or not round_.ended):
         return None
     return "no round is in progress"
 

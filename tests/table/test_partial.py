@@ -424,3 +424,12 @@ def test_a_late_face_of_a_round_that_came_to_nothing_is_counted_once() -> None:
     dealer.draw("KC", "B1")
     dealer.disclose("P2 3D")
     assert dealer.kinds() == []
+
+
+def test_the_button_ends_a_coup_that_a_boot_cut_off() -> None:
+    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit.deal("P1 2S, B1 2H", slots=False)
+    pit.say(seen.Booted())
+    pit.cmd("confirm_result")
+    pit.deal(NATURAL, slots=False)
+    assert [data.partial for data in pit.finished()] == [False]
