@@ -34,6 +34,7 @@ class Board:
     def __init__(self) -> None:
         self.shoe: int | None = None
         self.rounds: dict[int, tuple[str, dict[str, Any] | None, bool]] = {}
+        self.told_again: dict[int, str] = {}
         self.without_result: dict[int, dict[str, Any]] = {}
         self.shoes: list[tuple[int, str]] = []
 
@@ -61,6 +62,8 @@ class Board:
             case "result_revised":
                 before = self.rounds.get(number, (at, None, False))[0]
                 self.rounds[number] = (before, data["after"], False)
+                if data["before"] is None:
+                    self.told_again[number] = at
             case "round_voided" if data["before"] is not None:
                 before = self.rounds.get(number, (at, None, False))[0]
                 self.rounds[number] = (before, data["before"], True)
@@ -122,10 +125,13 @@ class Board:
             assert self.without_result[told["round"]]["held"]
         assert (told["player"], told["banker"], told["wins"]) == ([], [], [])
 
-    @staticmethod
-    def _check_round(told: dict[str, Any], known: tuple[str, dict[str, Any] | None, bool]) -> None:
+    def _check_round(
+        self, told: dict[str, Any], known: tuple[str, dict[str, Any] | None, bool]
+    ) -> None:
         at, data, void = known
-        assert (told["at"], told["voided"]) == (at, void)
+        # A result that was taken back may come again with its first moment, or a new one.
+        assert told["at"] in {at, self.told_again.get(told["round"])}
+        assert told["voided"] == void
         player, banker = (data["player"], data["banker"]) if data else (NOTHING, NOTHING)
         for name, hand in (("player", player), ("banker", banker)):
             assert told[name] == hand["cards"]
