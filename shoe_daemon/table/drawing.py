@@ -338,6 +338,8 @@ def _fill_unread(fold: Fold, round_: RoundState, slot: Slot | None) -> None:
     verdict, spots = rounds.told(round_), round_.spots
     if verdict.spot is not None and _SPOT[slot] > verdict.spot:
         lay_unread(fold, round_, verdict.spot)
+    elif rounds.truth(round_).spot == dealing.B3:
+        pass  # by the known faces the Player stands: the card was read on the second try
     elif not verdict.known and slot is Slot.B3 and spots[3] and not spots[dealing.P3]:
         lay_unread(fold, round_, dealing.P3)
         round_.unchecked = True
