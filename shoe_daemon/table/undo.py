@@ -4,7 +4,8 @@ shoe had never been ordered.
 
 The state before such a command is kept, and the observations after it. To undo the
 command, these are folded again without it; what differs is published. Numbers that were
-used up stay used up: of events, and of rounds that the command began.
+used up stay used up: of events, and of rounds that the command began; the history lists such
+a round as aborted.
 """
 
 from __future__ import annotations
@@ -160,6 +161,7 @@ def _publish_cards(fold: Fold, old: RoundState | None) -> None:
     if new is None or new.number != old.number:
         if not old.ended:
             _emit(fold, events.RoundAborted("new_round"), old.number)
+            results.note_unfinished(fold, old.number, "new_round")
         return
     for slot, was, now in zip(DEALING_ORDER, old.spots, new.spots, strict=True):
         _publish_card(fold, new, Slot(slot), was, now)

@@ -210,6 +210,23 @@ def whole(table: Table) -> Any:  # noqa: ANN401 - plain data
     return _bare(state)
 
 
+def without_aborted(table: Table, begun: int) -> Table:
+    """
+    Leave out the aborted rounds after so many: an undo ended what its command had begun.
+    """
+    if table.state.shoe is not None:
+        unfinished = table.state.shoe.unfinished
+        table.state.shoe.unfinished = [each for each in unfinished if each.number <= begun]
+    return table
+
+
+def begun(table: Table) -> int:
+    """
+    Return how many rounds of the shoe have begun.
+    """
+    return 0 if table.state.shoe is None else table.state.shoe.begun
+
+
 def _bare(value: Any, without: set[str] = IGNORED) -> Any:  # noqa: ANN401 - plain data
     if isinstance(value, dict):
         return {key: _bare(each, without) for key, each in value.items() if key not in without}
@@ -368,7 +385,8 @@ def undone_at_once(run: Commanded) -> list[str]:
             wrong += [] if refused else [f"at {order.at}: refused without a reason"]
             continue
         table.apply(undo)
-        found = differences(whole(Table.restore(before)), whole(table))
+        unchanged = Table.restore(before)
+        found = differences(whole(unchanged), whole(without_aborted(table, begun(unchanged))))
         wrong += [f"at {order.at}: {each}" for each in found]
     return wrong
 
@@ -388,7 +406,7 @@ def undone_later(run: Commanded) -> list[str]:
         undo = replace(UNDO, at=two.state.now)
         if two.refusal(undo) is None:
             two.apply(undo)
-            found = differences(_picture(one), _picture(two))
+            found = differences(_picture(one), _picture(without_aborted(two, begun(one))))
             wrong += [f"at {run.log[place - 1].at}, undone {undo.at}: {d}" for d in found]
     return wrong
 

@@ -175,7 +175,10 @@ def excess_card(dealing: Dealing, at: int) -> Verdict | None:
             Step(seen.DeviceErrorCleared(cause=seen.Cause.OVERDRAW), 6.0),
         ]
     else:
-        shown = (face,) if setup.style is DealingStyle.FACE_UP else ()
+        # While the Banker's first two lie face down it counts as a third card, and these
+        # are seen at the draw.
+        is_third = setup.style is DealingStyle.BANKER_TUCKED and coup.play[-1].later
+        shown = (face,) if setup.style is DealingStyle.FACE_UP or is_third else ()
         coup.play.append(Step(seen.CardDrawn(card=Card(face)), 2.0, face=face, shows=shown))
     return Verdict("excess card", {}, must=("excess_card",), may=collects(setup), most=2)
 
