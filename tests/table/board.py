@@ -65,8 +65,10 @@ class Board:
                 if data["before"] is None:
                     self.told_again[number] = at
             case "round_voided" if data["before"] is not None:
-                before = self.rounds.get(number, (at, None, False))[0]
+                before, known, _ = self.rounds.get(number, (at, None, False))
                 self.rounds[number] = (before, data["before"], True)
+                if known is None:
+                    self.told_again[number] = at
 
     def _hear_of_none(self, event: dict[str, Any]) -> None:
         at, number, data = event["at"], event["round"], event["data"]

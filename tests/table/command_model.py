@@ -210,21 +210,15 @@ def whole(table: Table) -> Any:  # noqa: ANN401 - plain data
     return _bare(state)
 
 
-def without_aborted(table: Table, begun: int) -> Table:
+def undo(table: Table, order: seen.Command) -> None:
     """
-    Leave out the aborted rounds after so many: an undo ended what its command had begun.
+    Undo, and forget the round that the undone command had begun: its number is used up, so
+    that the history lists it as aborted.
     """
+    ended = [event.round for event in table.apply(order) if event.type == "round_aborted"]
     if table.state.shoe is not None:
         unfinished = table.state.shoe.unfinished
-        table.state.shoe.unfinished = [each for each in unfinished if each.number <= begun]
-    return table
-
-
-def begun(table: Table) -> int:
-    """
-    Return how many rounds of the shoe have begun.
-    """
-    return 0 if table.state.shoe is None else table.state.shoe.begun
+        table.state.shoe.unfinished = [each for each in unfinished if each.number not in ended]
 
 
 def _bare(value: Any, without: set[str] = IGNORED) -> Any:  # noqa: ANN401 - plain data
@@ -380,13 +374,12 @@ def undone_at_once(run: Commanded) -> list[str]:
     wrong = []
     for place, before, after in run.changes:
         table, order = Table.restore(after), run.log[place - 1]
-        undo = replace(UNDO, at=order.at)
-        if (refused := table.refusal(undo)) is not None:
+        taking_back = replace(UNDO, at=order.at)
+        if (refused := table.refusal(taking_back)) is not None:
             wrong += [] if refused else [f"at {order.at}: refused without a reason"]
             continue
-        table.apply(undo)
-        unchanged = Table.restore(before)
-        found = differences(whole(unchanged), whole(without_aborted(table, begun(unchanged))))
+        undo(table, taking_back)
+        found = differences(whole(Table.restore(before)), whole(table))
         wrong += [f"at {order.at}: {each}" for each in found]
     return wrong
 
@@ -403,10 +396,10 @@ def undone_later(run: Commanded) -> list[str]:
         for told in follow:
             one.apply(told)
             two.apply(told)
-        undo = replace(UNDO, at=two.state.now)
-        if two.refusal(undo) is None:
-            two.apply(undo)
-            found = differences(_picture(one), _picture(without_aborted(two, begun(one))))
+        taking_back = replace(UNDO, at=two.state.now)
+        if two.refusal(taking_back) is None:
+            undo(two, taking_back)
+            found = differences(_picture(one), _picture(two))
             wrong += [f"at {run.log[place - 1].at}, undone {undo.at}: {d}" for d in found]
     return wrong
 
