@@ -400,7 +400,7 @@ def undone_later(run: Commanded) -> list[str]:
         if two.refusal(taking_back) is None:
             undo(two, taking_back)
             found = differences(_picture(one), _picture(two))
-            wrong += [f"at {run.log[place - 1].at}, undone {undo.at}: {d}" for d in found]
+            wrong += [f"at {run.log[place - 1].at}, undone {taking_back.at}: {d}" for d in found]
     return wrong
 
 
