@@ -26,7 +26,8 @@ __all__ = ["Conversation", "ConversationLost"]
 _TURN: Final = 1.0
 
 _GOODBYE: Final = 2.0
-"""So long is kept of a stop's time for `offline` and its acknowledgement."""
+"""Seconds of a stop's time that are kept for the documents, `offline` and its
+acknowledgement."""
 
 
 class ConversationLost(Exception):  # noqa: N818 - no error: most conversations end so
@@ -164,7 +165,7 @@ class Conversation:
         while (message := pipeline.next(now)) is not None:
             pipeline.sent(message, self._send(message))
             # A slow journal must not eat up the time of the farewell.
-            if self._is_late(time.monotonic()) and self._farewell is None:
+            if self._is_late(time.monotonic()) and not pipeline.in_haste:
                 break
 
     def _send(self, message: Outgoing) -> int:
@@ -187,8 +188,10 @@ class Conversation:
         now = time.monotonic()
         if self._farewell_taken:
             self._connection.disconnect()
-        elif now < deadline and self.accepted_at is not None:
-            self._take_leave(now)
+        elif now < deadline:
+            # A connection that is not accepted yet may still be in time.
+            if self.accepted_at is not None:
+                self._take_leave(now)
             return False
         return True
 
@@ -200,17 +203,26 @@ class Conversation:
         """
         `stopping` at once, then what is left, then `offline`.
         """
-        desk = self._desk
-        if not desk.pipeline.status_first:
+        desk, pipeline = self._desk, self._desk.pipeline
+        if not pipeline.status_first:
             self._greeting = False
-            desk.pipeline.status_first = True
+            pipeline.status_first = True
             desk.shelf.put(STATUS, desk.status("stopping"), 0)
             self._send_all(now)
-        elif self._farewell is None and (
-            # What was refused is refused: no reason to stay for it.
-            desk.pipeline.drained or desk.pipeline.refused or self._is_late(now)
-        ):
-            self._farewell = desk.status("offline")
-            desk.pipeline.status_only = True
-            desk.shelf.put(STATUS, self._farewell, 0)
-            self._send_all(now)
+        elif self._farewell is None:
+            if self._is_late(now):
+                pipeline.in_haste = True
+                self._send_all(now)
+            if self._is_all_said(now):
+                self._farewell = desk.status("offline")
+                pipeline.status_only = True
+                desk.shelf.put(STATUS, self._farewell, 0)
+                self._send_all(now)
+
+    def _is_all_said(self, now: float) -> bool:
+        """
+        Tell whether nothing is left for which a stop waits.
+        """
+        pipeline = self._desk.pipeline
+        # What was refused is refused: no reason to stay for it.
+        return pipeline.drained or pipeline.refused or (pipeline.in_haste and pipeline.served(now))

@@ -56,6 +56,8 @@ class Pipeline:
     Attributes:
         listened: Whether anybody listens to our events; None where the broker
             does not tell.
+        in_haste: A stop has little time left: answers and documents do not wait for
+            the events before them, and the events are left to the next start.
         status_first: A stop is near: `status` overtakes everything.
         status_only: A stop is here: nothing but `status` is sent.
     """
@@ -73,6 +75,7 @@ class Pipeline:
         trouble: Trouble,
     ) -> None:
         self.listened: bool | None = None
+        self.in_haste = False
         self.status_first = False
         self.status_only = False
         self._topics = topics
@@ -135,8 +138,10 @@ class Pipeline:
             return status
         if self.status_only:
             return None
-        if self._lane.backlog > _BACKLOG and (message := self._next_aside(now)):
+        if self._displays_first and (message := self._next_aside(now)):
             return message
+        if self.in_haste:
+            return None
         return self._next_event(now) or self._next_aside(now) or self._next_again()
 
     def wake_at(self, now: float) -> float:
@@ -187,8 +192,15 @@ class Pipeline:
             return None
         return Outgoing(self._topics.event(event.type), event.body, event.seq, None)
 
+    @property
+    def _displays_first(self) -> bool:
+        """
+        Whether the events that wait would hold answers and documents up for too long.
+        """
+        return self.in_haste or self._lane.backlog > _BACKLOG
+
     def _next_aside(self, now: float) -> Outgoing | None:
-        at_once = self._lane.blocked or self._lane.backlog > _BACKLOG
+        at_once = self._lane.blocked or self._displays_first
         letter = self._letters.next(self._lane.last_sent, at_once=at_once)
         return _in_envelope(letter) or self._next_document(now, at_once=at_once)
 

@@ -189,8 +189,10 @@ class Publisher:
         """
         Say `stopping`, send what is left, say `offline` and disconnect.
 
-        Never takes much longer than `timeout`. Where the broker does not take
-        the `offline`, the line is dropped without a word, so that the will says it.
+        Never takes much longer than `timeout`. Where time is short, the documents go
+        without the events before them, which the next start sends. A first connection
+        that is being made is waited for. Where the broker does not take the `offline`,
+        the line is dropped without a word, so that the will says it.
         """
         self._desk.deadline = time.monotonic() + timeout
         self._desk.bell.ring()
@@ -226,8 +228,11 @@ class Publisher:
         )
 
     def _run(self) -> None:
-        while self._desk.deadline is None:
+        while True:
             self._rest(self._session())
+            # Asked afterwards: a stop that comes before the first connection has things to say.
+            if self._desk.deadline is not None:
+                return
 
     def _session(self) -> float:
         """

@@ -199,6 +199,15 @@ def test_only_status_is_sent_at_the_end() -> None:
     assert [message.payload for message in bench.send()] == [b"offline"]
 
 
+def test_documents_do_not_wait_for_events_when_a_stop_is_in_haste() -> None:
+    bench = Bench(50)
+    bench.send()
+    bench.shelf.put("state", b"{}", 50)
+    bench.answer_all()
+    bench.pipeline.in_haste = True
+    assert [message.suffix for message in bench.send()] == ["state"]
+
+
 def test_an_unknown_answer_is_ignored() -> None:
     bench = Bench(1)
     assert bench.pipeline.acknowledged(77, OK, bench.now) is None

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from shoe_daemon.mqtt import Identity, MqttSettings, Publisher
-from tests.brokers import Listener, Mosquitto, free_port, wait_for
+from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, wait_for
 from tests.mqtt.helpers import QUICK, Journal, Stored, publishing
 
 SLACK = 15.0
@@ -80,10 +80,30 @@ def test_with_more_left_than_there_is_time_for(mosquitto: Mosquitto, listener: L
         listener.wait("/status")
         for _ in range(1000):
             journal.add()
+        publisher.retain("state", b'{"seq":1000}', 1000)
         publisher.notify(1000)
         assert span_of_stop(publisher, 2.5) < 2.5 + SLACK
         assert listener.wait("/status", 3)[-1].json["state"] == "offline"
         assert 0 < len(listener.of("/card_dealt")) < 1000
+        # Events are sent by the next start; what is retained stays as it is until then.
+        assert [message.json["seq"] for message in listener.of("/state")] == [1000]
+        assert listener.messages[-1].topic.endswith("/status")
+
+
+@pytest.mark.mosquitto
+def test_before_the_broker_has_accepted_the_connection(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
+    def prepare(publisher: Publisher) -> None:
+        publisher.retain("state", b'{"seq":3}', 3)
+        publisher.notify(3)
+
+    with publishing(mosquitto.port, Journal(3), prepare=prepare) as publisher:
+        publisher.stop(PATIENCE)
+    wait_for(lambda: listener.of("/status"), "the farewell")
+    wait_for(lambda: listener.of("/status")[-1].json["state"] == "offline", "offline")
+    assert [message.json["seq"] for message in listener.of("/card_dealt")] == [1, 2, 3]
+    assert listener.of("/state")[-1].json["seq"] == 3
 
 
 def test_without_a_broker() -> None:

@@ -108,6 +108,31 @@ def test_what_was_said_last_is_told_before_the_end(
     assert listener.of("/state")[-1].json["seq"] == head
 
 
+EARLY = """
+import os, signal
+from shoe_daemon.mqtt.client import Connection
+connect = Connection.open
+def stop_and_connect(self):
+    os.kill(os.getpid(), signal.SIGTERM)
+    connect(self)
+Connection.open = stop_and_connect
+"""
+"""Gives the signal when the connection to the broker is about to be made."""
+
+
+@pytest.mark.mosquitto
+def test_a_stop_before_the_first_connection_tells_the_start(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener
+) -> None:
+    daemon = run(configure(tmp_path / "table", port=mosquitto.port), patch=EARLY)
+    assert daemon.process.wait(PATIENCE) == 0
+    wait_for(lambda: states(listener)[-1:] == ["offline"], "offline")
+    with JournalReader(daemon.journal) as reader:
+        head = reader.head()
+    assert listener.of("/state")[-1].json["seq"] == head.seq
+    assert listener.of("/status")[-1].json["head"] == head.hash.hex()
+
+
 def test_it_ends_though_there_never_was_a_broker(tmp_path: Path, run: Run) -> None:
     stop(run(configure(tmp_path / "table", port=free_port())).wait_ready())
 
