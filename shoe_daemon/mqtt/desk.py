@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import structlog
+from msgspec.structs import replace
 
 from shoe_daemon.mqtt.client import Arrived
 from shoe_daemon.mqtt.identity import Identity
@@ -116,39 +117,31 @@ class Desk:
         """
         Return the payload of ``status`` at this moment.
         """
-        identity, head = self.identity, self._chain_head()
-        return encode_message(
-            Status(
-                head=head and head.hash,
-                head_seq=head and head.seq,
-                name=identity.name,
-                seq=self.lane.head,
-                session=identity.session,
-                state=state,
-            )
-        )
+        return encode_message(self._status(state))
 
     def will(self) -> bytes:
         """
         Return the payload of the last will, which the broker publishes later, as it is now.
         """
-        identity, head = self.identity, self._chain_head()
-        return encode_message(
-            Status(
-                head_at_connect=head and head.hash,
-                head_seq=head and head.seq,
-                name=identity.name,
-                seq=self.lane.head,
-                session=identity.session,
-                state="offline",
-            )
-        )
+        now = self._status("offline")
+        return encode_message(replace(now, head=None, head_at_connect=now.head))
 
     def online(self, _moment: str) -> bytes:
         """
         Return the payload that says that the table is spoken for.
         """
         return self.status("online")
+
+    def _status(self, state: Literal["online", "stopping", "offline"]) -> Status:
+        identity, head = self.identity, self._chain_head()
+        return Status(
+            head=head and head.hash,
+            head_seq=head and head.seq,
+            name=identity.name,
+            seq=self.lane.head,
+            session=identity.session,
+            state=state,
+        )
 
     def _chain_head(self) -> ChainHead | None:
         try:

@@ -21,13 +21,13 @@ from shoe_daemon.mqtt.client import (
     Subscribed,
     SubscriptionRefused,
 )
+from shoe_daemon.mqtt.pipeline import REFUSED
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.wake import Bell
 
 __all__ = ["ANSWER_TIMEOUT_S", "Probe", "ProbeError"]
 
 ANSWER_TIMEOUT_S: Final = 3.0
-_REFUSED: Final = 0x80
 
 T = TypeVar("T", bound=Happening)
 
@@ -106,7 +106,7 @@ class Probe:
         """
         self._connection.publish(topic, payload, retain=False)
         answer = self._await(Acknowledged, f"a message to {topic}")
-        return answer.text if answer.reason >= _REFUSED else None
+        return answer.text if answer.reason >= REFUSED else None
 
     def receives(self, topic: str) -> bool:
         """

@@ -33,6 +33,16 @@ def states(listener: Listener) -> list[str]:
     return [message.json["state"] for message in listener.of("/status")]
 
 
+@pytest.fixture
+def online(tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener) -> DaemonProcess:
+    """
+    A daemon that the broker knows to be online.
+    """
+    daemon = run(configure(tmp_path / "table", port=mosquitto.port)).wait_ready()
+    wait_for(lambda: states(listener) == ["online"], "online")
+    return daemon
+
+
 def stop(daemon: DaemonProcess, number: signal.Signals = signal.SIGTERM) -> None:
     """
     Ask a daemon to end, and see that it does, in time and properly.
@@ -47,11 +57,9 @@ def stop(daemon: DaemonProcess, number: signal.Signals = signal.SIGTERM) -> None
 @pytest.mark.mosquitto
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_says_goodbye(
-    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, number: signal.Signals
+    online: DaemonProcess, mosquitto: Mosquitto, listener: Listener, number: signal.Signals
 ) -> None:
-    daemon = run(configure(tmp_path / "table", port=mosquitto.port)).wait_ready()
-    wait_for(lambda: states(listener) == ["online"], "online")
-    stop(daemon, number)
+    stop(online, number)
     wait_for(lambda: states(listener) == ["online", "stopping", "offline"], "the farewell")
     with Listener(mosquitto.port, "#", name="late") as late:
         assert late.wait("/status")[-1].json["state"] == "offline"
@@ -59,13 +67,11 @@ def test_it_says_goodbye(
 
 @pytest.mark.mosquitto
 def test_the_farewell_carries_the_head_of_the_chain(
-    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener
+    online: DaemonProcess, listener: Listener
 ) -> None:
-    daemon = run(configure(tmp_path / "table", port=mosquitto.port)).wait_ready()
-    wait_for(lambda: states(listener) == ["online"], "online")
-    stop(daemon)
+    stop(online)
     wait_for(lambda: states(listener)[-1] == "offline", "the farewell")
-    with JournalReader(daemon.journal) as reader:
+    with JournalReader(online.journal) as reader:
         head = reader.head()
     for message in listener.of("/status"):
         assert message.json["head"] == head.hash.hex()
@@ -138,23 +144,17 @@ def test_it_ends_though_there_never_was_a_broker(tmp_path: Path, run: Run) -> No
 
 
 @pytest.mark.mosquitto
-def test_it_ends_though_the_broker_is_gone(
-    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener
-) -> None:
-    daemon = run(configure(tmp_path / "table", port=mosquitto.port)).wait_ready()
-    wait_for(lambda: states(listener) == ["online"], "online")
+def test_it_ends_though_the_broker_is_gone(online: DaemonProcess, mosquitto: Mosquitto) -> None:
     mosquitto.kill()
-    stop(daemon)
+    stop(online)
 
 
 @pytest.mark.mosquitto
 def test_it_ends_though_the_broker_is_frozen(
-    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener
+    online: DaemonProcess, mosquitto: Mosquitto, listener: Listener
 ) -> None:
-    daemon = run(configure(tmp_path / "table", port=mosquitto.port)).wait_ready()
-    wait_for(lambda: states(listener) == ["online"], "online")
     mosquitto.halt()
-    stop(daemon)
+    stop(online)
     mosquitto.resume()
     # In its place, the broker says it.
     wait_for(lambda: states(listener)[-1] == "offline", "offline")
