@@ -20,12 +20,16 @@ from shoe_daemon.findings import Finding
 from shoe_daemon.mqtt.identity import Identity
 from shoe_daemon.mqtt.probe import ANSWER_TIMEOUT_S, Probe, ProbeError
 from shoe_daemon.mqtt.settings import MqttSettings
-from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATE, Topics
 
 __all__ = ["display_broker", "table_broker"]
 
 _RETAINED_WAIT_S: Final = 1.0
 _ON_THIS_MACHINE: Final = ("127.0.0.1", "localhost", "::1")
+_NO_STAFF_ALERTS: Final = (
+    "the pit shows no alert that only staff may see: staff_alerts = true in [display.pit], with "
+    f"an account that may read {STAFF_ALERTS}, such as pit-display of mosquitto-shoe.acl"
+)
 
 
 def table_broker(setup: Setup) -> Iterator[Finding]:
@@ -53,7 +57,8 @@ def display_broker(setup: DisplaySetup) -> Iterator[Finding]:
     Test the broker as the display uses it.
     """
     config = setup.config
-    wanted = filters(config.mqtt.prefix, config.display.site)
+    staff_alerts = config.display.pit.staff_alerts
+    wanted = filters(config.mqtt.prefix, config.display.site, staff_alerts=staff_alerts)
     client_id = f"shoe-display-{secrets.token_hex(4)}"
 
     def rights(probe: Probe) -> Iterator[Finding]:
@@ -63,7 +68,11 @@ def display_broker(setup: DisplaySetup) -> Iterator[Finding]:
         if not refused:
             probe.listen(_RETAINED_WAIT_S)
             yield _received(len(wanted), len(probe.arrived))
+            if staff_alerts:
+                yield from _staff_alerts_received({each.topic for each in probe.arrived})
 
+    if not staff_alerts:
+        yield Finding("staff alerts", "note", _NO_STAFF_ALERTS)
     yield from _tested(config.mqtt, setup.notes, client_id, rights)
 
 
@@ -167,3 +176,19 @@ def _received(count: int, documents: int) -> Finding:
         "yet, or this user may not read; the broker does not tell which"
     )
     return Finding("subscribe", "note", text)
+
+
+def _staff_alerts_received(topics: Collection[str]) -> Iterator[Finding]:
+    # mosquitto's acl_file accepts the subscription and filters the messages; every table
+    # retains this document, also when nothing is open.
+    tables = [each.removesuffix(STATE) for each in topics if each.endswith(f"/{STATE}")]
+    without = [table for table in tables if f"{table}{STAFF_ALERTS}" not in topics]
+    if without:
+        text = (
+            f"no {STAFF_ALERTS} arrived of {len(without)} of {len(tables)} tables: let this user "
+            "read it at the broker (pit-display in mosquitto-shoe.acl), and update their daemons"
+        )
+        yield Finding("staff alerts", "bad", text)
+    elif tables:
+        text = f"{STAFF_ALERTS} arrived of all {len(tables)} tables"
+        yield Finding("staff alerts", "good", text)

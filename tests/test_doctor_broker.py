@@ -41,7 +41,7 @@ class Strict(Mosquitto):
 
     def __init__(self, folder: Path, rights: str, more: str = "") -> None:
         folder.mkdir()
-        for number, user in enumerate(("table-7", "board", "auditor")):
+        for number, user in enumerate(("table-7", "board", "pit-display", "auditor")):
             create = [] if number else ["-c"]
             words = [*create, "-b", str(folder / "passwords"), user, user]
             subprocess.run(["mosquitto_passwd", *words], check=True)
@@ -236,6 +236,25 @@ class TestDisplay:
         verdict, text = only(findings(self.display(tmp_path, broker.port)), "subscribe")
         assert verdict == "note"
         assert "no retained document arrived" in text
+
+    def test_it_says_how_the_pit_gets_the_alerts_for_staff(
+        self, tmp_path: Path, broker: Strict
+    ) -> None:
+        wanted = "[display.pit]\nbehind_proxy = true\nstaff_alerts = true"
+        with broker.auditor() as auditor:
+            for suffix in ("state", "staff/alert/active"):
+                auditor.publish(f"{ROOT}/{suffix}", b"{}", retain=True)
+            off = findings(self.display(tmp_path, broker.port))
+            denied = findings(self.display(tmp_path, broker.port, text=wanted))
+            good = findings(self.display(tmp_path, broker.port, "pit-display", wanted))
+        verdict, text = only(off, "staff alerts")
+        assert verdict == "note"
+        assert "staff_alerts = true" in text
+        verdict, text = only(denied, "staff alerts")
+        assert verdict == "bad"
+        assert "pit-display in mosquitto-shoe.acl" in text
+        assert only(denied, "subscribe")[0] == "good"
+        assert only(good, "staff alerts")[0] == "good"
 
     def test_a_wrong_login_an_open_pit_and_a_busy_address(
         self, tmp_path: Path, broker: Strict

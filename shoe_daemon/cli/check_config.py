@@ -47,7 +47,7 @@ def _of_display(setup: DisplaySetup) -> list[str]:
         f"tables    {_names(display.tables) or 'all that speak'}",
         f"pages     {languages()[display.language].name}{glyphs}",
         f"stale     {_stale(display.stale_after)}",
-        f"pit       {_pit(display, locked=display.pit.user is not None)}",
+        f"pit       {_pit(display, locked=display.pit.user is not None)}{_staff(display)}",
     ]
 
 
@@ -67,6 +67,10 @@ def _pit(display: DisplaySettings, *, locked: bool) -> str:
     if display.on_loopback:
         return "open to this machine, which is the only one that can come"
     return "OPEN TO EVERYBODY who reaches the address: set [display.pit]"
+
+
+def _staff(display: DisplaySettings) -> str:
+    return "; shows alerts that only staff may see" if display.pit.staff_alerts else ""
 
 
 def _told(setup: Setup) -> list[str]:

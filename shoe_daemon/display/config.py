@@ -56,12 +56,22 @@ class PitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         password_file: Its first line is that hash. Without a leading slash, among the
             unit's credentials first, then beside the configuration.
         behind_proxy: A reverse proxy asks who it is; nobody else reaches this address.
+        staff_alerts: The pit shows the alerts that only staff may see. Needs a locked pit, and
+            an account that may read `staff/alert/active` at the broker.
     """
 
     user: Annotated[str, Meta(min_length=1, max_length=60)] | None = None
     password_hash: str | None = None
     password_file: str | None = None
     behind_proxy: bool = False
+    staff_alerts: bool = False
+
+    @property
+    def locked(self) -> bool:
+        """
+        Whether a password or a proxy keeps others out.
+        """
+        return self.user is not None or self.behind_proxy
 
 
 class OrderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -161,7 +171,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """
         Whether other machines may see the pit without being asked who they are.
         """
-        return not (self.on_loopback or self.pit.user or self.pit.behind_proxy)
+        return not (self.on_loopback or self.pit.locked)
 
 
 class DisplayConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -252,6 +262,7 @@ def set_up_display(
     parse_listen(settings.listen)
     settings.orders.check()
     _check_names(settings)
+    _check_staff_alerts(settings.pit)
     if settings.language not in languages():
         known = ", ".join(languages())
         raise UserError(f"display.language: {settings.language!r}; expected one of {known}")
@@ -299,6 +310,14 @@ def _check_names(settings: DisplaySettings) -> None:
                 f"display.tables: {table!r}; expected a table of {settings.site!r}, "
                 "the only site that display.site shows"
             )
+
+
+def _check_staff_alerts(pit: PitSettings) -> None:
+    if pit.staff_alerts and not pit.locked:
+        raise UserError(
+            "display.pit.staff_alerts: the pit asks nobody who they are; expected user and "
+            "password_file, or behind_proxy, beside it"
+        )
 
 
 def _key(pit: PitSettings, beside: Path) -> PitKey | None:

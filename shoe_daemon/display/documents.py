@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.sequences import to_sequence
 from shoe_daemon.mqtt.messages import DOCUMENTS, State
-from shoe_daemon.mqtt.topics import ALERTS, HISTORY, RESULT, ROADS, STATE, STATUS
+from shoe_daemon.mqtt.topics import ALERTS, HISTORY, RESULT, ROADS, STAFF_ALERTS, STATE, STATUS
 from shoe_daemon.table.events import EVENT_TYPES, is_staff
 from shoe_daemon.table.moments import to_microseconds
 
@@ -119,7 +119,10 @@ class _Event(Struct, frozen=True, kw_only=True):
 
 
 _TYPES: Final[dict[str, type[Struct]]] = {
-    **{kind: DOCUMENTS[kind] for kind in (ALERTS, HISTORY, RESULT, ROADS, STATUS, "device")},
+    **{
+        kind: DOCUMENTS[kind]
+        for kind in (ALERTS, HISTORY, RESULT, ROADS, STAFF_ALERTS, STATUS, "device")
+    },
     STATE: _State,
     "event": _Event,
 }
@@ -127,16 +130,18 @@ _TYPES: Final[dict[str, type[Struct]]] = {
 _decoders = {kind: msgspec.json.Decoder(form) for kind, form in _TYPES.items()}
 
 
-def filters(prefix: str, site: str | None) -> list[str]:
+def filters(prefix: str, site: str | None, *, staff_alerts: bool = False) -> list[str]:
     """
-    Return what a display subscribes to: nothing of staff, no orders, no answers.
+    Return the topic filters that a display subscribes to: no orders, no answers, and nothing
+    below `staff/` except the open alerts, if `staff_alerts` asks for them.
     """
     root = f"{prefix}/{site or '+'}/+"
-    kinds = (kind if kind not in {"device", "event"} else f"{kind}/+" for kind in _TYPES)
+    wanted = [kind for kind in _TYPES if staff_alerts or kind != STAFF_ALERTS]
+    kinds = (kind if kind not in {"device", "event"} else f"{kind}/+" for kind in wanted)
     return [f"{root}/{kind}" for kind in sorted(kinds)]
 
 
-def place_of(topic: str, prefix: str) -> Place:
+def place_of(topic: str, prefix: str, *, staff_alerts: bool = False) -> Place:
     """
     Say what a topic speaks of.
 
@@ -150,6 +155,8 @@ def place_of(topic: str, prefix: str) -> Place:
     table, _, suffix = rest.partition("/")
     if not (_ID.fullmatch(site) and _ID.fullmatch(table)):
         raise Fault("site and table are no ids of a-z, 0-9 and -")
+    if suffix == STAFF_ALERTS and not staff_alerts:
+        raise Fault("a topic that nobody has asked for")
     if suffix in _TYPES:
         return Place(site, table, suffix)
     kind, _, name = suffix.partition("/")

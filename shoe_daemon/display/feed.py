@@ -1,7 +1,8 @@
 """
 The display's own line to the broker: a thread that listens and never speaks.
 
-It subscribes to what players may see, connects again for ever, and lays what
+It subscribes to what players may see (and to the alerts for staff, if the configuration asks
+for them), connects again for ever, and lays what
 comes into a `Mailbox`, from which the loop of the web server takes it.
 """
 
@@ -11,13 +12,12 @@ import random
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import structlog
 
 from shoe_daemon.display.census import Census
-from shoe_daemon.display.documents import filters
 from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.known import Message
 from shoe_daemon.display.mailbox import Mailbox
@@ -32,7 +32,7 @@ from shoe_daemon.mqtt.client import (
 )
 from shoe_daemon.mqtt.pace import Backoff, Pace, Rarely
 from shoe_daemon.mqtt.settings import MqttSettings
-from shoe_daemon.mqtt.topics import STATUS
+from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATUS
 from shoe_daemon.mqtt.wake import Bell
 
 __all__ = ["Feed"]
@@ -57,7 +57,7 @@ class Feed:
     def __init__(
         self,
         settings: MqttSettings,
-        site: str | None,
+        topic_filters: Sequence[str],
         mailbox: Mailbox,
         now: Callable[[], str],
         *,
@@ -66,14 +66,14 @@ class Feed:
         """
         Args:
             settings: The broker.
-            site: None for all sites.
+            topic_filters: What to subscribe to; see `documents.filters`.
             mailbox: Takes what comes.
             now: The time of day, RFC 3339.
             pace: The spans; None for the usual ones.
         """
         self.turned = time.monotonic()
         self._settings, self._mailbox, self._now = settings, mailbox, now
-        self._filters = filters(settings.prefix, site)
+        self._filters = topic_filters
         self._small = next(each for each in self._filters if each.endswith(f"/{STATUS}"))
         self._census = Census(settings.prefix)
         self._pace = pace or Pace()
@@ -199,10 +199,11 @@ class Feed:
                     self._mailbox.put(Message(topic, payload, retained))
                 case Closed(reason):
                     raise _Lost(reason)
-                case SubscriptionRefused(reason):
+                case SubscriptionRefused(reason, topic_filter):
                     # It may let us read the rest: what it refuses shows as missing.
-                    self._census.give_up()
-                    self._complain("subscription_refused", reason=reason)
+                    if not topic_filter.endswith(STAFF_ALERTS):
+                        self._census.give_up()
+                    self._complain("subscription_refused", topics=topic_filter, reason=reason)
                 case _:
                     others.append(happened)
         if not connection.is_open:

@@ -20,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shoe_daemon.display.app import Site
 from shoe_daemon.display.config import DisplaySetup
+from shoe_daemon.display.documents import filters
 from shoe_daemon.display.doors import listening, many_doors
 from shoe_daemon.display.feed import Feed
 from shoe_daemon.display.hub import Hub
@@ -62,14 +63,18 @@ class Display:
     def __init__(self, setup: DisplaySetup, *, pace: Pace | None = None) -> None:
         settings, mqtt = setup.config.display, setup.config.mqtt
         self._settings = settings
-        self.tables = Tables(mqtt.prefix, stale_after=settings.stale_after)
+        staff_alerts = settings.pit.staff_alerts
+        self.tables = Tables(
+            mqtt.prefix, staff_alerts=staff_alerts, stale_after=settings.stale_after
+        )
         wanted = [
             name if "." in name or settings.site is None else f"{settings.site}.{name}"
             for name in settings.tables
         ]
         self.hub = Hub(self.tables, Views(self.tables, wanted), _now, version())
         self._mailbox = Mailbox(self._ring)
-        self._feed = Feed(mqtt, settings.site, self._mailbox, _now, pace=pace)
+        topics = filters(mqtt.prefix, settings.site, staff_alerts=staff_alerts)
+        self._feed = Feed(mqtt, topics, self._mailbox, _now, pace=pace)
         self._site = Site(setup, self.hub)
         self._rarely = Rarely()
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -14,7 +14,16 @@ from shoe_daemon.display.documents import Document, Fault, Place, decode, place_
 from shoe_daemon.display.events import Events, Scale
 from shoe_daemon.display.freshness import Deadlines, Fresh, Link, fresh, stale_at
 from shoe_daemon.display.known import Change, Faults, Limits, Message, Moment, Table, Told
-from shoe_daemon.mqtt.topics import ALERTS, DEFAULT_PREFIX, HISTORY, RESULT, ROADS, STATE, STATUS
+from shoe_daemon.mqtt.topics import (
+    ALERTS,
+    DEFAULT_PREFIX,
+    HISTORY,
+    RESULT,
+    ROADS,
+    STAFF_ALERTS,
+    STATE,
+    STATUS,
+)
 
 __all__ = ["Tables"]
 
@@ -23,6 +32,7 @@ _AUDIENCE: Final[dict[str, tuple[str, ...]]] = {
     HISTORY: ("history",),
     RESULT: (),
     ROADS: ("roads", "row"),
+    STAFF_ALERTS: ("alerts", "row"),
 }
 """What is to be told anew when a document has changed."""
 
@@ -44,16 +54,19 @@ class Tables:
         faults: What was wrong with what came.
         generation: Another number whenever there are other tables.
         prefix: What stands before the site in every topic.
+        staff_alerts: The alerts that only staff may see are accepted.
     """
 
     def __init__(
         self,
         prefix: str = DEFAULT_PREFIX,
         *,
+        staff_alerts: bool = False,
         stale_after: float | None = None,
         limits: Limits | None = None,
     ) -> None:
         self.prefix = prefix
+        self.staff_alerts = staff_alerts
         self.link = Link()
         self.faults = Faults()
         self._stale_after = stale_after
@@ -105,7 +118,7 @@ class Tables:
         """
         place: Place | None = None
         try:
-            place = place_of(message.topic, self.prefix)
+            place = place_of(message.topic, self.prefix, staff_alerts=self.staff_alerts)
             return self._take(place, message, moment)
         except Fault as fault:
             table = None if place is None else self._by_key.get(place.key)

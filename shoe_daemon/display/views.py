@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from shoe_daemon.display.known import Table
 from shoe_daemon.display.tables import Tables
-from shoe_daemon.mqtt.topics import ALERTS, HISTORY, ROADS, STATE, STATUS
+from shoe_daemon.mqtt.topics import ALERTS, HISTORY, ROADS, STAFF_ALERTS, STATE, STATUS
 
 __all__ = ["NOTHING", "Views"]
 
@@ -172,26 +172,28 @@ class Views:
         )
 
     def _row(self, table: Table) -> bytes:
-        state, alerts = table.body(STATE), table.body(ALERTS)
+        state = table.body(STATE)
         return _encode(
             {
                 **_names(table),
                 "name": self.title(table),
                 "fresh": table.fresh,
                 "state": state,
-                "alerts": () if alerts is None else alerts.alerts,
+                "alerts": _open_alerts(table),
                 "devices": _devices(table),
                 "outcomes": _outcomes(table),
                 "status": table.heard.status,
                 "faults": table.faults,
+                "staff_alerts_missing": (
+                    self._tables.staff_alerts and table.body(STAFF_ALERTS) is None
+                ),
             }
         )
 
     def _alerts(self, table: Table) -> bytes:
-        alerts = table.body(ALERTS)
-        if alerts is None:
-            return _encode({"alerts": (), "omitted": 0})
-        return _encode({"alerts": alerts.alerts, "omitted": alerts.omitted})
+        found = (table.body(ALERTS), table.body(STAFF_ALERTS))
+        omitted = sum(each.omitted for each in found if each is not None)
+        return _encode({"alerts": _open_alerts(table), "omitted": omitted})
 
     def _events(self, table: Table) -> bytes:
         events = [Raw(each) for each in table.events.json]
@@ -200,6 +202,18 @@ class Views:
 
 def _names(table: Table) -> dict[str, Any]:
     return {"key": table.key, "site": table.site, "table": table.table}
+
+
+def _open_alerts(table: Table) -> list[Any]:
+    """
+    Return the open alerts, those that only staff may see with a mark: for the pit alone.
+    """
+    public, staff = table.body(ALERTS), table.body(STAFF_ALERTS)
+    alerts: list[Any] = [] if public is None else list(public.alerts)
+    told = {each.data.id for each in alerts}
+    hidden = () if staff is None else staff.alerts
+    marked = [{**asdict(each), "staff_only": True} for each in hidden if each.data.id not in told]
+    return alerts + marked
 
 
 def _document(table: Table, kind: str) -> bytes:

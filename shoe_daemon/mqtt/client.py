@@ -99,6 +99,7 @@ class SubscriptionRefused(NamedTuple):
     """
 
     reason: str
+    topic_filter: str
 
 
 class Arrived(NamedTuple):
@@ -134,6 +135,7 @@ class Connection:
         self._poll = select.poll()
         self._watched: tuple[int, int] | None = None
         self._expiries: dict[int, Properties] = {}
+        self._asked: dict[int, str] = {}
 
     def _prepare(self, client_id: str, will: Will | None, answer_within: float) -> paho.Client:
         client = paho.Client(
@@ -205,9 +207,11 @@ class Connection:
         """
         if self._is_5 and not self._only_listens:
             options = SubscribeOptions(qos=1, retainAsPublished=True, retainHandling=1)
-            self._client.subscribe(topic_filter, options=options)
+            _, number = self._client.subscribe(topic_filter, options=options)
         else:
-            self._client.subscribe(topic_filter, qos=1)
+            _, number = self._client.subscribe(topic_filter, qos=1)
+        if number is not None:
+            self._asked[number] = topic_filter
 
     def publish(
         self,
@@ -332,11 +336,12 @@ class Connection:
         self,
         _c: paho.Client,
         _u: object,
-        _mid: int,
+        number: int,
         reasons: list[ReasonCode],
         _p: Properties | None,
     ) -> None:
-        self._happened.extend(SubscriptionRefused(str(r)) for r in reasons if r.is_failure)
+        asked = self._asked.pop(number, "")
+        self._happened.extend(SubscriptionRefused(str(r), asked) for r in reasons if r.is_failure)
         self._happened.append(Subscribed())
 
     def _on_message(self, _c: paho.Client, _u: object, message: paho.MQTTMessage) -> None:

@@ -25,7 +25,8 @@ _MINUTES: int = 20
 """How long ago the first observation of a table was made."""
 
 _RETAINED = (
-    *("status", "alert/active", "result/last", "roads", "history", "device/shoe"),
+    *("status", "alert/active", "staff/alert/active", "result/last", "roads", "history"),
+    "device/shoe",
     "state",  # last: with it the display forgets the table
 )
 
@@ -106,6 +107,7 @@ class FoldedTable(Dealer):
                 published=datetime.now(UTC).isoformat(timespec="milliseconds"),
             ),
             "alert/active": messages.active_alerts(table.alerts, **which),
+            "staff/alert/active": messages.staff_alerts(self.table.staff_alerts(), **which),
             "result/last": messages.encode_message(result),
             "roads": messages.road_map(self.table.results(), options, shoe=shoe, **which),
             "history": messages.history(self.table.history(), **which),

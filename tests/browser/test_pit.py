@@ -19,10 +19,10 @@ from playwright.sync_api import Browser
 from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.details import VALUES
-from tests.brokers import wait_for
+from tests.brokers import Listener, wait_for
 from tests.browser.chrome import Watched, watch
 from tests.browser.folded import FoldedTable
-from tests.browser.stage import Stage, Table
+from tests.browser.stage import Stage, Table, set_stage
 from tests.browser.test_changes import play
 from tests.demo.test_board import first_of
 from tests.orders.pit import SITE
@@ -385,3 +385,42 @@ def test_events_stand_still_while_somebody_reads_them(
         assert watched.page.evaluate("document.getElementById('diary-box').scrollTop") == 0
         assert watched.page.is_hidden("#events-new")
         watched.assert_clean()
+
+
+@pytest.fixture
+def staff_stage(tmp_path: Path) -> Iterator[Stage]:
+    """
+    A broker, and a display whose pit shows what only staff may see.
+    """
+    with set_stage(tmp_path, "[display.pit]\nbehind_proxy = true\nstaff_alerts = true") as stage:
+        yield stage
+
+
+def test_an_alert_for_staff_is_marked_in_the_pit_until_it_is_public_and_never_on_the_board(
+    staff_stage: Stage, kiosk: Watched
+) -> None:
+    page = kiosk.page
+    with Listener(staff_stage.broker.port, "nothing") as listener:
+        table = FoldedTable(listener, "folded-staff", house="curator", policy="fr_2007")
+        table.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 5D")
+        table.publish()
+        visit(kiosk, staff_stage)
+        (number,) = [each.data.id for each in table.table.staff_alerts()]
+        marked = f'[data-alert-id="{number}"][data-staff] .staff-only'
+        page.wait_for_selector(f"#alarms {marked}")
+        page.wait_for_selector(
+            f'.tile[data-key="{SITE}.{table.id}"][data-severity="3"] .staff-only'
+        )
+        visit(kiosk, staff_stage, f"/pit{table.path}")
+        page.wait_for_selector(f"#alerts-list {marked}")
+        assert page.locator("#alerts-list .discreet").count() == 1
+        page.goto(f"{staff_stage.display.url}{table.path}?lang=en")
+        kiosk.until("() => document.body.dataset.round === '1'")
+        assert "5D" not in page.content()
+        visit(kiosk, staff_stage)
+        page.wait_for_selector(f"#alarms {marked}")
+        table.say(seen.Command(name="reveal", operator="maria", reason="turned over"))
+        table.publish()
+        page.wait_for_selector(f'#alarms [data-alert-id="{number}"]:not([data-staff])')
+        assert page.locator(".staff-only").count() == 0
+    kiosk.assert_clean()

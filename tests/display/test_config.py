@@ -55,6 +55,7 @@ def test_without_a_word_everything_is_as_usual(tmp_path: Path) -> None:
         ),
         ("[display.pit]\nuser = 'pit'\n", "user goes with one of password_hash and password_file"),
         ("[display.pit]\npassword_file = 'x'\n", "expected both or none"),
+        ("[display.pit]\nstaff_alerts = true\n", "display.pit.staff_alerts: the pit asks nobody"),
         ("[display.pit]\nuser='p'\npassword_file = 'x'\n", "x: no such file or directory"),
         ("[display.pit]\nuser='p'\npassword_hash = 'geheim'\n", "expected what `shoe-daemon cmd"),
         (
@@ -226,6 +227,9 @@ def test_check_config_says_what_a_display_is(tmp_path: Path) -> None:
         "stale     after three heartbeats of the table",
         "pit       OPEN TO EVERYBODY who reaches the address: set [display.pit]",
     ]
+    path.write_text("[display.pit]\nbehind_proxy = true\nstaff_alerts = true\n", "utf-8")
+    last = CliRunner().invoke(main, ["check-config", str(path)]).output.splitlines()[-1]
+    assert last.endswith("a proxy asks who it is; shows alerts that only staff may see")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ def test_every_configuration_is_accepted(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pit.hash").write_text(hash_pin("12345678"), encoding="utf-8")
-    (tmp_path / "board.password").write_text("x\n", encoding="utf-8")
+    for account in ("board", "pit-display"):
+        (tmp_path / f"{account}.password").write_text("x\n", encoding="utf-8")
     blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     assert blocks
     for block in blocks:

@@ -5,6 +5,7 @@ why it does not, and nothing that comes over it ends the display.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 from tests.brokers import Listener, Mosquitto, Relay, mosquitto, wait_for
 from tests.display.running import PATIENCE, Browser, Display
-from tests.display.saying import payload, roads, topic
+from tests.display.saying import alert, payload, roads, topic
 from tests.display.test_server import Table
 from tests.mqtt.test_tls import Papers
 
@@ -37,7 +38,7 @@ def rights(folder: Path) -> str:
     Return the lines of a broker with the sample's rights; everybody's password is the name.
     """
     passwords = folder / "passwords"
-    for user in ("table-1", "board"):
+    for user in ("table-1", "board", "pit-display"):
         create = [] if passwords.exists() else ["-c"]
         subprocess.run(["mosquitto_passwd", *create, "-b", passwords, user, user], check=True)
     ours = folder / "rights"
@@ -63,6 +64,99 @@ def test_it_reads_with_the_rights_of_the_sample_and_a_wrong_password_is_told(
         # Files are read again for every connection.
         secret.write_text("board\n", encoding="utf-8")
         wait_for(lambda: display.health()["live"] == 1, timeout=PATIENCE)
+
+
+STAFF = "[display.pit]\nbehind_proxy = true\nstaff_alerts = true\n"
+
+
+@pytest.mark.parametrize(("user", "missing"), [("board", True), ("pit-display", False)])
+def test_alerts_for_staff_arrive_with_the_rights_of_the_sample_and_nothing_breaks_without(
+    tmp_path: Path,
+    user: str,
+    missing: bool,  # noqa: FBT001 - of a case
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(f"{user}\n", encoding="utf-8")
+    text = f'username = "{user}"\npassword_file = "{secret}"\n{STAFF}'
+    folder = folder_of(tmp_path, "mosquitto")
+    with (
+        Mosquitto(folder, rights(folder)) as broker,
+        Listener(broker.port, "nothing", username="table-1", password="table-1") as listener,  # noqa: S106 - the test's own
+        Display(tmp_path / "display", broker.port, text) as display,
+        Browser(display, "/pit/live") as pit,
+    ):
+        table = Table(listener)
+        table.say("staff/alert/active", alerts=[alert(8)])
+        table.begin()
+        pit.wait("row", "fresh", "is", value="live")
+        pit.wait("row", "staff_alerts_missing", value=missing)
+        shown = [each["data"]["id"] for each in pit.latest["row"]["alerts"]]
+        assert shown == ([] if missing else [8])
+        for page in ("/", "/table/table-1", "/table/table-1/history"):
+            assert b"staff_only" not in display.ask(page).body.replace(b"alert_staff_only", b"")
+
+
+def test_a_tables_own_account_clears_all_of_it_when_the_table_is_taken_away(
+    tmp_path: Path,
+) -> None:
+    own = {"username": "table-1", "password": "table-1"}
+    theirs = {"username": "pit-display", "password": "pit-display"}
+    folder = folder_of(tmp_path, "mosquitto")
+    with (
+        Mosquitto(folder, rights(folder)) as broker,
+        Listener(broker.port, topic("#"), **own) as listener,
+    ):
+        table = Table(listener)
+        table.say("staff/alert/active")
+        table.begin()
+        listener.wait(topic("status"))
+        for each in {message.topic for message in listener.messages}:
+            listener.publish(each, b"", retain=True)
+        table.say("status")
+        with Listener(broker.port, name="late", **theirs) as late:
+            late.wait(topic("status"))
+            assert {each.topic for each in late.messages} == {topic("status")}
+
+
+PLUGIN = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
+
+
+@pytest.mark.skipif(PLUGIN is None, reason="mosquitto's dynamic security is not installed")
+def test_a_refused_subscription_to_alerts_for_staff_costs_nothing_else(tmp_path: Path) -> None:
+    """
+    A table that was taken away meanwhile is still found out.
+    """
+    everything = dict.fromkeys(
+        ("publishClientSend", "publishClientReceive", "subscribe", "unsubscribe"), True
+    )
+    denied = {"acltype": "subscribeLiteral", "topic": "shoe/v1/+/+/staff/alert/active"}
+    security = {
+        "defaultACLAccess": everything,
+        "anonymousGroup": "all",
+        "groups": [{"groupname": "all", "roles": [{"rolename": "display"}]}],
+        "roles": [{"rolename": "display", "acls": [{**denied, "allow": False}]}],
+    }
+    folder = folder_of(tmp_path, "mosquitto")
+    file = folder / "security.json"
+    file.write_text(json.dumps(security))
+    file.chmod(0o600)
+    lines = f"allow_anonymous true\nplugin {PLUGIN}\nplugin_opt_config_file {file}"
+    with (
+        Mosquitto(folder, lines) as broker,
+        Relay(broker.port) as relay,
+        Listener(broker.port, "nothing") as listener,
+        Display(tmp_path / "display", relay.port, STAFF, patch=QUICK) as display,
+    ):
+        table = Table(listener)
+        table.begin()
+        table.begin("gone")
+        wait_for(lambda: display.health()["live"] == 2, timeout=PATIENCE)
+        assert '"topics": "shoe/v1/+/+/staff/alert/active"' in display.said()
+        with relay.closed():
+            wait_for(lambda: not display.health()["broker"]["connected"], timeout=PATIENCE)
+            for suffix in ("roads", "state", "status"):
+                listener.publish(topic(suffix, "gone"), b"", retain=True)
+        wait_for(lambda: display.health()["tables"] == 1, timeout=PATIENCE)
 
 
 def test_tls_with_a_certificate_of_its_own(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.hub import Hub
 from shoe_daemon.display.live import Stream, Watched
+from shoe_daemon.display.tables import Tables
 from shoe_daemon.display.views import Views
 from tests.display.saying import Told, alert, at, event, heard, roads
 
@@ -20,6 +21,8 @@ PIT = Watched(("row",), None, pit=True)
 ROOM = Watched(
     ("row", "board", "alerts", "roads", "history", "events"), "table-1", events=True, pit=True
 )
+
+ROOMS = {"row": PIT, "alerts": ROOM}
 
 
 class Open:
@@ -90,6 +93,52 @@ def test_players_are_not_told_what_is_irregular() -> None:
         assert len(room["row"]["state"]["alerts"]) == 1
 
     asyncio.run(run())
+
+
+def test_what_only_staff_may_know_reaches_the_pit_and_no_board() -> None:
+    async def run() -> None:
+        floor = Open(heard(told=Told(Tables(staff_alerts=True))))
+        everything = BOARD._replace(names=(*BOARD.names, "history"))
+        streams = {name: floor.watch(each) for name, each in ROOMS.items()}
+        board = floor.watch(everything)
+        for stream in (*streams.values(), board):
+            await events_of(stream)
+        floor.say("alert/active", alerts=[alert(7)], omitted=0)
+        floor.say("staff/alert/active", alerts=[alert(8), alert(9)], omitted=2)
+        for name, stream in streams.items():
+            (shown,) = [told for kind, told in await events_of(stream) if kind == name]
+            marks = {each["data"]["id"]: each.get("staff_only") for each in shown["alerts"]}
+            assert marks == {7: None, 8: True, 9: True}
+            assert shown.get("omitted", 2) == 2
+        floor.say("state", seq=2)
+        assert "staff" not in str(await events_of(board))
+
+    asyncio.run(run())
+
+
+def test_an_alert_that_becomes_public_is_shown_once_and_without_the_mark() -> None:
+    told = heard(told=Told(Tables(staff_alerts=True)))
+    told.hear("staff/alert/active", alerts=[alert(8)])
+    told.hear("alert/active", alerts=[alert(8)])
+    (shown,) = json.loads(row_of(told))["alerts"]
+    assert "staff_only" not in shown
+    told.hear("staff/alert/active", alerts=[], seq=2)
+    told.hear("alert/active", alerts=[], seq=2)
+    assert json.loads(row_of(told))["alerts"] == []
+
+
+def test_the_pit_is_told_where_alerts_for_staff_do_not_arrive() -> None:
+    told = heard()
+    assert json.loads(row_of(told))["staff_alerts_missing"] is False
+    told = heard(told=Told(Tables(staff_alerts=True)))
+    assert json.loads(row_of(told))["staff_alerts_missing"] is True
+    told.hear("staff/alert/active")
+    assert json.loads(row_of(told))["staff_alerts_missing"] is False
+
+
+def row_of(told: Told) -> bytes:
+    (table,) = told.tables
+    return Views(told.tables).table("row", table)
 
 
 def test_a_slow_browser_gets_the_latest_and_once() -> None:

@@ -105,6 +105,7 @@ def test_every_document_has_its_audience() -> None:
         ("device/../x", b"{}", "nobody has asked for"),
         ("device/SHOE", b"{}", "nobody has asked for"),
         ("staff/event/x", b"{}", "nobody has asked for"),
+        ("staff/alert/active", payload("staff/alert/active"), "nobody has asked for"),
         ("cmd/rule", b"{}", "nobody has asked for"),
         ("event/round_started", b'{"a":' * 9000 + b"1" + b"}" * 9000, ""),
     ],
@@ -396,6 +397,8 @@ def test_nothing_of_staff_and_no_order_is_asked_for() -> None:
     assert "shoe/v1/+/+/event/+" in asked
     assert not [each for each in asked if "#" in each or "staff" in each or "cmd" in each]
     assert filters("a/b", "house")[0].startswith("a/b/house/+/")
+    more = set(filters("shoe/v1", None, staff_alerts=True)) - set(asked)
+    assert more == {"shoe/v1/+/+/staff/alert/active"}
 
 
 def test_hostile_names_are_only_text() -> None:

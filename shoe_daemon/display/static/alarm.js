@@ -3,12 +3,14 @@
  *
  * Shoe.alarm(key)       <li class="alarm"> with data-key and data-severity (the worst); in it one
  *                       <div class="alert"> for each alert, with data-alert-id, data-severity,
- *                       data-kind, data-round, the worst first, three at most: the table's page
- *                       has them all
+ *                       data-kind, data-round, data-staff (true where only staff may know of
+ *                       it), the worst first, three at most: the table's page has them all
  *     .node
  *     .update(row)      shows a row with alerts
  *     .close(row)       shows that nothing is open any more, until it is taken away
- * Shoe.alertHead(alert) severity, kind, place and card, and how long it is open
+ * Shoe.alertHead(alert) severity, whether it is for staff only, kind, place and card, and how
+ *                       long it is open
+ * Shoe.alertIds(alerts) changes when others are open, or when one of them becomes public
  * Shoe.byWeight(alerts) the worst first, then the oldest
  */
 var Shoe = window.Shoe || {};
@@ -24,6 +26,20 @@ window.Shoe = Shoe;
       return other.data.severity - one.data.severity || one.data.id - other.data.id;
     });
   };
+
+  Shoe.alertIds = function (alerts) {
+    return alerts.map(function (alert) {
+      return alert.data.id + (alert.staff_only ? "s" : "");
+    }).join();
+  };
+
+  function staffOnly(alert) {
+    return !alert.staff_only ? null : Shoe.el("span", {
+      "class": "staff-only",
+      title: Shoe.word("alert_staff_only_hint"),
+      text: Shoe.word("alert_staff_only")
+    });
+  }
 
   function concerned(alert) {
     var found = [];
@@ -48,6 +64,7 @@ window.Shoe = Shoe;
           Shoe.el("b", { text: alert.data.severity }),
           Shoe.el("span", { text: Shoe.tell.severity(alert.data.severity) })
         ]),
+        staffOnly(alert),
         age
       ]),
       Shoe.el("div", { "class": "kind", text: Shoe.tell.kind(alert.data.kind) }),
@@ -79,7 +96,8 @@ window.Shoe = Shoe;
       "data-alert-id": alert.data.id,
       "data-severity": alert.data.severity,
       "data-kind": alert.data.kind,
-      "data-round": alert.round
+      "data-round": alert.round,
+      "data-staff": alert.staff_only ? "true" : null
     }, [
       Shoe.alertHead(alert),
       Shoe.sentenceIn("div", "detail", Shoe.tell.alert(alert)),
@@ -117,7 +135,7 @@ window.Shoe = Shoe;
         Shoe.set(node, "data-fresh", row.fresh.is);
         Shoe.flag(node, "grey", row.fresh.is !== "live");
         Shoe.flag(node, "closed", false);
-        Shoe.swap(list, alerts.map(function (alert) { return alert.data.id; }).join(), function () {
+        Shoe.swap(list, Shoe.alertIds(alerts), function () {
           return alerts.slice(0, MOST).map(one).concat(alerts.length > MOST
             ? Shoe.el("div", { "class": "alert others", text: Shoe.word("alerts_omitted", {
               count: alerts.length - MOST

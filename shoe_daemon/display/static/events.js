@@ -72,6 +72,8 @@
     Shoe.flag(byId("shows-only"), "hidden", !alerts.length && !(state && state.on_hold));
     Shoe.flag(byId("alerts-omitted"), "hidden", !omitted);
     Shoe.text(byId("alerts-omitted"), Shoe.word("alerts_omitted", { count: omitted }));
+    Shoe.flag(byId("alerts-staff-missing"), "hidden",
+      !row || !row.staff_alerts_missing || row.fresh.is !== "live");
     if (showAlerts.key !== key) {
       showAlerts.key = key;
       Shoe.still(function () { keepAlerts(sorted, state); });

@@ -168,7 +168,7 @@
   }
 
   function ids(key) {
-    return rows[key].alerts.map(function (alert) { return alert.data.id; }).join();
+    return Shoe.alertIds(rows[key].alerts);
   }
 
   function signature() {

@@ -2,7 +2,7 @@
  * An open alert in full: what happened, what the policy proposes, and the orders that answer it.
  *
  * Shoe.ruling(alert, state)   <article class="alert full"> with data-alert-id, data-severity,
- *                             data-kind; in it one <li class="proposal"> for each proposal with
+ *                             data-kind, data-staff (true where only staff may know of it); in it one <li class="proposal"> for each proposal with
  *                             data-action and data-verified ("true", "false"), and the command
  *                             lines of orders.js
  */
@@ -124,11 +124,14 @@ window.Shoe = Shoe;
       "data-alert-id": alert.data.id,
       "data-severity": alert.data.severity,
       "data-kind": alert.data.kind,
-      "data-round": alert.round
+      "data-round": alert.round,
+      "data-staff": alert.staff_only ? "true" : null
     }, [
       Shoe.el("header", null, [
         Shoe.alertHead(alert),
-        Shoe.sentenceIn("div", "detail", Shoe.tell.alert(alert))
+        Shoe.sentenceIn("div", "detail", Shoe.tell.alert(alert)),
+        alert.staff_only
+          ? Shoe.el("p", { "class": "discreet", text: Shoe.word("alert_staff_only_hint") }) : null
       ]),
       Shoe.el("div", { "class": "answers" }, [
         proposals.length ? Shoe.el("ol", { "class": "proposals" }, proposals.map(function (each) {

@@ -66,11 +66,15 @@ window.Shoe = Shoe;
     var state = row.state;
     var shoe = state && state.shoe;
     var bad = row.devices.filter(function (device) { return device.state !== "connected"; });
+    var staff = row.alerts.some(function (alert) { return alert.staff_only; });
+    var missing = row.staff_alerts_missing && row.fresh.is === "live";
     var key = [shoe && shoe.cut_card, shoe && shoe.last_round, state && state.on_hold,
-      state && state.held.length, state && state.alarm, row.faults]
+      state && state.held.length, state && state.alarm, row.faults, staff, missing]
       .concat(bad.map(function (device) { return device.id; })).join();
     Shoe.swap(node, key, function () {
       return [
+        staff ? tag("staff-only", Shoe.word("alert_staff_only")) : null,
+        missing ? tag("bad", Shoe.word("tag_staff_missing")) : null,
         state && state.alarm ? tag("bad", Shoe.word("tag_alarm")) : null,
         state && state.on_hold ? tag("wait", Shoe.word("tag_on_hold")) : null,
         state && state.held.length ? tag("wait", Shoe.word("tag_held")) : null,

@@ -12,7 +12,7 @@ from typing import Final, Self
 
 import msgspec
 
-from shoe_daemon.display.documents import Document
+from shoe_daemon.display.documents import Document, filters
 from shoe_daemon.display.feed import Feed
 from shoe_daemon.display.known import Moment, Table
 from shoe_daemon.display.mailbox import Mailbox
@@ -57,7 +57,7 @@ class Watcher:
         self._where = "{}:{}".format(*settings.address)
         self._rung = threading.Event()
         self._mailbox = Mailbox(self._rung.set)
-        self._feed = Feed(settings, site, self._mailbox, _now, pace=pace)
+        self._feed = Feed(settings, filters(settings.prefix, site), self._mailbox, _now, pace=pace)
         self._came = time.monotonic()
         self._shown: tuple[str, int] | None = None
         self._result_at = -_LATELY
