@@ -387,6 +387,25 @@ def test_events_stand_still_while_somebody_reads_them(
         watched.assert_clean()
 
 
+_OUTSIDE = """
+() => [...document.querySelectorAll("#spots .spot")].filter((spot) =>
+  spot.getBoundingClientRect().right > spot.closest("#spots").getBoundingClientRect().right + 1
+).length
+"""
+
+
+def test_six_cards_fit_beside_the_alerts(
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
+) -> None:
+    table = folded()
+    table.deal("P1 2S, B1 3S, P2 3H, B2 2H, P3 6D, B3 9C")
+    show_room(kiosk, stage, table)
+    for width in (1920, 1440, 1366, 1280, 1024, 390):
+        kiosk.page.set_viewport_size({"width": width, "height": 900})
+        assert kiosk.page.evaluate(_OUTSIDE) == 0, width
+    kiosk.assert_clean()
+
+
 @pytest.fixture
 def staff_stage(tmp_path: Path) -> Iterator[Stage]:
     """
