@@ -9,6 +9,7 @@ times in it are those of the day. The browser is the one of the tests.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -47,6 +48,10 @@ TABLES: Final = {
     "Baccarat 1": 41, "Baccarat 2": 27, "Baccarat 3": 53, "Baccarat 4": 8,
     "Baccarat 5": 70, "Baccarat 6": 33, "VIP 8": 62, "VIP 9": 19,
 }  # fmt: skip
+_FOR_STAFF: Final = "[display.pit]\nbehind_proxy = true\nstaff_alerts = true"
+_SQUEEZED: Final = "VIP 9"
+"""The table whose cards lie face down until the result: what they show is for staff alone."""
+
 _COLOURS: Final = 255
 _SETTLED: Final = 400
 """Milliseconds in which what moves comes to rest."""
@@ -58,21 +63,22 @@ def main() -> None:
     """
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, browse() as browser:
-        house = _house(Path(folder))
+        house = _house(Path(folder), "house")
         for name, take in (("boards", _boards), ("pit", _pit)):
             place = Path(folder) / name
             place.mkdir()
-            with set_stage(place) as stage:
+            with set_stage(place, _FOR_STAFF) as stage:
                 take(stage, browser, house)
 
 
-def _house(folder: Path) -> Path:
+def _house(folder: Path, name: str, style: str = "face_up") -> Path:
     """
     Write a house that offers more wagers than any of those that come with the project.
     """
     own = ROOT / "shoe_daemon" / "game" / "houses" / "seven-feathers.toml"
-    path = folder / "house.toml"
-    path.write_text(own.read_text(encoding="utf-8") + _MORE_WAGERS, encoding="utf-8")
+    text = re.sub("(?m)^dealing_style = .*", f'dealing_style = "{style}"', own.read_text("utf-8"))
+    path = folder / f"{name}.toml"
+    path.write_text(text + _MORE_WAGERS, encoding="utf-8")
     return path
 
 
@@ -113,14 +119,17 @@ def _board(stage: Stage, browser: Browser, table: Table, code: str) -> Iterator[
 
 def _pit(stage: Stage, browser: Browser, house: Path) -> None:
     """
-    Deal on several tables; at one a card too many is drawn, at one a card falls, one goes away.
+    Deal on several tables; at two a card too many is drawn, one of them face down; at one a card
+    falls, one goes away.
     """
+    squeezed = _house(house.parent, "squeezed", "squeeze")
+    houses = {name: squeezed if name == _SQUEEZED else house for name in TABLES}
     with ExitStack() as stack:
         tables = [
             stack.enter_context(
-                stage.table(f'name = "{name}"\nhouse_file = "{house}"\npolicy = "fr_2007"')
+                stage.table(f'name = "{name}"\nhouse_file = "{own}"\npolicy = "fr_2007"')
             )
-            for name in TABLES
+            for name, own in houses.items()
         ]
         for number, (table, rounds) in enumerate(zip(tables, TABLES.values(), strict=True)):
             _deal(table, simulated(table.shoe, seed=SEED + number, rounds=rounds), rounds)
@@ -132,22 +141,27 @@ def _pit(stage: Stage, browser: Browser, house: Path) -> None:
         page.goto(f"{stage.display.url}/pit/table/{tables[2].name}?lang=en")
         page.wait_for_function("() => document.querySelectorAll('#diary > li').length > 20")
         _take(page, "pit-table", (1440, 1080))
+        page.goto(f"{stage.display.url}/pit/table/{tables[7].name}?lang=en")
+        page.wait_for_selector("#alerts-list > [data-staff]")
+        _take(page, "pit-staff-only", (1440, 900))
 
 
 def _trouble(tables: list[Table]) -> None:
     """
     Let things go wrong that need a person; the fifth table's last card is one more of its kind
-    than eight decks hold.
+    than eight decks hold. At the last table the natural and the card after it lie face down.
     """
     tables[5].daemon.kill()
     tables[1].order("hold", kind="card_off_table", slot="B2", reason="It fell to the floor.")
     tables[2].deal("P1:9S", "B1:2H", "P2:KD", "B2:3C")
     tables[2].deal("P3:4C")
     tables[4].deal("P1:3S", "B1:2H", "P2:2D", "B2:3C")
+    tables[7].deal("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+    tables[7].deal("P3:5D")
 
 
 _PIT_IS_READY: Final = """
-() => document.querySelectorAll("#alarms > li").length === 3
+() => document.querySelectorAll("#alarms > li").length === 4
   && document.querySelectorAll("#tiles > a").length === 8
   && document.querySelectorAll("#tiles > [data-fresh=offline]").length > 0
 """
