@@ -443,3 +443,15 @@ def test_an_alert_for_staff_is_marked_in_the_pit_until_it_is_public_and_never_on
         page.wait_for_selector(f'#alarms [data-alert-id="{number}"]:not([data-staff])')
         assert page.locator(".staff-only").count() == 0
     kiosk.assert_clean()
+
+
+def test_an_event_outside_a_round_names_no_round(
+    stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
+) -> None:
+    table = folded()
+    table.deal("P1 2S")
+    show_room(kiosk, stage, table, "zh-hant")
+    numbers = kiosk.page.locator("#diary .number").all_inner_texts()
+    assert numbers[-1] == "1"
+    assert "第1局" in numbers[0]
+    kiosk.assert_clean()

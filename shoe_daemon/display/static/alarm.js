@@ -64,10 +64,9 @@ window.Shoe = Shoe;
           Shoe.el("b", { text: alert.data.severity }),
           Shoe.el("span", { text: Shoe.tell.severity(alert.data.severity) })
         ]),
-        staffOnly(alert),
         age
       ]),
-      Shoe.el("div", { "class": "kind", text: Shoe.tell.kind(alert.data.kind) }),
+      Shoe.el("div", { "class": "kind" }, [Shoe.tell.kind(alert.data.kind), staffOnly(alert)]),
       Shoe.el("div", { "class": "concerns", text: concerned(alert) })
     ];
   };

@@ -52,7 +52,8 @@ window.Shoe = Shoe;
       ]),
       Shoe.el("span", {
         "class": "number",
-        text: Shoe.word("event_place", { round: Shoe.number(event.round), seq: event.seq })
+        text: event.round ? Shoe.word("event_place", { round: event.round, seq: event.seq })
+          : event.seq
       })
     ]);
   }
