@@ -151,7 +151,10 @@ def _is_repeat(round_: RoundState, card: Drawn) -> bool:
         return False
     if card.declared is _P1 and len(round_.cards) > 1:
         return False
-    return any(lies.declared is card.declared and lies.face is card.face for lies in round_.cards)
+    for lies in round_.cards:  # noqa: SIM110 - `any` takes three times as long
+        if lies.declared is card.declared and lies.face is card.face:
+            return True
+    return False
 
 
 def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = None) -> None:
@@ -173,7 +176,8 @@ def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = Non
         raise_unread(fold, card)
     if round_.missing:
         _make_good(fold, round_)
-    unseen.conclude(fold, round_)
+    if round_.unchecked:
+        unseen.conclude(fold, round_)
     rounds.set_deadlines(fold, round_)
     rounds.go_on(fold, round_, repeat=True)
 
@@ -351,8 +355,10 @@ def lay_unread(fold: Fold, round_: RoundState, spot: int | None = None) -> None:
     Lay the card of which the device said that it passed unread on its spot, or
     else on the one that is due.
     """
+    if not round_.unread_pending or round_.partial:
+        return
     place = rounds.truth(round_).spot if spot is None else spot
-    if not round_.unread_pending or place is None or round_.partial:
+    if place is None:
         return
     round_.unread_pending = False
     card = Drawn(unread=True)

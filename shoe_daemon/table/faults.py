@@ -168,12 +168,14 @@ def play(fold: Fold, obs: CardDrawn) -> None:
     Take a card that was drawn for play. Once it is dealt, the reader's errors are
     over, but for one about this very card.
     """
-    card, out = Drawn(obs.card, obs.slot), _out(fold)
-    drawing.play(fold, card)
-    round_, reader = fold.state.round, fold.state.readers.get(obs.source or "")
-    if reader is None or not reader.errors or round_ is None:
+    card, reader = Drawn(obs.card, obs.slot), fold.state.readers.get(obs.source or "")
+    if reader is None or not reader.errors:
+        drawing.play(fold, card)
         return
-    if not any(each is card for each in (*round_.cards, *round_.rest)):
+    out = _out(fold)
+    drawing.play(fold, card)
+    round_ = fold.state.round
+    if round_ is None or not any(each is card for each in (*round_.cards, *round_.rest)):
         return
     is_about = reader.unread_at == out and _out(fold) == out + 1
     over = [cause for cause in reader.errors if not (is_about and cause == Cause.UNREADABLE)]

@@ -58,7 +58,7 @@ def check_enough(fold: Fold, round_: RoundState) -> None:
     Say that the shoe is empty; to be asked where people can see that a card is due.
     """
     shoe = fold.state.shoe
-    if shoe is not None and _counts(shoe) and in_shoe(shoe) == 0 and not round_.short:
+    if shoe is not None and in_shoe(shoe) == 0 and _counts(shoe) and not round_.short:
         round_.short = True
         said = detail("shoe_empty", full=shoe.decks * CARDS_PER_DECK)
         fold.raise_alert(IrregularityKind.INSUFFICIENT_CARDS, said)

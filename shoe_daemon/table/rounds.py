@@ -100,7 +100,8 @@ def truth(round_: RoundState) -> dealing.Due:
     dealt = len(round_.cards)
     if dealt < FOUR_CARDS and not round_.partial:
         return dealing.FIRST_FOUR[dealt]
-    return dealing.due(dealing.known_points(laid(round_)), partial=round_.partial)
+    spots = laid(round_) if round_.unchecked else round_.spots
+    return dealing.due(dealing.known_points(spots), partial=round_.partial)
 
 
 def told(round_: RoundState) -> dealing.Due:
@@ -203,7 +204,7 @@ def set_deadlines(fold: Fold, round_: RoundState) -> None:
     """
     if fold.mode is _QUIET:
         round_.card_at = fold.microseconds()
-    await_quiet(fold, round_)
+        await_quiet(fold, round_)
     after = fold.options.reveal_after
     if after is None or not fold.tucked:
         return

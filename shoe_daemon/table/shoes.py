@@ -178,9 +178,10 @@ def count_copy(fold: Fold, shoe: ShoeState, card: Drawn, face: Card) -> None:
     """
     shoe.seen[face.index] += 1
     shoe.unseen[face.index] += not card.public
-    copies, shown = shoe.seen[face.index], shown_copies(shoe, face)
+    copies = shoe.seen[face.index]
     if copies <= shoe.decks or shoe.mixed:
         return
+    shown = shown_copies(shoe, face)
     kind, staff_only = IrregularityKind.DUPLICATE_CARD, shown <= shoe.decks
     if staff_only and shoe.unwatched and _staff_know(fold, kind):
         return
