@@ -113,7 +113,10 @@ def held_back(fold: Fold, number: int | None) -> Held | None:
     """
     Return the result of a round that waits for a person; None where none does.
     """
-    return next((each for each in fold.state.held if each.number == number), None)
+    for held in fold.state.held:
+        if held.number == number:
+            return held
+    return None
 
 
 def _enter_unpublished(fold: Fold, held: Held, *, voided: bool = False) -> None:
@@ -219,7 +222,10 @@ def lost(fold: Fold, number: int) -> Played | None:
     """
     Return a round of this shoe that by a correction has no result any more.
     """
-    return next((each for each in _of_number(fold, number) if each.lost), None)
+    for played in _of_number(fold, number):
+        if played.lost:
+            return played
+    return None
 
 
 def voided(fold: Fold, number: int) -> Played | None:
@@ -230,8 +236,14 @@ def voided(fold: Fold, number: int) -> Played | None:
 
 
 def _of_number(fold: Fold, number: int) -> list[Played]:
-    shoe = fold.state.shoe
-    return [each for each in shoe.played if each.number == number] if shoe is not None else []
+    # They stand in the order of their numbers, and mostly the latest is wanted.
+    shoe, found = fold.state.shoe, []
+    for played in reversed(shoe.played if shoe is not None else ()):
+        if played.number < number:
+            break
+        if played.number == number:
+            found.append(played)
+    return found[::-1]
 
 
 def revise(fold: Fold, played: Played, after: RoundFinished | None) -> None:
