@@ -5,10 +5,10 @@ boots, and the orders of an operator.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import FOUR_CARDS, Outcome
+from shoe_daemon.game.round import FOUR_CARDS
 from shoe_daemon.table import checking, declared, events, readers, rounds, shoes
 from shoe_daemon.table.details import detail
 from shoe_daemon.table.drawing import lay_unread
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import Booted, Result
     from shoe_daemon.table.state import RoundState
+
+_DECLARED_ENDS: Final = frozenset({RoundEnd.DEVICE, RoundEnd.BUTTON})
 
 
 def result(fold: Fold, obs: Result) -> None:
@@ -59,15 +61,11 @@ def _declared(fold: Fold, round_: RoundState, obs: Result) -> None:
         rounds.say_due(fold, round_, repeat=False)
         return
     declared.record(fold, round_, obs)
-    if fold.mode in {RoundEnd.DEVICE, RoundEnd.BUTTON} or round_.partial or not verdict.known:
-        rounds.end(fold, round_, _outcome(obs))
+    if fold.mode in _DECLARED_ENDS or round_.partial or not verdict.known:
+        rounds.end(fold, round_, declared.winner(obs))
         readers.synced(fold)
     else:
         rounds.go_on(fold, round_, repeat=False)
-
-
-def _outcome(obs: Result) -> Outcome | None:
-    return None if obs.outcome is None else Outcome(obs.outcome)
 
 
 def betting_open(fold: Fold) -> None:

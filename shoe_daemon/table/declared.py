@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _ANY: Final = frozenset(Outcome)
 _MISMATCH: Final = IrregularityKind.RESULT_MISMATCH
+_OUTCOMES: Final = {each.value: each for each in Outcome}
 _WORDS: Final = {True: "yes", False: "no", None: None}
 
 
@@ -35,9 +36,16 @@ def record(fold: Fold, round_: RoundState, obs: Result) -> None:
     round_.declared = True
     if fold.state.shoe is None or round_.torn:
         return  # its cards may be those of two rounds
-    outcome = None if obs.outcome is None else Outcome(obs.outcome)
-    fold.state.shoe.declared[round_.number] = Declared(outcome, obs.player_pair, obs.banker_pair)
+    said = Declared(winner(obs), obs.player_pair, obs.banker_pair)
+    fold.state.shoe.declared[round_.number] = said
     check_cards(fold, round_)
+
+
+def winner(obs: Result) -> Outcome | None:
+    """
+    Return the winner that a result declares; None where it declares none.
+    """
+    return None if obs.outcome is None else _OUTCOMES[obs.outcome]
 
 
 def outcome_of(fold: Fold, number: int) -> Outcome | None:
@@ -52,21 +60,25 @@ def check_cards(fold: Fold, round_: RoundState) -> None:
     """
     Compare what was declared with the cards of a round on the table.
     """
-    if _of(fold, round_.number) is not None:
-        # A card whose place nobody knows may be either hand's third.
-        unplaced = len(round_.cards) + round_.spots.count(None) > len(round_.spots)
-        partial = unplaced or (round_.partial and not round_.unread_result)
-        points = dealing.known_points(round_.spots)
-        outcomes = _cached_outcomes(tuple(points), partial)
-        _compare(fold, round_.number, outcomes, (_pair(round_, 0), _pair(round_, 1)))
+    said = _of(fold, round_.number)
+    if said is None:
+        return
+    # A card whose place nobody knows may be either hand's third.
+    unplaced = len(round_.cards) + round_.spots.count(None) > len(round_.spots)
+    partial = unplaced or (round_.partial and not round_.unread_result)
+    outcomes = _cached_outcomes(tuple(dealing.known_points(round_.spots)), partial)
+    _compare(fold, round_.number, said, outcomes, (_pair(round_, 0), _pair(round_, 1)))
 
 
 def check_result(fold: Fold, number: int, data: RoundFinished) -> None:
     """
     Compare what was declared with a result whose cards are on the table no more.
     """
+    said = _of(fold, number)
+    if said is None:
+        return
     outcomes = _ANY if data.partial or data.outcome is None else frozenset({data.outcome})
-    _compare(fold, number, outcomes, (data.player.pair, data.banker.pair))
+    _compare(fold, number, said, outcomes, (data.player.pair, data.banker.pair))
 
 
 def _of(fold: Fold, number: int) -> Declared | None:
@@ -74,17 +86,18 @@ def _of(fold: Fold, number: int) -> Declared | None:
 
 
 def _compare(
-    fold: Fold, number: int, outcomes: frozenset[Outcome], pairs: tuple[bool | None, bool | None]
+    fold: Fold,
+    number: int,
+    said: Declared,
+    outcomes: frozenset[Outcome],
+    pairs: tuple[bool | None, bool | None],
 ) -> None:
-    said = _of(fold, number)
-    if said is None:
-        return
     code, values = _winner_differs(said, outcomes)
     for name, declared, by_cards in (
         ("player_pair", said.player_pair, pairs[0]),
         ("banker_pair", said.banker_pair, pairs[1]),
     ):
-        if None not in {declared, by_cards} and declared is not by_cards:
+        if declared is not None and by_cards is not None and declared is not by_cards:
             code = code or ("pair_mismatch" if name == "player_pair" else "banker_pair_mismatch")
             values |= {f"{name}_declared": _WORDS[declared], f"{name}_cards": _WORDS[by_cards]}
     is_new, said.differing = values != said.differing, values

@@ -97,7 +97,7 @@ def _take_seed(fold: Fold, slot: Slot | None) -> Drawn | None:
     # card the first one has not been told of that, and its word stands.
     seed, fold.state.seed = fold.state.seed, None
     shoe = fold.state.shoe
-    if fold.state.unsynced or shoe is None or shoe.finished:
+    if seed is None or fold.state.unsynced or shoe is None or shoe.finished:
         return None
     return seed if slot in {None, Slot.B1} else None
 

@@ -150,8 +150,9 @@ class Fold:
         Decide ``auto`` again at the first declared result, where no signals are given.
         """
         state, options = self.state, self.options
-        is_auto = options.round_end is RoundEnd.AUTO and options.signals is None
-        if is_auto and state.mode is RoundEnd.QUIET:
+        if state.mode is not RoundEnd.QUIET:
+            return
+        if options.round_end is RoundEnd.AUTO and options.signals is None:
             state.mode, state.quiet_at = automatic_round_end(slots=False, results=True), None
             self.mode = self._mode()
 
