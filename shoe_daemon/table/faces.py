@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.state import RoundState
 
+# Looked up once, as in `drawing`.
+_P1 = Slot.P1
+
 
 def disclose(fold: Fold, slot: Slot, face: Card) -> None:
     """
@@ -74,7 +77,7 @@ def unread_on(round_: RoundState, slot: Slot | None) -> Drawn | None:
     Return the card that lies unread on a place, if the reader still speaks of it:
     a first card later in the round is one of the next.
     """
-    if slot is None or (slot is Slot.P1 and len(round_.cards) > 1):
+    if slot is None or (slot is _P1 and len(round_.cards) > 1):
         return None
     for card in round_.cards:
         if card.unread and slot is (card.declared or card.slot):

@@ -180,9 +180,8 @@ class Fold:
         Say something, under the next `seq`; of another round than the one in
         progress where its number is given.
         """
-        state = self.state
+        state, session, shoe = self.state, self.state.session, self.state.shoe
         state.seq += 1
-        session = state.session
         if number is None and self.in_round and state.round is not None:
             number = state.round.number
         self.events.append(
@@ -192,7 +191,7 @@ class Fold:
                 number,
                 SCHEMA,
                 state.seq,
-                state.shoe.number if state.shoe is not None else None,
+                shoe.number if shoe is not None else None,
                 session.site,
                 session.table,
                 data.type,

@@ -45,6 +45,8 @@ _SECOND = 1_000_000
 # Looked up once, as in `drawing`.
 _QUIET = RoundEnd.QUIET
 _RULES = RoundEnd.RULES
+_COMPLETE = ResultOn.COMPLETE
+_NORMAL = Kind.NORMAL
 
 
 def in_progress(fold: Fold) -> RoundState | None:
@@ -64,7 +66,7 @@ def begin(fold: Fold, *, partial: bool) -> RoundState:
     if shoe is None or shoe.finished:
         shoe = shoes.start(fold, announced=shoe is not None, overrun=shoe is not None)
     round_ = RoundState(shoe.begun + 1, state.next_kind, partial=partial)
-    state.round, state.quiet_at, state.next_kind = round_, None, Kind.NORMAL
+    state.round, state.quiet_at, state.next_kind = round_, None, _NORMAL
     state.unread_pending = False
     fold.in_round = True
     round_.bets_closed = state.betting == "closed"
@@ -281,7 +283,7 @@ def _move_on(fold: Fold, round_: RoundState) -> None:
         round_.over = True
     if awaits_faces(round_):
         return
-    if not (round_.finished or round_.hidden) and fold.options.result_on is ResultOn.COMPLETE:
+    if not (round_.finished or round_.hidden) and fold.options.result_on is _COMPLETE:
         _publish(fold, round_, own_result(fold, round_))
     if round_.over:
         end(fold, round_)
@@ -345,7 +347,7 @@ def result_of(fold: Fold, coup: Coup, *, kind: Kind, partial: bool) -> events.Ro
         outcome=coup.outcome,
         partial=partial,
         player=hand_result(coup.player),
-        wagers=_wagers(fold.house.settle(coup)) if kind is Kind.NORMAL else (),
+        wagers=_wagers(fold.house.settle(coup)) if kind is _NORMAL else (),
     )
 
 
