@@ -109,7 +109,7 @@ class Holding(NamedTuple):
         """
         Count a hand of two or three cards.
         """
-        total = sum(card.points for card in cards) % 10
+        total = sum([card.points for card in cards]) % 10
         natural = len(cards) == FIRST_CARDS and total >= NATURAL
         return cls(cards, total, natural, cards[0].rank == cards[1].rank)
 

@@ -201,12 +201,13 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
     fold.emit(events.CardDealt(banker, face if card.public else None, player, card.slot))
     if face is not None and not card.public:
         fold.emit(events.StaffCardDealt(face, card.slot))
-    inventory.check_pace(fold)
+    if fold.together:
+        inventory.check_pace(fold)
     if shoe is None:
         return
     card.order = shoe.out
     shoe.out += seen is None
-    if seen is None:
+    if seen is None and fold.options.checkers:
         checking.drawn(fold, face, card)
     if seen is None or seen.face is None:
         shoes.count(fold, shoe, card)

@@ -192,10 +192,11 @@ def _session(fold: Fold, obs: seen.Session) -> None:
 
 
 def _card(fold: Fold, obs: seen.CardDrawn) -> None:
-    if faults.only_checks(fold, obs.source, obs.card):
+    if fold.options.checkers and faults.only_checks(fold, obs.source, obs.card):
         return
     fold.state.placing = False
-    fold.together = inventory.too_close(fold)
+    if fold.options.least_gap is not None:
+        fold.together = inventory.too_close(fold)
     _drawn(fold, obs)
     fold.together = False
 

@@ -163,7 +163,8 @@ def count(fold: Fold, shoe: ShoeState, card: Drawn) -> None:
     """
     Count a card that has been drawn, or whose face has become known.
     """
-    inventory.watch_sequence(fold, shoe, card)
+    if fold.options.suspect_run is not None:
+        inventory.watch_sequence(fold, shoe, card)
     if card.face is not None:
         count_copy(fold, shoe, card, card.face)
 
