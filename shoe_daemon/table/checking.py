@@ -17,7 +17,7 @@ from shoe_daemon.table.details import Detail, detail
 from shoe_daemon.table.state import Check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from shoe_daemon.game.cards import Card
     from shoe_daemon.table.fold import Fold
@@ -93,7 +93,8 @@ def take_over(fold: Fold, source: str | None, face: Card | None) -> bool:
         return False
     if fold.state.checks[source].in_step:
         return False
-    fold.state.checks[source] = Check(ahead=[face])
+    hidden = fold.state.checks[source].hidden
+    fold.state.checks[source] = Check(ahead=[face], hidden=hidden)
     return True
 
 
@@ -173,6 +174,8 @@ def drawn(fold: Fold, face: Card | None, card: Drawn | None = None) -> None:
     """
     if not fold.options.checkers:
         return
+    if card is not None and not _is_of_hand(fold, card):
+        _keep_hidden(fold, [card])
     for source, check in _checks(fold):
         if card is not None and check.in_step and _opens_shoe(fold):
             _skip_burn(check, face)
@@ -182,6 +185,34 @@ def drawn(fold: Fold, face: Card | None, card: Drawn | None = None) -> None:
         _keep(check, check.behind, face)
         if card is None:
             _may_skip(fold, check)
+
+
+def _is_of_hand(fold: Fold, card: Drawn) -> bool:
+    round_ = fold.state.round
+    return round_ is not None and any(each is card for each in round_.cards)
+
+
+def round_left(fold: Fold, round_: RoundState) -> None:
+    """
+    Remember that cards of a round were compared that the players have not seen at its end.
+    """
+    if fold.options.checkers:
+        _keep_hidden(fold, [*round_.cards, *round_.excess])
+
+
+def _keep_hidden(fold: Fold, cards: Iterable[Drawn]) -> None:
+    if fold.face_up or not _known_hidden(cards):
+        return
+    for _, check in _checks(fold):
+        check.hidden = _latest_round(fold)
+
+
+def _known_hidden(cards: Iterable[Drawn]) -> list[Drawn]:
+    return [card for card in cards if card.face is not None and not card.public]
+
+
+def _latest_round(fold: Fold) -> int:
+    return 0 if fold.state.round is None else fold.state.round.number
 
 
 def _opens_shoe(fold: Fold) -> bool:
@@ -326,6 +357,10 @@ def boundary(fold: Fold, *, drawing: bool = False) -> None:
         drawing: The first card of the next round may have left the shoe already.
     """
     for source, check in _checks(fold):
+        if check.hidden is not None and check.hidden < _latest_round(fold):
+            # Nothing of the comparison so far may decide what the players are told.
+            fold.state.checks[source] = Check(unproven=True)
+            continue
         if not check.in_step:
             check.unproven |= not _is_one_card(check)
             del check.behind[: len(check.ahead)]
@@ -350,6 +385,7 @@ def new_shoe(fold: Fold) -> None:
     for _, check in _checks(fold):
         check.behind.clear()
         check.optional = 0
+        check.hidden = None if check.hidden is None else 0
 
 
 def compare(fold: Fold, round_: RoundState) -> None:
@@ -372,9 +408,10 @@ def _raise(fold: Fold, said: Detail, card: Drawn | None = None) -> None:
     kind, round_ = IrregularityKind.SOURCE_CONFLICT, fold.state.round
     number = None if round_ is None else round_.number
     # What two readers have read alike depends on every face, those too that lie hidden.
-    hidden = _hidden(fold, card)
-    if hidden:
-        fold.raise_alert(kind, said, number=number, unseen=hidden)
+    never = any(check.hidden is not None for _, check in _checks(fold))
+    hidden = [] if never else _hidden(fold, card)
+    if never or hidden:
+        fold.raise_alert(kind, said, number=number, unseen=hidden, staff_only=never)
         return
     if round_ is not None:
         if round_.conflict:
@@ -386,7 +423,7 @@ def _raise(fold: Fold, said: Detail, card: Drawn | None = None) -> None:
 def _hidden(fold: Fold, card: Drawn | None) -> list[Drawn]:
     round_ = fold.state.round
     lying = [] if round_ is None or round_.ended else round_.cards
-    hidden = [each for each in lying if each.face is not None and not each.public]
+    hidden = _known_hidden(lying)
     if card is not None and not card.public and all(each is not card for each in hidden):
         hidden.append(card)
     return hidden

@@ -22,6 +22,7 @@ from shoe_daemon.game.round import (
     Slot,
 )
 from shoe_daemon.table import (
+    checking,
     coup_rest,
     curating,
     dealing,
@@ -447,6 +448,7 @@ def give_up(fold: Fold, round_: RoundState) -> None:
 def _leave(fold: Fold, round_: RoundState) -> None:
     state = fold.state
     round_.ended = True
+    checking.round_left(fold, round_)
     if round_.excess:
         results.keep_excess(fold, round_)
     fold.in_round = False

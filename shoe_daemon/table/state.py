@@ -356,6 +356,9 @@ class Check(Struct):
         in_step: Both readers agree which card is next.
         unproven: A difference is none that is new: cards were missed, or a boundary
             put the readers in step, and no card has matched since.
+        hidden: The latest round with or after which a card was compared that the players
+            never saw. Its effect may last until the boundary after the next round: until then
+            a difference is for staff alone.
     """
 
     ahead: list[Card | None] = []
@@ -364,6 +367,7 @@ class Check(Struct):
     late_until: int = 0
     in_step: bool = True
     unproven: bool = False
+    hidden: int | None = None
 
 
 class TableState(Struct):

@@ -346,3 +346,73 @@ def test_an_open_one_outlives_a_restart() -> None:
     pit.table = Table.restore(pit.table.checkpoint())
     assert len(pit.table.staff_alerts()) == 1
     assert one(pit.cmd("reveal"), "irregularity").kind == "excess_card"
+
+
+def two_readers() -> Pit:
+    """
+    Set up a table of hidden faces where a second reader checks the first.
+    """
+    return Pit(
+        house(dealing_style=DealingStyle.SQUEEZE), round_end=RoundEnd.BUTTON, checkers=("second",)
+    )
+
+
+def both(pit: Pit, faces: str, second: str | None = None) -> None:
+    """
+    Let both readers read cards, the second reader perhaps others.
+    """
+    for face, other in zip(faces.split(), (second or faces).split(), strict=True):
+        pit.draw(face)
+        pit.say(seen.CardDrawn(card=Card(other), source="second"), 0.1)
+
+
+def test_readers_that_differ_on_a_card_of_a_void_coup_are_for_staff() -> None:
+    pit = two_readers()
+    both(pit, "9S 2H")
+    pit.cmd("void_round")
+    both(pit, "6C", "7C")
+    assert one(pit.events, "staff_irregularity").kind == "source_conflict"
+    assert "source_conflict" not in pit.kinds()
+
+
+def test_a_card_outside_that_was_never_shown_decides_no_later_conflict() -> None:
+    told = []
+    for face in ("6C", "7C"):
+        pit = two_readers()
+        both(pit, "9S 2H KD 3C")
+        pit.cmd("confirm_result")
+        pit.outside(face)
+        pit.say(seen.CardDrawn(card=Card("6C"), source="second"), 0.1)
+        both(pit, "8H 2S QD 4C")
+        pit.cmd("confirm_result")
+        told.append(numberless(public_json(pit.events)))
+    assert told[0] == told[1]
+
+
+def test_a_hidden_card_that_was_read_late_decides_no_later_conflict() -> None:
+    told = []
+    for face in ("8H", "7C"):
+        pit = two_readers()
+        both(pit, "9S 2H")
+        pit.draw(face)
+        pit.cmd("void_round")
+        pit.cmd("betting_open")
+        pit.say(seen.CardDrawn(card=Card(face), source="second"), 2)
+        both(pit, "8H 2S QD 4C")
+        pit.cmd("confirm_result")
+        told.append(numberless(public_json(pit.events)))
+    assert told[0] == told[1]
+
+
+def test_two_rounds_after_a_hidden_card_readers_that_differ_are_public_again() -> None:
+    pit = two_readers()
+    both(pit, "9S 2H")
+    pit.cmd("void_round")
+    for _ in range(2):
+        pit.cmd("betting_open")
+        both(pit, "8H 2S QD 4C")
+        pit.cmd("confirm_result")
+    both(pit, "8H 2S QD 4C", "8H 3S QD 4C")
+    assert "source_conflict" not in pit.kinds()
+    pit.cmd("confirm_result")
+    assert pit.kinds()[-1] == "source_conflict"
