@@ -177,6 +177,9 @@ def _publish_card(
         _emit(fold, events.CardDealt(banker, shown, player, slot), round_.number)
     elif None not in {face, face_before} and shown is shown_before is None:
         pass  # there is nothing that the players see of it
+    elif face is face_before and shown is not None and shown_before is None:
+        player, banker = dealing.public_totals(round_.spots)
+        _emit(fold, events.CardDisclosed(banker, shown, player, slot), round_.number)
     elif was is not None and (now is None or face is not face_before):
         corrected = events.CardCorrected(shown, shown_before, fold.operator, fold.reason, slot)
         _emit(fold, corrected, round_.number)

@@ -416,3 +416,36 @@ def test_two_rounds_after_a_hidden_card_readers_that_differ_are_public_again() -
     assert "source_conflict" not in pit.kinds()
     pit.cmd("confirm_result")
     assert pit.kinds()[-1] == "source_conflict"
+
+
+def void_then(said: list[seen.Observation], faces: str) -> Pit:
+    """
+    Make a round of hidden faces void, and let something else follow.
+    """
+    pit = Pit(house(dealing_style=DealingStyle.SQUEEZE), round_end=RoundEnd.DEVICE)
+    for face in faces.split():
+        pit.draw(face)
+    pit.cmd("void_round")
+    for each in said:
+        pit.say(each)
+    return pit
+
+
+@pytest.mark.parametrize("said", [[], [seen.CardDrawn(card=Card("4S"))]])
+def test_undo_of_a_void_tells_nothing_of_faces_that_nothing_has_shown(
+    said: list[seen.Observation],
+) -> None:
+    told = []
+    for faces in ("9S 2H KD 3C", "AH 2S QH JH", "6S 2S KD 3C"):
+        pit = void_then(said, faces)
+        refusal = pit.table.refusal(pit.command("undo"))
+        told.append((refusal, numberless(public_json(pit.say(pit.command("undo"))))))
+    assert told[0] == told[1] == told[2]
+
+
+def test_undo_of_a_void_shows_the_faces_that_the_result_showed() -> None:
+    pit = void_then([seen.Result()], "AH 2S QH JH")
+    said = pit.cmd("undo")
+    assert [each.card for each in of_type(said, "card_disclosed")] == ["AH", "2S", "QH", "JH"]
+    assert one(said, "irregularity").slot == "P3"
+    assert types(said).index("card_disclosed") < types(said).index("irregularity")
