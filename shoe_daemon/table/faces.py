@@ -146,7 +146,8 @@ def _disclose_late(fold: Fold, slot: Slot, face: Card) -> None:
 
 def _all_seen(fold: Fold, face: Card) -> bool:
     # After cards were missed: no card is left in the shoe that could have this face, so
-    # that it is one of a round that has ended.
+    # that it is one of a round that has ended. Copies that lie face down count too: then the
+    # card that was turned over is one of these, and public (Contract: at `disclosed`).
     shoe = fold.state.shoe
     if shoe is None or shoe.finished or not fold.state.unsynced:
         return False

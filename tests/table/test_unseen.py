@@ -183,6 +183,10 @@ def numberless(value: Any) -> Any:  # noqa: ANN401 - any JSON
     return value
 
 
+Taken = tuple[list[Any], Any, "str | None", str]
+"""The public events, the public document, the refusal, and the events as text."""
+
+
 class Told:
     """
     A table, and what the players are told of it.
@@ -190,19 +194,50 @@ class Told:
 
     def __init__(self) -> None:
         self.table = Table()
+        self.taken: list[seen.Observation] = []
+        self.changes: list[seen.Observation] = []
 
-    def take(self, observation: seen.Observation) -> tuple[list[Any], Any, str | None, str]:
+    def take(self, observation: seen.Observation) -> Taken:
         """
         Return the public events, the public document, the refusal, and the events as text.
         """
         refusal = None
         if isinstance(observation, seen.Command):
-            refusal = self.table.refusal(observation)
+            refusal = observation.refused or self.table.refusal(observation)
             observation = replace(observation, refused=refusal)
         events = public_json(self.table.apply(observation))
+        self._remember(observation)
         document = json.loads(encode_public_table(self.table.public()))
         text = json.dumps([events, document["last_result"], document["round"]])
         return numberless(events), numberless(document), refusal, text
+
+    def _remember(self, observation: seen.Observation) -> None:
+        self.taken.append(observation)
+        kept = len(self.table.state.changes)
+        if kept > len(self.changes):
+            self.changes.append(observation)
+        elif kept < len(self.changes) and not kept:
+            self.changes.clear()  # a new shoe, or the only change was undone
+        elif kept < len(self.changes):
+            self.changes.pop()
+
+    def unread_pending(self) -> bool:
+        """
+        Tell whether a card passed unread, and its place is not known yet.
+        """
+        round_ = self.table.state.round
+        return round_ is not None and round_.unread_pending
+
+    def without_change(self, at: str) -> str:
+        """
+        Return all that the players would have been told if the latest change had never been
+        ordered.
+        """
+        if not self.changes:
+            return ""
+        told = Told()
+        log = [each for each in self.taken if each is not self.changes[-1]]
+        return "".join(told.take(each)[3] for each in [*log, seen.Tick(at=at)])
 
 
 def repeats(log: list[seen.Observation], one: Card, other: Card) -> bool:
@@ -217,6 +252,26 @@ def repeats(log: list[seen.Observation], one: Card, other: Card) -> bool:
     # Nor can a face that is turned over, or a person's word, be told from another reading.
     spoken = [each for each in log if isinstance(each, seen.Disclosed | seen.Command)]
     return any(each.card is other for each in spoken)
+
+
+def entered(log: list[seen.Observation], one: Card) -> bool:
+    """
+    Tell whether a person named this face for the place on which a reader read it: read there
+    once more it is one card by the reader's word, and another face is a second card.
+    """
+    places = {each.slot for each in log if isinstance(each, seen.CardDrawn) and each.card is one}
+    orders = [each for each in log if isinstance(each, seen.Command)]
+    return any(
+        each.name in {"correct_card", "enter_card"} and each.card is one and each.slot in places
+        for each in orders
+    )
+
+
+def places_dealt(events: list[Any]) -> list[Any]:
+    """
+    Return the places on which cards were dealt.
+    """
+    return [each["data"]["slot"] for each in events if each["type"] == "card_dealt"]
 
 
 def names(text: str, face: Card) -> bool:
@@ -240,6 +295,37 @@ def disclosed(events: list[Any]) -> int:
     return sum(each["type"] == "card_disclosed" for each in events)
 
 
+def shown_without_change(left: Told, right: Told, at: str, one: Card, other: Card) -> bool:
+    """
+    Tell whether the players would have seen the face in which two logs differ, if the latest
+    change had never been ordered: by the Contract the cards of a coup are public at its
+    reveal or result, also where the coup was void at that moment.
+    """
+    here, there = left.without_change(at), right.without_change(at)
+    return names(here, one) or (names(there, other) and not names(here, other))
+
+
+def differ_publicly(here: Taken, there: Taken, one: Card, other: Card, *, same: bool) -> bool:
+    """
+    Tell whether the people at the table can now tell two logs apart.
+
+    Args:
+        here: What the players were told by the log with one face.
+        there: What they were told by the log with the other.
+        one: The one face.
+        other: The other.
+        same: Both logs gave the same observation.
+    """
+    if names(here[3], one) or (not same and names(there[3], other)):
+        return True
+    if shows(there[0], other) and not shows(here[0], other):
+        return True
+    if disclosed(here[0]) != disclosed(there[0]):
+        return True  # the faces that decided when the round ends are public in one of them
+    # That a person is waited for may be seen, not what for.
+    return "round_held" in here[3] + there[3]
+
+
 def compare(seed: int) -> int:
     """
     Follow two logs until the face is public in which they differ; return how far that was.
@@ -250,20 +336,20 @@ def compare(seed: int) -> int:
     one = pair.random.choice(drawn)
     others = [face for face in DECK if face is not one and not repeats(log, one, face)]
     other = pair.random.choice(others)
+    if entered(log, one):
+        return 0
     left, right = Told(), Told()
-    for step, pair_ in enumerate(zip(log, exchanged(log, one, other), strict=True)):
-        here, there = left.take(pair_[0]), right.take(pair_[1])
-        if names(here[3], one) or (pair_[0] != pair_[1] and names(there[3], other)):
+    for step, (this, that) in enumerate(zip(log, exchanged(log, one, other), strict=True)):
+        is_undo = isinstance(this, seen.Command) and this.name == "undo"
+        # Contract: undo restores the table, with the faces that a result showed.
+        undone = is_undo and shown_without_change(left, right, this.at, one, other)
+        unread = left.unread_pending()
+        here, there = left.take(this), right.take(that)
+        # Contract: only faces are hidden; all see where the card lies that passed unread.
+        placed = unread and places_dealt(here[0]) != places_dealt(there[0])
+        if undone or placed or differ_publicly(here, there, one, other, same=this == that):
             return step
-        if shows(there[0], other) and not shows(here[0], other):
-            return step
-        if disclosed(here[0]) != disclosed(there[0]):
-            return step  # the faces that decided when the round ends are public in one of them
-        if "round_held" in here[3] + there[3]:
-            return step  # that a person is waited for may be seen, not what for
-        if getattr(pair_[0], "name", "") == "undo" and here[2] != there[2]:
-            return step  # what was void is dealt again, with the faces that its end showed
-        assert here[:3] == there[:3], (seed, step, one, other, pair_[0])
+        assert here[:3] == there[:3], (seed, step, one, other, this)
     return len(log)
 
 
