@@ -180,7 +180,7 @@ def booted(fold: Fold, _obs: Booted) -> None:
     """
     round_ = rounds.in_progress(fold)
     if round_ is not None:
-        betting, aborted = fold.state.betting, not (round_.finished or round_.over)
+        betting, aborted = fold.state.betting, not (round_.finished or _is_seen_over(round_))
         _drop(fold, round_, whole=not round_.hidden and rounds.is_complete(round_))
         if aborted and fold.state.round is round_ and not round_.finished:
             fold.state.betting = betting  # bets were closed before its first card
@@ -195,9 +195,14 @@ def booted(fold: Fold, _obs: Booted) -> None:
         shoes.start(fold, announced=True)
 
 
+def _is_seen_over(round_: RoundState) -> bool:
+    # An end that only hidden faces show is for nobody to know.
+    return round_.over and not round_.hidden
+
+
 def _may_go_on(round_: RoundState) -> bool:
     # Without places, nothing tells the rest of this coup from another round.
-    if (round_.over and not round_.hidden) or rounds.is_seen_complete(round_):
+    if _is_seen_over(round_) or rounds.is_seen_complete(round_):
         return False
     return all(card.declared is None for card in round_.cards)
 

@@ -535,3 +535,14 @@ def test_undo_of_a_void_shows_the_faces_that_the_result_showed() -> None:
     assert [each.card for each in of_type(said, "card_disclosed")] == ["AH", "2S", "QH", "JH"]
     assert one(said, "irregularity").slot == "P3"
     assert types(said).index("card_disclosed") < types(said).index("irregularity")
+
+
+def test_a_boot_tells_nothing_of_whether_hidden_faces_had_ended_the_round() -> None:
+    told = []
+    for face in ("9H", "6H"):
+        pit = Pit(house(dealing_style=DealingStyle.SQUEEZE), round_end=RoundEnd.RULES)
+        pit.cmd("no_more_bets")
+        pit.deal(f"P1 {face}, B1 5H, P2 10H, B2 5S")
+        pit.say(seen.Booted())
+        told.append((numberless(public_json(pit.events)), pit.table.public().betting))
+    assert told[0] == told[1]
