@@ -237,5 +237,6 @@ def cut_card(fold: Fold) -> None:
             fold.emit(events.CutCard(0, 0, 0, 0))
         return
     round_ = rounds.in_progress(fold)
-    dealing_now = round_ is not None and not round_.finished and not rounds.is_complete(round_)
-    shoes.cut_card(fold, shoe, mid_round=dealing_now)
+    # Rounds are counted in public: a round of hidden faces is dealt until they are seen.
+    over = round_ is None or round_.finished or rounds.is_seen_complete(round_)
+    shoes.cut_card(fold, shoe, mid_round=not over)

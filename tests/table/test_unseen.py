@@ -14,13 +14,13 @@ import json
 import os
 import re
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from msgspec.structs import replace
 
 from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.house import Curator, DealingStyle, house_to_mapping
+from shoe_daemon.game.house import Curator, CutCard, DealingStyle, house_to_mapping
 from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.machine import Table
@@ -72,6 +72,7 @@ class Pair:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         pick = self.random.choice
+        modes: list[Literal["checked", "unchecked"]] = ["checked", "unchecked"]
         self.slots = self.random.random() < 0.6
         self.now = START
         self.deck = iter(self.random.sample(DECK, 52))
@@ -81,6 +82,7 @@ class Pair:
                     dealing_style=pick([DealingStyle.BANKER_TUCKED, DealingStyle.SQUEEZE]),
                     decks=pick([1, 8]),
                     curator=Curator(on=pick([False, False, True])),
+                    cut_card=CutCard(mode=modes[seed % 2], hands_after=seed % 3),
                 )
             ),
             policy=pick(["management", "fr_2007", "us_nj_pa", "es_melilla_2014"]),
@@ -545,4 +547,20 @@ def test_a_boot_tells_nothing_of_whether_hidden_faces_had_ended_the_round() -> N
         pit.deal(f"P1 {face}, B1 5H, P2 10H, B2 5S")
         pit.say(seen.Booted())
         told.append((numberless(public_json(pit.events)), pit.table.public().betting))
+    assert told[0] == told[1]
+
+
+def test_the_cut_card_tells_nothing_of_whether_a_hidden_round_is_complete() -> None:
+    told = []
+    for face in ("9H", "6H"):
+        rules = house(
+            dealing_style=DealingStyle.SQUEEZE, cut_card=CutCard(mode="checked", hands_after=1)
+        )
+        pit = Pit(rules, round_end=RoundEnd.DEVICE)
+        pit.deal(f"P1 {face}, B1 5H, P2 10H, B2 5S")
+        pit.say(seen.CutCardSeen())
+        pit.cmd("void_round")
+        pit.deal("P1 9S, B1 2H, P2 KD, B2 3C")
+        pit.result("player")
+        told.append(numberless(public_json(pit.events)))
     assert told[0] == told[1]
