@@ -2,6 +2,7 @@
 # make run    a simulated table, dealt before your eyes
 # make run-camera   the same, read by a simulated camera, with its picture in a browser
 # make test   all tests
+# make golden compare the output for fixed inputs; `make golden-write` writes the expected output
 # make check  lint, format, types, and which room imports which
 # make lock   requirements-dev.lock anew from pyproject.toml
 # make wheel  dist/: what a table's computer is given
@@ -35,6 +36,15 @@ run-camera: venv
 test: venv
 	@$(BIN)/python tools/prepare.py mosquitto chromium
 	$(BIN)/pytest $(ARGS)
+
+# The output for fixed logs, captures and journals, byte for byte: tests/golden/__init__.py.
+.PHONY: golden golden-write
+golden: venv
+	$(BIN)/pytest -q tests/golden tests/drivers/test_captures.py $(ARGS)
+
+golden-write: venv
+	$(BIN)/pytest -q tests/golden/test_golden.py --regen
+	@git status --short tests/golden/expected
 
 check: venv
 	$(BIN)/ruff check .

@@ -1,0 +1,16 @@
+"""
+Golden corpus: fixed inputs, and the exact output of the product for each of them.
+
+``make golden`` compares, ``make golden-write`` writes the expected files again. Inputs:
+
+- ``logs/``: observation logs. A line ``# title`` begins a log, which is folded by a new table.
+- ``journals/``: journals as SQL, each written by the version in its name; never made again.
+- ``checkpoints/``: tables as each version stored them, and the observations that follow.
+- the captures of ``tests/captures`` and the journals of ``tests/journal/fixtures``.
+- ``commands.txt``: commands of the command line; and the help text of every command.
+
+``expected/`` holds one text file for each case. Of a log it shows each observation, its events,
+and each retained document as it is published: one line for each field whose bytes changed. For
+long bytes ``was name`` stands for the earlier value of another field of the document, and
+``= topic name`` for a value that the same observation has shown already.
+"""
