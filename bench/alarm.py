@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.rig import Ear, Terminal, broker, children, configuration, percentile, spread, wait_for
-from drivers.angel_eye_ii.codec import Report
+from drivers.angel_eye_ii.frame_codec import Report
 
 _DEALT: Final = "shoe/v1/bench/table/event/card_dealt"
 _TOLD: Final = "shoe/v1/bench/table/event/irregularity"

@@ -18,7 +18,7 @@ from calibration.camera.check import Checked, check_profile
 from calibration.camera.drift import Kind
 from calibration.camera.rehearsal import Night, Rehearsal
 from calibration.camera.result import write_result
-from drivers.camera.profile import load_profile
+from drivers.camera.profile.camera_profile import load_profile
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import DEALING_ORDER
 

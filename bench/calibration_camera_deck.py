@@ -14,8 +14,8 @@ from bench.calibration_camera_table import THIRTEEN, calibrated
 from calibration.camera.deck import BACK, SAME_BACK, SURE, Deck, are_others, back_likeness
 from calibration.camera.printed import Print, ink_of
 from calibration.camera.rehearsal import Rehearsal
-from drivers.camera.frames import Image
-from drivers.simulators.table.settings import Settings
+from drivers.camera.sources.frame_quality import Image
+from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game.cards import RANKS, Card
 
 __all__ = ["measure_deck"]

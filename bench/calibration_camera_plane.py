@@ -18,7 +18,7 @@ from calibration.camera.measures import mean_of
 from calibration.camera.plane import Plane, apart, corners_about, ground_of
 from calibration.camera.rectangles import plane_from_markers, plane_from_points
 from calibration.camera.rehearsal import SHEETS, Night, Rehearsal
-from drivers.simulators.table.layout import PLACES
+from drivers.simulators.camera.table_layout import PLACES
 
 __all__ = ["measure_plane"]
 

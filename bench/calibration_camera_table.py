@@ -21,10 +21,10 @@ from calibration.camera.guide import Wanted, calibrate
 from calibration.camera.rehearsal import SHEETS, Night, Rehearsal
 from calibration.camera.rehearsed import frame_of
 from calibration.camera.result import Result
-from drivers.camera.frames import Image
-from drivers.camera.profile import Camera
-from drivers.camera.recogniser import Recogniser
-from drivers.simulators.table.settings import Settings
+from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.recognition.recogniser import Recogniser
+from drivers.camera.sources.frame_quality import Image
+from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game.cards import RANKS, Card
 from shoe_daemon.game.round import DEALING_ORDER, Slot
 

@@ -28,19 +28,19 @@ from numpy.typing import NDArray
 
 from bench.rig import managed, megabytes, percentile
 from drivers.camera.driver import CameraOptions
-from drivers.camera.frames import Image, Picture
-from drivers.camera.messages import Say
-from drivers.camera.profile import load_profile
-from drivers.camera.raw import RawSender
-from drivers.camera.recogniser import Recogniser
-from drivers.camera.stations import make_station
-from drivers.camera.windows import CropWindow, cut, window_quads
-from drivers.simulators.cards import face
-from drivers.simulators.table.calibrated import write_simulated_profile
-from drivers.simulators.table.deck import deck_of
-from drivers.simulators.table.scene import Scene, Shot
-from drivers.simulators.table.settings import Settings
-from drivers.simulators.table.truth import Lying
+from drivers.camera.line_messages import Say
+from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.recognition.index_window import CropWindow, cut, window_quads
+from drivers.camera.recognition.recogniser import Recogniser
+from drivers.camera.sources.frame_quality import Image, Picture
+from drivers.camera.sources.raw_frames import RawSender
+from drivers.camera.stations.make_station import make_station
+from drivers.simulators.camera.deck_images import deck_of
+from drivers.simulators.camera.ground_truth import Lying
+from drivers.simulators.camera.ideal_profile import write_simulated_profile
+from drivers.simulators.camera.scene_renderer import Scene, Shot
+from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.card_artwork import face
 from shoe_daemon.game.cards import DECK, Card
 
 IDLE_AIM: Final = 30

@@ -30,7 +30,7 @@ from statistics import median
 from typing import Final
 
 from bench.rig import Ear, Terminal, broker, children, configuration, percentile, spread, wait_for
-from drivers.simulators.angel_eye_ii import Mode, Settings, scenes
+from drivers.simulators.angel_eye_scenario import Mode, Settings, scenes
 from shoe_daemon.journal.place import schemas
 
 AIM: Final = 1.5

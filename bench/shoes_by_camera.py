@@ -42,13 +42,13 @@ from bench.shoes_by_camera_film import BEGIN
 from bench.shoes_by_camera_pushed import print_pushed, push
 from bench.shoes_by_camera_table import play_shoe
 from bench.shoes_by_camera_verdict import Verdict, judge
-from drivers.simulators.shoe import Excess
-from drivers.simulators.table.settings import (
+from drivers.simulators.camera.scene_settings import (
     OVERHEAD_TROUBLES,
     THROAT_TROUBLES,
     Settings,
     Station,
 )
+from drivers.simulators.simulated_shoe import Excess
 
 _SHOES_A_PROCESS: Final = 5
 _KINDS: Final = ("rounds", "exact", "held", "told", "silent")

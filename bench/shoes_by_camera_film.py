@@ -9,14 +9,14 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from drivers.camera.capture import Capture, Pace
+from drivers.camera.camera_line import CameraLine, judge_of, watch
 from drivers.camera.driver import CameraDriver
-from drivers.camera.frames import Image
-from drivers.camera.line import CameraLine, judge_of, watch
-from drivers.simulators.shoe import DealtRound
-from drivers.simulators.table.scene import Scene, Shot
-from drivers.simulators.table.settings import Station
-from drivers.simulators.table.truth import Truth
+from drivers.camera.sources.capture_thread import Capture, Pace
+from drivers.camera.sources.frame_quality import Image
+from drivers.simulators.camera.ground_truth import Truth
+from drivers.simulators.camera.scene_renderer import Scene, Shot
+from drivers.simulators.camera.scene_settings import Station
+from drivers.simulators.simulated_shoe import DealtRound
 from drivers.transport import LineError
 from shoe_daemon.table.moments import to_microseconds
 

@@ -19,17 +19,17 @@ from msgspec import Struct
 
 from calibration.camera.check import check_profile
 from calibration.camera.drift import Kind
-from drivers.camera.eye import Reader
-from drivers.camera.frames import Image
-from drivers.camera.profile import load_profile
-from drivers.camera.stations import load_reader
-from drivers.simulators.table.calibrated import PROFILE, write_simulated_profile
-from drivers.simulators.table.camera import camera_of
-from drivers.simulators.table.sensor import Sensor
-from drivers.simulators.table.settings import Settings, Trouble
-from drivers.simulators.table.state import moment
-from drivers.simulators.table.stretch import Effect, Stretch
-from drivers.simulators.table.view import TableView
+from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.recognition.card_reader import Reader
+from drivers.camera.sources.frame_quality import Image
+from drivers.camera.stations.make_station import load_reader
+from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
+from drivers.simulators.camera.play_segment import Effect, Stretch
+from drivers.simulators.camera.projection import camera_of
+from drivers.simulators.camera.scene_settings import Settings, Trouble
+from drivers.simulators.camera.scene_state import moment
+from drivers.simulators.camera.sensor_effects import Sensor
+from drivers.simulators.camera.table_image import TableView
 
 __all__ = ["Pushed", "print_pushed", "push"]
 

@@ -22,12 +22,12 @@ from bench.shoes_by_camera_ear import Ear
 from bench.shoes_by_camera_film import Film, FilmDriver
 from bench.shoes_by_camera_verdict import Dealt
 from drivers.camera.driver import CameraOptions
-from drivers.reader import Surroundings
-from drivers.simulators.shoe import DealtRound
-from drivers.simulators.table.calibrated import PROFILE, write_simulated_profile
-from drivers.simulators.table.scene import Scene
-from drivers.simulators.table.settings import Settings, Station
-from drivers.simulators.table.truth import Truth
+from drivers.reader_thread import Surroundings
+from drivers.simulators.camera.ground_truth import Truth
+from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
+from drivers.simulators.camera.scene_renderer import Scene
+from drivers.simulators.camera.scene_settings import Settings, Station
+from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.clock import Clock
 from shoe_daemon.config import Config, ReaderSettings, Setup, TableSettings, set_up
 from shoe_daemon.mqtt.settings import MqttSettings

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from bench.shoes_by_camera_pushed import Pushed
-from drivers.simulators.shoe import DealtRound, coup_of
+from drivers.simulators.simulated_shoe import DealtRound, coup_of
 from shoe_daemon.table.event_kinds import (
     HandResult,
     Irregularity,

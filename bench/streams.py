@@ -29,11 +29,11 @@ import numpy as np
 
 from bench.rig import percentile
 from bench.streams_cameras import CAMERAS, FPS, HEIGHT, WIDTH, Server, age
-from drivers.camera.address import parse_address
-from drivers.camera.capture import Capture, Pace
-from drivers.camera.frames import Judge
-from drivers.camera.profile import Camera
-from drivers.camera.sources import open_source
+from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.sources.capture_thread import Capture, Pace
+from drivers.camera.sources.frame_quality import Judge
+from drivers.camera.sources.open_source import open_source
+from drivers.camera.sources.source_address import parse_address
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 

@@ -19,8 +19,8 @@ import cv2
 import numpy as np
 
 from bench.rtsp import Mood, RtspCamera
-from drivers.camera.frames import Image
-from drivers.simulators.table.stream import JpegStream
+from drivers.camera.sources.frame_quality import Image
+from drivers.simulators.camera.mjpeg_server import JpegStream
 from shoe_daemon.errors import UserError
 
 __all__ = ["CAMERAS", "FPS", "HEIGHT", "WIDTH", "Server", "age", "stamped"]

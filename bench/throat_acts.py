@@ -12,15 +12,15 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 
-from drivers.camera.frames import Image
-from drivers.simulators.table.camera import camera_of
-from drivers.simulators.table.layout import CARD, THROAT
-from drivers.simulators.table.motion import FACE, CardTrack, Key, Pose
-from drivers.simulators.table.mouth import MouthView
-from drivers.simulators.table.sensor import Sensor
-from drivers.simulators.table.settings import Settings, Station, Trouble
-from drivers.simulators.table.state import moment
-from drivers.simulators.table.stretch import Effect, Stretch
+from drivers.camera.sources.frame_quality import Image
+from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
+from drivers.simulators.camera.play_segment import Effect, Stretch
+from drivers.simulators.camera.projection import camera_of
+from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
+from drivers.simulators.camera.scene_state import moment
+from drivers.simulators.camera.sensor_effects import Sensor
+from drivers.simulators.camera.table_layout import CARD, THROAT
+from drivers.simulators.camera.throat_image import MouthView
 from shoe_daemon.game.cards import DECK, Card
 
 __all__ = ["Act", "Acts", "Change", "Stage", "stage_settings"]

@@ -13,9 +13,9 @@ import cv2
 import numpy as np
 
 from bench.throat_acts import Act, Acts, Change
-from drivers.camera.frames import Image
-from drivers.simulators.table.layout import THROAT
-from drivers.simulators.table.sensor import Sensor
+from drivers.camera.sources.frame_quality import Image
+from drivers.simulators.camera.sensor_effects import Sensor
+from drivers.simulators.camera.table_layout import THROAT
 
 __all__ = ["DISTURBANCES"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from bench.throat_acts import Act, Acts
-from drivers.simulators.table.motion import Key
+from drivers.simulators.camera.motion_tracks import Key
 
 __all__ = ["PASSAGES"]
 

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from calibration.finding import read_label
 from calibration.labels import Label, read_labels
-from drivers.camera.recogniser import Reading, Recogniser
-from drivers.camera.windows import Image
+from drivers.camera.recognition.index_window import Image
+from drivers.camera.recognition.recogniser import Reading, Recogniser
 from shoe_daemon.errors import UserError
 
 __all__ = ["Report", "Tally", "evaluate"]

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from calibration.labels import Kind, Label
-from drivers.camera.confidence import seeing
-from drivers.camera.recogniser import Reading, Recogniser
-from drivers.camera.windows import Image, Quad
+from drivers.camera.recognition.confidence import seeing
+from drivers.camera.recognition.index_window import Image, Quad
+from drivers.camera.recognition.recogniser import Reading, Recogniser
 
 __all__ = ["index_window", "index_windows", "read_label"]
 

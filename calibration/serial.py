@@ -20,8 +20,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from calibration.ports import stable_name
-from drivers.contract import Driver, Frame, FrameKind
 from drivers.decoder_errors import raised_at
+from drivers.driver_interface import Driver, Frame, FrameKind
 from drivers.transport import EndOfCaptureError, LineError, Transport, open_transport
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import encode_observation

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from drivers.contract import Driver
-from drivers.interface import check_class, make_driver
+from drivers.driver_interface import Driver
+from drivers.interface_check import check_class, make_driver
 from shoe_daemon.errors import UserError
 
 __all__ = ["GROUP", "create_driver", "driver_names", "driver_version", "find_driver"]

@@ -22,8 +22,8 @@ from urllib.parse import urlsplit
 
 import serial
 
-from drivers.capture import read_capture
-from drivers.contract import LineSettings, Transport
+from drivers.capture_file import read_capture
+from drivers.driver_interface import LineSettings, Transport
 from shoe_daemon.errors import UserError
 
 __all__ = ["EndOfCaptureError", "LineError", "Transport", "check_url", "open_transport"]

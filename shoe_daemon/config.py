@@ -16,8 +16,8 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
-from drivers.contract import Driver, LineSettings, OpensLine
-from drivers.interface import make_driver
+from drivers.driver_interface import Driver, LineSettings, OpensLine
+from drivers.interface_check import make_driver
 from drivers.registry import find_driver
 from drivers.transport import check_url
 from shoe_daemon.config_checks import (

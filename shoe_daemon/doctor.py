@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-from drivers.contract import KeepsPictures, OpensLine
-from drivers.discretion import discreet
+from drivers.driver_interface import KeepsPictures, OpensLine
+from drivers.redact import discreet
 from drivers.transport import LineError, open_transport
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.display.config import DisplaySettings, DisplaySetup

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from msgspec import Struct
 
 from drivers.angel_eye_ii import AngelOptions
-from drivers.contract import LineSettings
+from drivers.driver_interface import LineSettings
 from shoe_daemon import config as of
 from shoe_daemon.cli import main
 from shoe_daemon.config import Config, load_config

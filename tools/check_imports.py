@@ -59,8 +59,8 @@ _TERMINAL = (
 EXTRAS: dict[str, tuple[str, ...]] = {
     "cv2": (
         "drivers.camera*",
-        "drivers.simulators.cards*",
-        "drivers.simulators.table*",
+        "drivers.simulators.card_artwork*",
+        "drivers.simulators.camera*",
         "calibration*",
     ),
     "torch": ("calibration.training*",),

@@ -18,8 +18,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from drivers.simulators.angel_eye_ii import Mode
-from drivers.simulators.shoe import Fault
+from drivers.simulators.angel_eye_scenario import Mode
+from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
 from shoe_daemon.demo.child import end_child, start_child
 from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer

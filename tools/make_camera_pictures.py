@@ -19,15 +19,15 @@ import cv2
 import numpy as np
 
 from drivers.camera.driver import CameraOptions
-from drivers.camera.frames import Image, Picture
-from drivers.camera.looks import Look, drawn
-from drivers.camera.profile import load_profile
-from drivers.camera.stations import make_station
-from drivers.camera.view import View
-from drivers.camera.viewed import Viewed
-from drivers.simulators.table.calibrated import write_simulated_profile
-from drivers.simulators.table.scene import Scene
-from drivers.simulators.table.settings import Settings, Station, Trouble
+from drivers.camera.preview.overlay import Look, drawn
+from drivers.camera.preview.preview_server import View
+from drivers.camera.preview.previewed_station import Viewed
+from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.sources.frame_quality import Image, Picture
+from drivers.camera.stations.make_station import make_station
+from drivers.simulators.camera.ideal_profile import write_simulated_profile
+from drivers.simulators.camera.scene_renderer import Scene
+from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PICTURES: Final = ROOT / "docs" / "pictures"

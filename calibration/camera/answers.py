@@ -35,8 +35,8 @@ from msgspec import Meta, Struct
 
 from calibration.camera.layout import Box, layout_named, leaves_along_x
 from calibration.camera.plane import Plane
-from drivers.camera.frames import Image
-from drivers.camera.profile import Point
+from drivers.camera.profile.camera_profile import Point
+from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import RANKS, Card
 from shoe_daemon.game.reading import in_plain_words, read_as, read_toml

@@ -12,13 +12,13 @@ import numpy as np
 from msgspec import Struct
 
 from calibration.camera.plane import Plane, corners_about, ground_of
-from drivers.camera.corners import Bounds, find_card
-from drivers.camera.eye import Reader
-from drivers.camera.frames import Image
-from drivers.camera.geometry import Floats, place_patch
-from drivers.camera.profile import CardSize, Place
-from drivers.camera.sharpness import blur_of, upright
-from drivers.camera.windows import CropWindow, window_quads
+from drivers.camera.profile.camera_profile import CardSize, Place
+from drivers.camera.recognition.blur import blur_of, upright
+from drivers.camera.recognition.card_detection import Bounds, find_card
+from drivers.camera.recognition.card_reader import Reader
+from drivers.camera.recognition.index_window import CropWindow, window_quads
+from drivers.camera.recognition.table_geometry import Floats, place_patch
+from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.cards import Card
 
 __all__ = [

@@ -21,11 +21,11 @@ from calibration.camera.measures import Flicker, flicker_of, mean_of
 from calibration.camera.moved import moved_by
 from calibration.camera.plane import Plane
 from calibration.camera.result import card_folder
-from drivers.camera.eye import Reader
-from drivers.camera.frames import Image
-from drivers.camera.geometry import Floats
-from drivers.camera.profile import Place, Profile
-from drivers.camera.sharpness import upright
+from drivers.camera.profile.camera_profile import Place, Profile
+from drivers.camera.recognition.blur import upright
+from drivers.camera.recognition.card_reader import Reader
+from drivers.camera.recognition.table_geometry import Floats
+from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 
 __all__ = ["Checked", "check_pictures", "check_profile"]

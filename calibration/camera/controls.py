@@ -12,10 +12,10 @@ from typing import Final, Protocol
 import cv2
 from msgspec import Struct
 
-from drivers.camera import devices
-from drivers.camera.address import Address, Kind
-from drivers.camera.profile import Camera
-from drivers.camera.video import settle
+from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.sources import v4l2_device
+from drivers.camera.sources.opencv_video import settle
+from drivers.camera.sources.source_address import Address, Kind
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 
@@ -86,7 +86,7 @@ def lock_device(address: Address, camera: Camera) -> list[Lock]:
         return []
     settle()
     try:
-        with contextlib.closing(devices.Device(address, camera, camera.fps)) as device:
+        with contextlib.closing(v4l2_device.Device(address, camera, camera.fps)) as device:
             for _ in range(_SETTLING):
                 device.read()
             return lock_all(device)

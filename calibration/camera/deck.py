@@ -26,9 +26,9 @@ from calibration.camera.printed import (
     ink_of,
     patterns_alike,
 )
-from drivers.camera.eye import is_back
-from drivers.camera.frames import Image
-from drivers.camera.sharpness import WIDTH
+from drivers.camera.recognition.blur import WIDTH
+from drivers.camera.recognition.card_reader import is_back
+from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.cards import RANKS
 
 __all__ = [

@@ -19,8 +19,8 @@ from msgspec import Meta, Struct
 from calibration.camera.layout import Box
 from calibration.camera.overlay import NOWHERE, Overlay, Shift, measured
 from calibration.camera.plane import Plane
-from drivers.camera.frames import Image
-from drivers.camera.profile import Point
+from drivers.camera.profile.camera_profile import Point
+from drivers.camera.sources.frame_quality import Image
 
 __all__ = ["Asked", "Desk", "Order"]
 

@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from calibration.camera.measures import Flicker, light_of, sharpness_of
 from calibration.camera.moved import Moved, is_mirrored, told_within
-from drivers.camera.frames import Image
-from drivers.camera.geometry import Floats, Ground
-from drivers.camera.profile import Profile
+from drivers.camera.profile.camera_profile import Profile
+from drivers.camera.recognition.table_geometry import Floats, Ground
+from drivers.camera.sources.frame_quality import Image
 
 __all__ = ["Finding", "Kind", "Limits", "compare", "flickering", "gain_of"]
 

@@ -33,13 +33,13 @@ from calibration.camera.rectangles import plane_from_markers, plane_from_points
 from calibration.camera.result import Result, draft
 from calibration.camera.threshold import choose, good_pixels, least_pixels
 from calibration.camera.window import fit_window
-from drivers.camera.eye import Reader
-from drivers.camera.frames import Image
-from drivers.camera.geometry import Floats
-from drivers.camera.profile import Camera, Place, Profile, Throat, write_profile
-from drivers.camera.recogniser import Recogniser
-from drivers.camera.sharpness import upright
-from drivers.camera.windows import CropWindow
+from drivers.camera.profile.camera_profile import Camera, Place, Profile, Throat, write_profile
+from drivers.camera.recognition.blur import upright
+from drivers.camera.recognition.card_reader import Reader
+from drivers.camera.recognition.index_window import CropWindow
+from drivers.camera.recognition.recogniser import Recogniser
+from drivers.camera.recognition.table_geometry import Floats
+from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
@@ -301,7 +301,7 @@ def _back(pictures: Pictures, asker: Asker, result: Result) -> None:
 
 
 def _reader(result: Result, wanted: Wanted) -> Reader:
-    from drivers.camera.stations import load_reader
+    from drivers.camera.stations.make_station import load_reader
 
     profile = draft(result)
     return load_reader(profile, None) if wanted.reader is None else wanted.reader(profile)

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.camera.profile import Place, Point, Polygon, Throat
+from drivers.camera.profile.camera_profile import Place, Point, Polygon, Throat
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.round import Slot
 

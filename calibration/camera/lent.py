@@ -11,10 +11,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from calibration.camera.pictures import open_pictures
-from drivers.camera.address import Address
-from drivers.camera.frames import Image
-from drivers.camera.listening import LOOPBACK
-from drivers.camera.profile import Camera
+from drivers.camera.preview.loopback_address import LOOPBACK
+from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.source_address import Address
 from shoe_daemon.errors import UserError
 
 __all__ = ["is_lent", "take"]

@@ -10,8 +10,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.frames import Image
-from drivers.camera.geometry import Floats
+from drivers.camera.recognition.table_geometry import Floats
+from drivers.camera.sources.frame_quality import Image
 
 __all__ = ["DICTIONARY", "Marker", "find_markers"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from drivers.camera.frames import Image
+from drivers.camera.sources.frame_quality import Image
 
 __all__ = ["Flicker", "flicker_of", "light_of", "mean_of", "sharpness_of"]
 

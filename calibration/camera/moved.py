@@ -11,9 +11,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.frames import Image
-from drivers.camera.geometry import Floats, Ground
-from drivers.camera.profile import Profile
+from drivers.camera.profile.camera_profile import Profile
+from drivers.camera.recognition.table_geometry import Floats, Ground
+from drivers.camera.sources.frame_quality import Image
 
 __all__ = ["Moved", "is_mirrored", "moved_by", "told_within"]
 

@@ -15,9 +15,9 @@ from calibration.camera.layout import Box, places_of
 from calibration.camera.markers import find_markers
 from calibration.camera.measures import light_of, sharpness_of
 from calibration.camera.plane import Plane, ground_of
-from drivers.camera.frames import Image
-from drivers.camera.profile import CardSize, Point
-from drivers.camera.windows import CropWindow
+from drivers.camera.profile.camera_profile import CardSize, Point
+from drivers.camera.recognition.index_window import CropWindow
+from drivers.camera.sources.frame_quality import Image
 
 __all__ = ["NOWHERE", "Overlay", "Shift", "measured"]
 

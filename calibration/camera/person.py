@@ -23,7 +23,7 @@ from calibration.camera.cards import signed
 from calibration.camera.desk import Asked, Desk
 from calibration.camera.layout import Box, layout_named
 from calibration.camera.plane import Plane
-from drivers.camera.frames import Image
+from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.round import DEALING_ORDER, Slot

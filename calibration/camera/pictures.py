@@ -16,12 +16,12 @@ import cv2
 import numpy as np
 
 from calibration.camera.drift import Finding, Kind
-from drivers.camera.address import Address
-from drivers.camera.address import Kind as AddressKind
-from drivers.camera.frames import Image
-from drivers.camera.profile import Camera
-from drivers.camera.sources import Source, open_source
-from drivers.discretion import discreet
+from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.open_source import Source, open_source
+from drivers.camera.sources.source_address import Address
+from drivers.camera.sources.source_address import Kind as AddressKind
+from drivers.redact import discreet
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.reading import in_plain_words, read_as

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from drivers.camera.geometry import Floats, Ground
-from drivers.camera.profile import Camera, Lens, Place, Profile, Row, Table
+from drivers.camera.profile.camera_profile import Camera, Lens, Place, Profile, Row, Table
+from drivers.camera.recognition.table_geometry import Floats, Ground
 
 __all__ = ["Plane", "apart", "corners_about", "ground_of", "rows_of", "scaled"]
 

@@ -11,8 +11,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.frames import Image
-from drivers.camera.geometry import Floats
+from drivers.camera.recognition.table_geometry import Floats
+from drivers.camera.sources.frame_quality import Image
 
 __all__ = ["Print", "apart_in_ink", "figures_alike", "ink_of", "patterns_alike"]
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from calibration.camera.markers import Marker
 from calibration.camera.plane import Plane, apart, corners_about, ground_of, rows_of, scaled
-from drivers.camera.geometry import Floats
-from drivers.camera.profile import Lens, Point
+from drivers.camera.profile.camera_profile import Lens, Point
+from drivers.camera.recognition.table_geometry import Floats
 from shoe_daemon.errors import UserError
 
 __all__ = ["plane_from_markers", "plane_from_points"]

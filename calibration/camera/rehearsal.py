@@ -28,16 +28,16 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from calibration.camera.markers import DICTIONARY
-from drivers.camera.frames import Image
-from drivers.simulators.table.camera import camera_of
-from drivers.simulators.table.layout import PLACES, Point
-from drivers.simulators.table.motion import FACE, CardTrack, Key, Pose
-from drivers.simulators.table.mouth import MouthView
-from drivers.simulators.table.sensor import Sensor
-from drivers.simulators.table.settings import Settings, Station, Trouble
-from drivers.simulators.table.state import moment
-from drivers.simulators.table.stretch import Effect, Stretch
-from drivers.simulators.table.view import TableView
+from drivers.camera.sources.frame_quality import Image
+from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
+from drivers.simulators.camera.play_segment import Effect, Stretch
+from drivers.simulators.camera.projection import camera_of
+from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
+from drivers.simulators.camera.scene_state import moment
+from drivers.simulators.camera.sensor_effects import Sensor
+from drivers.simulators.camera.table_image import TableView
+from drivers.simulators.camera.table_layout import PLACES, Point
+from drivers.simulators.camera.throat_image import MouthView
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot

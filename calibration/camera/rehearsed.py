@@ -18,10 +18,10 @@ import numpy as np
 from calibration.camera.keeping import keep_whole
 from calibration.camera.plane import corners_about
 from calibration.camera.rehearsal import SHEETS, Rehearsal, corners_of
-from drivers.simulators.table.layout import CARD, Point
-from drivers.simulators.table.live import open_sender
-from drivers.simulators.table.settings import Station
-from drivers.simulators.table.video import check_whole
+from drivers.simulators.camera.live_sender import open_sender
+from drivers.simulators.camera.scene_settings import Station
+from drivers.simulators.camera.table_layout import CARD, Point
+from drivers.simulators.camera.video_writer import check_whole
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, RANKS
 from shoe_daemon.game.round import DEALING_ORDER

@@ -20,9 +20,9 @@ from calibration.camera.keeping import keep_whole
 from calibration.camera.plane import ground_of
 from calibration.camera.result import Result, faults
 from calibration.camera.threshold import good_pixels, measured
-from drivers.camera.confidence import CurvePoint
-from drivers.camera.frames import Image
-from drivers.camera.windows import window_quads
+from drivers.camera.recognition.confidence import CurvePoint
+from drivers.camera.recognition.index_window import window_quads
+from drivers.camera.sources.frame_quality import Image
 
 __all__ = ["report_of", "write_report"]
 

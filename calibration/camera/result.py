@@ -23,10 +23,10 @@ from calibration.camera.pictures import picture_data
 from calibration.camera.plane import Plane
 from calibration.camera.threshold import Threshold, proven
 from calibration.camera.window import Fit
-from drivers.camera import profile as kept
-from drivers.camera.frames import Image
-from drivers.camera.geometry import Floats
-from drivers.camera.windows import CropWindow
+from drivers.camera.profile import camera_profile as kept
+from drivers.camera.recognition.index_window import CropWindow
+from drivers.camera.recognition.table_geometry import Floats
+from drivers.camera.sources.frame_quality import Image
 
 __all__ = ["Result", "card_folder", "configuration", "draft", "faults", "write_result"]
 

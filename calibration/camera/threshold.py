@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from drivers.camera.confidence import CURVE, CurvePoint, curve, threshold_for
-from drivers.camera.recogniser import SHIPPED, WEIGHTS
+from drivers.camera.recognition.confidence import CURVE, CurvePoint, curve, threshold_for
+from drivers.camera.recognition.recogniser import SHIPPED, WEIGHTS
 
 __all__ = ["Threshold", "choose", "good_pixels", "least_pixels", "measured", "proven"]
 

@@ -12,9 +12,9 @@ import numpy as np
 from msgspec import Struct
 
 from calibration.camera.cards import Shown
-from drivers.camera.confidence import agreed
-from drivers.camera.recogniser import Recogniser
-from drivers.camera.windows import CropWindow
+from drivers.camera.recognition.confidence import agreed
+from drivers.camera.recognition.index_window import CropWindow
+from drivers.camera.recognition.recogniser import Recogniser
 from shoe_daemon.game.cards import RANKS, SUITS
 
 __all__ = ["Fit", "fit_window"]

@@ -140,7 +140,7 @@ def publish(folder: Path) -> None:
     Puts what `all` made into the package: weights, figures, curve, picture.
     """
     from calibration.training import ship as shipping
-    from drivers.camera.recogniser import WEIGHTS
+    from drivers.camera.recognition.recogniser import WEIGHTS
 
     shipping.publish(folder, WEIGHTS.parent, Path("docs/pictures/recogniser.svg"))
 

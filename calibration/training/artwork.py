@@ -16,8 +16,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.simulators.cards.faces import IndexMasks, Place
-from drivers.simulators.cards.paint import Image, Mask, cropped
+from drivers.simulators.card_artwork.card_faces import IndexMasks, Place
+from drivers.simulators.card_artwork.drawing_tools import Image, Mask, cropped
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import RANKS, SUITS, Card
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from calibration.training.limits import LIMITS, Limits
 from calibration.training.rendered import Results
-from drivers.camera.confidence import CurvePoint, least_alone
-from drivers.camera.recogniser import SHIPPED
+from drivers.camera.recognition.confidence import CurvePoint, least_alone
+from drivers.camera.recognition.recogniser import SHIPPED
 
 __all__ = ["accepted", "at_most", "curve_of", "readable", "shipped_threshold"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from calibration.training import artwork, fonts
-from drivers.simulators.cards import (
+from drivers.simulators.card_artwork import (
     ASPECT,
     LAYOUTS,
     UNSEEN_LAYOUTS,
@@ -24,10 +24,10 @@ from drivers.simulators.cards import (
     outline,
     style,
 )
-from drivers.simulators.cards.faces import IndexMasks, Place
-from drivers.simulators.cards.figures import rank_mask
-from drivers.simulators.cards.paint import Image, Mask, cropped
-from drivers.simulators.cards.pips import pip_mask
+from drivers.simulators.card_artwork.card_faces import IndexMasks, Place
+from drivers.simulators.card_artwork.drawing_tools import Image, Mask, cropped
+from drivers.simulators.card_artwork.rank_figures import rank_mask
+from drivers.simulators.card_artwork.suit_pips import pip_mask
 from shoe_daemon.game.cards import DECK, Card
 
 __all__ = ["Chance", "Face", "Source", "draw_back", "draw_face"]

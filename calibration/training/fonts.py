@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image as Picture
 from PIL import ImageDraw, ImageFont
 
-from drivers.simulators.cards.paint import Mask, cropped
+from drivers.simulators.card_artwork.drawing_tools import Mask, cropped
 from shoe_daemon.errors import UserError
 
 __all__ = ["FAMILIES", "HELD_OUT", "found", "glyph", "suit_fonts"]

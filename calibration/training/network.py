@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from calibration.training.patches import NO_INDEX
-from drivers.camera.windows import PATCH
+from drivers.camera.recognition.index_window import PATCH
 from shoe_daemon.game.cards import SUITS
 
 __all__ = ["RANK_OUTPUTS", "export", "network"]

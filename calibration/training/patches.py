@@ -19,8 +19,15 @@ from numpy.typing import NDArray
 from calibration.finding import index_window
 from calibration.training.faces import Chance, Face, Source, draw_back, draw_face
 from calibration.training.photo import Photo, chosen, enlarged, photograph, sharpness_limit
-from drivers.camera.windows import PATCH, CropWindow, Image, Quad, cut, window_quads
-from drivers.simulators.cards.faces import Place
+from drivers.camera.recognition.index_window import (
+    PATCH,
+    CropWindow,
+    Image,
+    Quad,
+    cut,
+    window_quads,
+)
+from drivers.simulators.card_artwork.card_faces import Place
 from shoe_daemon.game.cards import RANKS, SUITS
 
 __all__ = ["NO_INDEX", "Patch", "lesson", "patches"]

@@ -13,8 +13,8 @@ from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from calibration.training.faces import Chance, Face
-from drivers.simulators.cards import ASPECT
-from drivers.simulators.cards.paint import Image
+from drivers.simulators.card_artwork import ASPECT
+from drivers.simulators.card_artwork.drawing_tools import Image
 
 __all__ = ["Conditions", "Photo", "chosen", "enlarged", "photograph", "sharpness_limit"]
 

@@ -22,9 +22,9 @@ from calibration.training.faces import Chance, Source, draw_face
 from calibration.training.limits import within
 from calibration.training.photo import chosen, photograph
 from calibration.training.together import together
-from drivers.camera.confidence import seeing
-from drivers.camera.recogniser import Recogniser
-from drivers.camera.windows import Image, Quad
+from drivers.camera.recognition.confidence import seeing
+from drivers.camera.recognition.index_window import Image, Quad
+from drivers.camera.recognition.recogniser import Recogniser
 from shoe_daemon.game.cards import DECK, Card
 
 __all__ = [

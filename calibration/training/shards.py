@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from calibration.training.faces import Source
 from calibration.training.patches import Patch, patches
 from calibration.training.together import together
-from drivers.camera.windows import PATCH, normalised
+from drivers.camera.recognition.index_window import PATCH, normalised
 
 __all__ = ["SHARD", "Lessons", "generate", "load", "restored"]
 

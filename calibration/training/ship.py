@@ -22,7 +22,7 @@ from calibration.training.curves import (
 from calibration.training.limits import LIMITS
 from calibration.training.picture import picture
 from calibration.training.rendered import Results
-from drivers.camera.recogniser import SHIPPED, checksum
+from drivers.camera.recognition.recogniser import SHIPPED, checksum
 
 __all__ = ["ONE_IN", "Figures", "measure", "publish", "ship"]
 

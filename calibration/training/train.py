@@ -21,7 +21,7 @@ from torch.nn import functional
 from calibration.training.network import RANK_OUTPUTS, export, network
 from calibration.training.patches import NO_INDEX
 from calibration.training.shards import Lessons, load, restored
-from drivers.camera.windows import PATCH
+from drivers.camera.recognition.index_window import PATCH
 from shoe_daemon.errors import UserError
 
 __all__ = ["Plan", "train", "work"]

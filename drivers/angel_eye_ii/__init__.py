@@ -11,10 +11,10 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from drivers.angel_eye_ii.commands import ShoeCommand
 from drivers.angel_eye_ii.decoder import AngelDecoder
 from drivers.angel_eye_ii.options import AngelOptions
-from drivers.contract import Decoder, LineSettings
+from drivers.angel_eye_ii.shoe_commands import ShoeCommand
+from drivers.driver_interface import Decoder, LineSettings
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Signal
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from drivers.angel_eye_ii.codec import MAX_FRAME, Report, Shape, Stretch, parse_report, split
-from drivers.angel_eye_ii.commands import text_of_nak
-from drivers.angel_eye_ii.meaning import meaning_of
-from drivers.contract import Frame, FrameKind
+from drivers.angel_eye_ii.frame_codec import MAX_FRAME, Report, Shape, Stretch, parse_report, split
+from drivers.angel_eye_ii.report_observations import meaning_of
+from drivers.angel_eye_ii.shoe_commands import text_of_nak
+from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.table.observations import Gap, GapDetail, Observation
 
 if TYPE_CHECKING:

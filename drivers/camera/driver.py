@@ -11,13 +11,13 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from drivers.camera.address import Address, parse_address
-from drivers.camera.listening import check_listen
-from drivers.camera.login import logged_in
-from drivers.camera.messages import CameraDecoder
-from drivers.camera.profile import Profile, load_profile
-from drivers.contract import Decoder, LineSettings, Transport
-from drivers.discretion import discreet
+from drivers.camera.line_messages import CameraDecoder
+from drivers.camera.preview.loopback_address import check_listen
+from drivers.camera.profile.camera_profile import Profile, load_profile
+from drivers.camera.sources.source_address import Address, parse_address
+from drivers.camera.sources.stream_login import logged_in
+from drivers.driver_interface import Decoder, LineSettings, Transport
+from drivers.redact import discreet
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Signal
 
@@ -167,7 +167,7 @@ class CameraDriver:
             LineError: There is no picture, or none that can be used.
         """
         self.check_url(url)
-        from drivers.camera.line import open_camera  # noqa: PLC0415 - brings OpenCV with it
+        from drivers.camera.camera_line import open_camera  # noqa: PLC0415 - brings OpenCV with it
 
         return open_camera(self._address(url), self.profile(), self.options, self.evidence)
 

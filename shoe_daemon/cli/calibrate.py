@@ -19,7 +19,7 @@ from shoe_daemon.stopping import stopped_by_signals
 if TYPE_CHECKING:
     from calibration.ports import Port
     from calibration.serial import Finding
-    from drivers.contract import Driver
+    from drivers.driver_interface import Driver
 
 __all__ = ["command"]
 

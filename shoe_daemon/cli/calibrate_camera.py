@@ -193,9 +193,9 @@ def _check(path: Path | None, source: str | None, at: float | None, *, as_json: 
     from calibration.camera.check import check_profile
     from calibration.camera.lent import take
     from calibration.camera.pictures import other_camera
-    from drivers.camera.address import parse_source
-    from drivers.camera.profile import load_profile
-    from drivers.camera.stations import load_reader
+    from drivers.camera.profile.camera_profile import load_profile
+    from drivers.camera.sources.source_address import parse_source
+    from drivers.camera.stations.make_station import load_reader
 
     if path is None:
         raise UserError("--check: --profile is missing; expected the profile to compare with")
@@ -233,7 +233,7 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
     from calibration.camera.keeping import check_room
     from calibration.camera.layout import layout_named
     from calibration.camera.pictures import open_pictures
-    from drivers.camera.address import parse_source
+    from drivers.camera.sources.source_address import parse_source
 
     for path in (out, report):
         check_room(path)

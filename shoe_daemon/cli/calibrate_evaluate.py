@@ -16,7 +16,7 @@ from shoe_daemon.errors import UserError
 if TYPE_CHECKING:
     from calibration.evaluate import Report, Tally
     from calibration.labels import Label
-    from drivers.camera.recogniser import Reading
+    from drivers.camera.recognition.recogniser import Reading
 
 __all__ = ["evaluate"]
 
@@ -55,7 +55,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
     """
     try:
         from calibration.evaluate import evaluate as measured
-        from drivers.camera.recogniser import Recogniser
+        from drivers.camera.recognition.recogniser import Recogniser
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error
 

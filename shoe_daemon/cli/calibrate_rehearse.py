@@ -47,7 +47,7 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
     try:
         from calibration.camera.rehearsal import LINES, Rehearsal
         from calibration.camera.rehearsed import film_night, play_night
-        from drivers.simulators.table.settings import Settings, Station
+        from drivers.simulators.camera.scene_settings import Settings, Station
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from drivers.contract import OpensLine
-from drivers.discretion import discreet
+from drivers.driver_interface import OpensLine
+from drivers.redact import discreet
 from shoe_daemon.config import Reading, Setup, load_config
 from shoe_daemon.display.config import DisplaySettings, DisplaySetup, is_display, load_display
 from shoe_daemon.display.languages import languages

@@ -14,7 +14,7 @@ from shoe_daemon.cli.numbers import Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
-    from drivers.simulators.shoe import Fault
+    from drivers.simulators.simulated_shoe import Fault
 
 __all__ = ["command"]
 
@@ -130,8 +130,8 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's
             raise UserError(
                 f"the demo needs {extra}, an extra: pip install 'shoe-daemon[demo]'"
             ) from error
-    from drivers.simulators.angel_eye_ii import Mode
-    from drivers.simulators.shoe import Fault
+    from drivers.simulators.angel_eye_scenario import Mode
+    from drivers.simulators.simulated_shoe import Fault
     from shoe_daemon.demo.program import perform
     from shoe_daemon.demo.settings import DemoSettings
 

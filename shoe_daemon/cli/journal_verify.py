@@ -11,7 +11,7 @@ from typing import Final
 import click
 import msgspec
 
-from drivers.contract import Driver, Frame, FrameKind, KeepsPictures
+from drivers.driver_interface import Driver, Frame, FrameKind, KeepsPictures
 from drivers.registry import create_driver, driver_version
 from shoe_daemon.cli.output import progress_of, table_lines
 from shoe_daemon.errors import UserError

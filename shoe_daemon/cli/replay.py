@@ -12,9 +12,9 @@ from typing import Any
 import click
 import msgspec
 
-from drivers.capture import read_capture
+from drivers.capture_file import read_capture
+from drivers.capture_replay import observations_of
 from drivers.registry import create_driver
-from drivers.replay import observations_of
 from shoe_daemon.cli.numbers import Number
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, find_house, house_to_mapping

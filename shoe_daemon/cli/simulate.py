@@ -21,9 +21,9 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.stopping import stopped_by_signals
 
 if TYPE_CHECKING:
-    from drivers.simulators.angel_eye_ii import Scene, Settings
-    from drivers.simulators.lines import Line
-    from drivers.simulators.shoe import DealtRound
+    from drivers.simulators.angel_eye_scenario import Scene, Settings
+    from drivers.simulators.line_endpoints import Line
+    from drivers.simulators.simulated_shoe import DealtRound
 
 __all__ = ["command"]
 
@@ -118,8 +118,8 @@ def angel_eye_ii(  # noqa: PLR0913 - one for each option
 
 
 def _settings(options: dict[str, Any]) -> Settings:
-    from drivers.simulators.angel_eye_ii import Mode, Settings
-    from drivers.simulators.shoe import Fault
+    from drivers.simulators.angel_eye_scenario import Mode, Settings
+    from drivers.simulators.simulated_shoe import Fault
 
     if options["seed"] is None:
         options["seed"] = random.randrange(1_000_000)
@@ -128,7 +128,7 @@ def _settings(options: dict[str, Any]) -> Settings:
 
 
 def _line(link: Path | None, listen: str | None, settings: Settings) -> Line:
-    from drivers.simulators.lines import PtyLine, TcpLine
+    from drivers.simulators.line_endpoints import PtyLine, TcpLine
 
     if listen is None:
         if link is None and "unplug" in settings.faults:
@@ -146,8 +146,8 @@ def _play(
     pace: tuple[float, int],
     ledger: _Ledger,
 ) -> None:
-    from drivers.simulators.angel_eye_ii import scenes
-    from drivers.simulators.player import Pace, play
+    from drivers.simulators.angel_eye_scenario import scenes
+    from drivers.simulators.scenario_player import Pace, play
 
     with stopped_by_signals() as stopping, contextlib.closing(_line(*where, settings)) as line:
         click.echo(f"port: {line.address}")
@@ -158,8 +158,8 @@ def _play(
 
 
 def _write_capture(path: Path, settings: Settings, copies: int, ledger: _Ledger) -> None:
-    from drivers.capture import HEX_SUFFIX, write_hex
-    from drivers.simulators.angel_eye_ii import scenes
+    from drivers.capture_file import HEX_SUFFIX, write_hex
+    from drivers.simulators.angel_eye_scenario import scenes
 
     if settings.rounds is None and settings.shoes is None:
         raise UserError("--capture needs an end: --rounds or --shoes")

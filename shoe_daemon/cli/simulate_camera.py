@@ -21,8 +21,8 @@ from shoe_daemon.stopping import stopped_by_signals
 if TYPE_CHECKING:
     from threading import Event
 
-    from drivers.simulators.table.scene import Scene, Shot
-    from drivers.simulators.table.settings import Settings
+    from drivers.simulators.camera.scene_renderer import Scene, Shot
+    from drivers.simulators.camera.scene_settings import Settings
 
 __all__ = ["camera"]
 
@@ -124,7 +124,7 @@ def camera(
 
 
 def _settings(wishes: dict[str, Any]) -> Settings:
-    from drivers.simulators.table.settings import Settings, Station
+    from drivers.simulators.camera.scene_settings import Settings, Station
 
     station = Station(wishes.pop("station"))
     width, height = wishes.pop("size").split("x")
@@ -142,7 +142,7 @@ def _settings(wishes: dict[str, Any]) -> Settings:
 
 
 def _troubles(station: str, named: Iterable[str]) -> tuple[Any, ...]:
-    from drivers.simulators.table.settings import OVERHEAD_TROUBLES, THROAT_TROUBLES
+    from drivers.simulators.camera.scene_settings import OVERHEAD_TROUBLES, THROAT_TROUBLES
 
     possible = OVERHEAD_TROUBLES if station == "overhead" else THROAT_TROUBLES
     if "all" in named:
@@ -155,7 +155,7 @@ def _troubles(station: str, named: Iterable[str]) -> tuple[Any, ...]:
 
 
 def _write_profile(settings: Settings, folder: Path) -> None:
-    from drivers.simulators.table.calibrated import write_simulated_profile
+    from drivers.simulators.camera.ideal_profile import write_simulated_profile
 
     try:
         click.echo(f"profile: {write_simulated_profile(settings, folder)}")
@@ -164,8 +164,8 @@ def _write_profile(settings: Settings, folder: Path) -> None:
 
 
 def _film(settings: Settings, path: Path, truth: Path | None) -> None:
-    from drivers.simulators.table.scene import Scene
-    from drivers.simulators.table.video import write_video
+    from drivers.simulators.camera.scene_renderer import Scene
+    from drivers.simulators.camera.video_writer import write_video
 
     if settings.rounds is None and settings.shoes is None:
         raise UserError("--out needs an end: --rounds or --shoes")
@@ -176,7 +176,7 @@ def _film(settings: Settings, path: Path, truth: Path | None) -> None:
 
 
 def _play(settings: Settings, where: str) -> None:
-    from drivers.simulators.table.live import open_sender
+    from drivers.simulators.camera.live_sender import open_sender
 
     with stopped_by_signals() as stopping, contextlib.closing(open_sender(where)) as sender:
         click.echo(f"port: {sender.address}")
@@ -185,8 +185,8 @@ def _play(settings: Settings, where: str) -> None:
 
 
 def _shots(settings: Settings, sender: Any, stopping: Event) -> Iterator[Shot]:  # noqa: ANN401 - a `Sender`
-    from drivers.simulators.table.live import play_live
-    from drivers.simulators.table.scene import Scene
+    from drivers.simulators.camera.live_sender import play_live
+    from drivers.simulators.camera.scene_renderer import Scene
 
     scene: Scene = Scene(settings)
     return play_live(scene, sender, stopping)

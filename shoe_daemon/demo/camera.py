@@ -8,15 +8,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from drivers.simulators.angel_eye_ii import Settings as Shoe
-from drivers.simulators.shoe import Fault
+from drivers.simulators.angel_eye_scenario import Settings as Shoe
+from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.config import ReaderSettings
 from shoe_daemon.demo.dealer import Cues, Dealing
 from shoe_daemon.demo.pages import HOST, free_port
 from shoe_daemon.demo.referee import Referee
 
 if TYPE_CHECKING:
-    from drivers.simulators.table.settings import Settings
+    from drivers.simulators.camera.scene_settings import Settings
 
 __all__ = ["CAMERA_FAULTS", "CameraDealer", "CameraSet"]
 
@@ -44,9 +44,7 @@ class CameraSet:
     """
 
     def __init__(self, shoe: Shoe, folder: Path) -> None:
-        from drivers.simulators.table.calibrated import (  # noqa: PLC0415 - brings OpenCV with it
-            write_simulated_profile,
-        )
+        from drivers.simulators.camera.ideal_profile import write_simulated_profile  # noqa: PLC0415 - brings OpenCV with it
 
         self.settings = _table(shoe)
         self._folder = folder / "camera"
@@ -84,8 +82,8 @@ class CameraDealer(Dealing):
             referee: Told each round before it is dealt.
             cues: What is waited for.
         """
-        from drivers.simulators.table.live import open_sender  # noqa: PLC0415 - as above
-        from drivers.simulators.table.scene import Scene  # noqa: PLC0415 - as above
+        from drivers.simulators.camera.live_sender import open_sender  # noqa: PLC0415 - as above
+        from drivers.simulators.camera.scene_renderer import Scene  # noqa: PLC0415 - as above
 
         super().__init__()
         # Drawn before anybody looks: who does shall not have to wait.
@@ -98,7 +96,7 @@ class CameraDealer(Dealing):
         self._waits_since: float | None = None
 
     def _deal(self) -> None:
-        from drivers.simulators.table.live import play_live  # noqa: PLC0415 - as above
+        from drivers.simulators.camera.live_sender import play_live  # noqa: PLC0415 - as above
 
         scene = self._scene
         try:
@@ -142,10 +140,7 @@ def _table(shoe: Shoe) -> Settings:
     """
     Let the same cards be dealt on a table.
     """
-    from drivers.simulators.table.settings import (  # noqa: PLC0415 - as above
-        SHOE_FAULTS,
-        Settings,
-    )
+    from drivers.simulators.camera.scene_settings import SHOE_FAULTS, Settings  # noqa: PLC0415 - as above
 
     by_fault = {fault: trouble for trouble, fault in SHOE_FAULTS.items()}
     return Settings(

@@ -13,11 +13,11 @@ from typing import Final, NamedTuple, Self
 
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_ii import Scene, Settings, scenes
-from drivers.simulators.lines import PtyLine
-from drivers.simulators.player import Pace, play
-from drivers.simulators.shoe import DealtRound, Fault
-from drivers.simulators.wire import Step
+from drivers.simulators.angel_eye_scenario import Scene, Settings, scenes
+from drivers.simulators.angel_eye_wire import Step
+from drivers.simulators.line_endpoints import PtyLine
+from drivers.simulators.scenario_player import Pace, play
+from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.demo.referee import Referee
 from shoe_daemon.demo.settings import without_waiting
 

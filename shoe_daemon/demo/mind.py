@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from drivers.simulators.shoe import DealtRound, Fault
+from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.round import Slot

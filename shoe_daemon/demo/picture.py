@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_ii import Mode, Settings
+from drivers.simulators.angel_eye_scenario import Mode, Settings
 from shoe_daemon.demo.sample import Sample, showpiece
 from shoe_daemon.demo.view import draw
 from shoe_daemon.display.terminal.board import draw_board

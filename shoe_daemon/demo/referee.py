@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import Final
 
-from drivers.simulators.shoe import DealtRound, Fault
+from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.table.events import (
     Event,
     ResultRevised,

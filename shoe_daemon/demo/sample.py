@@ -11,8 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_ii import Mode, Settings, scenes
-from drivers.simulators.shoe import DealtRound, Excess, Fault
+from drivers.simulators.angel_eye_scenario import Mode, Settings, scenes
+from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault
 from shoe_daemon.demo.board import Board, Health, Keeper, Places
 from shoe_daemon.demo.dealer import awaits_decision
 from shoe_daemon.demo.mind import Mind

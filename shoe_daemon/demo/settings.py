@@ -12,9 +12,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_ii import Mode, Scene, Settings, scenario
-from drivers.simulators.shoe import CUT_BEHIND, Excess, Fault
-from drivers.simulators.wire import Step
+from drivers.simulators.angel_eye_scenario import Mode, Scene, Settings, scenario
+from drivers.simulators.angel_eye_wire import Step
+from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import House, find_house
 from shoe_daemon.game.irregularities import IrregularityKind

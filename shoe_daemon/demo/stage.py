@@ -14,7 +14,7 @@ from typing import Final, Self
 
 from msgspec import Struct
 
-from drivers.simulators.angel_eye_ii import Settings
+from drivers.simulators.angel_eye_scenario import Settings
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
 from shoe_daemon.demo.board import NO_BOARD, Health, Places
 from shoe_daemon.demo.camera import CameraSet

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import structlog
 
-from drivers.reader import Reader
+from drivers.reader_thread import Reader
 from shoe_daemon.game.roads import Result
 from shoe_daemon.mqtt import messages, topics
 from shoe_daemon.mqtt.publisher import Publisher

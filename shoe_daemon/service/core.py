@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import structlog
 from msgspec.structs import replace
 
-from drivers.contract import Frame, FrameKind
+from drivers.driver_interface import Frame, FrameKind
 from drivers.registry import driver_version
 from shoe_daemon import __version__
 from shoe_daemon.clock import Clock

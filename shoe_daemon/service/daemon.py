@@ -12,8 +12,8 @@ from typing import Final
 
 import structlog
 
-from drivers.contract import Frame
-from drivers.reader import Reader, Surroundings
+from drivers.driver_interface import Frame
+from drivers.reader_thread import Reader, Surroundings
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.desk import ChainHead

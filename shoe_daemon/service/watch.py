@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from drivers.reader import Reader
+from drivers.reader_thread import Reader
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.notify import tell_systemd
 from shoe_daemon.service.bulletin import Bulletin

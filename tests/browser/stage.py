@@ -17,9 +17,9 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Self
 
-from drivers.simulators.angel_eye_ii import Mode, Scene, Settings, scenes
-from drivers.simulators.lines import PtyLine
-from drivers.simulators.player import Pace, play
+from drivers.simulators.angel_eye_scenario import Mode, Scene, Settings, scenes
+from drivers.simulators.line_endpoints import PtyLine
+from drivers.simulators.scenario_player import Pace, play
 from shoe_daemon.journal import JournalReader
 from tests.brokers import PATIENCE, Mosquitto, free_port, wait_for
 from tests.browser.ledger import Ledger

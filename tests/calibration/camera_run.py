@@ -23,7 +23,7 @@ from calibration.camera.markers import find_markers
 from calibration.camera.plane import ground_of
 from calibration.camera.rectangles import plane_from_markers
 from calibration.camera.result import Result
-from drivers.camera.profile import Camera
+from drivers.camera.profile.camera_profile import Camera
 from shoe_daemon.game.round import Slot
 from tests.calibration.camera_world import (
     SAMPLE,

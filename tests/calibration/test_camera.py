@@ -34,12 +34,12 @@ from calibration.camera.report import report_of
 from calibration.camera.result import configuration, faults, write_result
 from calibration.camera.threshold import choose, proven
 from drivers.camera.driver import CameraOptions
-from drivers.camera.frames import Image
-from drivers.camera.profile import CardSize, Throat, load_profile
-from drivers.camera.recogniser import Recogniser
-from drivers.camera.windows import CropWindow
-from drivers.simulators.table.layout import PLACES
-from drivers.simulators.table.settings import Trouble
+from drivers.camera.profile.camera_profile import CardSize, Throat, load_profile
+from drivers.camera.recognition.index_window import CropWindow
+from drivers.camera.recognition.recogniser import Recogniser
+from drivers.camera.sources.frame_quality import Image
+from drivers.simulators.camera.scene_settings import Trouble
+from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.config import ReaderSettings
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

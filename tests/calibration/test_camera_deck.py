@@ -17,10 +17,10 @@ from calibration.camera.deck import BACK, card_files, kept_cards
 from calibration.camera.keeping import keep_whole
 from calibration.camera.threshold import choose, least_pixels
 from calibration.camera.window import fit_window
-from drivers.camera import confidence
-from drivers.camera.recogniser import SHIPPED, Recogniser
-from drivers.camera.windows import CropWindow
-from drivers.simulators.cards import Style, face, styles
+from drivers.camera.recognition import confidence
+from drivers.camera.recognition.index_window import CropWindow
+from drivers.camera.recognition.recogniser import SHIPPED, Recogniser
+from drivers.simulators.card_artwork import Style, face, styles
 from shoe_daemon.game.cards import Card
 
 CARDS = ("AS", "10H", "KD")

@@ -15,7 +15,7 @@ from calibration.camera.layout import layout_named
 from calibration.camera.live import LivePage
 from calibration.camera.plane import ground_of
 from calibration.camera.rectangles import plane_from_points
-from drivers.camera.frames import Image
+from drivers.camera.sources.frame_quality import Image
 from tests.browser.chrome import PATIENCE, browse, watch
 
 SIZE = (1280, 720)

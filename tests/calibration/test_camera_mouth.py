@@ -21,18 +21,18 @@ from calibration.camera.moved import moved_by
 from calibration.camera.plane import corners_about
 from calibration.camera.rehearsal import Lies, Night, Rehearsal
 from calibration.camera.result import faults, write_result
-from drivers.camera.frames import Image
-from drivers.camera.profile import Camera, load_profile
-from drivers.camera.recogniser import Recogniser
-from drivers.simulators.table.calibrated import write_simulated_profile
-from drivers.simulators.table.camera import camera_of
-from drivers.simulators.table.layout import CARD
-from drivers.simulators.table.motion import FACE, CardTrack, Key, Pose
-from drivers.simulators.table.mouth import MouthView
-from drivers.simulators.table.sensor import Sensor
-from drivers.simulators.table.settings import Settings, Station
-from drivers.simulators.table.state import moment
-from drivers.simulators.table.stretch import Stretch
+from drivers.camera.profile.camera_profile import Camera, load_profile
+from drivers.camera.recognition.recogniser import Recogniser
+from drivers.camera.sources.frame_quality import Image
+from drivers.simulators.camera.ideal_profile import write_simulated_profile
+from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
+from drivers.simulators.camera.play_segment import Stretch
+from drivers.simulators.camera.projection import camera_of
+from drivers.simulators.camera.scene_settings import Settings, Station
+from drivers.simulators.camera.scene_state import moment
+from drivers.simulators.camera.sensor_effects import Sensor
+from drivers.simulators.camera.table_layout import CARD
+from drivers.simulators.camera.throat_image import MouthView
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from tests.calibration.camera_world import Shelf

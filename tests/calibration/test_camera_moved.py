@@ -16,12 +16,12 @@ from calibration.camera.drift import Kind
 from calibration.camera.measures import mean_of
 from calibration.camera.moved import Moved, moved_by, told_within
 from calibration.camera.rehearsal import Lies, Night, Rehearsal
-from drivers.camera.frames import Image
-from drivers.camera.geometry import Ground
-from drivers.camera.profile import Profile, load_profile
-from drivers.camera.recogniser import Recogniser
-from drivers.simulators.table.calibrated import write_simulated_profile
-from drivers.simulators.table.settings import Settings
+from drivers.camera.profile.camera_profile import Profile, load_profile
+from drivers.camera.recognition.recogniser import Recogniser
+from drivers.camera.recognition.table_geometry import Ground
+from drivers.camera.sources.frame_quality import Image
+from drivers.simulators.camera.ideal_profile import write_simulated_profile
+from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 

@@ -22,7 +22,7 @@ from calibration.camera.live import LivePage
 from calibration.camera.person import Person
 from calibration.camera.plane import ground_of
 from calibration.camera.rectangles import plane_from_points
-from drivers.camera.frames import Image
+from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot

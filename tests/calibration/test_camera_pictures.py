@@ -18,9 +18,9 @@ import pytest
 from calibration.camera.controls import lock_device
 from calibration.camera.lent import take
 from calibration.camera.pictures import Live, open_pictures, port_of
-from drivers.camera.address import parse_source
-from drivers.camera.frames import Image
-from drivers.camera.profile import Camera
+from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.source_address import parse_source
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from tests.camera.servers import BOUNDARY, NetworkCamera, Visit

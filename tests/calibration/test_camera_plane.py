@@ -14,7 +14,7 @@ from calibration.camera.markers import find_markers
 from calibration.camera.plane import ground_of
 from calibration.camera.rectangles import plane_from_markers, plane_from_points
 from calibration.camera.result import faults
-from drivers.simulators.table.layout import PLACES
+from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.errors import UserError
 from tests.calibration.camera_run import result, shelf
 from tests.calibration.camera_world import (

@@ -20,10 +20,10 @@ from calibration.camera.plane import ground_of
 from calibration.camera.rectangles import plane_from_markers
 from calibration.camera.rehearsal import LINES, Lies, Night, Rehearsal
 from calibration.camera.rehearsed import film_night, frame_of, play_night
-from drivers.camera.address import parse_source
-from drivers.camera.profile import Camera, load_profile
-from drivers.simulators.table.layout import PLACES
-from drivers.simulators.table.settings import Settings
+from drivers.camera.profile.camera_profile import Camera, load_profile
+from drivers.camera.sources.source_address import parse_source
+from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.cli.calibrate import command
 from shoe_daemon.cli.calibrate_camera import folded
 from shoe_daemon.errors import UserError

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from calibration.camera.answers import Scripted
 from calibration.camera.guide import calibrate
-from drivers.camera.frames import Image
+from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from tests.calibration.camera_run import WANTED, script, shelf
 from tests.calibration.camera_world import Shelf

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from drivers.simulators.cards import face
+from drivers.simulators.card_artwork import face
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import Card
 from tests.camera.photos import DECKS, photo

@@ -28,9 +28,9 @@ from calibration.serial import (
     speeds_of,
 )
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.contract import Frame, LineSettings
-from drivers.simulators.angel_eye_ii import Settings, scenario
-from drivers.simulators.lines import PtyLine
+from drivers.driver_interface import Frame, LineSettings
+from drivers.simulators.angel_eye_scenario import Settings, scenario
+from drivers.simulators.line_endpoints import PtyLine
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
 from shoe_daemon.config import ReaderSettings

@@ -19,12 +19,12 @@ from calibration.training.patches import NO_INDEX, Patch, lesson
 from calibration.training.photo import Conditions, Photo, enlarged, photograph
 from calibration.training.rendered import CHOICE, FIELDS, TEST, Results
 from calibration.training.ship import measure
-from drivers.camera.windows import CropWindow, window_quads
-from drivers.simulators.cards import face, outline, style
-from drivers.simulators.cards.faces import index_places
-from drivers.simulators.cards.figures import rank_mask
-from drivers.simulators.cards.pips import pip_mask
-from drivers.simulators.cards.style import ASPECT, Layout
+from drivers.camera.recognition.index_window import CropWindow, window_quads
+from drivers.simulators.card_artwork import face, outline, style
+from drivers.simulators.card_artwork.card_faces import index_places
+from drivers.simulators.card_artwork.deck_style import ASPECT, Layout
+from drivers.simulators.card_artwork.rank_figures import rank_mask
+from drivers.simulators.card_artwork.suit_pips import pip_mask
 from shoe_daemon.game.cards import RANKS, SUITS, Card
 
 Quad = NDArray[np.float32]

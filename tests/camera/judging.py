@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from drivers.camera.messages import CameraDecoder, Statement, encode_statement
-from drivers.simulators.shoe import DealtRound
+from drivers.camera.line_messages import CameraDecoder, Statement, encode_statement
+from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.table.events import Event, RoundFinished
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.moments import from_microseconds

@@ -12,8 +12,15 @@ from typing import Literal, NamedTuple
 import cv2
 import numpy as np
 
-from drivers.camera.frames import Image
-from drivers.camera.profile import Camera, Profile, Table, Throat, load_profile, write_profile
+from drivers.camera.profile.camera_profile import (
+    Camera,
+    Profile,
+    Table,
+    Throat,
+    load_profile,
+    write_profile,
+)
+from drivers.camera.sources.frame_quality import Image
 from tests.camera.scenes import card_face
 
 SCALE = 5.0

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.simulators.cards import ASPECT, Style, outline, styles
+from drivers.simulators.card_artwork import ASPECT, Style, outline, styles
 
 Image = NDArray[np.uint8]
 Quad = NDArray[np.float32]

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from drivers.camera.windows import CropWindow, window_quads
+from drivers.camera.recognition.index_window import CropWindow, window_quads
 from shoe_daemon.game.cards import DECK, Card
 from tests.camera.scenes import card_face
 

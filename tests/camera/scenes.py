@@ -16,8 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.frames import Image
-from drivers.camera.profile import (
+from drivers.camera.profile.camera_profile import (
     Camera,
     Place,
     Profile,
@@ -25,7 +24,8 @@ from drivers.camera.profile import (
     load_profile,
     write_profile,
 )
-from drivers.simulators.cards import Style, back, face, outline, styles
+from drivers.camera.sources.frame_quality import Image
+from drivers.simulators.card_artwork import Style, back, face, outline, styles
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 

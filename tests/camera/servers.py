@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 
 from bench.loopback import LoopbackServer, read_request
-from drivers.camera.frames import Image
+from drivers.camera.sources.frame_quality import Image
 from tests.camera.scenes import Scene, on
 
 PERIOD = 0.04

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from drivers.simulators.table.scene import Scene, Shot
-from drivers.simulators.table.settings import Settings, Station, Trouble
-from drivers.simulators.table.truth import Truth
+from drivers.simulators.camera.ground_truth import Truth
+from drivers.simulators.camera.scene_renderer import Scene, Shot
+from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
 
 __all__ = ["mouth", "settings", "shots", "table"]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from drivers.camera import jpegs
-from drivers.camera.address import Address, Kind, parse_address, parse_source
 from drivers.camera.driver import CameraDriver, CameraOptions
-from drivers.camera.login import logged_in
+from drivers.camera.sources import mjpeg_stream
+from drivers.camera.sources.source_address import Address, Kind, parse_address, parse_source
+from drivers.camera.sources.stream_login import logged_in
 from drivers.transport import LineError
 from shoe_daemon.cli import main
 from shoe_daemon.config import load_config
@@ -148,7 +148,7 @@ def test_a_camera_gets_it_and_nobody_is_told(tmp_path: Path, secret: str) -> Non
     with NetworkCamera(behave) as camera:
         found = logged_in(parse_address(camera.url), "t", secret, tmp_path)
         with pytest.raises(LineError, match="401 Unauthorized: are name and") as caught:
-            jpegs.open_jpegs(found)
+            mjpeg_stream.open_jpegs(found)
     assert asked[:2] == ["", "Basic dDpwQHNzL3cgIzE="]
     assert "p@ss" not in str(caught.value)
     assert "p%40ss" not in str(caught.value)

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from drivers.simulators.cards import (
+from drivers.simulators.card_artwork import (
     ASPECT,
     UNSEEN_LAYOUTS,
     UNSEEN_SEED,

@@ -12,22 +12,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drivers.camera.corners import Bounds, find_card
 from drivers.camera.driver import CameraOptions
-from drivers.camera.frames import Image, Picture
-from drivers.camera.geometry import Ground, place_patch, stray_of
-from drivers.camera.profile import load_profile
-from drivers.camera.stations import make_station
-from drivers.simulators.table.calibrated import write_simulated_profile
-from drivers.simulators.table.camera import camera_of
-from drivers.simulators.table.deck import card_quad
-from drivers.simulators.table.layout import PLACES
-from drivers.simulators.table.motion import CardTrack, HandTrack, Key, Pose
-from drivers.simulators.table.sensor import Sensor
-from drivers.simulators.table.settings import Settings
-from drivers.simulators.table.state import moment
-from drivers.simulators.table.stretch import Stretch
-from drivers.simulators.table.view import TableView
+from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.recognition.card_detection import Bounds, find_card
+from drivers.camera.recognition.table_geometry import Ground, place_patch, stray_of
+from drivers.camera.sources.frame_quality import Image, Picture
+from drivers.camera.stations.make_station import make_station
+from drivers.simulators.camera.deck_images import card_quad
+from drivers.simulators.camera.ideal_profile import write_simulated_profile
+from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Key, Pose
+from drivers.simulators.camera.play_segment import Stretch
+from drivers.simulators.camera.projection import camera_of
+from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.scene_state import moment
+from drivers.simulators.camera.sensor_effects import Sensor
+from drivers.simulators.camera.table_image import TableView
+from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 

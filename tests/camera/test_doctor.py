@@ -10,7 +10,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from drivers.simulators.table.calibrated import write_simulated_profile
+from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from shoe_daemon.cli import main
 from tests.camera.tabletop import settings
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from drivers.camera.driver import CameraOptions
-from drivers.camera.frames import Judge, Picture
-from drivers.camera.profile import load_profile
-from drivers.camera.stations import make_station
-from drivers.simulators.table.calibrated import write_simulated_profile
-from drivers.simulators.table.scene import Scene
-from drivers.simulators.table.settings import Settings, Station, Trouble
+from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.sources.frame_quality import Judge, Picture
+from drivers.camera.stations.make_station import make_station
+from drivers.simulators.camera.ideal_profile import write_simulated_profile
+from drivers.simulators.camera.scene_renderer import Scene
+from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
 from drivers.transport import LineError
 from shoe_daemon.table.observations import TableCleared
 from tests.camera.judging import Judged, hands

@@ -20,16 +20,16 @@ from click.testing import CliRunner, Result
 from calibration.camera import lent
 from calibration.camera.measures import flicker_of, light_of, mean_of, sharpness_of
 from calibration.camera.moved import moved_by
-from drivers.camera import jpegs
-from drivers.camera.address import parse_address
-from drivers.camera.frames import Image
-from drivers.camera.lending import Lender
-from drivers.camera.looks import Look
-from drivers.camera.profile import load_profile
-from drivers.camera.raw import RawSender
-from drivers.camera.view import View
-from drivers.simulators.table.calibrated import write_simulated_profile
-from drivers.simulators.table.settings import Settings
+from drivers.camera.preview.frame_lending import Lender
+from drivers.camera.preview.overlay import Look
+from drivers.camera.preview.preview_server import View
+from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.sources import mjpeg_stream
+from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.raw_frames import RawSender
+from drivers.camera.sources.source_address import parse_address
+from drivers.simulators.camera.ideal_profile import write_simulated_profile
+from drivers.simulators.camera.scene_settings import Settings
 from drivers.transport import LineError
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
@@ -191,8 +191,8 @@ class _Showing:
         self._thread.join(60)
 
 
-def _borrowed(view: View) -> jpegs.Jpegs:
-    found = jpegs.open_jpegs(parse_address(f"camera:http://127.0.0.1:{view.port}/plain"))
+def _borrowed(view: View) -> mjpeg_stream.Jpegs:
+    found = mjpeg_stream.open_jpegs(parse_address(f"camera:http://127.0.0.1:{view.port}/plain"))
     assert found is not None
     return found
 
@@ -269,7 +269,7 @@ def test_few_borrow_at_a_time(view: View) -> None:
 def test_it_ends_with_the_view_and_where_no_picture_comes(
     view: View, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("drivers.camera.lending._SILENT", 0.1)
+    monkeypatch.setattr("drivers.camera.preview.frame_lending._SILENT", 0.1)
     with pytest.raises(LineError, match="closed by the other side"):
         _borrowed(view).read()
     monkeypatch.undo()

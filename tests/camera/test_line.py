@@ -16,14 +16,14 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera import raw
-from drivers.camera.address import parse_address
-from drivers.camera.capture import Capture, Pace
 from drivers.camera.driver import CameraDriver, CameraOptions
-from drivers.camera.frames import Image, Judge
-from drivers.camera.raw import RawSender
-from drivers.contract import Frame, Transport
-from drivers.reader import Reader
+from drivers.camera.sources import raw_frames
+from drivers.camera.sources.capture_thread import Capture, Pace
+from drivers.camera.sources.frame_quality import Image, Judge
+from drivers.camera.sources.raw_frames import RawSender
+from drivers.camera.sources.source_address import parse_address
+from drivers.driver_interface import Frame, Transport
+from drivers.reader_thread import Reader
 from drivers.registry import create_driver
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
@@ -223,7 +223,7 @@ class Hanging:
 def test_a_source_that_hangs_is_given_up_and_holds_up_nobody(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("drivers.camera.capture._SILENT", 0.3)
+    monkeypatch.setattr("drivers.camera.sources.capture_thread._SILENT", 0.3)
     source = Hanging()
     capture = Capture("cam", lambda: source, Judge("cam", (1280, 720)), Pace(live=True))
     capture.start()
@@ -287,11 +287,11 @@ def test_a_simulator_that_is_slow_is_waited_for(driver: CameraDriver, tmp_path: 
 def test_a_simulator_that_says_nothing_is_given_up(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(raw, "PATIENCE", 0.2)
+    monkeypatch.setattr(raw_frames, "PATIENCE", 0.2)
     sender = RawSender(tmp_path / "camera.sock")
-    connection = raw.reconnect(str(sender.path))
+    connection = raw_frames.reconnect(str(sender.path))
     with pytest.raises(LineError, match=r"^eye: no picture for 0\.2 s$"):
-        raw.receive(connection, "eye")
+        raw_frames.receive(connection, "eye")
     connection.close()
     sender.close()
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.camera.messages import CameraDecoder, Say, Statement, encode_statement
-from drivers.contract import FrameKind
+from drivers.camera.line_messages import CameraDecoder, Say, Statement, encode_statement
+from drivers.driver_interface import FrameKind
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen

@@ -4,8 +4,8 @@ What a place and the ledger promise by themselves, whatever pictures there are.
 
 from __future__ import annotations
 
-from drivers.camera.ledger import Ledger
-from drivers.camera.places import Glance, Kind, Place, Seen, State
+from drivers.camera.stations.deal_order import Ledger
+from drivers.camera.stations.slot_tracker import Glance, Kind, Place, Seen, State
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from drivers.camera.dimensions import dimensions
-from drivers.camera.geometry import Ground
-from drivers.camera.profile import Lens, Throat, load_profile, write_profile
-from drivers.camera.soundness import _bent
+from drivers.camera.profile.camera_profile import Lens, Throat, load_profile, write_profile
+from drivers.camera.profile.profile_validation import _bent
+from drivers.camera.recognition.table_geometry import Ground
+from drivers.camera.sources.image_size import dimensions
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.round import Slot

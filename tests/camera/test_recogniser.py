@@ -10,9 +10,9 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera.recogniser import WEIGHTS, Recogniser
-from drivers.camera.windows import window_quads
-from drivers.simulators.cards import back, face
+from drivers.camera.recognition.index_window import window_quads
+from drivers.camera.recognition.recogniser import WEIGHTS, Recogniser
+from drivers.simulators.card_artwork import back, face
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
 from tests.camera.photos import DECKS, photo

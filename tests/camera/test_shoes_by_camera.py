@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from bench.shoes_by_camera import play, settings_of
 from bench.shoes_by_camera_verdict import Dealt, Verdict, judge
-from drivers.simulators.shoe import DealtRound
+from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from drivers.simulators import angel_eye_ii as dealing
-from drivers.simulators.cards import ASPECT, face
-from drivers.simulators.table.deck import deck_of
-from drivers.simulators.table.scene import Scene, Shot
-from drivers.simulators.table.settings import Settings, Station, Trouble
-from drivers.simulators.table.truth import Lying, Truth
+from drivers.simulators import angel_eye_scenario as dealing
+from drivers.simulators.camera.deck_images import deck_of
+from drivers.simulators.camera.ground_truth import Lying, Truth
+from drivers.simulators.camera.scene_renderer import Scene, Shot
+from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
+from drivers.simulators.card_artwork import ASPECT, face
 from shoe_daemon.game.cards import DECK, Card
 from tests.camera.tabletop import mouth, settings, shots, table
 

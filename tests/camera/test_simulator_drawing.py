@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from drivers.simulators.table.camera import camera_of
-from drivers.simulators.table.hands import Grip, hand
-from drivers.simulators.table.script import stretches
-from drivers.simulators.table.sensor import Sensor
-from drivers.simulators.table.settings import OVERHEAD_TROUBLES, Settings
-from drivers.simulators.table.sprite import lay
-from drivers.simulators.table.state import moment
-from drivers.simulators.table.view import TableView
+from drivers.simulators.camera.dealer_hands import Grip, hand
+from drivers.simulators.camera.projection import camera_of
+from drivers.simulators.camera.round_script import stretches
+from drivers.simulators.camera.scene_settings import OVERHEAD_TROUBLES, Settings
+from drivers.simulators.camera.scene_state import moment
+from drivers.simulators.camera.sensor_effects import Sensor
+from drivers.simulators.camera.sprites import lay
+from drivers.simulators.camera.table_image import TableView
 from tests.camera.tabletop import settings
 
 _SIZE = (360, 640, 3)

@@ -16,15 +16,15 @@ import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
-from drivers.camera import raw
-from drivers.camera.geometry import Ground
-from drivers.camera.profile import load_profile
-from drivers.simulators.table.calibrated import write_simulated_profile
-from drivers.simulators.table.layout import PLACES
-from drivers.simulators.table.live import Sender, open_sender, play_live
-from drivers.simulators.table.scene import Scene
-from drivers.simulators.table.settings import Station
-from drivers.simulators.table.video import write_video
+from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.recognition.table_geometry import Ground
+from drivers.camera.sources import raw_frames
+from drivers.simulators.camera.ideal_profile import write_simulated_profile
+from drivers.simulators.camera.live_sender import Sender, open_sender, play_live
+from drivers.simulators.camera.scene_renderer import Scene
+from drivers.simulators.camera.scene_settings import Station
+from drivers.simulators.camera.table_layout import PLACES
+from drivers.simulators.camera.video_writer import write_video
 from shoe_daemon.cli import main
 from shoe_daemon.cli.simulate import command
 from shoe_daemon.errors import UserError
@@ -97,8 +97,8 @@ def test_a_video_is_not_written_over_by_its_own_truth(tmp_path: Path) -> None:
 
 def test_only_a_socket_of_before_makes_room_for_a_new_one(tmp_path: Path) -> None:
     path = tmp_path / "eye"
-    left = raw.RawSender(path)
-    raw.RawSender(path).close()
+    left = raw_frames.RawSender(path)
+    raw_frames.RawSender(path).close()
     left.close()
     path.write_text("somebody's")
     with pytest.raises(UserError, match="eye: cannot listen there: Address already in use"):
@@ -140,8 +140,8 @@ def test_it_plays_live_to_a_socket(tmp_path: Path) -> None:
     sender = open_sender(f"raw:{tmp_path / 'eye'}")
     assert sender.address == f"camera:raw:{tmp_path / 'eye'}"
     thread, stopping = _playing(sender)
-    eye = raw.reconnect(str(tmp_path / "eye"))
-    got = [raw.receive(eye, "eye") for _ in range(4)]
+    eye = raw_frames.reconnect(str(tmp_path / "eye"))
+    got = [raw_frames.receive(eye, "eye") for _ in range(4)]
     stopping.set()
     thread.join(60)
     eye.close()

@@ -11,10 +11,10 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.simulators.shoe import DealtRound, Excess, Fault
-from drivers.simulators.table.scene import Scene, Shot
-from drivers.simulators.table.settings import OVERHEAD_TROUBLES, THROAT_TROUBLES, Trouble
-from drivers.simulators.table.truth import Truth
+from drivers.simulators.camera.ground_truth import Truth
+from drivers.simulators.camera.scene_renderer import Scene, Shot
+from drivers.simulators.camera.scene_settings import OVERHEAD_TROUBLES, THROAT_TROUBLES, Trouble
+from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault
 from tests.camera.tabletop import mouth, shots, table
 
 _SHOWN = {

@@ -13,10 +13,10 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera import capture, jpegs
-from drivers.camera import line as camera_line
-from drivers.camera.address import Kind
+from drivers.camera import camera_line
 from drivers.camera.driver import CameraDriver, CameraOptions
+from drivers.camera.sources import capture_thread, mjpeg_stream
+from drivers.camera.sources.source_address import Kind
 from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
@@ -52,7 +52,11 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     However busy the machine is, it is not the camera that is silent.
     """
-    for module, name in ((capture, "_SILENT"), (jpegs, "_PATIENCE"), (jpegs, "_OPENING")):
+    for module, name in (
+        (capture_thread, "_SILENT"),
+        (mjpeg_stream, "_PATIENCE"),
+        (mjpeg_stream, "_OPENING"),
+    ):
         monkeypatch.setattr(module, name, 60.0)
 
 

@@ -16,12 +16,12 @@ import cv2
 import pytest
 from structlog.testing import capture_logs
 
-from drivers.camera.address import Address, Kind
-from drivers.camera.devices import Device
-from drivers.camera.frames import Image
-from drivers.camera.profile import Camera
-from drivers.camera.sources import open_source
-from drivers.camera.video import settle
+from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.open_source import open_source
+from drivers.camera.sources.opencv_video import settle
+from drivers.camera.sources.source_address import Address, Kind
+from drivers.camera.sources.v4l2_device import Device
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

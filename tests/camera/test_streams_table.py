@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 from bench.rtsp import Mood, RtspCamera
-from drivers.camera.frames import Image
-from drivers.camera.profile import Camera
+from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.round import Outcome
 from tests.brokers import PATIENCE, Mosquitto, mosquitto, wait_for
 from tests.camera import scenes

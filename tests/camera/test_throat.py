@@ -12,9 +12,9 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera.frames import Image
-from drivers.camera.passage import Extent, Passage, runs
-from drivers.camera.profile import Profile
+from drivers.camera.profile.camera_profile import Profile
+from drivers.camera.sources.frame_quality import Image
+from drivers.camera.stations.card_track import Extent, Passage, runs
 from tests.camera import mouths
 from tests.camera.mouths import FPS, LONG, OUT, SHORT, WAYS, Ahead, passing
 from tests.camera.watched import Told, Watched

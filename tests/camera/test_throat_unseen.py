@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from drivers.camera.frames import Image
-from drivers.camera.passage import Extent, Fate, Passage
-from drivers.camera.profile import Profile
-from drivers.camera.sight import Sight
+from drivers.camera.profile.camera_profile import Profile
+from drivers.camera.sources.frame_quality import Image
+from drivers.camera.stations.card_track import Extent, Fate, Passage
+from drivers.camera.stations.throat_visibility import Sight
 from drivers.transport import LineError
 from tests.camera import mouths
 from tests.camera.mouths import FPS, HALF, OUT, SCALE, passing

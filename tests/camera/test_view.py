@@ -20,16 +20,16 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from drivers.camera import view as views
-from drivers.camera.frames import Picture
-from drivers.camera.listening import check_listen
-from drivers.camera.looks import Look, drawn
-from drivers.camera.messages import Say, Statement
-from drivers.camera.profile import load_profile
-from drivers.camera.view import View
-from drivers.camera.viewed import Viewed
-from drivers.simulators.table.calibrated import write_simulated_profile
-from drivers.simulators.table.settings import Station
+from drivers.camera.line_messages import Say, Statement
+from drivers.camera.preview import preview_server as views
+from drivers.camera.preview.loopback_address import check_listen
+from drivers.camera.preview.overlay import Look, drawn
+from drivers.camera.preview.preview_server import View
+from drivers.camera.preview.previewed_station import Viewed
+from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.sources.frame_quality import Picture
+from drivers.simulators.camera.ideal_profile import write_simulated_profile
+from drivers.simulators.camera.scene_settings import Station
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
@@ -299,7 +299,7 @@ def test_a_place_at_the_upper_edge_has_its_words_in_the_picture() -> None:
 
 
 def test_what_is_written_beside_a_place_is_a_word_of_the_legend() -> None:
-    page = (files("drivers.camera") / "pages/look.html").read_text(encoding="utf-8")
+    page = (files("drivers.camera.preview") / "pages/look.html").read_text(encoding="utf-8")
     legend = re.findall(r'<li class="(\w+)">([^<]+)</li>', page)
     assert len(legend) == 6
     for state, word in legend:

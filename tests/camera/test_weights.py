@@ -9,8 +9,8 @@ import json
 import numpy as np
 import pytest
 
-from drivers.camera.confidence import Belief, agreed, belief, curve, threshold_for
-from drivers.camera.recogniser import SHIPPED, WEIGHTS, Recogniser, checksum
+from drivers.camera.recognition.confidence import Belief, agreed, belief, curve, threshold_for
+from drivers.camera.recognition.recogniser import SHIPPED, WEIGHTS, Recogniser, checksum
 from shoe_daemon.game.cards import Card
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Self
 
 from drivers.camera.driver import CameraDriver, CameraOptions
-from drivers.contract import Frame
-from drivers.reader import Reader
+from drivers.driver_interface import Frame
+from drivers.reader_thread import Reader
 from shoe_daemon.table.observations import Link, Observation, Placed, Unreadable
 from tests.camera.servers import capture_threads
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from drivers.simulators.angel_eye_ii import Scenario
-from drivers.simulators.shoe import DealtRound
+from drivers.simulators.angel_eye_scenario import Scenario
+from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.snapshot import encode_public_table

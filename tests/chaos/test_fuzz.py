@@ -16,8 +16,8 @@ import pytest
 from msgspec.structs import replace
 
 from drivers.registry import create_driver, driver_names
-from drivers.simulators.angel_eye_ii import Mode, Settings, scenario
-from drivers.simulators.lines import PtyLine
+from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
+from drivers.simulators.line_endpoints import PtyLine
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.observations import Gap

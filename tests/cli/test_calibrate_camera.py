@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from calibration.camera import report
-from drivers.camera.frames import Image
-from drivers.camera.profile import load_profile
+from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from drivers.camera.address import parse_address
-from drivers.simulators.table.calibrated import write_simulated_profile
+from drivers.camera.sources.source_address import parse_address
+from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from shoe_daemon.cli import main
 from shoe_daemon.cli.calibrate_camera import _wanted
 from tests.camera.tabletop import settings

@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.capture import read_capture
-from drivers.replay import observations_of
+from drivers.capture_file import read_capture
+from drivers.capture_replay import observations_of
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
 from shoe_daemon.table.observations import Observation, Result
@@ -105,8 +105,8 @@ def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path, *, hea
 
 IMPATIENT = """
 import signal
-from drivers.camera.raw import RawSender
-from drivers.simulators.lines import PtyLine
+from drivers.camera.sources.raw_frames import RawSender
+from drivers.simulators.line_endpoints import PtyLine
 from shoe_daemon.cli import main
 
 def impatient(close):

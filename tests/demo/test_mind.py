@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_ii import Mode, Settings, scenario
-from drivers.simulators.shoe import Excess, Fault
+from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
+from drivers.simulators.simulated_shoe import Excess, Fault
 from shoe_daemon.demo.mind import OPERATOR
 from shoe_daemon.demo.referee import Referee
 from shoe_daemon.demo.sample import Sample

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.replay import observations_of
-from drivers.simulators.angel_eye_ii import Mode, Scenario, Settings, scenario
-from drivers.simulators.shoe import Fault
+from drivers.capture_replay import observations_of
+from drivers.simulators.angel_eye_scenario import Mode, Scenario, Settings, scenario
+from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.demo.referee import Referee
 from shoe_daemon.table.events import Event, RoundFinished
 from shoe_daemon.table.machine import Table

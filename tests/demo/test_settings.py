@@ -9,8 +9,8 @@ from itertools import islice
 
 import pytest
 
-from drivers.simulators.angel_eye_ii import Mode, Settings, scenario, scenes
-from drivers.simulators.shoe import CUT_BEHIND, Excess, Fault
+from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario, scenes
+from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
 from shoe_daemon.demo.sample import boards
 from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of, without_waiting
 from shoe_daemon.errors import UserError

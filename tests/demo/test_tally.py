@@ -4,8 +4,8 @@ The summary says how each irregularity was resolved, and how fast.
 
 from __future__ import annotations
 
-from drivers.simulators.angel_eye_ii import Mode
-from drivers.simulators.shoe import Fault
+from drivers.simulators.angel_eye_scenario import Mode
+from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.demo.board import Health
 from shoe_daemon.demo.referee import Referee
 from shoe_daemon.demo.tally import Tally

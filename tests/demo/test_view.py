@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.segment import Segment, Segments
 
-from drivers.simulators.angel_eye_ii import Mode, Settings
-from drivers.simulators.shoe import Excess, Fault
+from drivers.simulators.angel_eye_scenario import Mode, Settings
+from drivers.simulators.simulated_shoe import Excess, Fault
 from shoe_daemon.demo.board import Board, Keeper, Settled
 from shoe_daemon.demo.sample import boards, showpiece
 from shoe_daemon.demo.view import draw

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_ii import Mode, Settings
-from drivers.simulators.shoe import Fault
+from drivers.simulators.angel_eye_scenario import Mode, Settings
+from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.demo.sample import Sample
 from shoe_daemon.display.documents import Fault as Refused
 from shoe_daemon.display.documents import Place, decode

@@ -20,7 +20,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_ii import Mode, Settings
+from drivers.simulators.angel_eye_scenario import Mode, Settings
 from shoe_daemon.demo.sample import Sample
 from shoe_daemon.display.freshness import Fresh, Link
 from shoe_daemon.display.known import Message, Moment

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.contract import Frame, LineSettings
-from drivers.reader import Reader, Surroundings
-from drivers.simulators.angel_eye_ii import Settings, scenario
+from drivers.driver_interface import Frame, LineSettings
+from drivers.reader_thread import Reader, Surroundings
+from drivers.simulators.angel_eye_scenario import Settings, scenario
 from drivers.transport import LineError
 from shoe_daemon.table.observations import Gap, Link, Observation
 

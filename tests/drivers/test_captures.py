@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from drivers.capture import read_capture, write_hex
+from drivers.capture_file import read_capture, write_hex
+from drivers.capture_replay import frames_of, observations_of
 from drivers.registry import create_driver
-from drivers.replay import frames_of, observations_of
-from drivers.simulators.angel_eye_ii import Mode, Settings, scenario
-from drivers.simulators.shoe import Fault
+from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
+from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.table.observations import decode_observation, encode_observation
 
 CAPTURES = Path(__file__).parents[1] / "captures"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from drivers.discretion import discreet
+from drivers.redact import discreet
 from drivers.transport import LineError
 from tests.drivers.scripted import Script, played
 

@@ -17,12 +17,12 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from drivers import reader as reader_module
+from drivers import reader_thread as reader_module
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.backoff import Backoff, Complaint
-from drivers.contract import Frame, FrameKind
-from drivers.reader import Ages, Counts, Reader, Surroundings
-from drivers.simulators.angel_eye_ii import Settings, scenario
+from drivers.driver_interface import Frame, FrameKind
+from drivers.reader_thread import Ages, Counts, Reader, Surroundings
+from drivers.simulators.angel_eye_scenario import Settings, scenario
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 from tests.drivers.scripted import DATA, TURN, WHOLE, Event, Heard, Script, down, played

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from drivers import registry
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.contract import LineSettings
-from drivers.interface import check_class, make_driver
+from drivers.driver_interface import LineSettings
+from drivers.interface_check import check_class, make_driver
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Signal
 
@@ -131,8 +131,8 @@ def refused(**parts: Any) -> str:  # noqa: ANN401 - any wrong part
     [
         ({"name": None}, "name: missing; expected a text"),
         ({"name": 7}, "name: 7; expected a text"),
-        ({"line": None}, "line: missing; expected drivers.contract.LineSettings"),
-        ({"line": 9600}, "line: 9600; expected drivers.contract.LineSettings"),
+        ({"line": None}, "line: missing; expected drivers.driver_interface.LineSettings"),
+        ({"line": 9600}, "line: 9600; expected drivers.driver_interface.LineSettings"),
         ({"signals": None}, "signals: missing; expected a tuple of signals: betting, "),
         ({"signals": ("places",)}, "signals: ('places',); expected a tuple of signals: "),
         ({"signals": "slots"}, "signals: 'slots'; expected a tuple of signals: "),
@@ -145,7 +145,10 @@ def refused(**parts: Any) -> str:  # noqa: ANN401 - any wrong part
         ({"reset": None}, "decoder(): Odd without reset; expected a method"),
         ({"__init__": lambda _: None}, "cannot be made: TypeError: "),
         ({"decoder": lambda _: 1 / 0}, "cannot be made: ZeroDivisionError: division by zero"),
-        ({"open_line": print}, "look: missing; expected beside open_line (drivers.contract."),
+        (
+            {"open_line": print},
+            "look: missing; expected beside open_line (drivers.driver_interface.",
+        ),
     ],
     ids=lambda each: each if isinstance(each, str) else "-".join(each),
 )

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import pytest
 import serial.rfc2217
 
-from drivers.capture import write_hex
-from drivers.contract import LineSettings
+from drivers.capture_file import write_hex
+from drivers.driver_interface import LineSettings
 from drivers.transport import (
     READ_TIMEOUT,
     EndOfCaptureError,

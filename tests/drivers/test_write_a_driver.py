@@ -16,7 +16,7 @@ from types import ModuleType
 
 import pytest
 
-from drivers.contract import Frame, FrameKind
+from drivers.driver_interface import Frame, FrameKind
 from tests.brokers import wait_for
 from tests.service.running import SHOE_DAEMON, DaemonProcess, Shoe
 

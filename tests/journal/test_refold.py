@@ -16,9 +16,9 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.angel_eye_ii.codec import Report
-from drivers.contract import Frame, FrameKind
-from drivers.simulators.angel_eye_ii import Mode, Settings, scenario
+from drivers.angel_eye_ii.frame_codec import Report
+from drivers.driver_interface import Frame, FrameKind
+from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
 from shoe_daemon import __version__
 from shoe_daemon.cli import journal_verify, main
 from shoe_daemon.clock import Clock

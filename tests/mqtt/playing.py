@@ -19,7 +19,13 @@ from unittest.mock import patch
 from paho.mqtt import client as paho
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from drivers.angel_eye_ii.meaning import BURN, FIRST_CARD, face_code, place_code, result_code
+from drivers.angel_eye_ii.report_observations import (
+    BURN,
+    FIRST_CARD,
+    face_code,
+    place_code,
+    result_code,
+)
 from shoe_daemon.clock import Clock
 from shoe_daemon.config import load_config
 from shoe_daemon.game.cards import Card

@@ -12,8 +12,8 @@ from typing import Self
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_ii import Mode, Settings, scenes
-from drivers.simulators.shoe import DealtRound, Fault
+from drivers.simulators.angel_eye_scenario import Mode, Settings, scenes
+from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon import __version__
 from shoe_daemon.game.house import house_to_mapping, load_house
 from shoe_daemon.game.rulings import load_policy, policy_to_mapping

@@ -10,8 +10,8 @@ from statistics import median
 
 import pytest
 
-from drivers.simulators.angel_eye_ii import Mode, Settings
-from drivers.simulators.shoe import Fault
+from drivers.simulators.angel_eye_scenario import Mode, Settings
+from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.odds import count_odds

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from drivers.contract import Decoder, Frame, FrameKind, LineSettings
+from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings
 from shoe_daemon.game.cards import Card
 from shoe_daemon.table.observations import CardDrawn, Signal
 

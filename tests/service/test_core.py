@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from drivers.contract import Frame, FrameKind
+from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.clock import Clock
 from shoe_daemon.config import load_config
 from shoe_daemon.game.cards import Card

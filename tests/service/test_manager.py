@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 from structlog.testing import capture_logs
 
-from drivers.reader import Reader
+from drivers.reader_thread import Reader
 from shoe_daemon.service.bulletin import Bulletin
 from shoe_daemon.service.watch import Watch
 from tests.brokers import Listener, Mosquitto, free_port, wait_for

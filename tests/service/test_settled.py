@@ -8,10 +8,10 @@ import threading
 from pathlib import Path
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.contract import Frame
-from drivers.reader import Reader
-from drivers.simulators.angel_eye_ii import Settings, scenario
-from drivers.simulators.lines import PtyLine
+from drivers.driver_interface import Frame
+from drivers.reader_thread import Reader
+from drivers.simulators.angel_eye_scenario import Settings, scenario
+from drivers.simulators.line_endpoints import PtyLine
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, set_up
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.events import Event

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from drivers.contract import Frame, FrameKind
+from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.config import Config, JournalSettings, set_up
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.service import Daemon

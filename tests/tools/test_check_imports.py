@@ -29,7 +29,7 @@ FORBIDDEN = {
         "from shoe_daemon import __version__",
     ),
     "table imports the journal": ("shoe_daemon/table/fold.py", "from shoe_daemon import journal"),
-    "table imports a driver": ("shoe_daemon/table/fold.py", "import drivers.contract"),
+    "table imports a driver": ("shoe_daemon/table/fold.py", "import drivers.driver_interface"),
     "errors import a room": ("shoe_daemon/errors.py", "import shoe_daemon.game"),
     "journal imports mqtt": ("shoe_daemon/journal/store.py", "import shoe_daemon.mqtt.topics"),
     "journal imports drivers": ("shoe_daemon/journal/store.py", "import drivers"),
@@ -78,7 +78,7 @@ FORBIDDEN = {
 
 @pytest.mark.parametrize(("module", "source"), FORBIDDEN.values(), ids=FORBIDDEN.keys())
 def test_what_is_forbidden_is_caught(tmp_path: Path, module: str, source: str) -> None:
-    stands = {"shoe_daemon/journal/__init__.py": "", "drivers/contract.py": ""}
+    stands = {"shoe_daemon/journal/__init__.py": "", "drivers/driver_interface.py": ""}
     found = faults(tmp_path, stands, {module: source})
     assert len(found) == 1
     line = source.count("\n") + 1

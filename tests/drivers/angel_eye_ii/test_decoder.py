@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from drivers.angel_eye_ii import AngelEyeII, AngelOptions
-from drivers.angel_eye_ii.codec import MAX_FRAME, Report
-from drivers.contract import Frame, FrameKind
+from drivers.angel_eye_ii.frame_codec import MAX_FRAME, Report
+from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table.observations import Booted, CardDrawn, Gap, Observation, Standby
 

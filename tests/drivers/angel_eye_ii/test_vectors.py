@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.angel_eye_ii.codec import Report, parse_report
-from drivers.contract import FrameKind
+from drivers.angel_eye_ii.frame_codec import Report, parse_report
+from drivers.driver_interface import FrameKind
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import Slot
 from shoe_daemon.table.observations import (

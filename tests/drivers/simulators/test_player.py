@@ -21,13 +21,13 @@ import serial
 from structlog.testing import capture_logs
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.contract import Frame
-from drivers.reader import Reader
-from drivers.simulators import lines
-from drivers.simulators.angel_eye_ii import Scenario, Settings, scenario, scenes
-from drivers.simulators.lines import Line, PtyLine, TcpLine
-from drivers.simulators.player import Pace, play
-from drivers.simulators.shoe import Fault
+from drivers.driver_interface import Frame
+from drivers.reader_thread import Reader
+from drivers.simulators import line_endpoints
+from drivers.simulators.angel_eye_scenario import Scenario, Settings, scenario, scenes
+from drivers.simulators.line_endpoints import Line, PtyLine, TcpLine
+from drivers.simulators.scenario_player import Pace, play
+from drivers.simulators.simulated_shoe import Fault
 from drivers.transport import LineError, open_transport
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
@@ -266,7 +266,7 @@ class TestPty:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # However long a slow machine takes between two lines of this test.
-        monkeypatch.setattr(lines, "_PATIENCE_WITH_OPENERS", 3600.0)
+        monkeypatch.setattr(line_endpoints, "_PATIENCE_WITH_OPENERS", 3600.0)
         line = PtyLine()
         for _ in range(2):
             assert not line.settled()
@@ -276,7 +276,7 @@ class TestPty:
             assert line.settled()
             os.close(slave)
             assert (line.heard(), line.settled()) == (False, False)
-        monkeypatch.setattr(lines, "_PATIENCE_WITH_OPENERS", 0.0)
+        monkeypatch.setattr(line_endpoints, "_PATIENCE_WITH_OPENERS", 0.0)
         with Path(line.address).open("rb"):
             until(line.settled, "one that throws nothing away")
         line.close()
@@ -284,15 +284,15 @@ class TestPty:
     def test_it_is_drained_when_all_is_read_however_long_that_takes(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        looks, unread = 0, lines._unread  # noqa: SLF001 - to know how often it was looked
+        looks, unread = 0, line_endpoints._unread  # noqa: SLF001 - to know how often it was looked
 
         def look(*what: Any) -> bool:  # noqa: ANN401 - whatever is handed to it
             nonlocal looks
             looks += 1
             return unread(*what)
 
-        monkeypatch.setattr(lines, "_DRAIN_EVERY", 0.001)
-        monkeypatch.setattr(lines, "_unread", look)
+        monkeypatch.setattr(line_endpoints, "_DRAIN_EVERY", 0.001)
+        monkeypatch.setattr(line_endpoints, "_unread", look)
         line = PtyLine()
         with Path(line.address).open("rb", buffering=0) as slave:
             line.send(bytes(3000), threading.Event())
@@ -309,7 +309,7 @@ class TestPty:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         answers = [True, False, True, *[False] * 50]
-        monkeypatch.setattr(lines, "_unread", lambda *_: answers.pop(0))
+        monkeypatch.setattr(line_endpoints, "_unread", lambda *_: answers.pop(0))
         line = PtyLine()
         with Path(line.address).open("rb"):
             line.drain(threading.Event())

@@ -10,11 +10,19 @@ from collections import Counter
 import pytest
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.angel_eye_ii.codec import Report
-from drivers.replay import observations_of
-from drivers.simulators.angel_eye_ii import Mode, Scenario, Settings, scenario
-from drivers.simulators.shoe import DealtRound, Excess, Fault, Placed, burn_count, coup_of, lawful
-from drivers.simulators.wire import Step
+from drivers.angel_eye_ii.frame_codec import Report
+from drivers.capture_replay import observations_of
+from drivers.simulators.angel_eye_scenario import Mode, Scenario, Settings, scenario
+from drivers.simulators.angel_eye_wire import Step
+from drivers.simulators.simulated_shoe import (
+    DealtRound,
+    Excess,
+    Fault,
+    Placed,
+    burn_count,
+    coup_of,
+    lawful,
+)
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.round import DEALING_ORDER, Slot
 from shoe_daemon.table.observations import (

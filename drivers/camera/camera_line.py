@@ -1,0 +1,208 @@
+"""
+A camera as a line: pictures in, one JSON line for each card out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import cv2
+
+from drivers.camera.line_messages import Say, Statement, encode_statement
+from drivers.camera.sources.capture_thread import Capture, Pace
+from drivers.camera.sources.frame_quality import Judge, Picture
+from drivers.camera.sources.open_source import open_source
+from drivers.camera.sources.raw_frames import PATIENCE
+from drivers.camera.sources.source_address import Address, Kind
+from drivers.transport import READ_TIMEOUT, EndOfCaptureError, LineError
+
+if TYPE_CHECKING:
+    from drivers.camera.driver import CameraOptions
+    from drivers.camera.profile.camera_profile import Profile
+
+__all__ = ["CameraLine", "Station", "judge_of", "open_camera", "watch"]
+
+_BEAT: Final = 1.0
+"""Seconds between two statements of how many pictures come."""
+
+_WAITING: Final = 16
+"""Pictures of the shoe's mouth that may wait: none of a passage may be lost."""
+
+_FROZEN_AFTER: Final[dict[Kind, float | None]] = {
+    Kind.DEVICE: 3.0,
+    # What a network camera's encoder does not see change, it may not send.
+    Kind.STREAM: 15.0,
+    Kind.RAW: 3.0,
+    Kind.FILE: None,
+    Kind.FOLDER: None,
+}
+
+
+class Station(Protocol):
+    """
+    Watches pictures, and says what there is to say.
+    """
+
+    def look(self, picture: Picture) -> list[Statement]:
+        """
+        Take the next picture.
+
+        Raises:
+            LineError: It shows that the camera cannot be trusted any more.
+        """
+        ...
+
+    def finish(self) -> list[Statement]:
+        """
+        There will be no more pictures.
+        """
+        ...
+
+    def close(self) -> None:
+        """
+        Give back what it holds.
+        """
+        ...
+
+
+class CameraLine:
+    """
+    An open camera.
+
+    Attributes:
+        looked: Pictures that were looked at.
+    """
+
+    def __init__(self, name: str, capture: Capture, station: Station) -> None:
+        self.looked = 0
+        self._name = name
+        self._capture = capture
+        self._station = station
+        self._beat = time.monotonic()
+        self._counted = 0
+        self._ended = False
+
+    def read(self) -> bytes:
+        """
+        Return what is to be said, at once; nothing after `READ_TIMEOUT` without a picture.
+        """
+        try:
+            picture = None if self._ended else self._capture.take(READ_TIMEOUT)
+        except EndOfCaptureError:
+            self._ended = True
+            return b"".join(map(encode_statement, self._station.finish()))
+        if self._ended:
+            raise EndOfCaptureError(f"{self._name}: the pictures are over")
+        if picture is None:
+            return b""
+        said = self._station.look(picture)
+        self.looked += 1
+        return b"".join(map(encode_statement, [*said, *self._watching()]))
+
+    def _watching(self) -> list[Statement]:
+        now = time.monotonic()
+        span = now - self._beat
+        if span < _BEAT:
+            return []
+        fps = (self.looked - self._counted) / span
+        self._counted, self._beat = self.looked, now
+        return [Statement(say=Say.WATCHING, fps=round(fps, 1))]
+
+    def check(self) -> None:
+        """
+        Look whether pictures still come.
+        """
+        if not self._ended:
+            self._capture.check()
+
+    def write(self, data: bytes) -> None:
+        """
+        Refuse.
+        """
+        raise LineError(f"{self._name}: a camera takes no {len(data)} bytes")
+
+    def close(self) -> None:
+        """
+        Give the camera back.
+        """
+        with contextlib.suppress(Exception):
+            self._capture.stop()
+        with contextlib.suppress(Exception):
+            self._station.close()
+
+
+def _viewed(station: Station, profile: Profile, options: CameraOptions) -> Station:
+    """
+    Let people look over its shoulder, where that is wished for.
+    """
+    if options.view is None:
+        return station
+    from drivers.camera.preview.preview_server import View  # noqa: PLC0415 - most tables have none
+    from drivers.camera.preview.previewed_station import Viewed  # noqa: PLC0415 - as above
+
+    return Viewed(station, profile, View(options.view, profile.station))
+
+
+def open_camera(
+    address: Address, profile: Profile, options: CameraOptions, evidence: Path | None
+) -> CameraLine:
+    """
+    Open a camera and look through it for the first time.
+
+    Raises:
+        LineError: There is no picture, or none of what the profile describes.
+        UserError: The profile or the options cannot be right.
+    """
+    throat = profile.station == "throat"
+    pace = Pace(
+        live=address.is_live,
+        own=options.pace == "own",
+        # A card passes the shoe's mouth in a few pictures; above the table the newest
+        # one tells all.
+        waiting=_WAITING if throat else 1,
+        silent=PATIENCE if address.kind is Kind.RAW else None,
+    )
+    capture = Capture(
+        str(address),
+        lambda: open_source(address, profile.camera, options.fps),
+        judge_of(str(address), profile, frozen_after=_FROZEN_AFTER[address.kind]),
+        pace,
+    )
+    return watch(str(address), capture, profile, options, evidence)
+
+
+def judge_of(name: str, profile: Profile, *, frozen_after: float | None) -> Judge:
+    """
+    Return who refuses pictures that are not of the profile's camera.
+    """
+    size = profile.camera.width, profile.camera.height
+    return Judge(name, size, frozen_after=frozen_after)
+
+
+def watch(
+    name: str,
+    capture: Capture,
+    profile: Profile,
+    options: CameraOptions,
+    evidence: Path | None,
+) -> CameraLine:
+    """
+    Look at what a capture gives as a profile says; it is started.
+
+    Raises:
+        LineError: As `open_camera`.
+        UserError: Likewise.
+    """
+    cv2.setNumThreads(1)  # the daemon has other things to do
+    from drivers.camera.stations.make_station import make_station  # noqa: PLC0415 - one needs the other
+
+    station = _viewed(make_station(profile, options, evidence), profile, options)
+    try:
+        capture.start()
+    except Exception:
+        station.close()
+        raise
+    return CameraLine(name, capture, station)

@@ -1,0 +1,186 @@
+"""
+What a camera's line says: one JSON object a line, and what it means.
+
+    {"say":"placed","slot":"P1","card":"AS","confidence":0.99,"blur":0.008,"late":96,
+     "patch":"20260504-211503.250-P1-AS.jpg"}
+
+The journal keeps these lines as they are: they are what the recogniser said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from drivers.driver_interface import Frame, FrameKind
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+from shoe_daemon.table import observations as seen
+
+__all__ = ["CameraDecoder", "Say", "Statement", "encode_statement"]
+
+MOST: Final = 4096
+"""Bytes of a line: no statement has as many."""
+
+
+class Say(StrEnum):
+    """
+    What a line is about.
+
+    ``placed``: a card lies on a place and was read; ``card``: one left the shoe;
+    ``unreadable``: one lies there, or left, and could not be read; ``cleared``:
+    all cards were taken off; ``double_feed`` and ``returned``: two cards left
+    together, one went back; ``over``: such an error is over; ``missed``: the
+    camera was blind for a moment; ``watching``: nothing new, all is well.
+    """
+
+    PLACED = "placed"
+    CARD = "card"
+    UNREADABLE = "unreadable"
+    CLEARED = "cleared"
+    DOUBLE_FEED = "double_feed"
+    RETURNED = "returned"
+    OVER = "over"
+    MISSED = "missed"
+    WATCHING = "watching"
+
+
+class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """
+    One line.
+
+    Attributes:
+        say: What it is about.
+        slot: The place.
+        card: What was read.
+        best: What it looked most like, where it was not accepted: for people only.
+        confidence: 0 to 1.
+        blur: As a share of the card's width.
+        late: Milliseconds since the card lay still, or had left the shoe.
+        patch: The file with the card's picture.
+        fps: Pictures a second, with ``watching``.
+        note: For people.
+    """
+
+    say: Say
+    slot: Slot | None = None
+    card: Card | None = None
+    best: Card | None = None
+    confidence: float | None = None
+    blur: float | None = None
+    late: int | None = None
+    patch: str | None = None
+    fps: float | None = None
+    note: str | None = None
+
+
+_encoder = msgspec.json.Encoder(order="sorted")
+_decoder = msgspec.json.Decoder(Statement)
+
+
+def encode_statement(statement: Statement) -> bytes:
+    """
+    Write a statement as a line, its end included.
+    """
+    return _encoder.encode(statement) + b"\n"
+
+
+class CameraDecoder:
+    """
+    Lines to frames. Sans-I/O, raises nothing, keeps one line at most.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._too_long = False
+
+    def feed(self, data: bytes, now: float) -> list[Frame]:
+        """
+        Take the next bytes; return the frames of the lines that are complete.
+        """
+        *lines, rest = (self._rest + data).split(b"\n")
+        frames = [frame for line in lines for frame in self._line(line + b"\n", now)]
+        heads, self._rest = _portions(rest)
+        self._too_long |= bool(heads)
+        return frames + [_noise(head, now) for head in heads]
+
+    def _line(self, line: bytes, now: float) -> list[Frame]:
+        heads, tail = _portions(line)
+        # What ends a line that was too long is no line, whatever it looks like.
+        is_rest, self._too_long = self._too_long or bool(heads), False
+        last = _noise(tail, now) if is_rest else _frame(tail, now)
+        return [*(_noise(head, now) for head in heads), last]
+
+    def reset(self) -> None:
+        """
+        Forget a line that was begun.
+        """
+        self._rest, self._too_long = b"", False
+
+
+def _portions(data: bytes) -> tuple[list[bytes], bytes]:
+    """
+    Cut off what is more than a line may have, in portions that are the same however it came.
+    """
+    heads = []
+    while len(data) > MOST:
+        head, data = data[:MOST], data[MOST:]
+        heads.append(head)
+    return heads, data
+
+
+def _noise(line: bytes, now: float) -> Frame:
+    return Frame(line, FrameKind.NOISE, (), now, "no line of a camera")
+
+
+def _frame(line: bytes, now: float) -> Frame:
+    try:
+        statement = _decoder.decode(line)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return _noise(line, now)
+    if statement.say is Say.WATCHING:
+        return Frame(line, FrameKind.REPEAT, (), now)
+    return Frame(line, FrameKind.FRAME, _meaning(statement), now, statement.note or "")
+
+
+def _meaning(statement: Statement) -> tuple[seen.Observation, ...]:
+    return _MEANINGS[statement.say](statement)
+
+
+def _placed(said: Statement) -> tuple[seen.Observation, ...]:
+    if said.slot is None or said.card is None:
+        return ()  # a camera that does not say so much says nothing
+    return (seen.Placed(slot=said.slot, card=said.card),)
+
+
+def _card(said: Statement) -> tuple[seen.Observation, ...]:
+    if said.card is None:
+        return (seen.Unreadable(slot=said.slot),)
+    return (seen.CardDrawn(card=said.card, slot=said.slot),)
+
+
+def _double_feed(said: Statement) -> tuple[seen.Observation, ...]:
+    text = said.note or "two cards left the shoe together"
+    return (seen.DeviceError(cause=seen.Cause.OTHER, code=Say.DOUBLE_FEED.value, text=text),)
+
+
+def _returned(said: Statement) -> tuple[seen.Observation, ...]:
+    text = said.note or "a card was pushed back into the shoe"
+    return (seen.DeviceError(cause=seen.Cause.CARD_RETURNED, code=Say.RETURNED.value, text=text),)
+
+
+_MEANINGS: Final[dict[Say, Callable[[Statement], tuple[seen.Observation, ...]]]] = {
+    Say.PLACED: _placed,
+    Say.CARD: _card,
+    Say.UNREADABLE: lambda said: (seen.Unreadable(slot=said.slot),),
+    Say.CLEARED: lambda _: (seen.TableCleared(),),
+    Say.DOUBLE_FEED: _double_feed,
+    Say.RETURNED: _returned,
+    Say.OVER: lambda _: (seen.DeviceErrorCleared(),),
+    Say.MISSED: lambda _: (seen.Gap(detail=seen.GapDetail.LOST_FRAMES),),
+    Say.WATCHING: lambda _: (),
+}

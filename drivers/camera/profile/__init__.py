@@ -1,0 +1,3 @@
+"""
+The camera profile: a TOML file with pictures beside it, and its validation.
+"""

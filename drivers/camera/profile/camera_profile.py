@@ -1,0 +1,311 @@
+"""
+What is known of a camera and of what it looks at: a TOML file and pictures beside it.
+
+Made by ``shoe-daemon calibrate camera``. Places are measured in millimetres on
+the table; a homography leads from there to the picture.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from drivers.camera.profile.profile_validation import check_numbers, check_reference, check_sound
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.reading import in_plain_words, read_as, read_toml
+from shoe_daemon.game.round import Slot
+
+__all__ = [
+    "VERSION",
+    "Camera",
+    "CardSize",
+    "Lens",
+    "Made",
+    "Place",
+    "Profile",
+    "Reading",
+    "Table",
+    "Throat",
+    "Window",
+    "load_profile",
+    "profile_text",
+    "write_profile",
+]
+
+VERSION: Final = 1
+
+Millimetres = Annotated[float, Meta(gt=0, le=10_000)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Pixels = Annotated[int, Meta(ge=64, le=16_384)]
+Point = tuple[float, float]
+Polygon = Annotated[tuple[Point, ...], Meta(min_length=3, max_length=24)]
+Row = tuple[float, float, float]
+
+
+class _Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    A section whose keys are all known.
+    """
+
+
+class Camera(_Strict, frozen=True):
+    """
+    Section ``[camera]``.
+
+    Attributes:
+        source: The address with which the profile was made; for people.
+        width, height: Of its pictures.
+        fps: Pictures a second that are asked for; None as the camera likes.
+        format: Four letters, such as ``MJPG``; None as the camera likes.
+        controls: What is locked, by OpenCV's names without ``CAP_PROP_``, in small
+            letters: ``{auto_exposure = 1, exposure = 120, autofocus = 0}``.
+        fingerprint: Of the camera itself, for `calibrate camera --check`.
+    """
+
+    width: Pixels
+    height: Pixels
+    source: str | None = None
+    fps: Annotated[float, Meta(gt=0, le=1000)] | None = None
+    format: Annotated[str, Meta(min_length=4, max_length=4)] | None = None
+    controls: dict[str, float] = {}
+    fingerprint: str | None = None
+
+
+class CardSize(_Strict, frozen=True):
+    """
+    Section ``[card]``, in millimetres.
+    """
+
+    width: Millimetres = 63.0
+    height: Millimetres = 88.0
+
+
+class Table(_Strict, frozen=True):
+    """
+    Section ``[table]``.
+
+    Attributes:
+        homography: Leads from millimetres to pixels, row by row.
+        error: How far off it is in the worst place, in millimetres.
+        reference: A picture of the empty table, beside the profile.
+    """
+
+    homography: tuple[Row, Row, Row]
+    reference: str
+    error: Annotated[float, Meta(ge=0)] | None = None
+
+
+class Lens(_Strict, frozen=True):
+    """
+    Section ``[lens]``: how the lens bends what is straight, as OpenCV says it.
+
+    The homography is then that of the straightened picture.
+    """
+
+    matrix: tuple[Row, Row, Row]
+    distortion: Annotated[tuple[float, ...], Meta(min_length=4, max_length=14)]
+
+
+class Place(_Strict, frozen=True):
+    """
+    One ``[[place]]``.
+
+    Attributes:
+        slot: Whose cards lie here; None for a box that belongs to no hand: its
+            cards are seen and not told. Two boxes may have one slot.
+        polygon: Its corners in millimetres on the table.
+        turn: 0 where a card's long side runs along y, 90 along x.
+    """
+
+    polygon: Polygon
+    slot: Slot | None = None
+    turn: Literal[0, 90] = 0
+
+    @property
+    def centre(self) -> Point:
+        """
+        The middle of its corners.
+        """
+        xs, ys = zip(*self.polygon, strict=True)
+        return sum(xs) / len(xs), sum(ys) / len(ys)
+
+
+class Throat(_Strict, frozen=True):
+    """
+    Section ``[throat]``: where cards come out of the shoe.
+
+    Attributes:
+        window: The corners, in millimetres, of what is watched.
+        direction: The way that cards leave the shoe, in millimetres.
+        turn: 0 where a short side leads, 90 where a long one does.
+    """
+
+    window: Polygon
+    direction: Point
+    turn: Literal[0, 90] = 0
+
+
+class Window(_Strict, frozen=True):
+    """
+    Section ``[window]``: where the indexes stand on these cards, as shares of a card.
+    """
+
+    x: Annotated[float, Meta(ge=-0.2, le=0.3)] = 0.0
+    y: Annotated[float, Meta(ge=-0.2, le=0.3)] = 0.0
+    width: Annotated[float, Meta(gt=0.05, lt=0.6)] = 0.30
+    height: Annotated[float, Meta(gt=0.05, lt=0.6)] = 0.42
+
+
+class Reading(_Strict, frozen=True):
+    """
+    Section ``[reading]``: when a reading counts.
+
+    Attributes:
+        threshold: The least confidence; None for that of the recogniser.
+        sharpness: The least sharpness of an index; None likewise.
+        blur: The most blur, as a share of the card's width.
+    """
+
+    threshold: Share | None = None
+    sharpness: Annotated[float, Meta(ge=0)] | None = None
+    blur: Share = 0.024
+
+
+class Made(_Strict, frozen=True):
+    """
+    Section ``[made]``: when, by which version, and for which risk.
+    """
+
+    at: str = ""
+    version: str = ""
+    risk: str = ""
+
+
+class Profile(_Strict, frozen=True):
+    """
+    The whole file.
+
+    Attributes:
+        folder: Where it lies; not in the file.
+    """
+
+    version: int
+    station: Literal["overhead", "throat"]
+    camera: Camera
+    table: Table
+    card: CardSize = CardSize()
+    lens: Lens | None = None
+    place: tuple[Place, ...] = ()
+    throat: Throat | None = None
+    window: Window = Window()
+    reading: Reading = Reading()
+    made: Made = Made()
+    extra: dict[str, Any] = {}
+    folder: str = ""
+
+    @property
+    def reference(self) -> Path:
+        """
+        Where the picture of the empty table is.
+        """
+        return Path(self.folder) / self.table.reference
+
+
+def load_profile(path: Path) -> Profile:
+    """
+    Read and check a profile.
+
+    Raises:
+        UserError: The first thing wrong: file, key, what is, what is expected.
+    """
+    try:
+        mapping = read_toml(path, "a camera's profile")
+        _check_head(mapping)
+        check_numbers(mapping)
+        read = read_as(Profile, mapping, str(path))
+        profile = msgspec.structs.replace(read, folder=str(path.parent))
+        check_sound(profile)
+        check_reference(profile)
+    except UserError as error:
+        told = str(error).removeprefix(f"{path}: ")
+        raise UserError(f"{path}: {in_plain_words(told)}") from error
+    return profile
+
+
+def profile_text(profile: Profile) -> str:
+    """
+    Write a profile down so that `load_profile` reads the same.
+
+    Raises:
+        UserError: It cannot be right.
+    """
+    mapping = msgspec.to_builtins(msgspec.structs.replace(profile, folder=""))
+    check_numbers(mapping)
+    read_as(Profile, mapping, "profile")
+    check_sound(profile)
+    return "\n".join(_toml(_without_nothing(mapping))) + "\n"
+
+
+def write_profile(profile: Profile, path: Path) -> None:
+    """
+    Write a profile into a file.
+
+    Raises:
+        UserError: It cannot be right.
+        OSError: It cannot be written.
+    """
+    path.write_text(profile_text(profile), encoding="utf-8")
+
+
+def _check_head(mapping: dict[str, Any]) -> None:
+    if "folder" in mapping:
+        raise UserError("folder: unknown key; expected nothing: it is where the file lies")
+    version = mapping.get("version", VERSION)
+    if version != VERSION:
+        raise UserError(
+            f"version: {version!r}; expected {VERSION}: calibrate this camera again, or take "
+            "the daemon of that version"
+        )
+
+
+def _without_nothing(mapping: dict[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key, value in mapping.items():
+        if isinstance(value, dict):
+            value = _without_nothing(value)  # noqa: PLW2901 - the same, with less in it
+        elif key == "place":
+            value = [_without_nothing(each) for each in value]  # noqa: PLW2901 - as above
+        if value not in (None, {}, [], ""):
+            kept[key] = value
+    return kept
+
+
+def _toml(mapping: dict[str, Any], name: str = "") -> list[str]:
+    """
+    Write a table: its values first, the tables in it after them.
+    """
+    lines = [f"{key} = {_value(value)}" for key, value in mapping.items() if not _is_table(value)]
+    for key, value in mapping.items():
+        below = f"{name}.{key}" if name else key
+        if isinstance(value, dict):
+            lines += ["", f"[{below}]", *_toml(value, below)]
+        elif _is_table(value):
+            for each in value:
+                lines += ["", f"[[{below}]]", *_toml(each, below)]
+    return lines
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict) or (
+        isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+    )
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    # JSON's texts, numbers, true and false are TOML's too.
+    return msgspec.json.encode(value).decode()

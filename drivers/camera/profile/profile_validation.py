@@ -1,0 +1,155 @@
+"""
+Whether a camera's profile can be right: what no table, lens or picture can be like is told
+when it is read, in one line with its key, and not when the camera is opened.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from drivers.camera.sources.image_size import dimensions
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.round import DEALING_ORDER
+
+if TYPE_CHECKING:
+    from drivers.camera.profile.camera_profile import Lens, Point, Profile, Row
+
+__all__ = ["check_numbers", "check_reference", "check_sound"]
+
+_FLAT: Final = 1e-9
+_SPARE: Final = 0.05
+"""Share of a picture's side by which a corner of a place may lie beyond its edge."""
+
+_USUAL_BENDS: Final = 8
+"""Numbers of a lens that are known here: what comes behind them hardly any lens has."""
+
+_LAST_ROW: Final = (0.0, 0.0, 1.0)
+
+
+def check_numbers(mapping: dict[str, Any]) -> None:
+    """
+    Look whether all numbers are: TOML knows ``nan`` and ``inf`` too.
+
+    Raises:
+        UserError: One is not.
+    """
+    for key, value in _numbers({**mapping, "extra": None}):
+        if not math.isfinite(value):
+            raise UserError(f"{key}: {value}; expected a number")
+
+
+def _numbers(value: object, key: str = "") -> Iterator[tuple[str, float]]:
+    if isinstance(value, float):
+        yield key, value
+    elif isinstance(value, dict | list | tuple):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for name, each in pairs:
+            yield from _numbers(each, f"{key}.{name}" if key else str(name))
+
+
+def check_reference(profile: Profile) -> None:
+    """
+    Look whether the picture of the empty table is there, and as large as the camera's.
+
+    Raises:
+        UserError: It is not.
+    """
+    key, named, camera = "table.reference", profile.table.reference, profile.camera
+    # A path asks the disk in a way that a name which is too long breaks.
+    if not os.path.isfile(profile.reference):  # noqa: PTH113 - as said
+        raise UserError(f"{key}: {named!r}; expected a picture's file beside the profile")
+    size = dimensions(profile.reference)
+    if size is not None and size != (camera.width, camera.height):
+        raise UserError(
+            f"{key}: {named!r} is {size[0]}x{size[1]}; expected {camera.width}x{camera.height}, "
+            "as camera.width and camera.height say"
+        )
+
+
+def check_sound(profile: Profile) -> None:
+    """
+    Look whether a camera can see so what is described.
+
+    Raises:
+        UserError: It cannot.
+    """
+    if not _FLAT <= abs(_determinant(profile.table.homography)) < math.inf:
+        raise UserError("table.homography: no table can look so; expected nine other numbers")
+    if profile.lens is not None:
+        _check_lens(profile.lens)
+    if profile.station == "throat":
+        _check_throat(profile)
+    else:
+        _check_places(profile)
+
+
+def _check_lens(lens: Lens) -> None:
+    across, down = lens.matrix[0][0], lens.matrix[1][1]
+    if not (across > 0 and down > 0 and tuple(lens.matrix[2]) == _LAST_ROW):
+        raise UserError(
+            "lens.matrix: no lens is so; expected [[f, 0, x], [0, f, y], [0, 0, 1]] with f > 0"
+        )
+
+
+def _check_throat(profile: Profile) -> None:
+    throat = profile.throat
+    if throat is None:
+        raise UserError("throat: missing; expected the section of a camera at the shoe's mouth")
+    if not any(throat.direction):
+        raise UserError("throat.direction: [0, 0]; expected the way that cards leave the shoe")
+    _check_polygon(profile, throat.window, "throat.window")
+
+
+def _check_places(profile: Profile) -> None:
+    there = {place.slot for place in profile.place}
+    missing = [slot.value for slot in DEALING_ORDER if slot not in there]
+    if missing:
+        raise UserError(f"place: none for {', '.join(missing)}; expected one for every slot")
+    for number, place in enumerate(profile.place, 1):
+        _check_polygon(profile, place.polygon, f"place {number}: polygon")
+
+
+def _check_polygon(profile: Profile, polygon: Iterable[Point], key: str) -> None:
+    for x, y in polygon:
+        if not _in_picture(profile, x, y):
+            raise UserError(
+                f"{key}: [{x:g}, {y:g}] lies outside the picture; expected a place that the "
+                f"camera sees with {profile.camera.width}x{profile.camera.height}"
+            )
+
+
+def _in_picture(profile: Profile, x: float, y: float) -> bool:
+    u, v, w = (row[0] * x + row[1] * y + row[2] for row in profile.table.homography)
+    if abs(w) < _FLAT:
+        return False
+    at = u / w, v / w
+    if profile.lens is not None:
+        at = _bent(profile.lens, *at)
+    size = profile.camera.width, profile.camera.height
+    return all(
+        -_SPARE * side <= place <= (1 + _SPARE) * side
+        for place, side in zip(at, size, strict=True)
+    )
+
+
+def _bent(lens: Lens, u: float, v: float) -> Point:
+    """
+    Say where a lens shows a point of the straightened picture.
+    """
+    (across, _, left), (_, down, top), _ = lens.matrix
+    k1, k2, p1, p2, k3, k4, k5, k6 = (*lens.distortion, 0.0, 0.0, 0.0, 0.0)[:_USUAL_BENDS]
+    x, y = (u - left) / across, (v - top) / down
+    r = x * x + y * y
+    out = 1 + r * (k4 + r * (k5 + r * k6))
+    far = (1 + r * (k1 + r * (k2 + r * k3))) / out if out else math.inf
+    there_x = x * far + 2 * p1 * x * y + p2 * (r + 2 * x * x)
+    there_y = y * far + p1 * (r + 2 * y * y) + 2 * p2 * x * y
+    return there_x * across + left, there_y * down + top
+
+
+def _determinant(rows: tuple[Row, Row, Row]) -> float:
+    (a, b, c), (d, e, f), (g, h, i) = rows
+    return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)

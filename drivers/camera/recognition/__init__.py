@@ -1,0 +1,3 @@
+"""
+Finding the card in a picture and reading its rank and suit.
+"""

@@ -1,0 +1,231 @@
+"""
+Looks at one place for a card, and says what can be said of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+import cv2
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from drivers.camera.profile.camera_profile import Profile
+from drivers.camera.recognition.blur import WIDTH, blur_of, upright
+from drivers.camera.recognition.card_detection import Bounds, find_card
+from drivers.camera.recognition.index_window import CropWindow, window_quads
+from drivers.camera.recognition.table_geometry import HERE, Aside, Floats, Patch
+from drivers.camera.sources.frame_quality import Image
+from drivers.camera.stations.slot_tracker import Kind, Seen
+from shoe_daemon.game.cards import Card
+
+__all__ = ["Eye", "Reader", "Reads", "Spot", "is_back"]
+
+_PAPER: Final = 0.45
+"""Share of paper beside the indexes below which a card shows its back."""
+
+_UNLIKE: Final = 3.0
+"""Grey values by which two pictures of the same differ, at the most."""
+
+_LIKELY: Final = 0.5
+"""Confidence from which something of which only two edges show is a card."""
+
+
+Floats32 = NDArray[np.float32]
+
+
+class Reads(Protocol):
+    """
+    What of a reading is used.
+    """
+
+    @property
+    def card(self) -> Card | None:
+        """
+        None where it is not certain enough.
+        """
+        ...
+
+    @property
+    def best(self) -> Card:
+        """
+        What it looks most like.
+        """
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """
+        From 0 to 1, of `best`.
+        """
+        ...
+
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """
+        What each index said; the recogniser's own affair.
+        """
+        ...
+
+
+class Reader(Protocol):
+    """
+    What reads a card whose corners are known.
+    """
+
+    def read(self, image: Image, quad: Floats32) -> Reads:
+        """
+        Read it; corners in reading order.
+        """
+        ...
+
+    def read_window(self, image: Image, window: Floats32) -> Reads:
+        """
+        Read a card of which only one index is known.
+        """
+        ...
+
+    def combined(self, readings: Sequence[Any]) -> Reads:
+        """
+        Put together readings of one card, end by end.
+        """
+        ...
+
+
+class Spot:
+    """
+    A piece of the table in which a card is looked for, and how it looks empty.
+    """
+
+    def __init__(self, patch: Patch, reference: Image, stray: float) -> None:
+        self.patch = patch
+        self.stray = stray
+        self.empty = patch.cut(reference)
+
+
+class Eye:
+    """
+    Finds and reads.
+    """
+
+    def __init__(self, profile: Profile, reader: Reader) -> None:
+        self._card = profile.card.width, profile.card.height
+        self._reader = reader
+        self._blur = profile.reading.blur
+        window = profile.window
+        self._window = CropWindow(x=window.x, y=window.y, width=window.width, height=window.height)
+
+    def look(
+        self,
+        spot: Spot,
+        image: Image,
+        gain: float,
+        before: Seen | None = None,
+        aside: Aside = HERE,
+    ) -> Seen:
+        """
+        Look for the card of a spot.
+
+        Args:
+            spot: Where.
+            image: The picture.
+            gain: How much brighter the table is than when it was empty.
+            before: What was last seen there, where nothing has moved since.
+            aside: By how many pixels the table is beside where it was.
+        """
+        patch = spot.patch.cut(image, aside)
+        if before is not None and before.kind is Kind.BACK and _same(patch, before.patch):
+            return before._replace(patch=patch)
+        bounds = Bounds(spot.patch.scale, self._card, spot.stray)
+        found = find_card(patch, spot.empty, bounds, gain)
+        if found is None:
+            return Seen(Kind.NOTHING, patch=patch)
+        quad = spot.patch.to_picture(found.quad) + aside
+        return self._read(image, quad, patch, is_whole=found.is_whole)
+
+    def _read(self, image: Image, quad: Floats, patch: Image, *, is_whole: bool) -> Seen:
+        flat = upright(image, quad, self._card[1] / self._card[0])
+        reading = self._reader.read(image, quad.astype(np.float32))
+        blur = blur_of(flat)
+        seen = Seen(
+            Kind.UNSURE, None, reading.best, round(reading.confidence, 4), round(blur, 4), patch
+        )
+        if reading.card is not None:
+            sharp = self.is_sharp(blur)
+            return seen._replace(kind=Kind.FACE, card=reading.card) if sharp else seen
+        if not is_whole and reading.confidence < _LIKELY:
+            return Seen(Kind.NOTHING, patch=patch)  # two straight edges may be anything
+        if is_whole and is_back(flat):
+            return seen._replace(kind=Kind.BACK)
+        return seen
+
+    def is_sharp(self, blur: float) -> bool:
+        """
+        Whether a reading counts at this blur.
+        """
+        return blur <= self._blur
+
+    def window(self, quad: Floats, end: int) -> Floats:
+        """
+        Say where the index of one end is: 0 for the upper one, 1 for the lower.
+        """
+        return np.asarray(window_quads(quad.astype(np.float32), self._window)[end], np.float64)
+
+    def blur_of_end(self, image: Image, window: Floats) -> float:
+        """
+        Return how blurred an index is, as a share of the card's width.
+        """
+        width = round(WIDTH * self._window.width)
+        ratio = self._window.height * self._card[1] / (self._window.width * self._card[0])
+        return blur_of(upright(image, window, ratio, width)) * self._window.width
+
+    def read_end(self, image: Image, window: Floats) -> Reads:
+        """
+        Read one index.
+        """
+        return self._reader.read_window(image, window.astype(np.float32))
+
+    def together(self, one: Sequence[Reads], other: Sequence[Reads]) -> Reads | None:
+        """
+        Put together what was read of one end and of the other; either may be none.
+        """
+        if not (one and other):
+            return self._reader.combined(one or other) if one or other else None
+        both: list[Any] = []
+        for number in range(max(len(one), len(other))):
+            first: Any = one[number % len(one)]
+            both.append(replace(first, ends=first.ends + other[number % len(other)].ends))
+        return self._reader.combined(both)
+
+
+def _same(one: Image, other: Image | None) -> bool:
+    if other is None or one.shape != other.shape:
+        return False
+    return cv2.norm(one, other, cv2.NORM_L1) < _UNLIKE * one.size
+
+
+def is_back(card: Image) -> bool:
+    """
+    Whether a card that was cut out upright shows its back.
+    """
+    return _paper(card) < _PAPER
+
+
+def _paper(card: Image) -> float:
+    """
+    Return how much of the strips beside the pips is bare paper: most of a face's, little
+    of a back's, which is printed up to a narrow edge.
+    """
+    height, width = card.shape[:2]
+    rows = slice(round(height * 0.3), round(height * 0.7))
+    strips = [
+        card[rows, round(width * left) : round(width * right)].reshape(-1, 3)
+        for left, right in ((0.085, 0.16), (0.84, 0.915))
+    ]
+    points = np.concatenate(strips).astype(np.float32)
+    brightest = np.percentile(card.reshape(-1, 3).min(axis=1), 97)
+    high, low = points.max(axis=1), points.min(axis=1)
+    bare = (low > 0.68 * brightest) & (high - low < 0.35 * high)
+    return float(bare.mean())

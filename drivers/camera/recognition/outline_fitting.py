@@ -1,0 +1,263 @@
+"""
+Draws a card of known size to the edges around it, from nearly where it lies.
+
+Across each side the steepest edge is looked for; a pose is found that goes through most of
+them, again and again from nearer by. What leads elsewhere, a finger, a chip, another card,
+counts for less at each step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.camera.recognition.table_geometry import STRAY, Floats
+from drivers.camera.sources.frame_quality import Image
+
+__all__ = [
+    "ENOUGH",
+    "TURN",
+    "Found",
+    "Pose",
+    "Scene",
+    "brightest",
+    "covers",
+    "fit_card",
+    "grey_of",
+    "in_reach",
+    "look_up",
+]
+
+TURN: Final = math.radians(27.0)
+"""By how much a card may be turned from where its place says that it lies."""
+
+ENOUGH: Final = 0.55
+"""Share of a side that shows where it counts as seen."""
+
+_ALONG: Final = np.linspace(0.08, 0.92, 30)
+"""Where along a side its edge is looked for: not at the rounded corners."""
+
+_ACROSS: Final = np.arange(-4.0, 4.01, 0.5)
+"""Millimetres inside and outside of a side among which its edge is looked for."""
+
+_STEEP: Final = 7.0
+"""Grey values from one step across to the next but one, from which there is an edge."""
+
+_STRONG: Final = 0.6
+"""Share of the strongest edge that another one has to have to be taken for one."""
+
+_NEAR: Final = 0.9
+"""Millimetres by which a point of an edge may miss its side."""
+
+_BRAKE: Final = np.diag([0.05, 0.05, 40.0, 1_000_000.0])
+"""
+A little resistance keeps what no edge tells where it was; size is all but known, or the
+printed frame of a back would be taken for its edge.
+"""
+
+_GRID: Final = np.stack(
+    np.meshgrid(np.linspace(0.06, 0.94, 9), np.linspace(0.06, 0.94, 11)), axis=-1
+).reshape(-1, 2)
+"""Points of a card, in shares of its sides."""
+
+
+class Pose(NamedTuple):
+    """
+    Where a card lies on its patch: millimetres from the middle, radians, relative size.
+    """
+
+    x: float
+    y: float
+    turn: float
+    size: float = 1.0
+
+
+class Found(NamedTuple):
+    """
+    A card that was found.
+
+    Attributes:
+        pose: Where it lies.
+        quad: Its corners in the patch, in reading order.
+        sides: The share of each side that shows: top, right, bottom, left.
+        inside: The share of its surface that differs from the empty table.
+    """
+
+    pose: Pose
+    quad: Floats
+    sides: tuple[float, float, float, float]
+    inside: float
+
+    @property
+    def score(self) -> float:
+        """
+        How well it is founded; 4 at best.
+        """
+        return sum(self.sides)
+
+    @property
+    def is_whole(self) -> bool:
+        """
+        Whether at least three sides show.
+        """
+        return sum(side >= ENOUGH for side in self.sides) >= 3  # noqa: PLR2004 - of four
+
+
+class Scene(NamedTuple):
+    """
+    What is looked at.
+
+    Attributes:
+        grey: The piece of the picture, its lightest colour.
+        mask: What of it differs from the empty one.
+        scale: Pixels a millimetre.
+        card: Width and height in millimetres.
+        stray: How far from the middle a card may be.
+    """
+
+    grey: NDArray[np.float32]
+    mask: NDArray[np.uint8]
+    scale: float
+    card: tuple[float, float]
+    stray: float = STRAY
+
+
+def fit_card(scene: Scene, pose: Pose, *, outermost: bool = False) -> Found | None:
+    """
+    Draw a card that lies nearly at a pose to the edges around it, as far as they show;
+    None where they lead away from there.
+
+    The strongest edges are taken, or of several strong ones the outermost.
+    """
+    sides: tuple[float, ...] = ()
+    for reach in (4.0, 3.0, 2.0, 1.5):
+        points, normals, wanted, good = _edges(scene, pose, reach, outermost=outermost)
+        if np.count_nonzero(good) < len(_ALONG):
+            return None
+        pose = _moved(pose, points[good], normals[good], wanted[good])
+        if not in_reach(pose, scene.stray):
+            return None
+        near = np.abs(wanted) <= _NEAR
+        sides = tuple(float(np.mean(part)) for part in np.split(good & near, 4))
+    quad = _corners(scene, pose) * scene.scale + scene.mask.shape[0] / 2
+    return Found(pose, quad, sides, covers(scene, pose))  # type: ignore[arg-type] # four of them
+
+
+def grey_of(patch: Image) -> NDArray[np.float32]:
+    """
+    Return what edges are looked for in.
+    """
+    return np.asarray(cv2.GaussianBlur(brightest(patch), (3, 3), 0), np.float32)
+
+
+def brightest(patch: Image) -> Image:
+    """
+    Return the lightest colour of each point.
+    """
+    blue, green, red = cv2.split(patch)
+    return np.asarray(cv2.max(cv2.max(blue, green), red), np.uint8)
+
+
+def in_reach(pose: Pose, stray: float = STRAY) -> bool:
+    """
+    Whether a card may lie so on its place.
+    """
+    return (
+        abs(pose.x) <= stray
+        and abs(pose.y) <= stray
+        and abs(pose.turn) <= TURN
+        and abs(pose.size - 1) < 0.06  # noqa: PLR2004 - a card's height over the felt
+    )
+
+
+def _corners(scene: Scene, pose: Pose) -> Floats:
+    """
+    Return the corners of a pose in millimetres from the middle, in reading order.
+    """
+    width, height = np.array(scene.card) / 2 * pose.size
+    flat = np.array([(-width, -height), (width, -height), (width, height), (-width, height)])
+    cos, sin = math.cos(pose.turn), math.sin(pose.turn)
+    turned: Floats = flat @ np.array([[cos, sin], [-sin, cos]]) + (pose.x, pose.y)
+    return turned
+
+
+def covers(scene: Scene, pose: Pose) -> float:
+    """
+    Return the share of a card's surface that differs from the empty table.
+    """
+    corners = _corners(scene, pose)
+    points = corners[0] + _GRID @ (corners[[1, 3]] - corners[0])
+    return float(np.mean(look_up(scene, scene.mask, points)))
+
+
+def look_up(scene: Scene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
+    """
+    Return what an image of the patch shows at points, in millimetres from its middle.
+    """
+    half = scene.mask.shape[0] / 2
+    pixels = (points * scene.scale + half).astype(np.float32)
+    found = cv2.remap(
+        image,
+        pixels[:, 0].reshape(-1, 1),
+        pixels[:, 1].reshape(-1, 1),
+        cv2.INTER_LINEAR,
+        borderMode=cv2.BORDER_CONSTANT,
+        borderValue=0,
+    )
+    return np.asarray(found).ravel()
+
+
+def _edges(
+    scene: Scene, pose: Pose, reach: float, *, outermost: bool
+) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
+    """
+    Look across each side for its edge.
+
+    Returns:
+        Points of the sides, the directions out of the card there, how far out the
+        edge is in millimetres, and whether there is one.
+    """
+    corners = _corners(scene, pose)
+    points = np.concatenate(
+        [corners[i] + _ALONG[:, None] * (corners[(i + 1) % 4] - corners[i]) for i in range(4)]
+    )
+    cos, sin = math.cos(pose.turn), math.sin(pose.turn)
+    outwards = np.array([(sin, -cos), (cos, sin), (-sin, cos), (-cos, -sin)])
+    normals = np.repeat(outwards, len(_ALONG), axis=0)
+    across = _ACROSS[np.abs(_ACROSS) <= reach + 0.5]
+    grid = points[:, None, :] + across[None, :, None] * normals[:, None, :]
+    values = look_up(scene, scene.grey, grid.reshape(-1, 2)).reshape(len(points), len(across))
+    steps = np.abs(values[:, 2:] - values[:, :-2])
+    share = _STRONG if outermost else 1.0
+    strong = steps >= share * steps.max(axis=1, keepdims=True)
+    best = steps.shape[1] - 1 - strong[:, ::-1].argmax(axis=1)
+    good = steps[np.arange(len(steps)), best] > _STEEP
+    return points, normals, across[1:-1][best], good
+
+
+def _moved(pose: Pose, points: Floats, normals: Floats, wanted: Floats) -> Pose:
+    """
+    Return the pose whose sides go through these points, most of them.
+    """
+    arms = points - (pose.x, pose.y)
+    columns = np.column_stack(
+        [
+            normals,
+            normals[:, 1] * arms[:, 0] - normals[:, 0] * arms[:, 1],
+            (normals * arms).sum(axis=1),
+        ]
+    )
+    weights = np.ones(len(wanted))
+    step = np.zeros(4)
+    for _ in range(4):
+        weighted = columns * weights[:, None]
+        _, solved = cv2.solve(weighted.T @ columns + _BRAKE, (weighted.T @ wanted)[:, None])
+        step = np.asarray(solved, np.float64)[:, 0]
+        off = np.abs(wanted - columns @ step)
+        weights = 1.0 / (1.0 + (off / 0.6) ** 2) ** 2
+    dx, dy, turn, size = (float(each) for each in step)
+    return Pose(pose.x + dx, pose.y + dy, pose.turn + turn, pose.size * (1 + size))

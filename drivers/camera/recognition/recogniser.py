@@ -1,0 +1,270 @@
+"""
+Reads a card whose corners are known: both index windows, one network, one confidence.
+
+It never guesses: below the threshold `Reading.card` is None. OpenCV and numpy
+are all that it needs; a recogniser belongs to one thread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import cv2
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from drivers.camera.recognition.confidence import (
+    Belief,
+    agreed,
+    belief,
+    least_alone,
+    pooled,
+    seeing,
+)
+from drivers.camera.recognition.index_window import (
+    CropWindow,
+    Image,
+    Quad,
+    cut,
+    normalised,
+    window_quads,
+)
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.cards import Card
+
+__all__ = ["SHIPPED", "WEIGHTS", "EndReading", "Reading", "Recogniser", "Shipped"]
+
+_FOLDER: Final = Path(__file__).parent / "weights"
+WEIGHTS: Final = _FOLDER / "index.onnx"
+"""The network that comes with the package."""
+
+_SCALES: Final = (0.84, 1.19, 1.5)
+"""Every index is looked at through windows of these sizes: no deck's index is the same size."""
+
+_STEP: Final = 28.0
+"""Grey values from ink to paper, below which a patch shows nothing."""
+
+_LENGTH: Final = float(np.sqrt(2 * np.pi))
+
+
+class Shipped(Struct, frozen=True):
+    """
+    What is known of the weights in the package (``weights/index.json``).
+
+    Attributes:
+        sha256: Of the file.
+        threshold: The least confidence of a card that is named.
+        sharpness: The least sharpness of an index that is read.
+        pixels: The least height of an index window in the picture, likewise.
+        temperature: By which the network's answers are divided.
+    """
+
+    sha256: str
+    threshold: float
+    sharpness: float
+    pixels: float
+    temperature: float
+
+
+def _shipped() -> Shipped:
+    known = json.loads((_FOLDER / "index.json").read_text())
+    return Shipped(**{name: known[name] for name in Shipped.__struct_fields__})
+
+
+SHIPPED: Final = _shipped()
+
+
+class EndReading(Struct, frozen=True):
+    """
+    What one index window said.
+
+    Attributes:
+        believed: Every card's probability.
+        pixels: Height of the window in the picture's pixels.
+        sharpness: 1 over an edge's spread in pixels of the patch; 0 where there is no edge.
+        patch: The window as it was cut.
+    """
+
+    believed: Belief
+    pixels: float
+    sharpness: float
+    patch: Image
+
+
+class Reading(Struct, frozen=True):
+    """
+    What was read of a card.
+
+    Attributes:
+        card: None where the confidence is too low, the picture too soft or too small.
+        confidence: 0 to 1, of `best`.
+        best: The likeliest card, for reports only.
+        index_pixels: Height of the larger index window in the picture's pixels.
+        sharpness: Of the sharper end.
+        ends: What each window said.
+    """
+
+    card: Card | None
+    confidence: float
+    best: Card
+    index_pixels: float
+    sharpness: float
+    ends: tuple[EndReading, ...]
+
+    @property
+    def rank(self) -> str | None:
+        """
+        The card's rank, where it was read.
+        """
+        return self.card.rank if self.card else None
+
+    @property
+    def suit(self) -> str | None:
+        """
+        The card's suit, where it was read.
+        """
+        return self.card.suit if self.card else None
+
+
+class Recogniser:
+    """
+    Reads cards and single indices.
+    """
+
+    def __init__(
+        self,
+        weights: Path | None = None,
+        window: CropWindow | None = None,
+        threshold: float | None = None,
+        sharpness: float | None = None,
+        *,
+        pixels: float | None = None,
+    ) -> None:
+        path = weights or WEIGHTS
+        self.window = window or CropWindow()
+        self.threshold = SHIPPED.threshold if threshold is None else threshold
+        self.sharpness = SHIPPED.sharpness if sharpness is None else sharpness
+        self.pixels = SHIPPED.pixels if pixels is None else pixels
+        self._net = _opened(path)
+
+    def read(self, image: Image, quad: Quad) -> Reading:
+        """
+        Read a card whose four corners are given in reading order.
+        """
+        corners = np.asarray(quad, np.float32)
+        windows = [self.window.scaled(scale, scale) for scale in _SCALES]
+        pairs = [window_quads(corners, window) for window in windows]
+        looks = self._looks(image, [quad for pair in pairs for quad in pair])
+        plain = window_quads(corners, self.window)
+        ends = [_joined(looks[end::2], _height(plain[end])) for end in (0, 1)]
+        return self._judged(ends)
+
+    def read_window(self, image: Image, window: Quad) -> Reading:
+        """
+        Read a card of which one index window is known: a fan, the mouth of a shoe.
+        """
+        looks = self._looks(image, [_grown(window, scale) for scale in _SCALES])
+        return self._judged([_joined(looks, _height(window))])
+
+    def read_windows(self, image: Image, windows: Sequence[Quad]) -> Reading:
+        """
+        Read one index through several windows of which not all need to fit.
+        """
+        height = _height(windows[len(windows) // 2])
+        return self._judged([_joined(self._looks(image, windows), height)])
+
+    def combined(self, readings: Sequence[Reading]) -> Reading:
+        """
+        Put together readings of one card in several pictures, end by end.
+        """
+        ends = zip(*(each.ends for each in readings), strict=True)
+        return self._judged([_joined(end, max(look.pixels for look in end)) for end in ends])
+
+    def _looks(self, image: Image, windows: Sequence[Quad]) -> list[EndReading]:
+        patches = [cut(image, np.asarray(window, np.float32)) for window in windows]
+        answers = self.answers(np.stack([normalised(patch) for patch in patches]))
+        return [
+            EndReading(belief(answer, SHIPPED.temperature), _height(window), _sharp(patch), patch)
+            for answer, window, patch in zip(answers, windows, patches, strict=True)
+        ]
+
+    def answers(self, patches: NDArray[np.float32]) -> NDArray[np.float32]:
+        """
+        Run the network on normalised patches, a row of answers each.
+        """
+        self._net.setInput(patches)
+        return np.asarray(self._net.forward(), np.float32).reshape(len(patches), -1)
+
+    def _judged(self, ends: Sequence[EndReading]) -> Reading:
+        believed = agreed([end.believed for end in ends])
+        sharpness = max(end.sharpness for end in ends)
+        pixels = max(end.pixels for end in ends)
+        clear = sharpness >= self.sharpness and pixels >= self.pixels
+        both = seeing([end.believed for end in ends]) > 1
+        least = self.threshold if both else least_alone(self.threshold)
+        sure = clear and believed.confidence >= least
+        return Reading(
+            card=believed.best if sure else None,
+            confidence=believed.confidence,
+            best=believed.best,
+            index_pixels=pixels,
+            sharpness=sharpness,
+            ends=tuple(ends),
+        )
+
+
+def _opened(path: Path) -> cv2.dnn.Net:
+    # Where OpenCV has two engines, the older one runs this network in half the time.
+    older = getattr(cv2.dnn, "ENGINE_CLASSIC", None)
+    try:
+        return cv2.dnn.readNetFromONNX(str(path), *(() if older is None else (older,)))
+    except cv2.error as error:
+        raise UserError(f"{path}: no network that OpenCV can read ({error.err})") from error
+
+
+def checksum(path: Path) -> str:
+    """
+    Give the SHA-256 of a file of weights.
+    """
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _joined(looks: Sequence[EndReading], pixels: float) -> EndReading:
+    """
+    Put several looks at one index together; the middle one is kept to be looked at.
+    """
+    believed = pooled([look.believed for look in looks])
+    sharpness = max(look.sharpness for look in looks)
+    return EndReading(believed, pixels, sharpness, looks[len(looks) // 2].patch)
+
+
+def _grown(window: Quad, scale: float) -> Quad:
+    """
+    Scale a window about the middle of the index in it.
+    """
+    middle = window[0] + (window[1] - window[0]) * 0.33 + (window[3] - window[0]) * 0.33
+    return np.asarray(middle + (window - middle) * scale, np.float32)
+
+
+def _height(window: Quad) -> float:
+    return float(np.linalg.norm(window[3] - window[0]))
+
+
+def _sharp(patch: Image) -> float:
+    """
+    Measure a patch: 1 over the spread of its steepest edges, in pixels of the patch.
+
+    An edge of height h that climbs by g a pixel was smeared by h / (g * sqrt(2 pi)).
+    """
+    grey = cv2.GaussianBlur(patch[:72, :36].min(axis=2), (3, 3), 0)
+    low, high = np.percentile(grey[::2, ::2], (2, 98))
+    if high - low < _STEP:
+        return 0.0
+    across, along = (cv2.Sobel(grey, cv2.CV_32F, dx, 1 - dx, scale=1 / 8) for dx in (1, 0))
+    steepest = float(np.percentile(np.maximum(np.abs(across), np.abs(along)), 98))
+    return steepest * _LENGTH / float(high - low)

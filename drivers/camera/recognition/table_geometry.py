@@ -1,0 +1,218 @@
+"""
+From millimetres on the table to pixels, and the small upright pictures of places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.camera.profile.camera_profile import CardSize, Place, Point, Profile
+from drivers.camera.sources.frame_quality import Image
+
+__all__ = [
+    "HERE",
+    "Aside",
+    "Floats",
+    "Ground",
+    "Patch",
+    "Raster",
+    "axes_of",
+    "place_patch",
+    "places_raster",
+    "stray_of",
+]
+
+Floats = NDArray[np.float64]
+Aside = tuple[int, int]
+"""Pixels by which the table is beside where it was, to the right and down."""
+
+HERE: Final[Aside] = (0, 0)
+
+STRAY: Final = 38.0
+"""Millimetres by which a card may lie off its place: a third card may overlap others."""
+
+_FINEST: Final = 2.2
+_COARSEST: Final = 1.2
+"""Pixels a millimetre of a place's upright picture: at the most, and at the least."""
+
+_STEP: Final = 3.0
+"""Millimetres between the points by which a place is watched."""
+
+
+class Ground:
+    """
+    The plane that cards lie on, as a camera sees it.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self._matrix: Floats = np.array(profile.table.homography, np.float64)
+        self._back: Floats = np.asarray(np.linalg.inv(self._matrix), np.float64)
+        self._lens: tuple[Floats, Floats] | None = None
+        if profile.lens is not None:
+            self._lens = np.array(profile.lens.matrix), np.array(profile.lens.distortion)
+
+    def to_pixels(self, points: Iterable[Point] | Floats) -> Floats:
+        """
+        Say where points of the table, in millimetres, are in the picture.
+        """
+        flat = _through(self._matrix, np.asarray(points, np.float64).reshape(-1, 2))
+        if self._lens is None:
+            return flat
+        matrix, bent = self._lens
+        rays = np.column_stack([flat, np.ones(len(flat))]) @ np.linalg.inv(matrix).T
+        nothing = np.zeros(3)
+        found, _ = cv2.projectPoints(rays.reshape(-1, 1, 3), nothing, nothing, matrix, bent)
+        return np.asarray(found, np.float64).reshape(-1, 2)
+
+    def to_table(self, points: Iterable[Point] | Floats) -> Floats:
+        """
+        Say where points of the picture are on the table.
+        """
+        flat = np.asarray(points, np.float64).reshape(-1, 2)
+        if self._lens is not None:
+            matrix, bent = self._lens
+            straight = cv2.undistortPoints(flat.reshape(-1, 1, 2), matrix, bent, None, matrix)
+            flat = np.asarray(straight, np.float64).reshape(-1, 2)
+        return _through(self._back, flat)
+
+    def scale(self, at: Point) -> float:
+        """
+        Return how many pixels a millimetre has at a point of the table, at the least.
+        """
+        return float(np.linalg.svd(self._slope(at), compute_uv=False)[-1])
+
+    def is_mirrored(self, at: Point) -> bool:
+        """
+        Whether the table's axes turn the other way round than the picture's.
+        """
+        return bool(np.linalg.det(self._slope(at)) < 0)
+
+    def _slope(self, at: Point) -> Floats:
+        x, y = at
+        base, right, down = self.to_pixels([(x, y), (x + 1, y), (x, y + 1)])
+        return np.column_stack([right - base, down - base])
+
+
+class Patch:
+    """
+    A square piece of the table, seen from above, turned so that a card stands upright.
+
+    Attributes:
+        scale: Pixels a millimetre.
+        size: Pixels of a side.
+    """
+
+    def __init__(self, ground: Ground, centre: Point, axes: Floats, reach: float) -> None:
+        self.scale = min(_FINEST, max(_COARSEST, ground.scale(centre)))
+        self.size = int(np.ceil(2 * reach * self.scale))
+        self._ground = ground
+        self._centre = np.array(centre)
+        self._axes = axes
+        rows, columns = np.mgrid[0 : self.size, 0 : self.size]
+        grid = np.column_stack([columns.ravel(), rows.ravel()]).astype(np.float64)
+        self._maps = _maps(self.to_picture(grid), (self.size, self.size))
+
+    def cut(self, image: Image, aside: Aside = HERE) -> Image:
+        """
+        Cut it out of a picture in which the table is some pixels aside.
+        """
+        return _remap(image, self._maps, aside)
+
+    def to_table(self, points: Floats) -> Floats:
+        """
+        Say where points of the patch are on the table.
+        """
+        local = (points - self.size / 2) / self.scale
+        found: Floats = local @ self._axes + self._centre
+        return found
+
+    def to_picture(self, points: Floats) -> Floats:
+        """
+        Say where points of the patch are in the picture.
+        """
+        return self._ground.to_pixels(self.to_table(points))
+
+
+class Raster:
+    """
+    Points of the picture by which something is watched all the time: rows of them.
+    """
+
+    def __init__(self, pixels: Floats, shape: tuple[int, int]) -> None:
+        self._maps = _maps(pixels, shape)
+
+    def sample(self, image: Image, aside: Aside = HERE) -> Image:
+        """
+        Take them from a picture in which the table is some pixels aside.
+        """
+        return _remap(image, self._maps, aside)
+
+
+def stray_of(place: Place, places: Iterable[Place]) -> float:
+    """
+    Return how far a card may lie off a place without lying on another one.
+    """
+    far = [
+        float(np.hypot(*(np.array(place.centre) - np.array(other.centre))))
+        for other in places
+        if other is not place and other.turn == place.turn
+    ]
+    return min([STRAY, *(each / 2 - 1 for each in far)])
+
+
+def place_patch(ground: Ground, place: Place, card: CardSize) -> Patch:
+    """
+    Return the piece of the table in which a place's card is looked for.
+    """
+    reach = float(np.hypot(card.width, card.height)) / 2 + STRAY
+    return Patch(ground, place.centre, axes_of(ground, place.centre, place.turn), reach)
+
+
+def places_raster(ground: Ground, places: Sequence[Place], card: CardSize) -> Raster:
+    """
+    Return the points of places, one below the other: of the card that lies in the middle of
+    each, and a little more.
+    """
+    u = np.arange(-card.width / 2 - 2, card.width / 2 + 2.1, _STEP)
+    v = np.arange(-card.height / 2 - 2, card.height / 2 + 2.1, _STEP)
+    grid = np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2)
+    points = [
+        grid @ axes_of(ground, place.centre, place.turn) + np.array(place.centre)
+        for place in places
+    ]
+    return Raster(ground.to_pixels(np.concatenate(points)), (len(v) * len(places), len(u)))
+
+
+def axes_of(ground: Ground, centre: Point, turn: int) -> Floats:
+    """
+    Return the directions of a card's short and long side on the table, as rows.
+    """
+    axes = np.eye(2) if turn == 0 else np.array([[0.0, 1.0], [-1.0, 0.0]])
+    if ground.is_mirrored(centre):
+        axes[0] = -axes[0]
+    return axes
+
+
+def _through(matrix: Floats, points: Floats) -> Floats:
+    whole = np.column_stack([points, np.ones(len(points))]) @ matrix.T
+    found: Floats = whole[:, :2] / whole[:, 2:]
+    return found
+
+
+def _maps(points: Floats, shape: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
+    x, y = (points[:, i].astype(np.float32).reshape(shape) for i in (0, 1))
+    first, second = cv2.convertMaps(x, y, cv2.CV_16SC2)
+    return np.asarray(first), np.asarray(second)
+
+
+def _remap(image: Image, maps: tuple[NDArray[Any], NDArray[Any]], aside: Aside) -> Image:
+    whole, rest = maps
+    if aside != HERE:
+        whole = whole + np.array(aside, whole.dtype)
+    found = cv2.remap(image, whole, rest, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return np.asarray(found, np.uint8)

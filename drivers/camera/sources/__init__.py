@@ -1,0 +1,3 @@
+"""
+Camera sources: devices, network streams, files and simulators as a sequence of frames.
+"""

@@ -1,0 +1,212 @@
+"""
+The thread that takes pictures, so that a source that hangs holds up nobody.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from drivers.camera.sources.frame_quality import Judge, Picture
+from drivers.camera.sources.open_source import Source
+from drivers.transport import LineError
+from shoe_daemon.errors import UserError
+
+__all__ = ["Capture", "Pace"]
+
+_SILENT: Final = 3.0
+"""Seconds without a picture after which a source is given up."""
+
+_OPENING: Final = 12.0
+"""Seconds until the first picture has to be there."""
+
+_LETTING_GO: Final = 2.0
+"""Seconds that a new attempt gives the one before it to come back."""
+
+_FEW: Final = 2
+"""Pictures that wait where none may be lost and all of them are in a file."""
+
+
+_left_behind: dict[str, threading.Thread] = {}
+"""Threads that hang in their sources. There is one of each at most, however often it is tried:
+what hangs also keeps a device to itself, or OpenCV's lock."""
+
+
+class Pace:
+    """
+    How pictures are handed on.
+
+    Attributes:
+        live: Those that nobody takes in time are past; else the source waits.
+        own: A file's pictures come as they were taken, not as fast as they are read.
+        waiting: How many may wait for the station; where one is enough, it is the newest.
+        silent: Seconds without a picture that are borne; None for as many as is usual.
+    """
+
+    def __init__(
+        self,
+        *,
+        live: bool,
+        own: bool = True,
+        waiting: int = 1,
+        silent: float | None = None,
+    ) -> None:
+        self.live = live
+        self.own = own
+        self.waiting = waiting if live else _FEW
+        self.silent = silent
+
+
+class Capture:
+    """
+    Opens a source in a thread of its own and keeps what it gives.
+
+    Attributes:
+        count: Pictures that came.
+        lost: Pictures that nobody took in time.
+        newest: When the newest came, in seconds of the monotonic clock.
+    """
+
+    def __init__(self, name: str, opening: Callable[[], Source], judge: Judge, pace: Pace) -> None:
+        self.count = 0
+        self.lost = 0
+        self.newest = time.monotonic()
+        self._name = name
+        self._opening = opening
+        self._judge = judge
+        self._pace = pace
+        self._source: Source | None = None
+        self._pictures: deque[Picture] = deque()
+        self._fault: Exception | None = None
+        self._stopping = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name=f"camera-{name}", daemon=True)
+
+    def start(self) -> Picture:
+        """
+        Start, and wait for the first picture, which is also the first to be taken.
+
+        Raises:
+            LineError: None came, or none that can be used.
+            UserError: None ever will.
+        """
+        self._await_the_last()
+        self._thread.start()
+        until = time.monotonic() + _OPENING
+        with self._changed:
+            while not self._pictures and self._fault is None:
+                if not self._changed.wait(max(0.0, until - time.monotonic())):
+                    break
+            if self._pictures:
+                return self._pictures[0]
+        self.stop()
+        raise self._fault or LineError(f"{self._name}: no picture within {_OPENING:g} s")
+
+    def _await_the_last(self) -> None:
+        hanging = _left_behind.get(self._name)
+        if hanging is not None:
+            hanging.join(_LETTING_GO)
+            if hanging.is_alive():
+                raise LineError(f"{self._name}: hangs: it has not let go of the last attempt yet")
+            _left_behind.pop(self._name, None)
+
+    def take(self, timeout: float) -> Picture | None:
+        """
+        Return the next picture; None where none came in time.
+
+        Raises:
+            LineError: There will be none any more.
+        """
+        with self._changed:
+            if not self._pictures and self._fault is None:
+                self._changed.wait(timeout)
+            if self._pictures:
+                picture = self._pictures.popleft()
+                self._changed.notify_all()
+                return picture
+            if self._fault is not None:
+                raise self._fault
+        self.check()
+        return None
+
+    def check(self) -> None:
+        """
+        Look whether pictures still come.
+
+        Raises:
+            LineError: They do not.
+        """
+        source = self._source
+        if source is not None:
+            source.check()  # it knows best what is wrong
+        silent = time.monotonic() - self.newest
+        borne = _SILENT if self._pace.silent is None else self._pace.silent
+        if silent > borne and self._pace.live:
+            raise LineError(f"{self._name}: no picture for {silent:.1f} s")
+
+    def stop(self) -> None:
+        """
+        End the thread. One that hangs in its source is left behind: it gives the
+        source back when that lets it go.
+        """
+        with self._changed:
+            self._stopping = True
+            self._pictures.clear()
+            self._changed.notify_all()
+        source = self._source
+        if source is not None:
+            source.wake()
+        if self._thread.is_alive():
+            self._thread.join(0.5)
+            if self._thread.is_alive():
+                _left_behind[self._name] = self._thread
+
+    def _run(self) -> None:
+        try:
+            source = self._opening()
+            try:
+                self._source = source
+                self._pump(source)
+            finally:
+                self._source = None
+                source.close()
+        except (LineError, UserError) as error:
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001 - whatever OpenCV raises ends this line only
+            self._fail(LineError(f"{self._name}: {type(error).__name__}: {error}"))
+
+    def _fail(self, error: Exception) -> None:
+        with self._changed:
+            self._fault = error
+            self._changed.notify_all()
+
+    def _pump(self, source: Source) -> None:
+        began: float | None = None
+        while not self._stopping:
+            image, moment = source.read()
+            self.newest = now = time.monotonic()
+            at = now if moment is None or self._pace.live else moment
+            self._judge.look(image, at)
+            began = now - at if began is None else began
+            if not self._pace.live and self._pace.own:
+                self._wait(began + at - now)
+            self.count += 1
+            self._give(Picture(image, at, self.count))
+
+    def _wait(self, seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping, max(0.0, seconds))
+
+    def _give(self, picture: Picture) -> None:
+        with self._changed:
+            while len(self._pictures) >= self._pace.waiting and not self._stopping:
+                if self._pace.live:
+                    self._pictures.popleft()
+                    self.lost += 1
+                else:
+                    self._changed.wait()
+            self._pictures.append(picture)
+            self._changed.notify_all()

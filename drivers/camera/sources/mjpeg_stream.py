@@ -1,0 +1,302 @@
+"""
+JPEGs over HTTP, one after the other: what most network cameras call their MJPEG stream.
+
+FFmpeg would read them too. But it completes half a picture from the one before, scales
+another size to the first one, and keeps to itself why nothing comes. Here a picture is whole
+or there is none, it has its own size, and whoever refuses is told with his own words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import time
+from email.message import Message
+from typing import Any, Final
+from urllib.error import HTTPError, URLError
+from urllib.parse import unquote, urlsplit
+from urllib.request import (
+    HTTPBasicAuthHandler,
+    HTTPDefaultErrorHandler,
+    HTTPDigestAuthHandler,
+    HTTPErrorProcessor,
+    HTTPHandler,
+    HTTPPasswordMgrWithDefaultRealm,
+    HTTPRedirectHandler,
+    OpenerDirector,
+    Request,
+)
+
+import cv2
+import numpy as np
+
+from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.source_address import Address
+from drivers.camera.sources.stream_errors import in_words, refused, status
+from drivers.transport import LineError
+
+__all__ = ["Jpegs", "open_jpegs"]
+
+_OPENING: Final = 4.0
+_PATIENCE: Final = 3.0
+"""Seconds: for the server's answer, with all that it asks and wherever it sends to, and for each
+picture."""
+
+_BORNE: Final = 2.0
+"""Seconds of damaged pictures that are borne."""
+
+_BUFFER: Final = 1 << 18
+"""Bytes of the past that may wait in this end of the connection."""
+
+_MOST: Final = 1 << 25
+_LINE: Final = 1 << 16
+"""Bytes of a picture, and of a line of a head, at the most."""
+
+_PADDING: Final = 1024
+"""Bytes that a camera may put behind a picture's end."""
+
+_PAGES: Final = ("text/", "application/json", "application/xml", "application/xhtml")
+_PLAYLIST: Final = (".m3u8", ".mpd")
+
+
+class Jpegs:
+    """
+    An open stream.
+    """
+
+    def __init__(
+        self, name: str, connection: _Punctual, answer: http.client.HTTPResponse, boundary: str
+    ) -> None:
+        self._name = name
+        self._connection = connection
+        self._answer = answer
+        self._boundary = boundary.strip('"-').encode("latin-1", "replace")
+        self._begun = False
+        self._damaged, self._since = 0, 0.0
+
+    def read(self) -> tuple[Image, None]:
+        """
+        Return the next picture that is whole; such streams have no time.
+
+        Raises:
+            LineError: None came in time, or none that is whole.
+        """
+        self._since, self._damaged = time.monotonic(), 0
+        self._connection.until = self._since + _PATIENCE
+        while True:
+            try:
+                image = _decoded(self._part())
+            except TimeoutError as error:
+                self.check()
+                raise LineError(f"{self._name}: no picture for {_PATIENCE:g} s") from error
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                raise LineError(
+                    f"{self._name}: the stream broke off: {in_words(error)}"
+                ) from error
+            if image is not None:
+                self._damaged = 0
+                return image, None
+            self._damaged += 1
+            self.check()
+
+    def check(self) -> None:
+        """
+        Look whether there is any whole picture among those that come.
+        """
+        if self._damaged and (silent := time.monotonic() - self._since) > _BORNE:
+            raise LineError(
+                f"{self._name}: no whole picture for {silent:.1f} s: {self._damaged} came damaged"
+            )
+
+    def wake(self) -> None:
+        """
+        Let go of a read that waits.
+        """
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """
+        Hang up.
+        """
+        self.wake()
+        with contextlib.suppress(OSError):
+            self._answer.close()
+        self._connection.close()
+
+    def _part(self) -> bytes:
+        size = self._head()
+        if size is not None:
+            data = self._answer.read(size)
+            if len(data) < size:
+                raise LineError(f"{self._name}: closed by the other side in mid-picture")
+            return data
+        return self._up_to_boundary()
+
+    def _head(self) -> int | None:
+        """
+        Read on behind the next part's head, and return its length where that is told.
+        """
+        size: int | None = None
+        while line := self._answer.readline(_LINE):
+            text = line.strip()
+            if self._is_boundary(text):
+                self._begun, size = True, None
+            elif not text and self._begun:
+                self._begun = False
+                return size
+            elif self._begun and text.lower().startswith(b"content-length:"):
+                told = text[15:].strip()
+                # What is no number tells as little as nothing: the boundary does.
+                size = min(int(told), _MOST) if told.isdigit() else None
+        raise LineError(f"{self._name}: closed by the other side")
+
+    def _up_to_boundary(self) -> bytes:
+        data = bytearray()
+        while (line := self._answer.readline(_LINE)) and len(data) < _MOST:
+            if self._is_boundary(line.strip()):
+                self._begun = True
+                break
+            data += line
+            if line.rstrip(b"\r\n").endswith(b"\xff\xd9"):
+                break  # the boundary may come only with the next picture
+        return bytes(data)
+
+    def _is_boundary(self, text: bytes) -> bool:
+        # Some cameras write their dashes into the boundary's name, and some twice.
+        return text.startswith(b"--") and text.strip(b"-") == self._boundary
+
+
+def _decoded(data: bytes) -> Image | None:
+    """
+    Decode a picture; None where it is not whole, or none.
+    """
+    end = data.rfind(b"\xff\xd9")
+    if not data.startswith(b"\xff\xd8") or end < 0 or len(data) - end > _PADDING:
+        return None
+    flags = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
+    image = None
+    with contextlib.suppress(cv2.error):  # its damaged head tells too many pixels
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
+    return None if image is None else np.asarray(image, np.uint8)
+
+
+def open_jpegs(address: Address) -> Jpegs | None:
+    """
+    Open a stream of JPEGs; None where it is a stream of another kind.
+
+    Raises:
+        LineError: There is no stream.
+    """
+    visit = _Visit(until=time.monotonic() + _OPENING)
+    try:
+        answer = _opener(address, visit).open(_request(address), timeout=_OPENING)
+    except HTTPError as error:
+        error.close()
+        visit.leave()
+        raise LineError(refused(address, status(error.code, str(error.reason)))) from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        visit.leave()
+        why = error.reason if isinstance(error, URLError) else error
+        raise LineError(refused(address, in_words(why))) from error
+    visit.leave(but=answer)
+    kind: Message = answer.headers
+    if kind.get_content_maintype() == "multipart":
+        boundary = str(kind.get_param("boundary") or "")
+        return Jpegs(str(address), visit.connections[-1], answer, boundary)
+    answer.close()
+    _refuse(address, kind.get_content_type() if "content-type" in kind else "")
+    return None
+
+
+def _refuse(address: Address, kind: str) -> None:
+    path = urlsplit(address.where).path.lower()
+    if kind.startswith(_PAGES) and not path.endswith(_PLAYLIST):
+        raise LineError(refused(address, f"a page ({kind}), no pictures: is the path right?"))
+    if kind.startswith("image/"):
+        raise LineError(refused(address, f"one picture ({kind}), no stream: is the path right?"))
+
+
+def _request(address: Address) -> Request:
+    parts = urlsplit(address.where)
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="").geturl()
+    return Request(bare, headers={"Accept": "*/*"})  # noqa: S310 - it is http: see `_Stream`
+
+
+def _opener(address: Address, visit: _Visit) -> OpenerDirector:
+    """
+    Make what opens http alone, by no proxy: a camera is on the table's own network.
+    """
+    parts = urlsplit(address.where)
+    known = HTTPPasswordMgrWithDefaultRealm()
+    if parts.username is not None:
+        name, word = unquote(parts.username), unquote(parts.password or "")
+        known.add_password(None, _request(address).full_url, name, word)
+    opener = OpenerDirector()
+    for handler in (
+        visit,
+        HTTPDefaultErrorHandler(),
+        HTTPRedirectHandler(),
+        HTTPErrorProcessor(),
+        HTTPDigestAuthHandler(known),
+        HTTPBasicAuthHandler(known),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+class _Punctual(socket.socket):
+    """
+    A connection that has until a moment, of the monotonic clock, for all that it says: a patience
+    with its silence alone would begin anew with each byte.
+    """
+
+    until = 0.0
+
+    def recv_into(self, *arguments: Any) -> int:  # noqa: ANN401 - as the socket's own
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.settimeout(left)
+        return super().recv_into(*arguments)
+
+
+class _Visit(HTTPHandler):
+    """
+    Keeps the connections, so that a read can be woken and each is closed.
+    """
+
+    def __init__(self, until: float) -> None:
+        super().__init__()
+        self.connections: list[_Punctual] = []
+        self._until = until
+        self._answers: list[http.client.HTTPResponse] = []
+
+    def http_open(self, req: Request) -> http.client.HTTPResponse:
+        answer = self.do_open(self._connection, req)
+        self._answers.append(answer)
+        return answer
+
+    def leave(self, but: object = None) -> None:
+        for answer in self._answers:
+            if answer is not but:
+                answer.close()
+
+    def _connection(self, host: str, **options: Any) -> http.client.HTTPConnection:  # noqa: ANN401 - as urllib gives it
+        return _Connection(self.connections, self._until, host, **options)
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, opened: list[_Punctual], until: float, host: str, **options: Any) -> None:  # noqa: ANN401 - as above
+        super().__init__(host, **options)
+        self._opened = opened
+        self._until = until
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock = line = _Punctual(fileno=self.sock.detach())
+        line.settimeout(_OPENING)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
+        line.until = self._until
+        self._opened.append(line)

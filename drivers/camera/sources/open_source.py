@@ -1,0 +1,221 @@
+"""
+Where pictures come from: devices, streams, files, folders, a simulator.
+
+A source is used by one thread, which may hang in it: OpenCV's reads can block for
+ever, or go on as if nothing had happened after an unplug. `capture` looks after that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Final, Protocol
+
+import cv2
+
+from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.sources import raw_frames
+from drivers.camera.sources.mjpeg_stream import open_jpegs
+from drivers.camera.sources.opencv_video import READ_PATIENCE, Video, settle
+from drivers.camera.sources.source_address import Address, Kind
+from drivers.camera.sources.stream_errors import refused, why_not
+from drivers.camera.sources.v4l2_device import Device
+from drivers.transport import EndOfCaptureError, LineError
+
+__all__ = ["Source", "open_source"]
+
+_OPEN_PATIENCE: Final = 8.0
+_USUAL_FPS: Final = 30.0
+_PICTURES: Final = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff"}
+
+
+class Source(Protocol):
+    """
+    Gives one picture after another.
+    """
+
+    def read(self) -> tuple[Any, float | None]:
+        """
+        Return the next picture as it is, and its moment where the source knows it.
+
+        Raises:
+            LineError: There is none any more.
+        """
+        ...
+
+    def check(self) -> None:
+        """
+        Ask whether it is still there, from another thread.
+
+        Raises:
+            LineError: It is not.
+        """
+        ...
+
+    def wake(self) -> None:
+        """
+        Let go of a read that waits, from another thread, where that is possible.
+        """
+        ...
+
+    def close(self) -> None:
+        """
+        Give it back.
+        """
+        ...
+
+
+def open_source(address: Address, camera: Camera, fps: float | None = None) -> Source:
+    """
+    Open a source in the mode that a profile asks for.
+
+    Raises:
+        LineError: It cannot be opened, or not in that mode.
+        UserError: It can never be.
+    """
+    settle()
+    try:
+        return _opened(address, camera, fps or camera.fps)
+    except OSError as error:  # a name that no file can have, a folder that may not be read
+        raise LineError(f"{address}: {error.strerror or error}") from error
+
+
+def _opened(address: Address, camera: Camera, wanted: float | None) -> Source:
+    match address.kind:
+        case Kind.DEVICE:
+            return Device(address, camera, wanted)
+        case Kind.STREAM:
+            return _stream(address)
+        case Kind.FILE:
+            return _File(address)
+        case Kind.FOLDER:
+            return _Folder(address, wanted or _USUAL_FPS)
+        case Kind.RAW:
+            return _Raw(address)
+
+
+def _stream(address: Address) -> Source:
+    found = open_jpegs(address) if address.where.startswith("http://") else None
+    return found or _Stream(address)
+
+
+class _Stream(Video):
+    """
+    A network camera whose stream FFmpeg takes apart.
+
+    What waits in the network's buffers when it is opened is read away within some tenths of
+    a second by the thread that reads. Options against it would be of the whole process, and
+    cost a file its first pictures.
+    """
+
+    gone: ClassVar[str] = "the stream broke off"
+
+    def __init__(self, address: Address) -> None:
+        wishes = [
+            cv2.CAP_PROP_OPEN_TIMEOUT_MSEC,
+            round(_OPEN_PATIENCE * 1000),
+            cv2.CAP_PROP_READ_TIMEOUT_MSEC,
+            round(READ_PATIENCE * 1000),
+            # Each thread more holds one picture back: 40 ms, on 16 cores more than half a second.
+            cv2.CAP_PROP_N_THREADS,
+            1,
+        ]
+        super().__init__(str(address), cv2.VideoCapture(address.where, cv2.CAP_FFMPEG, wishes))
+        if not self._video.isOpened():
+            raise LineError(refused(address, why_not(address)))
+
+    def read(self) -> tuple[Any, float | None]:
+        return self.next(), None
+
+
+class _File(Video):
+    """
+    A video, once.
+    """
+
+    def __init__(self, address: Address) -> None:
+        path = Path(address.where)
+        if not path.is_file():
+            raise LineError(f"{path}: no such video")
+        super().__init__(str(path), cv2.VideoCapture(str(path), cv2.CAP_FFMPEG))
+        if not self._video.isOpened():
+            raise LineError(f"{path}: no video that OpenCV can read")
+        fps = self._video.get(cv2.CAP_PROP_FPS)
+        self._fps = fps if math.isfinite(fps) and fps > 0 else _USUAL_FPS
+        self._count = 0
+
+    def read(self) -> tuple[Any, float | None]:
+        good, image = self._video.read()
+        if not good:
+            raise EndOfCaptureError(f"{self._name}: the video is over")
+        self._count += 1
+        return image, (self._count - 1) / self._fps
+
+
+class _Folder:
+    """
+    Pictures of a folder, by their names.
+    """
+
+    def __init__(self, address: Address, fps: float) -> None:
+        self._name = address.where
+        folder = Path(address.where)
+        if not folder.is_dir():
+            raise LineError(f"{folder}: no such folder")
+        # What is no file, such as a pipe, may never end.
+        paths = sorted(
+            path
+            for path in folder.iterdir()
+            if path.suffix.lower() in _PICTURES and path.is_file()
+        )
+        if not paths:
+            raise LineError(f"{folder}: no pictures in it")
+        self._left: Iterator[tuple[int, Path]] = iter(enumerate(paths))
+        self._fps = fps
+
+    def read(self) -> tuple[Any, float | None]:
+        number, path = next(self._left, (0, None))
+        if path is None:
+            raise EndOfCaptureError(f"{self._name}: the pictures are over")
+        image = None
+        with contextlib.suppress(cv2.error):  # it has too many pixels
+            image = cv2.imread(str(path), cv2.IMREAD_COLOR)
+        if image is None:
+            raise LineError(f"{path}: no picture that OpenCV can read")
+        return image, number / self._fps
+
+    def check(self) -> None:
+        pass
+
+    def wake(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class _Raw:
+    """
+    A simulator.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._name = address.where
+        self._connection = raw_frames.reconnect(address.where)
+
+    def read(self) -> tuple[Any, float | None]:
+        return raw_frames.receive(self._connection, self._name)
+
+    def check(self) -> None:
+        pass
+
+    def wake(self) -> None:
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self.wake()
+        self._connection.close()

@@ -1,0 +1,143 @@
+"""
+Pictures from another program of this machine, as they are: what a simulator sends.
+
+One connection to a Unix socket, one picture after another, each with a head of
+24 bytes in network order: ``SHOE``, width, height (four bytes each), a reserved
+word, seconds as a double. Rows of blue, green and red bytes follow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import struct
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from drivers.camera.sources.frame_quality import Image
+from drivers.transport import LineError
+from shoe_daemon.errors import UserError
+
+__all__ = ["PATIENCE", "RawSender", "receive", "reconnect"]
+
+_HEAD: Final = struct.Struct("!4sIIId")
+_MARK: Final = b"SHOE"
+_MOST: Final = 8192
+"""Pixels of a side, at the most: what says more is no picture."""
+
+PATIENCE: Final = 10.0
+"""Seconds for which one end waits for the other: a simulator that has to draw much, or has the
+machine not to itself, is slow, and that is no fault of a camera."""
+
+
+class RawSender:
+    """
+    The simulator's end: listens at a path, and sends to the one who looks.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._eye: socket.socket | None = None
+        try:
+            # One that was left behind goes; nothing else is taken for it.
+            if path.is_socket():
+                path.unlink()
+            self._door.bind(str(path))
+        except OSError as error:
+            self._door.close()
+            why = error.strerror or error
+            raise UserError(f"{path}: cannot listen there: {why}") from error
+        self._door.listen(1)
+
+    @property
+    def watched(self) -> bool:
+        """
+        Whether somebody looks; a new one who knocked is let in.
+        """
+        while select.select([self._door], [], [], 0)[0]:
+            connection, _ = self._door.accept()
+            self._leave()
+            connection.settimeout(PATIENCE)
+            self._eye = connection
+        return self._eye is not None
+
+    def send(self, image: Image, seconds: float) -> bool:
+        """
+        Send a picture to whoever looks; tell whether it went.
+        """
+        if not self.watched or self._eye is None:
+            return False
+        height, width = image.shape[:2]
+        try:
+            self._eye.sendall(_HEAD.pack(_MARK, width, height, 0, seconds))
+            self._eye.sendall(image.tobytes())
+        except OSError:
+            self._leave()
+            return False
+        return True
+
+    def close(self) -> None:
+        """
+        Go away.
+        """
+        self._leave()
+        self._door.close()
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+
+    def _leave(self) -> None:
+        if self._eye is not None:
+            self._eye.close()
+            self._eye = None
+
+
+def reconnect(path: str) -> socket.socket:
+    """
+    Open the other end.
+
+    Raises:
+        LineError: Nobody sends there.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(PATIENCE)
+    try:
+        connection.connect(path)
+    except OSError as error:
+        connection.close()
+        why = error.strerror or error  # a name that is too long has no number
+        raise LineError(f"{path}: nobody sends pictures there: {why}") from error
+    return connection
+
+
+def receive(connection: socket.socket, name: str) -> tuple[Image, float]:
+    """
+    Take the next picture and its moment.
+
+    Raises:
+        LineError: The sender went away, was silent, or sends something else.
+    """
+    mark, width, height, _, seconds = _HEAD.unpack(_exactly(connection, _HEAD.size, name))
+    if mark != _MARK or not (0 < width <= _MOST and 0 < height <= _MOST):
+        raise LineError(f"{name}: no raw pictures come from there")
+    data = _exactly(connection, width * height * 3, name)
+    return np.frombuffer(data, np.uint8).reshape(height, width, 3), seconds
+
+
+def _exactly(connection: socket.socket, size: int, name: str) -> bytearray:
+    data = bytearray(size)
+    view, have = memoryview(data), 0
+    while have < size:
+        try:
+            got = connection.recv_into(view[have:])
+        except TimeoutError as error:
+            raise LineError(f"{name}: no picture for {PATIENCE:g} s") from error
+        except OSError as error:
+            raise LineError(f"{name}: {error.strerror or error}") from error
+        if not got:
+            raise LineError(f"{name}: closed by the other side")
+        have += got
+    return data

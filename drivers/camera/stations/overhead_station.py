@@ -1,0 +1,214 @@
+"""
+The station above the table: which card lies on which place.
+
+Cards are told in the order in which they were laid. One that lies face down, or under a
+hand, is waited for: those that came after it are told after it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import cv2
+import numpy as np
+
+from drivers.camera.evidence import Evidence
+from drivers.camera.line_messages import Say, Statement
+from drivers.camera.profile.camera_profile import Profile
+from drivers.camera.recognition.card_reader import Eye, Spot
+from drivers.camera.recognition.table_geometry import (
+    HERE,
+    Aside,
+    Ground,
+    place_patch,
+    places_raster,
+    stray_of,
+)
+from drivers.camera.sources.frame_quality import Image, Picture
+from drivers.camera.stations.deal_order import Laid, Ledger
+from drivers.camera.stations.pose_check import Ambience, Bearings
+from drivers.camera.stations.slot_tracker import Kind, Place, Seen, State, Watcher
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+
+__all__ = ["Overhead"]
+
+_CLEAR: Final = 0.5
+"""Seconds for which all places are empty before the table is cleared."""
+
+_LOOKS: Final = 2
+"""Places that are looked at in one picture, so that pictures do not pile up."""
+
+_BUSY: Final = 0.4
+"""Seconds for which a card waits for an earlier place on which something moves."""
+
+
+class _Box:
+    """
+    One place of the layout.
+    """
+
+    def __init__(self, slot: Slot, spot: Spot) -> None:
+        self.slot = slot
+        self.spot = spot
+        self.place = Place()
+
+
+class Overhead:
+    """
+    Watches all places.
+    """
+
+    def __init__(
+        self, profile: Profile, reference: Image, eye: Eye, evidence: Evidence | None = None
+    ) -> None:
+        ground = Ground(profile)
+        # The noise of one picture is nobody's reference.
+        reference = np.asarray(cv2.GaussianBlur(reference, (3, 3), 0), np.uint8)
+        places = [place for place in profile.place if place.slot is not None]
+        self._boxes = [
+            _Box(
+                place.slot,
+                Spot(
+                    place_patch(ground, place, profile.card),
+                    reference,
+                    stray_of(place, profile.place),
+                ),
+            )
+            for place in places
+            if place.slot is not None
+        ]
+        self._raster = places_raster(ground, places, profile.card)
+        self._watcher = Watcher(self._samples(reference))
+        self._ambience = Ambience(profile, ground, reference)
+        self._bearings = Bearings(profile, ground, reference)
+        self._eye = eye
+        self._evidence = evidence
+        self._ledger = Ledger()
+        self._dealt = False
+        self._empty_since: float | None = None
+
+    def look(self, picture: Picture) -> list[Statement]:
+        """
+        Take the next picture.
+        """
+        image, at, _ = picture
+        if not self._bearings.check(image, at):
+            return []
+        light = self._ambience.measure(image)
+        samples = self._samples(image, self._bearings.aside)
+        glances = self._watcher.update(samples, at, gain=light.gain, noise=light.noise)
+        for box, glance in zip(self._boxes, glances, strict=True):
+            if box.place.step(glance, at):
+                self._ledger.lift(box.slot)
+        said: list[Statement] = []
+        for box in self._next(at):
+            # What lies on a place is that place's card only where the place has not moved.
+            if self._bearings.confirm(image, at, box.place.still):
+                said += self._look_at(box, image, at, light.gain)
+        for laid in self._ledger.due(lambda laid: self._waits(laid, at)):
+            said.append(self._tell(laid))
+        return said + self._clear(image, at)
+
+    def _samples(self, image: Image, aside: Aside = HERE) -> Image:
+        whole = self._raster.sample(image, aside)
+        return whole.reshape(len(self._boxes), -1, *whole.shape[1:])
+
+    def finish(self) -> list[Statement]:
+        """
+        There will be no more pictures: what is owed is told.
+        """
+        return [self._tell(laid) for laid in self._ledger.settle()]
+
+    def states(self) -> dict[Slot, tuple[str, Card | None]]:
+        """
+        Say how each place is, and which card was read there.
+        """
+        return {box.slot: (box.place.state.value, box.place.card) for box in self._boxes}
+
+    def close(self) -> None:
+        """
+        Give back what it holds.
+        """
+        if self._evidence is not None:
+            self._evidence.close()
+
+    def _next(self, at: float) -> list[_Box]:
+        wanting = [box for box in self._boxes if box.place.wants_look(at)]
+        # What has just come to rest goes before what was looked at in vain.
+        wanting.sort(key=lambda box: (box.place.state is not State.SETTLED, -box.place.still))
+        return wanting[:_LOOKS]
+
+    def _look_at(self, box: _Box, image: Image, at: float, gain: float) -> list[Statement]:
+        place = box.place
+        held = place.state is State.HELD
+        seen = self._eye.look(box.spot, image, gain, place.last, self._bearings.aside)
+        news = place.looked(seen, at)
+        late = int((at - place.still) * 1000)
+        if held:
+            return [] if news is None else [self._say(box.slot, news, late)]
+        if news is None and (seen.kind is Kind.NOTHING or place.gave_up):
+            return []
+        laid = self._ledger.lay(box.slot, place.since)
+        laid.is_down |= place.state is State.DOWN
+        if news is not None:
+            laid.seen, laid.ready, laid.late = news, at, late
+        return []
+
+    def _waits(self, laid: Laid, at: float) -> bool:
+        """
+        Whether something that came earlier may be a card under a hand.
+        """
+        if at - laid.ready >= _BUSY:
+            return False
+        return any(
+            box.place.state in {State.MOVING, State.SETTLED}
+            and at - box.place.still < _BUSY
+            and box.place.since < laid.since
+            and box.slot is not laid.slot
+            for box in self._boxes
+        )
+
+    def _tell(self, laid: Laid) -> Statement:
+        seen = laid.seen or Seen(Kind.UNSURE)
+        for box in self._boxes:
+            if box.slot is laid.slot and box.place.state is State.READ:
+                box.place.told()
+        return self._say(laid.slot, seen, laid.late)
+
+    def _say(self, slot: Slot, seen: Seen, late: int) -> Statement:
+        self._dealt = True
+        read = seen.kind is Kind.FACE
+        patch = None
+        if self._evidence is not None and seen.patch is not None:
+            what = f"{slot}-{seen.card if read else 'unread'}"
+            patch = self._evidence.keep(seen.patch, what)
+        return Statement(
+            say=Say.PLACED if read else Say.UNREADABLE,
+            slot=slot,
+            card=seen.card if read else None,
+            best=None if read else seen.best,
+            confidence=seen.confidence,
+            blur=seen.blur,
+            late=late,
+            patch=patch,
+        )
+
+    def _clear(self, image: Image, at: float) -> list[Statement]:
+        """
+        Say once that all cards were taken off, when they have been for a while.
+        """
+        if not (self._dealt or self._ledger):
+            return []
+        if any(box.place.state is not State.EMPTY for box in self._boxes):
+            self._empty_since = None
+            return []
+        if self._empty_since is None:
+            self._empty_since = at
+        if at - self._empty_since < _CLEAR:
+            return []
+        if not self._bearings.confirm(image, at, self._empty_since):
+            return []
+        said = [self._tell(laid) for laid in self._ledger.settle()]
+        self._empty_since, self._dealt = None, False
+        return [*said, Statement(say=Say.CLEARED)]

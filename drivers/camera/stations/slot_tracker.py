@@ -1,0 +1,336 @@
+"""
+One place of the layout: is a card there, does it lie still, has it been told.
+
+    EMPTY → MOVING → SETTLED → READ → HELD, and EMPTY again only when the empty
+                        ↓ DOWN         place has come back
+
+A hand over a place makes it MOVING, or SETTLED without a card that can be found: it is
+neither a card nor the end of one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.camera.sources.frame_quality import Image
+from shoe_daemon.game.cards import Card
+
+__all__ = ["Glance", "Kind", "Place", "Seen", "State", "Watcher"]
+
+SETTLE: Final = 0.03
+"""Seconds of stillness after which a card is looked at."""
+
+GONE: Final = 0.25
+GONE_WITH_CHIP: Final = 0.8
+"""Seconds of stillness after which an empty place is empty; longer where something small
+lies on it."""
+
+_BARE: Final = 0.06
+_OCCUPIED: Final = 0.30
+"""Shares of a place that differ from the empty one."""
+
+_MOVED: Final = 0.03
+_PATIENCE: Final = 1.2
+"""Seconds for which a card that lies there may not be readable before that is said."""
+
+_UNKNOWN: Final = 3.0
+_LARGE: Final = 0.6
+"""Seconds for which something that covers so much of a place may lie there still, and be no
+card that is found, before it is said that there may be one."""
+
+_TRIES: Final = 6
+_AGREE: Final = 2
+_CHANGED: Final = 3
+_UNTURNED: Final = 2.0
+"""Seconds after which a card that lies face down is looked at again though nothing moved."""
+
+
+class State(StrEnum):
+    """
+    What is known of a place.
+    """
+
+    EMPTY = "empty"
+    MOVING = "moving"
+    SETTLED = "settled"
+    DOWN = "down"
+    READ = "read"
+    HELD = "held"
+
+
+class Kind(StrEnum):
+    """
+    What a look at a place found: nothing that is a card, a back, a face that counts, or
+    a card whose face cannot be told.
+    """
+
+    NOTHING = "nothing"
+    BACK = "back"
+    FACE = "face"
+    UNSURE = "unsure"
+
+
+class Seen(NamedTuple):
+    """
+    One look.
+
+    Attributes:
+        kind: What was found.
+        card: The face that counts.
+        best: What it looks most like.
+        confidence: 0 to 1.
+        blur: As a share of the card's width.
+        patch: The place as it was.
+    """
+
+    kind: Kind
+    card: Card | None = None
+    best: Card | None = None
+    confidence: float = 0.0
+    blur: float = 0.0
+    patch: Image | None = None
+
+
+class Glance(NamedTuple):
+    """
+    How a place is in one picture.
+
+    Attributes:
+        share: How much of it differs from the empty place.
+        since: Since when nothing has moved on it.
+    """
+
+    share: float
+    since: float
+
+
+class Watcher:
+    """
+    Compares places with themselves a moment ago, and with the empty ones; cheap.
+
+    Args:
+        empty: The points of each place while nothing lay there: places, rows, columns.
+    """
+
+    def __init__(self, empty: Image) -> None:
+        # A camera that moved by some millimetres still knows an empty place.
+        self._low = np.stack([_around(each, np.minimum) for each in empty]).astype(np.float32)
+        self._high = np.stack([_around(each, np.maximum) for each in empty]).astype(np.float32)
+        self._still: Image | None = None
+        self._since = np.zeros(len(empty))
+
+    def update(self, samples: Image, at: float, *, gain: float, noise: float) -> list[Glance]:
+        """
+        Take the next samples of all places.
+
+        Args:
+            samples: Their points.
+            at: When.
+            gain: How much brighter the table is than when it was empty.
+            noise: By how much points differ between two pictures though nothing moved.
+        """
+        if self._still is None:
+            self._still = samples.copy()
+            self._since[:] = at
+        else:
+            moved = self._moved(samples, self._still, noise)
+            self._still[moved], self._since[moved] = samples[moved], at
+        shares = self._shares(samples, gain, noise)
+        return [Glance(*each) for each in zip(shares.tolist(), self._since.tolist(), strict=True)]
+
+    def _moved(self, samples: Image, before: Image, noise: float) -> NDArray[np.bool_]:
+        apart = samples.astype(np.int16) - before
+        # Lamps flicker, all of a place at once.
+        few = apart[:, ::3, ::3].reshape(len(apart), -1)
+        apart -= np.median(few, axis=1).astype(np.int16)[:, None, None, None]
+        far = _strongest(np.abs(apart)) > 12 + 5 * noise
+        return np.asarray(far.mean(axis=(1, 2)) > _MOVED)
+
+    def _shares(self, samples: Image, gain: float, noise: float) -> NDArray[np.float64]:
+        above = samples - self._high * gain
+        below = self._low * gain - samples
+        apart = _strongest(np.maximum(above, below))
+        far = apart > (16 + 4 * noise) * min(1.0, max(0.4, gain))
+        return np.asarray(far.mean(axis=(1, 2)), np.float64)
+
+
+def _strongest(points: NDArray[Any]) -> NDArray[Any]:
+    # Over three colours numpy's own maximum takes ten times as long.
+    blue, green, red = (points[..., colour] for colour in range(3))
+    return np.asarray(np.maximum(np.maximum(blue, green), red))
+
+
+def _around(image: Image, choose: np.ufunc) -> Image:
+    # The least or the most of each point and its neighbours.
+    edged = np.pad(image, ((1, 1), (1, 1), (0, 0)), mode="edge")
+    rows = choose(choose(edged[:-2], edged[1:-1]), edged[2:])
+    return np.asarray(choose(choose(rows[:, :-2], rows[:, 1:-1]), rows[:, 2:]), np.uint8)
+
+
+class Place:
+    """
+    The state of one place.
+
+    Attributes:
+        state: Of the place.
+        gave_up: Whether it was said that what lies there cannot be read.
+        since: When it was last left empty: when what lies there came.
+        still: Since when nothing has moved on it.
+        card: What was read there.
+    """
+
+    def __init__(self) -> None:
+        self.state = State.EMPTY
+        self.since = 0.0
+        self.still = 0.0
+        self.card: Card | None = None
+        self._share = 0.0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._votes: deque[Seen] = deque(maxlen=3)
+        self._looks = 0
+        self._next = 0.0
+        self._unsure_since: float | None = None
+        self.gave_up = False
+
+    @property
+    def last(self) -> Seen | None:
+        """
+        What was last seen there, where nothing has moved since.
+        """
+        return self._votes[-1] if self._votes else None
+
+    def step(self, glance: Glance, at: float) -> bool:
+        """
+        Take how the place is now; tell whether a card that was there is gone.
+        """
+        moved = glance.since != self.still
+        self.still, self._share = glance.since, glance.share
+        still_for = at - glance.since
+        if glance.share < _OCCUPIED:
+            bare = glance.share < _BARE
+            if self.state is State.EMPTY:
+                return False
+            # A back of the felt's own colour differs by less than a card does.
+            stays = self.state is State.DOWN and not bare
+            if not stays and still_for >= (GONE if bare else GONE_WITH_CHIP):
+                return self._leave()
+        elif self.state is State.EMPTY:
+            self._forget()
+            self.state, self.since, self.card = State.MOVING, at, None
+        if moved:
+            self._stir(at)
+        elif self.state is State.MOVING and still_for >= SETTLE:
+            self.state = State.SETTLED
+        return False
+
+    def _leave(self) -> bool:
+        was = self.state
+        self.state, self.card = State.EMPTY, None
+        self._forget()
+        return was in {State.HELD, State.READ, State.DOWN}
+
+    def _stir(self, at: float) -> None:
+        # What was seen before something moved says nothing of what lies there after it.
+        self._votes.clear()
+        self._looks = 0
+        self._next = at + SETTLE
+        if self.state in {State.SETTLED, State.DOWN}:
+            self.state = State.MOVING
+            self._unsure_since = None
+
+    def wants_look(self, at: float) -> bool:
+        """
+        Whether it is worth looking for a card there now.
+        """
+        if self.state in {State.EMPTY, State.MOVING, State.READ}:
+            return False
+        if self.state is State.HELD and (at - self.still < SETTLE or self._looks > _CHANGED):
+            return False
+        return at >= self._next
+
+    def looked(self, seen: Seen, at: float) -> Seen | None:
+        """
+        Take what a look found.
+
+        Returns:
+            What can now be said: a `FACE` that counts, or `UNSURE` for a card that
+            cannot be read; None where nothing new is known.
+        """
+        self._looks += 1
+        self._next = at + self._pause(seen.kind)
+        if seen.kind is not Kind.NOTHING:
+            self._votes.append(seen)
+        if self.state is State.HELD:
+            return self._changed()
+        if seen.kind is Kind.FACE and self._agreed(seen, _AGREE):
+            self.state, self.card = State.READ, seen.card
+            return seen
+        if seen.kind is Kind.BACK and self._agreed(seen, _AGREE):
+            # It is not turned over without anything moving.
+            self.state, self._next = State.DOWN, at + _UNTURNED
+            return None
+        return self._give_up(seen, at)
+
+    def _pause(self, kind: Kind) -> float:
+        # What could not be read at once is looked at seldom; it costs time of others.
+        if kind is Kind.NOTHING:
+            return min(1.6, 0.1 * (1 << min(self._looks, 4)))
+        if self.state is State.DOWN:
+            return _UNTURNED
+        if self.gave_up:
+            return 0.5
+        return 0.0 if self._looks < _TRIES else 0.15
+
+    def _agreed(self, seen: Seen, least: int) -> bool:
+        return (
+            sum(each.kind is seen.kind and each.card is seen.card for each in self._votes) >= least
+        )
+
+    def _changed(self) -> Seen | None:
+        """
+        Another card lies where one was told, and nobody saw the place empty in between.
+        """
+        last = self._votes[-1] if self._votes else None
+        if last is None or last.kind is not Kind.FACE:
+            return None
+        if last.card is self.card:
+            self._looks = _CHANGED + 1  # it still lies there
+            return None
+        if not self._agreed(last, _CHANGED):
+            self._looks = min(self._looks, _CHANGED - 1)
+            return None
+        self.card = last.card
+        return last
+
+    def _give_up(self, seen: Seen, at: float) -> Seen | None:
+        if seen.kind is Kind.NOTHING:
+            return self._wonder(seen, at)
+        if seen.kind not in {Kind.UNSURE, Kind.FACE}:
+            return None
+        if self._unsure_since is None:
+            self._unsure_since = at
+        patient = at - self._unsure_since < _PATIENCE or self._looks < _TRIES
+        if patient or self.gave_up:
+            return None
+        self.gave_up = True
+        return seen._replace(kind=Kind.UNSURE, card=None)
+
+    def _wonder(self, seen: Seen, at: float) -> Seen | None:
+        if self.gave_up or self._share < _LARGE or at - self.still < _UNKNOWN:
+            return None
+        self.gave_up = True
+        return seen._replace(kind=Kind.UNSURE)
+
+    def told(self) -> None:
+        """
+        What was read there has been said.
+        """
+        self.state = State.HELD
+        self._looks = _CHANGED + 1  # nothing to look at until something moves

@@ -1,0 +1,292 @@
+"""
+The station at the shoe's mouth: which card left.
+
+All pictures of a passage are kept until it is over. Then both ends of the card are read in
+them (`ends`). A card that went back was not dealt.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+import cv2
+import numpy as np
+
+from drivers.camera.evidence import Evidence
+from drivers.camera.line_messages import Say, Statement
+from drivers.camera.profile.camera_profile import Profile
+from drivers.camera.recognition.card_reader import Eye
+from drivers.camera.recognition.table_geometry import Ground
+from drivers.camera.sources.frame_quality import Image, Picture
+from drivers.camera.stations.card_track import Extent, Fate, Passage
+from drivers.camera.stations.pose_check import Ambience, Bearings
+from drivers.camera.stations.throat_edges import Plates
+from drivers.camera.stations.throat_visibility import Sight
+from drivers.camera.stations.throat_window import Mouth
+from drivers.camera.stations.two_index_vote import BothEnds, Ends, Shot
+from drivers.transport import LineError
+
+__all__ = ["Throat"]
+
+_MOST: Final = 14
+"""Pictures of one passage that are kept."""
+
+_TOO_LONG: Final = 8.0
+"""Millimetres by which a card is too long to be one."""
+
+_DARKEST: Final = 0.2
+_BLACK: Final = 12.0
+"""Share of its usual light, and grey value, up to which nothing is to be seen."""
+
+_BLIND: Final = 5.0
+"""Seconds without sight after which the camera is given up."""
+
+_LINGERS: Final = 10.0
+"""Seconds for which something may be in the mouth that is no card half out of the shoe."""
+
+_INDEX: Final = 0.42
+"""Share of a card's length that an index takes."""
+
+_QUIET: Final = 1.0
+"""Seconds without anything in the mouth after which an error is over."""
+
+
+class Throat:
+    """
+    Watches the mouth.
+    """
+
+    def __init__(
+        self, profile: Profile, reference: Image, eye: Eye, evidence: Evidence | None = None
+    ) -> None:
+        ground = Ground(profile)
+        reference = np.asarray(cv2.GaussianBlur(reference, (3, 3), 0), np.uint8)
+        self._mouth = Mouth(profile, ground, reference)
+        self._ambience = Ambience(profile, ground, reference)
+        self._bearings = Bearings(profile, ground, reference)
+        self._plates = Plates(profile, ground, reference)
+        self._ends = Ends(self._mouth, ground, eye)
+        self._sight = Sight()
+        self._evidence = evidence
+        self._darkest = max(_BLACK, _DARKEST * _brightest(reference))
+        self._gain = 1.0
+        self._passage: Passage | None = None
+        self._shots: list[Shot] = []
+        self._vanished = False
+        self._error = False
+        self._quiet_since = self._seen = 0.0
+
+    def look(self, picture: Picture) -> list[Statement]:
+        """
+        Take the next picture.
+
+        Raises:
+            LineError: The camera cannot be trusted any more, or its window is not free.
+        """
+        image, at, _ = picture
+        self._bearings.check(image, at)
+        sample = self._mouth.sample(image)
+        gain = self._ambience.measure(image).gain
+        dark = _brightest(image) < self._darkest
+        if self._sight.is_frozen(sample) or dark or not self._plates.are_seen(image):
+            return self._blind(at)
+        found = self._mouth.extents(sample, at, gain)
+        said = self._unseen(self._sight.sees(at))
+        self._gain = gain
+        if self._passage is not None and self._sight.leapt:
+            self._passage.torn = True
+        if found:
+            return said + self._there(picture, found)
+        self._sight.rests()
+        self._seen = at
+        return said + self._nothing(at)
+
+    def finish(self) -> list[Statement]:
+        """
+        There will be no more pictures: what is on its way may have left or not.
+        """
+        if self._passage is None:
+            return []
+        return self._unclear()
+
+    def close(self) -> None:
+        """
+        Give back what it holds.
+        """
+        if self._evidence is not None:
+            self._evidence.close()
+
+    def _blind(self, at: float) -> list[Statement]:
+        """
+        A picture came of which it cannot be told whether a card is there.
+        """
+        hole = self._sight.blind(at)
+        if self._passage is not None:
+            self._passage.torn |= hole is not None
+        if self._sight.unseen(at) > _BLIND:
+            raise LineError(
+                "camera: the shoe's mouth does not look as in its profile: was the camera "
+                "moved, is something before its lens, or its lamp out?"
+            )
+        return self._unseen(hole)
+
+    def _unseen(self, hole: float | None) -> list[Statement]:
+        if hole is None:
+            return []
+        note = f"the shoe's mouth was not seen for {hole:.1f} s"
+        return [Statement(say=Say.MISSED, note=note)]
+
+    def _there(self, picture: Picture, found: list[Extent]) -> list[Statement]:
+        """
+        Something is in the mouth.
+        """
+        said: list[Statement] = []
+        passage, innermost = self._passage, found[0]
+        if passage is not None and passage.is_another(innermost, more=len(found) > 1):
+            # The next card is on its way before this one is gone.
+            if passage.may_be(found[-1]) and len(found) > 1:
+                passage.add(found[-1])
+                self._keep(Shot(picture, found[-1]))
+            said = self._over(picture.at)
+            passage = None
+        if passage is None:
+            torn = self._sight.leapt or (len(found) > 1 and not said)
+            before = self._seen
+            passage = Passage(self._mouth.low, self._mouth.length, before=before, torn=torn)
+            self._shots = []
+        self._passage, self._vanished = passage, False
+        passage.add(innermost)
+        self._keep(Shot(picture, innermost))
+        if passage.lingers > _LINGERS:
+            raise LineError(
+                "camera: something lies in the shoe's mouth, where cards pass: take it out"
+            )
+        return said
+
+    def _nothing(self, at: float) -> list[Statement]:
+        if self._passage is not None:
+            if not (self._passage.leaves or self._vanished):
+                self._vanished = True  # in mid-window: perhaps only for this picture
+                return []
+            self._quiet_since = at
+            return self._over(at)
+        if self._error and at - self._quiet_since >= _QUIET:
+            self._error = False
+            return [Statement(say=Say.OVER)]
+        return []
+
+    def _keep(self, shot: Shot) -> None:
+        self._shots.append(shot)
+        if len(self._shots) > _MOST:
+            # Where it rests, one picture is as good as another.
+            steps = [
+                abs(after.extent.end - before.extent.end)
+                + abs(after.extent.start - before.extent.start)
+                for before, after in pairwise(self._shots)
+            ]
+            del self._shots[int(np.argmin(steps[:-1])) + 1]
+
+    def _over(self, at: float) -> list[Statement]:
+        """
+        Say what has passed.
+        """
+        passage, shots = self._passage, self._shots
+        if passage is None:
+            return []
+        fate = passage.fate(at)
+        if fate is Fate.UNCLEAR or (passage.torn and fate is not Fate.LEFT):
+            return self._unclear()
+        self._passage, self._shots = None, []
+        match fate:
+            case Fate.RETURNED:
+                return self._returned(shots)
+            case Fate.LEFT:
+                return self._left(passage, shots, int((at - passage.extents[-1].at) * 1000))
+        return []
+
+    def _unclear(self) -> list[Statement]:
+        """
+        A card may have left, or not.
+        """
+        shots, self._passage, self._shots = self._shots, None, []
+        patch = self._kept(shots[len(shots) // 2].picture.image, "unclear")
+        note = "something was in the shoe's mouth: whether a card left is not known"
+        return [Statement(say=Say.MISSED, patch=patch, note=note)]
+
+    def _left(self, passage: Passage, shots: list[Shot], late: int) -> list[Statement]:
+        readings = self._ends.read(shots, self._gain)
+        excess = passage.excess
+        if excess is not None and excess > _TOO_LONG:
+            return self._two(readings, excess, late, shots)
+        first, last = (self._ends.agreed(part) for part in readings)
+        if first is not None and last is not None and first is not last:
+            return self._two(readings, 0.0, late, shots)
+        is_one = first is not None and first is last
+        if passage.torn and not is_one:
+            self._shots = shots
+            return self._unclear()
+        # Of two together one alone may have been read, where their length is not known.
+        return [self._say(readings, late, shots, certain=is_one or excess is not None)]
+
+    def _returned(self, shots: list[Shot]) -> list[Statement]:
+        self._error = True
+        return [Statement(say=Say.RETURNED, patch=self._kept(shots[-1].picture.image, "returned"))]
+
+    def _two(
+        self,
+        readings: BothEnds,
+        excess: float,
+        late: int,
+        shots: list[Shot],
+    ) -> list[Statement]:
+        """
+        Two cards came together: the first hides the second but for its end.
+        """
+        self._error = True
+        far = f"by {excess:.0f} mm" if excess else "as two indices tell"
+        note = f"two cards left the shoe together, one behind the other {far}"
+        first, last = readings
+        # Where so little of the second shows, its index is one with the first one's.
+        shows = excess >= _INDEX * self._mouth.length or not excess
+        apart = self._ends.agreed(first) is not self._ends.agreed(last)
+        return [
+            Statement(say=Say.DOUBLE_FEED, note=note),
+            self._say((first, []), late, shots),
+            self._say((last, []), late, shots, certain=shows and apart),
+        ]
+
+    def _say(
+        self,
+        readings: BothEnds,
+        late: int,
+        shots: list[Shot],
+        *,
+        certain: bool = True,
+    ) -> Statement:
+        card = self._ends.agreed(*readings) if certain else None
+        whole = self._ends.together(*readings)
+        sharpest = min([*readings[0], *readings[1]], key=lambda read: read.blur, default=None)
+        patch = sharpest.patch if sharpest else None
+        if patch is None and shots:
+            patch = shots[len(shots) // 2].picture.image
+        return Statement(
+            say=Say.UNREADABLE if card is None else Say.CARD,
+            card=card,
+            best=whole.best if card is None and whole else None,
+            confidence=round(whole.confidence, 4) if whole else None,
+            blur=round(sharpest.blur, 4) if sharpest else None,
+            late=late,
+            patch=self._kept(patch, card.value if card else "unread"),
+        )
+
+    def _kept(self, image: Image | None, what: str) -> str | None:
+        if self._evidence is None or image is None:
+            return None
+        shrink = max(1, round(image.shape[1] / 400))
+        small = image[::shrink, ::shrink].copy()
+        return self._evidence.keep(small, f"shoe-{what}")
+
+
+def _brightest(image: Image) -> float:
+    return float(np.percentile(image[8::16, 8::16], 99))

@@ -1,0 +1,128 @@
+"""
+The two ends of a card that passes the shoe's mouth: at each is an index, read in the pictures
+in which it is whole and sharpest, and they have to agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from drivers.camera.recognition.card_reader import Eye, Reads
+from drivers.camera.recognition.table_geometry import Floats, Ground
+from drivers.camera.sources.frame_quality import Image, Picture
+from drivers.camera.stations.card_track import Extent
+from drivers.camera.stations.throat_window import Mouth
+from shoe_daemon.game.cards import Card
+
+__all__ = ["BothEnds", "EndRead", "Ends", "Shot"]
+
+_READ: Final = 3
+"""Pictures of either end that are read."""
+
+_AGREE: Final = 2
+"""Pictures that have to show one card, at the least."""
+
+
+class Shot(NamedTuple):
+    """
+    A picture of a passage, and where in the mouth the card was.
+    """
+
+    picture: Picture
+    extent: Extent
+
+
+class EndRead(NamedTuple):
+    """
+    What one end said in one picture.
+
+    Attributes:
+        blur: As a share of the card's width.
+        patch: The card, for evidence.
+    """
+
+    reads: Reads
+    blur: float
+    patch: Image
+
+
+BothEnds = tuple[list[EndRead], list[EndRead]]
+"""The end that leads and the one that trails, each the sharpest first."""
+
+
+class _Index(NamedTuple):
+    """
+    A picture in which one end of a card is whole.
+    """
+
+    image: Image
+    window: Floats
+    blur: float
+    patch: Image
+
+
+class Ends:
+    """
+    Reads the ends of cards in a mouth.
+    """
+
+    def __init__(self, mouth: Mouth, ground: Ground, eye: Eye) -> None:
+        self._mouth = mouth
+        self._ground = ground
+        self._eye = eye
+
+    def read(self, shots: Sequence[Shot], gain: float) -> BothEnds:
+        """
+        Read both ends, each in its sharpest pictures.
+
+        Args:
+            shots: All pictures of one passage.
+            gain: How bright they are, as a multiple of the picture of the empty mouth.
+        """
+        return self._read(shots, gain, leading=True), self._read(shots, gain, leading=False)
+
+    def agreed(self, one: Sequence[EndRead], other: Sequence[EndRead] = ()) -> Card | None:
+        """
+        Return what pictures agree upon, all together and most of them alone; None where they
+        do not.
+        """
+        both = [*one, *other]
+        whole = self.together(one, other)
+        if whole is None or whole.card is None:
+            return None
+        for_it = sum(each.reads.best is whole.card for each in both)
+        against = any(
+            each.reads.card is not None and each.reads.card is not whole.card for each in both
+        )
+        return None if against or for_it < max(_AGREE, len(both) * 2 / 3) else whole.card
+
+    def together(self, one: Sequence[EndRead], other: Sequence[EndRead] = ()) -> Reads | None:
+        """
+        Put what was read at one end, or at both, into one reading; None where nothing was.
+        """
+        return self._eye.together([each.reads for each in one], [each.reads for each in other])
+
+    def _read(self, shots: Sequence[Shot], gain: float, *, leading: bool) -> list[EndRead]:
+        found = [
+            index
+            for shot in shots
+            if (index := self._index(shot, gain, leading=leading)) is not None
+        ]
+        found.sort(key=lambda index: index.blur)
+        return [
+            EndRead(self._eye.read_end(index.image, index.window), index.blur, index.patch)
+            for index in found[:_READ]
+        ]
+
+    def _index(self, shot: Shot, gain: float, *, leading: bool) -> _Index | None:
+        image = shot.picture.image
+        aimed = self._mouth.aim(image, shot.extent, gain, leading=leading)
+        if aimed is None:
+            return None
+        end = Mouth.leading if leading else 1 - Mouth.leading
+        window = self._eye.window(aimed.quad, end)
+        if not self._mouth.holds(self._ground, window):
+            return None
+        blur = self._eye.blur_of_end(image, window)
+        return _Index(image, window, blur, aimed.patch) if self._eye.is_sharp(blur) else None

@@ -1,0 +1,347 @@
+"""
+A table with an Angel Eye II, simulated: shoes dealt by the rules, reported as a
+real shoe reports them, with mistakes on demand.
+
+The orders of reports are those that a real shoe was seen to send. Where none is
+known, this is what is assumed:
+
+- ``unreadable``: the shoe says error 1 in place of the card, and later nothing
+  of its face; the card lies on the table all the same.
+- ``misread``: one face differs from the card; draws and result follow the card,
+  because people see it.
+- ``missed-draw``: the result is what the cards on the table come to; where such
+  draws are made good, the cards are drawn after it, and the result is said again.
+- A card drawn outside a game is never shown; a carried one is, in open mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from itertools import chain
+from random import Random
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from drivers.angel_eye_ii.report_observations import face_code, place_code, result_code
+from drivers.simulators.angel_eye_wire import Scene, Step, Wire
+from drivers.simulators.simulated_shoe import (
+    CUT_BEHIND,
+    DealtRound,
+    Excess,
+    Fault,
+    Placed,
+    Shoe,
+    burn_count,
+    coup_of,
+    lawful,
+)
+from shoe_daemon.game.cards import DECK, Card
+from shoe_daemon.game.round import Slot
+
+__all__ = ["Mode", "Scenario", "Scene", "Settings", "scenario", "scenes"]
+
+_FIRST_CARD: Final = 0xC0
+_COUNTDOWN: Final = 0xD0
+_HIDDEN: Final = 0x80
+_OUTSIDE_VOIDED: Final = 0xA0  # what a real shoe said, though it was in error mode
+_OUTSIDE_CARRIED: Final = 0x92
+_UNREADABLE: Final = 0x81
+_OVERDRAW: Final = 0x82
+_TIMEOUT_IN_ERROR: Final = 0xC7
+
+
+class Mode(StrEnum):
+    """
+    When the shoe tells the faces: with the result, or at each draw.
+    """
+
+    HIDDEN = "hidden"
+    OPEN = "open"
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """
+    What is dealt, and how. The same settings give the same scenario, always.
+
+    Attributes:
+        mode: When faces are told.
+        decks: 1 to 12.
+        rounds: Ends after so many; None does not.
+        shoes: Ends after so many; None does not.
+        seed: Whatever chance is needed comes of it. The cards of each shoe depend on
+            nothing else, the number of decks apart.
+        faults: What may go wrong.
+        fault_rate: The chance of each round that something does, 0 to 1.
+        stand_by: Whether the shoe reports that it waits after a result.
+        cut_behind: Cards behind the cut card, 14 or more.
+        last_rounds: Rounds after the one in which the cut card comes, 0 or 1.
+        excess: What becomes of a card too many; after the last round it is burned.
+        make_good: Whether cards that were missed are drawn after all.
+    """
+
+    mode: Mode = Mode.HIDDEN
+    decks: Annotated[int, Meta(ge=1, le=12)] = 8
+    rounds: Annotated[int, Meta(ge=1)] | None = None
+    shoes: Annotated[int, Meta(ge=1)] | None = None
+    seed: int = 0
+    faults: tuple[Fault, ...] = ()
+    fault_rate: Annotated[float, Meta(ge=0, le=1)] = 0.1
+    stand_by: bool = True
+    cut_behind: Annotated[int, Meta(ge=CUT_BEHIND)] = CUT_BEHIND
+    last_rounds: Annotated[int, Meta(ge=0, le=1)] = 1
+    excess: Excess = Excess.EITHER
+    make_good: bool = False
+
+
+class Scenario(Struct, frozen=True):
+    """
+    A whole scenario: what is sent, and what really happened.
+    """
+
+    steps: tuple[Step, ...]
+    rounds: tuple[DealtRound, ...]
+
+    def stream(self, copies: int = 1) -> bytes:
+        """
+        Return the bytes that arrive, as if the line had never been gone.
+        """
+        return b"".join(data for step in self.steps for _, data in step.writes(copies))
+
+
+def scenario(settings: Settings) -> Scenario:
+    """
+    Deal a scenario that ends: `rounds` or `shoes` must be set.
+    """
+    if settings.rounds is None and settings.shoes is None:
+        raise ValueError("neither rounds nor shoes are bounded")
+    played = list(scenes(settings))
+    steps = chain.from_iterable(scene.steps for scene in played)
+    rounds = (scene.round for scene in played)
+    return Scenario(tuple(steps), tuple(dealt for dealt in rounds if dealt))
+
+
+def scenes(settings: Settings) -> Iterator[Scene]:
+    """
+    Deal scene by scene, for ever where neither `rounds` nor `shoes` is set.
+    """
+    table = _Table(settings)
+    count = 0
+    shoe = 0
+    while settings.shoes is None or shoe < settings.shoes:
+        shoe += 1
+        yield table.new_shoe(shoe)
+        while not table.shoe_over:
+            yield table.round()
+            count += 1
+            if count == settings.rounds:
+                return
+
+
+class _Table:
+    """
+    Shoe, dealer and mischief.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        # Apart, so that neither mode nor faults change the cards.
+        self._mischief = Random(f"mischief {settings.seed}")
+        self._wire = Wire(Random(f"line {settings.seed}"))
+        self._shoe = Shoe(Random(0), 1, CUT_BEHIND)
+        self._shoe_number = 0
+        self._round_number = 0
+        self._rounds_left: int | None = None
+        self._carried: Card | None = None
+        self._faces: dict[Slot, Card] = {}
+        self._waiting: list[Fault] = []
+
+    @property
+    def shoe_over(self) -> bool:
+        """
+        Whether the last round of the shoe has been dealt.
+        """
+        return self._rounds_left == 0
+
+    def new_shoe(self, number: int) -> Scene:
+        """
+        Switch the shoe on, filled with fresh cards, and burn.
+        """
+        settings, wire = self._settings, self._wire
+        cards = Random(f"cards {settings.seed} {number}")
+        self._shoe = Shoe(cards, settings.decks, settings.cut_behind)
+        self._shoe_number, self._round_number, self._rounds_left = number, 0, None
+        wire.say("S")
+        wire.wait(4, 6)
+        first = self._shoe.take()
+        wire.say("D", _FIRST_CARD, face_code(first))
+        for left in reversed(range(burn_count(first))):
+            wire.wait(0.8, 1.2)
+            wire.say("D", _COUNTDOWN | left, face_code(self._shoe.take()))
+        wire.wait(2, 4)
+        return Scene(wire.take())
+
+    def round(self) -> Scene:
+        """
+        Deal one round, and let go wrong what is due to.
+        """
+        self._round_number += 1
+        cards = lawful(chain([self._carried] if self._carried else [], self._shoe.ahead()))
+        fault = self._next_fault(cards)
+        self._wire.wait(13, 15)  # bets are placed
+        if fault is Fault.RESET:
+            return self._scene(self._reset(cards), None, fault)
+        owed = cards
+        cards = self._without_due_card(cards) if fault is Fault.MISSED_DRAW else cards
+        self._deal(cards, fault, self._odd_card(cards))
+        excess = self._overdraw() if fault is Fault.OVERDRAW else None
+        self._call(cards)
+        if fault is Fault.MISSED_DRAW and self._settings.make_good:
+            self._make_good(owed[len(cards) :])
+            self._call(cards := owed)
+        if fault is Fault.LOST_FRAME:
+            self._wire.lose()
+        if fault is Fault.NOISE:
+            self._wire.disturb()
+        if self._rounds_left is not None:
+            self._rounds_left -= 1
+        return self._scene(cards, excess, fault)
+
+    def _scene(self, cards: tuple[Placed, ...], excess: Card | None, fault: Fault | None) -> Scene:
+        dealt = DealtRound(
+            self._shoe_number,
+            self._round_number,
+            cards,
+            excess,
+            fault,
+            aborted=fault is Fault.RESET,
+            carried=excess is not None and self._carried is not None,
+            made_good=fault is Fault.MISSED_DRAW and self._settings.make_good,
+        )
+        return Scene(self._wire.take(), dealt)
+
+    def _next_fault(self, cards: tuple[Placed, ...]) -> Fault | None:
+        chance = self._mischief
+        if self._settings.faults and chance.random() < self._settings.fault_rate:
+            self._waiting.append(chance.choice(self._settings.faults))
+        for fault in self._waiting:
+            if self._possible(fault, cards):
+                self._waiting.remove(fault)
+                return fault
+        return None
+
+    def _possible(self, fault: Fault, cards: tuple[Placed, ...]) -> bool:
+        if fault is Fault.MISSED_DRAW:
+            return len(cards) > 4  # noqa: PLR2004 - a third card is due
+        if fault is Fault.RESET:
+            # A boot after the cut card means a new shoe.
+            return self._shoe.far_from_cut_card()
+        return True
+
+    def _without_due_card(self, cards: tuple[Placed, ...]) -> tuple[Placed, ...]:
+        return cards[: self._mischief.randrange(4, len(cards))]
+
+    def _odd_card(self, cards: tuple[Placed, ...]) -> int:
+        # A carried card is on the table already, and was read before.
+        return self._mischief.randrange(1 if self._carried else 0, len(cards))
+
+    def _reset(self, cards: tuple[Placed, ...]) -> tuple[Placed, ...]:
+        dealt = cards[: self._mischief.randrange(1, len(cards))]
+        self._deal(dealt, None, 0)
+        self._wire.wait(0.5, 1.5)
+        self._faces.clear()
+        self._wire.say("S")
+        self._wire.wait(5, 8)
+        return dealt
+
+    def _deal(self, cards: tuple[Placed, ...], fault: Fault | None, odd: int) -> None:
+        carried, self._carried = self._carried, None
+        for number, (slot, card) in enumerate(cards):
+            if number == 0 and carried:
+                self._faces[slot] = card
+                self._wire.say("R", place_code(slot), self._drawn_face(card))
+                continue
+            self._draw(first=number == 0)
+            if fault is Fault.UNPLUG and number == odd:
+                self._wire.unplug(self._mischief.uniform(2, 15))
+            if fault is Fault.UNREADABLE and number == odd:
+                self._cannot_read()
+                continue
+            seen = self._mistaken(card) if fault is Fault.MISREAD and number == odd else card
+            self._faces[slot] = seen
+            self._wire.say("D", place_code(slot), self._drawn_face(seen))
+
+    def _draw(self, *, first: bool) -> None:
+        """
+        Take a card out, and the cut card where it comes before that.
+        """
+        if self._shoe.cut_card_comes():
+            self._wire.say("C")
+            self._rounds_left = 1 if first else 1 + self._settings.last_rounds
+        self._shoe.take()
+        self._wire.wait(0.8, 1.4)
+
+    def _drawn_face(self, card: Card) -> int:
+        return _HIDDEN if self._settings.mode is Mode.HIDDEN else face_code(card)
+
+    def _cannot_read(self) -> None:
+        self._wire.say("E", _UNREADABLE)
+        self._wire.wait(1, 3)
+        self._wire.say("e", _UNREADABLE)
+
+    def _mistaken(self, card: Card) -> Card:
+        return self._mischief.choice([other for other in DECK if other.points != card.points])
+
+    def _overdraw(self) -> Card:
+        excess = next(self._shoe.ahead())
+        self._draw(first=False)
+        self._wire.say("E", _OVERDRAW)
+        self._wire.wait(1, 2)
+        if self._rounds_left != 1 and self._is_carried():
+            self._carried = excess
+            self._wire.say("d", _OUTSIDE_CARRIED, _HIDDEN)
+        else:
+            self._void(excess)
+        self._wire.wait(2, 4)
+        self._wire.say("e", _OVERDRAW)
+        return excess
+
+    def _is_carried(self) -> bool:
+        wanted = self._settings.excess
+        coin = self._mischief.random() < 0.5  # noqa: PLR2004 - a coin
+        return coin if wanted is Excess.EITHER else wanted is Excess.CARRIED
+
+    def _make_good(self, owed: tuple[Placed, ...]) -> None:
+        self._wire.wait(2, 3)
+        for slot, card in owed:
+            self._draw(first=False)
+            self._faces[slot] = card
+            self._wire.say("D", place_code(slot), self._drawn_face(card))
+
+    def _void(self, excess: Card) -> None:
+        if self._mischief.random() < 0.5:  # noqa: PLR2004 - a coin
+            self._wire.wait(3, 4)
+            self._wire.say("E", _TIMEOUT_IN_ERROR)
+        self._wire.say("d", _OUTSIDE_VOIDED, _HIDDEN)
+        self._wire.wait(1, 2)
+        self._wire.say("i", place_code(Slot.P1), face_code(excess))
+
+    def _call(self, cards: tuple[Placed, ...]) -> None:
+        """
+        Call the result: the shoe tells the faces, in hidden mode, and who won.
+        """
+        self._wire.wait(2, 3)
+        if self._settings.mode is Mode.HIDDEN:
+            for slot, _ in cards:
+                if slot in self._faces:
+                    self._wire.say("I", place_code(slot), face_code(self._faces[slot]))
+                    self._wire.wait(0.1, 0.2)
+        self._faces.clear()
+        coup = coup_of(cards)
+        pairs = {"player_pair": coup.player.pair, "banker_pair": coup.banker.pair}
+        self._wire.say("G", result_code(coup.outcome, **pairs))
+        if self._settings.stand_by:
+            self._wire.wait(0.8, 1.2)
+            self._wire.say("P")
+        self._wire.wait(3, 5)  # bets are paid

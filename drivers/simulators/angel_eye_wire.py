@@ -1,0 +1,125 @@
+"""
+What a simulated Angel Eye sends, step by step: numbers its reports, keeps the
+time, and loses what a broken line would lose.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from drivers.angel_eye_ii.frame_codec import Report
+from drivers.simulators.simulated_shoe import DealtRound
+
+__all__ = ["COPIES", "Scene", "Step", "Wire"]
+
+COPIES: Final = 3
+"""How often a shoe sends each report while nobody answers."""
+
+COPY_SPACING: Final = 0.03
+"""Seconds from the end of one copy to the next: about two frames at 4800 bit/s."""
+
+
+class Step(Struct, frozen=True):
+    """
+    One thing that the shoe, or the line, does.
+
+    Attributes:
+        at: Seconds from the beginning, at speed 1.
+        report: What the shoe says; None where the line is unplugged.
+        noise: Bytes on the line right before it.
+        damaged: Whether its first copy arrives damaged.
+        lost: Whether no copy of it arrives.
+        unplugged: Seconds for which the line is gone from here; 0 where it is not.
+    """
+
+    at: float
+    report: Report | None = None
+    noise: bytes = b""
+    damaged: bool = False
+    lost: bool = False
+    unplugged: float = 0.0
+
+    def writes(self, copies: int = COPIES) -> list[tuple[float, bytes]]:
+        """
+        Give what arrives, each piece with its moment.
+        """
+        if self.report is None or self.lost:
+            return []
+        raw = self.report.to_bytes()
+        pieces = [raw] * copies
+        if self.damaged and copies > 1:
+            # One bit of the payload or of the checksum: the frame stays a frame.
+            pieces[0] = raw[:-1] + bytes([raw[-1] ^ 0x40])
+        pieces[0] = self.noise + pieces[0]
+        return [(self.at + number * COPY_SPACING, data) for number, data in enumerate(pieces)]
+
+
+class Scene(Struct, frozen=True):
+    """
+    A stretch of a scenario: one round, or what begins a shoe.
+    """
+
+    steps: tuple[Step, ...]
+    round: DealtRound | None = None
+
+
+class Wire:
+    """
+    The shoe's side of the line.
+    """
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._now = 0.0
+        self._seq = 0
+        self._deaf_until = 0.0
+        self._steps: list[Step] = []
+
+    def wait(self, shortest: float, longest: float) -> None:
+        """
+        Let some time pass, in seconds.
+        """
+        self._now += self._rng.uniform(shortest, longest)
+
+    def say(self, code: str, *data: int) -> None:
+        """
+        Send one report.
+        """
+        self._seq = 0 if code == "S" else self._seq % 9 + 1
+        report = Report(self._seq, code, bytes(data))
+        self._steps.append(Step(self._now, report, lost=self._now < self._deaf_until))
+
+    def unplug(self, seconds: float) -> None:
+        """
+        Pull the line out now, and put it back so much later.
+        """
+        self._steps.append(Step(self._now, unplugged=seconds))
+        self._deaf_until = self._now + seconds
+
+    def disturb(self) -> None:
+        """
+        Put noise before one of the reports since the last `take`.
+        """
+        place = self._rng.randrange(len(self._steps))
+        noise = self._rng.randbytes(self._rng.randint(3, 40))
+        self._steps[place] = replace(self._steps[place], noise=noise, damaged=True)
+
+    def lose(self) -> None:
+        """
+        Lose one of the reports since the last `take`, all copies of it.
+        """
+        place = self._rng.choice(
+            [n for n, step in enumerate(self._steps) if step.report and step.report.code in "DIG"]
+        )
+        self._steps[place] = replace(self._steps[place], lost=True)
+
+    def take(self) -> tuple[Step, ...]:
+        """
+        Return the steps since the last time.
+        """
+        steps, self._steps = tuple(self._steps), []
+        return steps

@@ -1,0 +1,152 @@
+"""
+Lamps above the table: how bright each point is, and where glossy cards throw their light back.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import cv2
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from drivers.simulators.camera.projection import Camera
+from drivers.simulators.camera.sprites import LIT, Light
+from drivers.simulators.camera.table_layout import Point
+
+__all__ = ["Lamp", "Lamps", "Shadow", "lamp_for_glare", "lamps_of"]
+
+Single = NDArray[np.float32]
+
+_COARSE: Final = 8
+"""Light is worked out for every so manyth pixel: it changes slowly."""
+
+
+class Lamp(Struct, frozen=True):
+    """
+    Attributes:
+        x, y, height: Where it hangs, in millimetres.
+        strength: Its share of all light.
+        spread: How large its mirror image on a card is, in millimetres.
+        shine: How bright that image is; 0 for a lamp that is behind cloth.
+    """
+
+    x: float
+    y: float
+    height: float
+    strength: float
+    spread: float = 45.0
+    shine: float = 90.0
+
+
+class Shadow(Struct, frozen=True):
+    """
+    The edge of a shadow: all that lies beyond a line is darker.
+
+    Attributes:
+        at: A point on the line.
+        away: Where it is darker.
+        dark: How much.
+        soft: Millimetres from light to dark.
+    """
+
+    at: Point
+    away: Point
+    dark: float = 0.45
+    soft: float = 25.0
+
+
+class Lamps:
+    """
+    All lamps of a table, as one camera sees their light.
+    """
+
+    def __init__(self, lamps: tuple[Lamp, ...], camera: Camera) -> None:
+        width, height = camera.size
+        self._size = (width, height)
+        points = camera.table_points()[::_COARSE, ::_COARSE]
+        self._points = points
+        self._lit = [_lit(lamp, points) for lamp in lamps]
+        middle = np.zeros((1, 1, 2), np.float32)
+        whole = sum(float(_lit(lamp, middle)[0, 0]) for lamp in lamps)
+        self._lit = [each / whole for each in self._lit]
+        self._mirrored = [_mirrored(lamp, camera, points) for lamp in lamps]
+        self._fade = _vignette(points.shape[:2])
+
+    def light(self, strengths: tuple[float, ...], shadow: Shadow | None = None) -> Light:
+        """
+        Give the light with each lamp this strong: 1 as ever, 0 out.
+        """
+        lit = sum(
+            (strength * each for strength, each in zip(strengths, self._lit, strict=True)),
+            np.zeros_like(self._lit[0]),
+        )
+        lit = (lit + 0.04) * self._fade
+        glare = sum(
+            (strength * each for strength, each in zip(strengths, self._mirrored, strict=True)),
+            np.zeros_like(self._lit[0]),
+        )
+        if shadow is not None:
+            share = 1 - shadow.dark * _beyond(shadow, self._points)
+            lit, glare = lit * share, glare * share
+        return Light(self._whole(lit * LIT), self._whole(glare) if glare.max() > 1 else None)
+
+    def _whole(self, coarse: Single) -> NDArray[np.uint8]:
+        fine = cv2.resize(
+            np.clip(coarse, 0, 255).astype(np.float32), self._size, interpolation=cv2.INTER_LINEAR
+        )
+        grey = np.round(fine).astype(np.uint8)
+        return np.asarray(cv2.merge([grey, grey, grey]), np.uint8)
+
+
+def _lit(lamp: Lamp, points: Single) -> Single:
+    aside = (points[..., 0] - lamp.x) ** 2 + (points[..., 1] - lamp.y) ** 2
+    return np.asarray(
+        lamp.strength * (lamp.height**2 / (aside + lamp.height**2)) ** 1.5, np.float32
+    )
+
+
+def _mirrored(lamp: Lamp, camera: Camera, points: Single) -> Single:
+    share = camera.height / (camera.height + lamp.height)
+    x = camera.place[0] + (lamp.x - camera.place[0]) * share
+    y = camera.place[1] + (lamp.y - camera.place[1]) * share
+    aside = (points[..., 0] - x) ** 2 + (points[..., 1] - y) ** 2
+    return np.asarray(lamp.shine * np.exp(-aside / (2 * lamp.spread**2)), np.float32)
+
+
+def _beyond(shadow: Shadow, points: Single) -> Single:
+    away = np.array(shadow.away) / max(float(np.hypot(*shadow.away)), 1e-6)
+    far = (points - np.array(shadow.at, np.float32)) @ away.astype(np.float32)
+    return np.asarray(np.clip(far / shadow.soft + 0.5, 0, 1), np.float32)
+
+
+def _vignette(shape: tuple[int, ...]) -> Single:
+    y, x = np.mgrid[-1 : 1 : shape[0] * 1j, -1 : 1 : shape[1] * 1j]
+    return np.asarray(1 - 0.10 * (x**2 + y**2), np.float32)
+
+
+def lamps_of(seed: int, camera: Camera) -> tuple[Lamp, ...]:
+    """
+    Hang three lamps, none of them mirrored in a place for cards.
+    """
+    chance = np.random.default_rng([seed & 0xFFFFFFFF, 3])
+    found = []
+    for aim, strength in (((-420.0, -330.0), 0.4), ((430.0, -320.0), 0.35), ((40.0, 360.0), 0.3)):
+        spot = (aim[0] + float(chance.uniform(-60, 60)), aim[1] + float(chance.uniform(-40, 0)))
+        found.append(_mirrored_at(spot, camera, strength, float(chance.uniform(900, 1300))))
+    return tuple(found)
+
+
+def lamp_for_glare(spot: Point, camera: Camera) -> Lamp:
+    """
+    Hang a lamp so that a card at this spot dazzles the camera.
+    """
+    lamp = _mirrored_at(spot, camera, 0.12, 1100.0)
+    return Lamp(lamp.x, lamp.y, lamp.height, lamp.strength, spread=20.0, shine=170.0)
+
+
+def _mirrored_at(spot: Point, camera: Camera, strength: float, height: float) -> Lamp:
+    share = (camera.height + height) / camera.height
+    x, y = camera.place
+    return Lamp(x + (spot[0] - x) * share, y + (spot[1] - y) * share, height, strength)

@@ -1,0 +1,126 @@
+"""
+Cards and hands in time: where each is at any moment.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+from drivers.simulators.camera.dealer_hands import Grip
+from drivers.simulators.camera.table_layout import Point
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.round import Slot
+
+__all__ = ["FACE", "CardTrack", "HandTrack", "Key", "Pose"]
+
+FACE: Final = 180.0
+"""The turn of a card whose face is up."""
+
+
+class Pose(NamedTuple):
+    """
+    Where a card or a hand is.
+
+    Attributes:
+        x, y, up: Its middle, or the finger tips, in millimetres.
+        heading: Degrees, clockwise.
+        turn: Of a card about its long middle line: 0 face down, 180 face up.
+        peel: The share of a card's length that is bent up.
+    """
+
+    x: float
+    y: float
+    up: float = 0.0
+    heading: float = 0.0
+    turn: float = 0.0
+    peel: float = 0.0
+
+    @property
+    def at(self) -> Point:
+        """
+        The point on the table.
+        """
+        return self.x, self.y
+
+
+class Key(NamedTuple):
+    """
+    A pose and its moment.
+    """
+
+    at: float
+    pose: Pose
+
+
+class _Track(Struct, eq=False):
+    """
+    From pose to pose, smoothly; there from the first to the last.
+    """
+
+    keys: list[Key]
+
+    def stay(self, until: float) -> None:
+        """
+        Keep the last pose until a moment.
+        """
+        last = self.keys[-1]
+        if until > last.at:
+            self.keys.append(Key(until, last.pose))
+
+    def move(self, start: float, seconds: float, *poses: Pose) -> None:
+        """
+        From a moment on, go through these poses, each taking an equal part of the time.
+        """
+        self.stay(start)
+        for number, pose in enumerate(poses, 1):
+            self.keys.append(Key(start + seconds * number / len(poses), pose))
+
+    def pose(self, at: float) -> tuple[Pose, float] | None:
+        """
+        Say where it is, and since when it has lain still; negative while it moves.
+        """
+        if at < self.keys[0].at or at > self.keys[-1].at:
+            return None
+        number = bisect_right(self.keys, at, key=lambda key: key.at)
+        if number == len(self.keys):
+            return self.keys[-1].pose, self._since(number - 1)
+        before, after = self.keys[number - 1], self.keys[number]
+        if before.pose == after.pose:
+            return before.pose, self._since(number - 1)
+        share = (at - before.at) / (after.at - before.at)
+        share = share * share * (3 - 2 * share)
+        mixed = (a + (b - a) * share for a, b in zip(before.pose, after.pose, strict=True))
+        return Pose(*mixed), -1.0
+
+    def _since(self, number: int) -> float:
+        while number and self.keys[number - 1].pose == self.keys[number].pose:
+            number -= 1
+        return self.keys[number].at
+
+
+class CardTrack(_Track, eq=False):
+    """
+    One card's way over the table.
+
+    Attributes:
+        slot: The place on which it comes to lie; None for a card that belongs to none.
+        stays: Whether it is still there after its last key: until somebody takes it.
+        marked: Since when marker buttons cover both its indices; None where they never do.
+    """
+
+    card: Card
+    slot: Slot | None = None
+    stays: bool = True
+    marked: float | None = None
+
+
+class HandTrack(_Track, eq=False):
+    """
+    One hand's way.
+    """
+
+    person: int = 0
+    grip: Grip = Grip.PINCH

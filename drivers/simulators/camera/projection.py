@@ -1,0 +1,167 @@
+"""
+The simulated camera: where a point above the table is in the picture.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.simulators.camera.scene_settings import Settings, Station
+from drivers.simulators.camera.table_layout import THROAT, Point
+
+__all__ = ["Camera", "Floats", "camera_of"]
+
+Floats = NDArray[np.float64]
+
+_BENDS: Final = (-0.16, 0.05)
+_FIELD: Final = 880.0
+"""Millimetres of the table that are across the picture."""
+
+
+class Camera:
+    """
+    A camera that looks down.
+
+    Attributes:
+        matrix: Of the lens, as OpenCV has it.
+        distortion: Likewise.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a camera is made of
+        self,
+        size: tuple[int, int],
+        *,
+        at: tuple[float, float, float],
+        towards: Point,
+        focal: float,
+        roll: float = 0.0,
+        bends: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
+        """
+        Args:
+            size: Of the picture, in pixels.
+            at: Where it is, in millimetres; the last is its height.
+            towards: The point on the table in the middle of the picture.
+            focal: In pixels.
+            roll: Turn about its own axis, in degrees.
+            bends: How the lens distorts.
+        """
+        self.size = size
+        self._given = (at, towards, focal, roll, bends)
+        forward = np.array([towards[0] - at[0], towards[1] - at[1], at[2]])
+        forward /= np.linalg.norm(forward)
+        right = np.cross([0.0, 1.0, 0.0], forward)
+        right /= np.linalg.norm(right)
+        turn = math.radians(roll)
+        down = np.cross(forward, right)
+        across = math.cos(turn) * right + math.sin(turn) * down
+        self._axes = np.stack([across, np.cross(forward, across), forward])
+        self._at = np.array([at[0], at[1], -at[2]])
+        self.matrix: Floats = np.array(
+            [[focal, 0.0, size[0] / 2], [0.0, focal, size[1] / 2], [0.0, 0.0, 1.0]]
+        )
+        self.distortion: Floats = np.array([*bends, 0.0, 0.0])
+
+    @property
+    def place(self) -> Point:
+        """
+        Above which point of the table it is.
+        """
+        return float(self._at[0]), float(self._at[1])
+
+    @property
+    def height(self) -> float:
+        """
+        How high it is.
+        """
+        return float(-self._at[2])
+
+    def moved(self, x: float, y: float, degrees: float = 0.0) -> Camera:
+        """
+        Give the same camera, pushed aside and turned a little.
+        """
+        at, towards, focal, roll, bends = self._given
+        return Camera(
+            self.size,
+            at=(at[0] + x, at[1] + y, at[2]),
+            towards=(towards[0] + x, towards[1] + y),
+            focal=focal,
+            roll=roll + degrees,
+            bends=bends,
+        )
+
+    def seen(self, points: Floats) -> Floats:
+        """
+        Say where points are in the picture: n by 3 millimetres, the last above the table.
+        """
+        below = points * np.array([1.0, 1.0, -1.0]) - self._at
+        turned = below @ self._axes.T
+        flat = turned[:, :2] / turned[:, 2:]
+        k1, k2 = self.distortion[:2]
+        radius = (flat**2).sum(axis=1, keepdims=True)
+        bent = flat * (1 + radius * (k1 + k2 * radius))
+        return np.asarray(bent * self.matrix[0, 0] + self.matrix[:2, 2])
+
+    def on_table(self, points: Floats) -> Floats:
+        """
+        As `seen`, for points on the table: n by 2.
+        """
+        return self.seen(np.column_stack([points, np.zeros(len(points))]))
+
+    @property
+    def homography(self) -> Floats:
+        """
+        Leads from the table to the straightened picture.
+        """
+        shift = -self._axes @ self._at
+        plane = np.column_stack([self._axes[:, 0], self._axes[:, 1], shift])
+        found = self.matrix @ plane
+        return np.asarray(found / found[2, 2])
+
+    def table_points(self) -> NDArray[np.float32]:
+        """
+        Say for each pixel which point of the table it shows: rows, columns, 2.
+        """
+        width, height = self.size
+        grid = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1)
+        pixels = grid.reshape(-1, 1, 2).astype(np.float64)
+        if self.distortion.any():
+            straight = cv2.undistortPoints(pixels, self.matrix, self.distortion, P=self.matrix)
+            pixels = np.asarray(straight, np.float64).reshape(-1, 1, 2)
+        back = np.linalg.inv(self.homography)
+        points = cv2.perspectiveTransform(pixels, back)
+        return np.asarray(points.reshape(height, width, 2), np.float32)
+
+
+def camera_of(settings: Settings) -> Camera:
+    """
+    Put up the camera that these settings ask for.
+    """
+    chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 1])
+    size = (settings.width, settings.height)
+    if settings.station is Station.THROAT:
+        return _at_the_mouth(size)
+    x, y = float(chance.uniform(-90, 90)), float(chance.uniform(180, 380))
+    height = float(chance.uniform(1050, 1250))
+    towards = (float(chance.uniform(-12, 12)), float(chance.uniform(20, 40)))
+    distance = math.dist((x, y, height), (*towards, 0.0))
+    k1, k2 = _BENDS
+    return Camera(
+        size,
+        at=(x, y, height),
+        towards=towards,
+        focal=settings.width * distance / _FIELD,
+        roll=float(chance.uniform(-1.5, 1.5)),
+        bends=(k1 * settings.lens, k2 * settings.lens),
+    )
+
+
+def _at_the_mouth(size: tuple[int, int]) -> Camera:
+    height = 150.0
+    focal = height * max(size[0] / THROAT.size[0], size[1] / THROAT.size[1])
+    return Camera(size, at=(1.0, 4.0, height), towards=(0.0, 0.0), focal=focal)

@@ -1,0 +1,234 @@
+"""
+The table as its camera sees it, picture after picture.
+
+What does not move is drawn once; only cards and hands that move are drawn anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.simulators.camera.dealer_hands import hand_hull
+from drivers.simulators.camera.deck_images import card_quad
+from drivers.simulators.camera.ground_truth import Lying, Quad, Truth
+from drivers.simulators.camera.motion_tracks import FACE
+from drivers.simulators.camera.play_segment import Stretch
+from drivers.simulators.camera.projection import camera_of
+from drivers.simulators.camera.round_script import stretches
+from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
+from drivers.simulators.camera.scene_state import Moment, moment
+from drivers.simulators.camera.sensor_effects import Sensor
+from drivers.simulators.camera.table_image import TableView
+from drivers.simulators.camera.throat_image import MouthView
+from drivers.simulators.simulated_shoe import DealtRound
+
+__all__ = ["Scene", "Shot"]
+
+Pixels = NDArray[np.uint8]
+
+_TINY: Final = 1e-9
+_DEFOCUS: Final = 0.0022
+"""Out of focus: this share of the picture's width."""
+
+_TOUCH: Final = 0.01
+
+
+class Shot(NamedTuple):
+    """
+    Attributes:
+        image: The picture; None where the camera gives none.
+        at: Seconds.
+        truth: What is before it.
+    """
+
+    image: Pixels | None
+    at: float
+    truth: Truth
+
+
+class Scene:
+    """
+    A table that is played at, and a camera.
+
+    Attributes:
+        settings: What was asked for.
+        camera: Where it was put up; it may have been pushed since.
+    """
+
+    def __init__(self, settings: Settings, gate: Callable[[], bool] | None = None) -> None:
+        """
+        Args:
+            settings: What is played and how it is seen.
+            gate: Asked where a dealer waits for a decision: whether he may go on.
+        """
+        self.settings = settings
+        self.camera = camera_of(settings)
+        overhead = settings.station is Station.OVERHEAD
+        self._view = (TableView if overhead else MouthView)(settings, self.camera)
+        self._sensor = Sensor(settings)
+        self._gate = gate
+        self._script = stretches(settings)
+        self._stretch: Stretch | None = next(self._script, None)
+        self._began = self._now = self._at = 0.0
+        self._gates = sorted(self._stretch.gates) if self._stretch else []
+        self._frozen: Pixels | None = None
+        self._shoe = self._stretch.shoe if self._stretch else 0
+
+    @property
+    def playing(self) -> DealtRound | None:
+        """
+        The round that is played now.
+        """
+        return self._stretch.dealt if self._stretch else None
+
+    def frames(self) -> Iterator[Shot]:
+        """
+        Give picture after picture, as often as the settings say, to the end of play.
+        """
+        number = 0
+        while (shot := self.shot(number / self.settings.fps)) is not None:
+            number += 1
+            yield shot
+
+    def truths(self) -> Iterator[Truth]:
+        """
+        Give what is there, as often, without taking pictures of it.
+        """
+        number = 0
+        while (shot := self.shot(number / self.settings.fps, draw=False)) is not None:
+            number += 1
+            yield shot.truth
+
+    def empty(self) -> Pixels:
+        """
+        Give a picture of the table before anybody came to it.
+        """
+        view, state = self._view, moment(Stretch(0), 0.0)
+        return self._sensor.take(view.draw(state), 0.0, flicker=False, blur=0.0, torn=False)
+
+    def set_right(self) -> None:
+        """
+        Put the camera back to where it was, where it was pushed.
+        """
+        self._view.set_right()
+
+    def shot(self, at: float, *, draw: bool = True) -> Shot | None:
+        """
+        Take a picture at a moment, which is not before that of the last one; None when
+        all has been played.
+
+        Args:
+            at: Seconds.
+            draw: Whether the picture is wanted, or just what is there.
+        """
+        stretch = self._stretch
+        if stretch is None:
+            return None
+        self._pass(at)
+        inside = self._now - self._began
+        finished: DealtRound | None = None
+        if inside > stretch.seconds:
+            finished, inside = stretch.dealt, stretch.seconds
+            self._next(stretch)
+        state = moment(stretch, inside)
+        self._view.push(state)
+        truth = self._truth(state, stretch, at, finished)
+        return Shot(self._picture(state, at) if draw else None, at, truth)
+
+    def _pass(self, at: float) -> None:
+        """
+        Let time pass to a moment, as far as the gates let it.
+        """
+        step = at - self._at
+        self._at = at
+        now = self._now + step
+        while self._gates and now - self._began >= self._gates[0] - _TINY:
+            if self._gate is not None and not self._gate():
+                now = self._began + self._gates[0]
+                break
+            self._gates.pop(0)
+        self._now = now
+
+    def _next(self, stretch: Stretch) -> None:
+        self._began += stretch.seconds
+        self._view.leave(stretch)
+        self._stretch = following = next(self._script, None)
+        self._gates = sorted(following.gates) if following else []
+        if following is not None and following.shoe != self._shoe:
+            # Between two shoes somebody sets the camera right.
+            self._shoe = following.shoe
+            self.set_right()
+
+    def _picture(self, state: Moment, at: float) -> Pixels | None:
+        active = state.active
+        if Trouble.STOPPED in active:
+            return None
+        if Trouble.FROZEN in active and self._frozen is not None:
+            return self._frozen
+        if Trouble.BLACK in active:
+            drawn = np.zeros((self.settings.height, self.settings.width, 3), np.uint8)
+        else:
+            drawn = self._view.draw(state)
+        blur = _DEFOCUS * self.settings.width if Trouble.DEFOCUS in active else 0.0
+        torn = Trouble.DAMAGED in active
+        flicker = Trouble.FLICKER in active
+        self._frozen = self._sensor.take(drawn, at, flicker=flicker, blur=blur, torn=torn)
+        return self._frozen
+
+    def _truth(
+        self, state: Moment, stretch: Stretch, at: float, finished: DealtRound | None
+    ) -> Truth:
+        dealt = stretch.dealt
+        return Truth(
+            at=at,
+            shoe=stretch.shoe,
+            round=dealt.number if dealt else 0,
+            cards=tuple(self._lying(state, at)),
+            moving=sum(each.since < 0 for each in state.cards),
+            trouble=stretch.trouble,
+            active=bool(state.active),
+            finished=finished,
+        )
+
+    def _lying(self, state: Moment, at: float) -> Iterator[Lying]:
+        """
+        Say of each card how it lies; above a table only of those that lie still.
+        """
+        camera = self._view.camera
+        hulls = [
+            np.asarray(camera.seen(hand_hull(pose.at, pose.heading, pose.up)), np.float32)
+            for _, pose in state.hands
+        ]
+        overhead = self.settings.station is Station.OVERHEAD
+        shown = [each for each in state.cards if each.since >= 0 or not overhead]
+        quads = [np.asarray(card_quad(each.pose, camera)) for each in shown]
+        for number, (each, quad) in enumerate(zip(shown, quads, strict=True)):
+            yield Lying(
+                slot=each.track.slot,
+                card=each.track.card,
+                quad=_corners(quad),
+                face_up=each.pose.turn == FACE,
+                covered=each.marked or any(_touch(quad, hull) for hull in hulls),
+                overlapped=any(_touch(quad, above) for above in quads[number + 1 :]),
+                since=at - (state.at - each.since) if each.since >= 0 else -1.0,
+            )
+
+
+def _corners(quad: NDArray[np.float64]) -> Quad:
+    a, b, c, d = ((float(x), float(y)) for x, y in quad)
+    return a, b, c, d
+
+
+def _touch(quad: NDArray[np.float64], shape: NDArray[np.float64] | NDArray[np.float32]) -> bool:
+    """
+    Tell whether a shape covers more than a trace of a card.
+    """
+    mine = np.asarray(quad, np.float32)
+    theirs = cv2.convexHull(np.asarray(shape, np.float32))
+    area, _ = cv2.intersectConvexConvex(cv2.convexHull(mine), theirs)
+    return bool(area > _TOUCH * cv2.contourArea(mine))

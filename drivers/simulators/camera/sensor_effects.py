@@ -1,0 +1,99 @@
+"""
+What the sensor and the cable make of a picture: noise, flicker, blur, torn pictures.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.simulators.camera.scene_settings import Settings
+
+__all__ = ["Sensor"]
+
+Pixels = NDArray[np.uint8]
+
+_SPARE: Final = 64
+_BANK: Final = 3
+_FLICKER: Final = 0.10
+_BEAT: Final = 7.3
+"""How often a second the lamps' hundred flashes beat with the camera's pictures."""
+
+
+class _Speckle(NamedTuple):
+    """
+    Noise: by how much each point of a picture is brighter, or darker.
+    """
+
+    more: Pixels
+    less: Pixels
+
+
+class Sensor:
+    """
+    One camera's sensor; its noise follows from the seed.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 4])
+        self._noise = settings.noise
+        size = (settings.height + _SPARE, settings.width + _SPARE)
+        self._bank = [self._speckle(size) for _ in range(_BANK)] if settings.noise else []
+
+    def _speckle(self, size: tuple[int, int]) -> _Speckle:
+        # What is in all colours alike, and what is in each: single pixels of one colour
+        # are smeared by every camera.
+        grey = self._chance.normal(0, 1, size).astype(np.float32)
+        colour = self._chance.normal(0, 1, (size[0] // 2, size[1] // 2, 3)).astype(np.float32)
+        smeared = cv2.resize(colour, size[::-1], interpolation=cv2.INTER_LINEAR)
+        whole = ((grey[..., None] * 0.75 + smeared * 0.8) * self._noise).round()
+        return _Speckle(*(np.asarray(np.clip(each, 0, 255), np.uint8) for each in (whole, -whole)))
+
+    def take(
+        self, picture: Pixels, at: float, *, flicker: bool, blur: float, torn: bool
+    ) -> Pixels:
+        """
+        Give the picture as it comes out of the camera.
+
+        Args:
+            picture: What is before it.
+            at: Seconds.
+            flicker: Whether the lamps flicker.
+            blur: How much it is out of focus, in pixels.
+            torn: Whether the cable tears it.
+        """
+        if blur:
+            picture = np.asarray(cv2.GaussianBlur(picture, (0, 0), blur), np.uint8)
+        if flicker:
+            gain = 1 + _FLICKER * math.sin(2 * math.pi * _BEAT * at)
+            picture = np.asarray(cv2.convertScaleAbs(picture, alpha=gain), np.uint8)
+        picture = self._noisy(picture) if self._bank else picture.copy()
+        return self._torn(picture) if torn else picture
+
+    def _noisy(self, picture: Pixels) -> Pixels:
+        which, x, y = (int(v) for v in self._chance.integers((_BANK, _SPARE, _SPARE)))
+        high, wide = picture.shape[:2]
+        more, less = (each[y : y + high, x : x + wide] for each in self._bank[which])
+        # Where one is anything, the other is nothing.
+        noisy = np.asarray(cv2.add(picture, more), np.uint8)
+        cv2.subtract(noisy, less, dst=noisy)
+        return noisy
+
+    def _torn(self, picture: Pixels) -> Pixels:
+        """
+        Shift and smear bands of rows, as where packets are lost.
+        """
+        torn = picture.copy()
+        for _ in range(int(self._chance.integers(2, 7))):
+            top = int(self._chance.integers(picture.shape[0] - 16))
+            rows = slice(top, top + int(self._chance.integers(8, 90)))
+            if self._chance.random() < 0.5:  # noqa: PLR2004 - a coin
+                torn[rows] = torn[top, ::-1]
+            else:
+                shift = int(self._chance.integers(20, 400))
+                torn[rows] = np.roll(torn[rows], shift, axis=1)[:, :, ::-1]
+        return torn

@@ -1,0 +1,217 @@
+"""
+Flat things with soft edges, laid into a picture in perspective, lit as the table is.
+
+What moves while the shutter is open is drawn once, in the middle of its way, and smeared
+along it. Nothing but the rectangle round a thing is ever touched.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.simulators.camera.projection import Floats
+from drivers.simulators.camera.table_layout import Point
+
+__all__ = ["STILL", "Box", "Light", "Sprite", "dim", "lay", "shade", "sprite"]
+
+Pixels = NDArray[np.uint8]
+Box = tuple[int, int, int, int]
+"""Pixels: left, top, right, bottom."""
+
+LIT: Final = 128
+"""In a light's picture: neither darker nor brighter."""
+
+STILL: Final[Point] = (0.0, 0.0)
+"""The way of what does not move, in pixels."""
+
+_FEWEST: Final = 2
+_LEAST_WAY: Final = 1.5
+"""Pixels by which a thing has to move to be smeared."""
+
+_GAPS: Final = 3.0
+"""Pixels between the places at which a smeared thing is seen, at the most."""
+
+_COARSE: Final = 4
+"""A soft shadow is worked out for every so manyth pixel."""
+
+
+class Sprite(NamedTuple):
+    """
+    Attributes:
+        paint: Its colours, times how much it covers; and how much it covers.
+        gloss: How much of a lamp's glare it throws back, 0 to 1.
+    """
+
+    paint: Pixels
+    gloss: float = 0.0
+
+    @property
+    def covers(self) -> Pixels:
+        """
+        Give how much it covers, 0 to 255.
+        """
+        return np.asarray(cv2.extractChannel(self.paint, 3), np.uint8)
+
+
+class Light(NamedTuple):
+    """
+    How the table is lit, as two pictures.
+
+    Attributes:
+        lit: Times `LIT`.
+        glare: What something glossy throws back; None where nothing does.
+    """
+
+    lit: Pixels
+    glare: Pixels | None = None
+
+
+def sprite(colours: Pixels, mask: Pixels, gloss: float = 0.0) -> Sprite:
+    """
+    Make one of colours and of what they cover, 0 to 255; its edges become soft.
+    """
+    wider = cv2.copyMakeBorder(colours, 2, 2, 2, 2, cv2.BORDER_REPLICATE)
+    edged = cv2.copyMakeBorder(mask, 2, 2, 2, 2, cv2.BORDER_CONSTANT, value=(0,))
+    ink = cv2.multiply(wider, cv2.merge([edged, edged, edged]), scale=1 / 255)
+    return Sprite(np.asarray(cv2.merge([*cv2.split(ink), edged]), np.uint8), gloss)
+
+
+def lay(
+    picture: Pixels, thing: Sprite, quad: Floats, light: Light | None, way: Point = STILL
+) -> Box | None:
+    """
+    Lay a sprite into a picture; return the rectangle in which it changed.
+
+    Args:
+        picture: The picture.
+        thing: The sprite.
+        quad: Where its corners are: upper left, upper right, lower right, lower left.
+        light: How it is lit.
+        way: By how much it moves while the picture is taken; half of it before `quad`.
+    """
+    far = max(abs(way[0]), abs(way[1]))
+    smeared = far >= _LEAST_WAY
+    box = _box(quad, picture.shape, 1 + (int(far / 2 + 1) if smeared else 0))
+    if box is None:
+        return None
+    left, top, right, bottom = box
+    paint = _warped(thing.paint, quad, box)
+    if smeared:
+        paint = _smeared(paint, way)
+    ink = cv2.cvtColor(paint, cv2.COLOR_BGRA2BGR)
+    through = _three(cv2.bitwise_not(cv2.extractChannel(paint, 3)))
+    if light is not None:
+        cv2.multiply(ink, light.lit[top:bottom, left:right], dst=ink, scale=1 / LIT)
+        if light.glare is not None and thing.gloss:
+            covers = cv2.bitwise_not(through)
+            shine = cv2.multiply(
+                light.glare[top:bottom, left:right], covers, scale=thing.gloss / 255
+            )
+            cv2.add(ink, shine, dst=ink)
+    part = picture[top:bottom, left:right]
+    cv2.add(cv2.multiply(part, through, scale=1 / 255), ink, dst=part)
+    return box
+
+
+def _three(grey: object) -> Pixels:
+    return np.asarray(cv2.cvtColor(np.asarray(grey, np.uint8), cv2.COLOR_GRAY2BGR), np.uint8)
+
+
+def _smeared(paint: Pixels, way: Point) -> Pixels:
+    """
+    Give the mean of a picture at places along a way, evenly spread about its middle.
+
+    Each step doubles their number and halves the distance between them.
+    """
+    far = max(abs(way[0]), abs(way[1]))
+    for number in range(1, max(1, math.ceil(math.log2(far / _GAPS))) + 1):
+        paint = _doubled(paint, round(way[0] / 2**number), round(way[1] / 2**number))
+    return paint
+
+
+def _doubled(paint: Pixels, x: int, y: int) -> Pixels:
+    """
+    Give the mean of a picture and of itself so many pixels away, its middle as it was.
+    """
+    rim = max(abs(x), abs(y)) // 2 + 1
+    edged = cv2.copyMakeBorder(paint, rim, rim, rim, rim, cv2.BORDER_CONSTANT)
+    rows, columns = paint.shape[:2]
+
+    def moved(by_x: int, by_y: int) -> Pixels:
+        top, left = rim - by_y, rim - by_x
+        return np.asarray(edged[top : top + rows, left : left + columns], np.uint8)
+
+    one, other = moved(x // 2, y // 2), moved(x // 2 - x, y // 2 - y)
+    return np.asarray(cv2.addWeighted(one, 0.5, other, 0.5, 0), np.uint8)
+
+
+def _warped(paint: Pixels, quad: Floats, box: Box, shrink: int = 1) -> Pixels:
+    """
+    Warp a drawn thing into a box, of which one pixel in so many is wanted.
+    """
+    left, top, right, bottom = box
+    high, wide = paint.shape[:2]
+    corners = np.array([[1, 1], [wide - 2, 1], [wide - 2, high - 2], [1, high - 2]], np.float32)
+    target = (quad - (left, top)) / shrink
+    way = cv2.getPerspectiveTransform(corners, target.astype(np.float32))
+    size = -((left - right) // shrink), -((top - bottom) // shrink)
+    return np.asarray(cv2.warpPerspective(paint, way, size, flags=cv2.INTER_LINEAR), np.uint8)
+
+
+def dim(picture: Pixels, dark: Pixels, quad: Floats) -> Box | None:
+    """
+    Darken a picture by so much of 255, softly, where the corners of what darkens are these.
+    """
+    box = _box(quad, picture.shape, _COARSE)
+    if box is None:
+        return None
+    left, top, right, bottom = box
+    fine = _enlarged(_warped(dark, quad, box, _COARSE), _COARSE)
+    through = _three(cv2.bitwise_not(fine[: bottom - top, : right - left]))
+    part = picture[top:bottom, left:right]
+    cv2.multiply(part, through, dst=part, scale=1 / 255)
+    return box
+
+
+def _enlarged(coarse: Pixels, times: int) -> Pixels:
+    if times == 1:
+        return coarse
+    size = coarse.shape[1] * times, coarse.shape[0] * times
+    return np.asarray(cv2.resize(coarse, size, interpolation=cv2.INTER_LINEAR), np.uint8)
+
+
+def shade(picture: Pixels, quad: Floats, soft: float, dark: float) -> Box | None:
+    """
+    Darken what lies in the shadow of something with these corners.
+    """
+    spread = math.ceil(soft * 2) + 1
+    box = _box(quad, picture.shape, spread)
+    if box is None:
+        return None
+    left, top, right, bottom = box
+    # The softer, the coarser it may be worked out.
+    shrink = _COARSE if soft >= _COARSE else 1
+    rows, columns = -((top - bottom) // shrink), -((left - right) // shrink)
+    mask = np.full((rows, columns), 255, np.uint8)
+    inner = np.round((quad - (left, top)) / shrink * 16).astype(np.int32)
+    cv2.fillConvexPoly(mask, inner, (int(255 * (1 - dark)),), cv2.LINE_AA, 4)
+    mask = np.asarray(cv2.GaussianBlur(mask, (0, 0), max(0.5, soft / shrink)), np.uint8)
+    through = _three(_enlarged(mask, shrink)[: bottom - top, : right - left])
+    part = picture[top:bottom, left:right]
+    cv2.multiply(part, through, dst=part, scale=1 / 255)
+    return box
+
+
+def _box(quad: Floats, shape: tuple[int, ...], spread: int = 1) -> Box | None:
+    (x0, y0), (x1, y1) = quad.min(axis=0), quad.max(axis=0)
+    left, top = max(0, math.floor(x0) - spread), max(0, math.floor(y0) - spread)
+    right = min(shape[1], math.ceil(x1) + spread + 1)
+    bottom = min(shape[0], math.ceil(y1) + spread + 1)
+    if right - left < _FEWEST or bottom - top < _FEWEST:
+        return None
+    return left, top, right, bottom

@@ -1,0 +1,259 @@
+"""
+The table from above: felt, chips, cards, hands and light, without what the sensor adds.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.simulators.camera.dealer_hands import arm_shadow, hand, hand_corners
+from drivers.simulators.camera.deck_images import Deck, deck_of
+from drivers.simulators.camera.felt_texture import CHIP, MARKER, chip, cloth, marker
+from drivers.simulators.camera.lighting import Lamps, Shadow, lamp_for_glare, lamps_of
+from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Pose
+from drivers.simulators.camera.play_segment import Bet, Effect, Stretch
+from drivers.simulators.camera.projection import Camera, Floats
+from drivers.simulators.camera.scene_settings import Settings, Trouble
+from drivers.simulators.camera.scene_state import Moment, Shown
+from drivers.simulators.camera.sprites import LIT, STILL, Box, Light, dim, lay, shade
+from drivers.simulators.camera.table_layout import CARD, EXTENT, Point
+
+__all__ = ["TableView"]
+
+Pixels = NDArray[np.uint8]
+
+_FADES: Final = 0.35
+"""Seconds in which a lamp goes out."""
+
+_DETAIL: Final = 1.5
+"""Cards are drawn so many times as large as they are seen."""
+
+_CHIP_HEIGHT: Final = 3.3
+_INDEX: Final = (20.0, 28.0)
+"""Where a card's index is, from its corner, in millimetres."""
+
+
+class TableView:
+    """
+    Attributes:
+        camera: As it stands now.
+    """
+
+    def __init__(self, settings: Settings, camera: Camera) -> None:
+        self._settings = settings
+        self._first = self.camera = camera
+        self._felt = cloth(settings.seed)
+        self._hung = lamps_of(settings.seed, camera)
+        self._decks: dict[int, Deck] = {}
+        self._pushed: set[int] = set()
+        self._lamps: dict[tuple[Point, ...], Lamps] = {}
+        self._ground_key: object = None
+        self._ground: Pixels = np.zeros((1, 1, 3), np.uint8)
+        self._light_key: object = None
+        self._light = Light(self._ground)
+        self._lit: Pixels = self._ground
+        self._still_key: tuple[object, list[object]] = (None, [])
+        self._still: Pixels = self._ground
+        self._stills = 0
+        self._picture: Pixels = self._ground
+        self._picture_of = 0
+        self._stale: list[Box] = []
+
+    def leave(self, stretch: Stretch) -> None:
+        """
+        A stretch is over.
+        """
+
+    def set_right(self) -> None:
+        """
+        Put the camera back to where it was.
+        """
+        self.camera = self._first
+
+    def draw(self, state: Moment) -> Pixels:
+        """
+        Give the picture of a moment; it is good until the next one is drawn.
+        """
+        self._shine(state)
+        self._settle(state)
+        self._wipe()
+        picture = self._picture
+        for each in state.cards:
+            if each.since < 0:
+                pose, way = self._moving(each.track, state.at, each.pose)
+                seen = each._replace(pose=pose)
+                self._stale += self._lay(picture, seen, state.stretch.deck, way)
+        for track, pose in state.hands:
+            self._reach(picture, track, *self._moving(track, state.at, pose))
+        return picture
+
+    def _wipe(self) -> None:
+        """
+        Take away what moved in the last picture.
+        """
+        if self._picture.shape != self._still.shape or self._picture_of != self._stills:
+            self._picture_of, self._picture = self._stills, _onto(self._picture, self._still)
+        for left, top, right, bottom in self._stale:
+            self._picture[top:bottom, left:right] = self._still[top:bottom, left:right]
+        self._stale.clear()
+
+    def _moving(self, track: CardTrack | HandTrack, at: float, now: Pose) -> tuple[Pose, Point]:
+        """
+        Say where something is in the middle of the time for which the shutter is open, and
+        by how many pixels it moves in that time.
+        """
+        shutter = self._settings.exposure
+        before, middle = track.pose(at - shutter), track.pose(at - shutter / 2)
+        if before is None or middle is None:
+            return now, STILL
+        ends = self.camera.seen(np.array([(p.x, p.y, p.up) for p in (before[0], now)]))
+        x, y = ends[1] - ends[0]
+        return middle[0], (float(x), float(y))
+
+    # What does not move.
+
+    def push(self, state: Moment) -> None:
+        """
+        Let the camera be pushed, where it is.
+        """
+        for effect in state.effects:
+            if effect.trouble in {Trouble.BUMP, Trouble.KNOCK} and id(effect) not in self._pushed:
+                self._pushed.add(id(effect))
+                turned = 0.8 if effect.trouble is Trouble.KNOCK else 0.1
+                self.camera = self.camera.moved(*effect.where, turned)
+
+    def _shine(self, state: Moment) -> None:
+        if self._ground_key is not self.camera:
+            self._ground_key, self._light_key = self.camera, None
+            self._ground, self._still_key = self._warped(), (None, [])
+            self._lamps.clear()
+        strengths = [1.0] * len(self._hung)
+        dazzling: tuple[Point, ...] = ()
+        shadow: Shadow | None = None
+        for effect in state.effects:
+            if effect.trouble is Trouble.LAMP_OUT:
+                gone = min(1.0, (state.at - effect.since) / _FADES)
+                strengths[0] = round(1 - gone, 1)
+            if effect.trouble is Trouble.GLARE:
+                dazzling = (effect.where,)
+            if effect.trouble is Trouble.SHADOW:
+                shadow = _leaning(effect, state.at)
+        key = (tuple(strengths), dazzling, shadow)
+        if key != self._light_key:
+            self._light_key = key
+            self._light = self._lamps_with(dazzling).light(
+                (*strengths, *(1.0 for _ in dazzling)), shadow
+            )
+            lit = cv2.multiply(self._ground, self._light.lit, scale=1 / LIT)
+            if self._light.glare is not None:
+                lit = cv2.addWeighted(lit, 1.0, self._light.glare, 0.10, 0)
+            self._lit = np.asarray(lit, np.uint8)
+
+    def _lamps_with(self, dazzling: tuple[Point, ...]) -> Lamps:
+        if dazzling not in self._lamps:
+            more = tuple(lamp_for_glare(spot, self.camera) for spot in dazzling)
+            self._lamps[dazzling] = Lamps((*self._hung, *more), self.camera)
+        return self._lamps[dazzling]
+
+    def _warped(self) -> Pixels:
+        drawn, scale = self._felt
+        points = self.camera.table_points()
+        x = (points[..., 0] - EXTENT[0]) * scale[0]
+        y = (points[..., 1] - EXTENT[1]) * scale[1]
+        warped = cv2.remap(drawn, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        return np.asarray(warped, np.uint8)
+
+    def _settle(self, state: Moment) -> None:
+        lying = [each for each in state.cards if each.since >= 0]
+        ground = (self._light_key, state.bets, state.stretch.deck)
+        key: list[object] = [(each.track, each.pose, each.marked) for each in lying]
+        if (ground, key) == self._still_key:
+            return
+        before, there = self._still_key
+        self._still_key = ground, key
+        self._stills += 1
+        if before != ground or key[: len(there)] != there:
+            there = []
+            self._still = _onto(self._still, self._lit)
+            for bet in state.bets:
+                self._stack(bet)
+        for each in lying[len(there) :]:
+            self._lay(self._still, each, state.stretch.deck)
+
+    # What is drawn.
+
+    def _deck(self, number: int) -> Deck:
+        if number not in self._decks:
+            scale = self.camera.matrix[0, 0] / self.camera.height
+            width = round(CARD[0] * scale * _DETAIL)
+            settings = self._settings
+            self._decks[number] = deck_of(settings.seed, settings.deck, number, width)
+        return self._decks[number]
+
+    def _lay(self, picture: Pixels, shown: Shown, deck: int, way: Point = STILL) -> list[Box]:
+        card, pose = shown.track.card, shown.pose
+        changed = self._deck(deck).lay(picture, card, pose, self.camera, self._light, way=way)
+        if shown.marked:
+            self._mark(picture, pose)
+        return changed
+
+    def _mark(self, picture: Pixels, pose: Pose) -> None:
+        turn = math.radians(pose.heading)
+        for side in (-1, 1):
+            x = side * (CARD[0] / 2 - _INDEX[0] + 4)
+            y = side * (CARD[1] / 2 - _INDEX[1] + 4)
+            at = (
+                x * math.cos(turn) - y * math.sin(turn) + pose.x,
+                x * math.sin(turn) + y * math.cos(turn) + pose.y,
+            )
+            quad = self._square(at, MARKER, 3.0)
+            shade(picture, quad + 1.5, 2.0, 0.35)
+            lay(picture, marker("BANKER"), quad, self._light)
+
+    def _stack(self, bet: Bet) -> None:
+        for number in range(bet.chips):
+            at = (bet.at[0] + (number * 37 % 5 - 2) * 0.8, bet.at[1] + (number * 23 % 5 - 2) * 0.8)
+            quad = self._square(at, CHIP, _CHIP_HEIGHT * (number + 1))
+            shade(self._still, self._square(at, CHIP * 0.8, 0.0) + 2.0, 3.0, 0.3)
+            lay(self._still, chip(bet.number), quad, self._light)
+
+    def _square(self, at: Point, size: float, up: float) -> Floats:
+        half = size / 2
+        rim = ((-half, -half), (half, -half), (half, half), (-half, half))
+        return self.camera.seen(np.array([[at[0] + x, at[1] + y, up] for x, y in rim]))
+
+    def _reach(self, picture: Pixels, track: HandTrack, pose: Pose, way: Point) -> None:
+        corners = hand_corners(pose.at, pose.heading, pose.up)
+        shadow = corners * np.array([1.0, 1.0, 0.0]) + np.array([10.0, 14.0, 0.0])
+        drawn = hand(track.grip, track.person)
+        for box in (
+            dim(picture, arm_shadow(track.grip), self.camera.seen(shadow)),
+            lay(picture, drawn, self.camera.seen(corners), self._light, way),
+        ):
+            if box is not None:
+                self._stale.append(box)
+
+
+def _onto(place: Pixels, picture: Pixels) -> Pixels:
+    """
+    Copy a picture to where another one was, which is quicker than to find room for it.
+    """
+    if place.shape != picture.shape:
+        return picture.copy()
+    np.copyto(place, picture)
+    return place
+
+
+def _leaning(effect: Effect, at: float) -> Shadow:
+    """
+    Let the shadow of somebody who leans over the table come and stay.
+    """
+    came = min(1.0, (at - effect.since) / 0.6)
+    away = (0.3, 1.0)
+    far = 160 * (1 - round(came, 1))
+    return Shadow((effect.where[0] + away[0] * far, effect.where[1] + away[1] * far), away)

@@ -1,0 +1,152 @@
+"""
+The shoe's mouth: a dark slot with its own lamp, through which cards pass.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.simulators.camera.deck_images import Deck, deck_of
+from drivers.simulators.camera.motion_tracks import Pose
+from drivers.simulators.camera.play_segment import Stretch
+from drivers.simulators.camera.projection import Camera
+from drivers.simulators.camera.scene_settings import Settings, Trouble
+from drivers.simulators.camera.scene_state import Moment, Shown
+from drivers.simulators.camera.sprites import LIT, STILL, Light
+from drivers.simulators.camera.table_layout import CARD, THROAT, Point, throat_window
+
+__all__ = ["MouthView"]
+
+Pixels = NDArray[np.uint8]
+
+_DARK: Final = 0.25
+_SHUTTER: Final = 0.0012
+"""Seconds: a lamp of its own allows a short exposure."""
+
+_SLOW: Final = 0.022
+"""That of a hurried card, which is never sharp."""
+
+
+class MouthView:
+    """
+    Attributes:
+        camera: Where it is.
+    """
+
+    def __init__(self, settings: Settings, camera: Camera) -> None:
+        self._settings = settings
+        self.camera = camera
+        self._decks: dict[int, Deck] = {}
+        self._slot = _slot(settings, camera)
+        self._window = _window_mask(camera)
+        self._lights: dict[float, tuple[Light, Pixels]] = {}
+
+    def leave(self, stretch: Stretch) -> None:
+        """
+        A stretch is over.
+        """
+
+    def push(self, state: Moment) -> None:
+        """
+        As `set_right`.
+        """
+
+    def set_right(self) -> None:
+        """
+        Nobody pushes a camera in a shoe.
+        """
+
+    def draw(self, state: Moment) -> Pixels:
+        """
+        Give the picture of a moment.
+        """
+        strength = _DARK if Trouble.LAMP_OUT in state.active else 1.0
+        light, empty = self._lit(strength)
+        if not state.cards:
+            return empty
+        shutter = _SLOW if Trouble.UNREADABLE in state.active else _SHUTTER
+        picture = empty.copy()
+        # The next card lies on the one before: from below, that one hides it.
+        for each in sorted(state.cards, key=lambda shown: shown.pose.x):
+            pose, way = self._moving(each, state.at, shutter)
+            deck = self._deck(state.stretch.deck)
+            deck.lay(picture, each.track.card, pose, self.camera, light, shadow=False, way=way)
+        # The shoe's plates hide what is not in the window.
+        cv2.copyTo(empty, self._window, picture)
+        return picture
+
+    def _moving(self, shown: Shown, at: float, shutter: float) -> tuple[Pose, Point]:
+        """
+        Say where a card is in the middle of an exposure, and by how many pixels it moves.
+        """
+        before, middle = shown.track.pose(at - shutter), shown.track.pose(at - shutter / 2)
+        if before is None or middle is None:
+            return shown.pose, STILL
+        pixels = self.camera.matrix[0, 0] / self.camera.height
+        x, y = shown.pose.x - before[0].x, shown.pose.y - before[0].y
+        return middle[0], (x * pixels, y * pixels)
+
+    def _deck(self, number: int) -> Deck:
+        if number not in self._decks:
+            width = round(CARD[0] * self.camera.matrix[0, 0] / self.camera.height)
+            settings = self._settings
+            self._decks[number] = deck_of(settings.seed, settings.deck, number, width)
+        return self._decks[number]
+
+    def _lit(self, strength: float) -> tuple[Light, Pixels]:
+        if strength not in self._lights:
+            light = _led(self._settings, strength)
+            empty = cv2.multiply(self._slot, light.lit, scale=1 / LIT)
+            self._lights[strength] = light, np.asarray(empty, np.uint8)
+        return self._lights[strength]
+
+
+def _slot(settings: Settings, camera: Camera) -> Pixels:
+    """
+    Draw what is seen while no card passes: black plates, and felt in the slot.
+    """
+    chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 6])
+    size = (settings.height, settings.width)
+    grain = cv2.GaussianBlur(chance.normal(0, 1, size).astype(np.float32), (0, 0), 1.2)
+    plate = np.clip(38 + 10 * grain, 0, 255)[..., None].repeat(3, axis=2).astype(np.uint8)
+    inside = np.array([52, 44, 40], np.float32) + 7 * grain[..., None]
+    window = _window_mask(camera)
+    drawn = np.where(window[..., None] > 0, plate, np.clip(inside, 0, 255).astype(np.uint8))
+    corners = np.round(camera.on_table(np.array(throat_window()))).astype(np.int32)
+    cv2.polylines(drawn, [corners], True, (16, 16, 17), 7, cv2.LINE_AA)  # noqa: FBT003 - OpenCV knows it by position
+    for x in (-1, 1):
+        centre = camera.on_table(np.array([[x * (THROAT.size[0] / 2 - 5.5), 0.0]]))[0]
+        at = (round(float(centre[0])), round(float(centre[1])))
+        cv2.circle(drawn, at, size[0] // 26, (92, 94, 96), -1, cv2.LINE_AA)
+        cv2.line(drawn, (at[0] - 14, at[1] - 9), (at[0] + 14, at[1] + 9), (40, 40, 42), 4)
+    return np.asarray(drawn, np.uint8)
+
+
+def _window_mask(camera: Camera) -> Pixels:
+    """
+    What the plates hide.
+    """
+    mask: Pixels = np.full((camera.size[1], camera.size[0]), 255, np.uint8)
+    corners = np.round(camera.on_table(np.array(throat_window()))).astype(np.int32)
+    cv2.fillConvexPoly(mask, corners, (0,))
+    return mask
+
+
+def _led(settings: Settings, strength: float) -> Light:
+    """
+    A lamp beside the lens: bright in the middle, with a spot that dazzles a little.
+    """
+    high, wide = settings.height, settings.width
+    y, x = np.mgrid[-1 : 1 : high * 1j, -1 : 1 : wide * 1j]
+    lit = strength * (1.06 - 0.30 * ((x - 0.1) ** 2 + (y + 0.05) ** 2))
+    spot = 60 * strength * np.exp(-((x - 0.45) ** 2 / 0.012 + (y + 0.8) ** 2 / 0.03))
+    grey = np.clip(lit * LIT, 0, 255).round().astype(np.uint8)
+    shine = np.clip(spot, 0, 255).round().astype(np.uint8)
+    return Light(
+        np.asarray(cv2.merge([grey, grey, grey]), np.uint8),
+        np.asarray(cv2.merge([shine, shine, shine]), np.uint8),
+    )

@@ -1,0 +1,165 @@
+"""
+Whole faces: the indices, the pips or the court, the frame.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import cv2
+import numpy as np
+
+from drivers.simulators.card_artwork.court_cards import court
+from drivers.simulators.card_artwork.deck_style import ASPECT, Layout, Style
+from drivers.simulators.card_artwork.drawing_tools import Colour, Image, Mask, blank, stamp
+from drivers.simulators.card_artwork.rank_figures import rank_mask
+from drivers.simulators.card_artwork.suit_pips import pip_mask
+from shoe_daemon.game.cards import SUITS, Card
+
+__all__ = ["IndexMasks", "Place", "face", "index_places", "outline"]
+
+IndexMasks = tuple[Mask, Mask]
+"""The figure and the pip of an index."""
+Place = tuple[tuple[float, float], tuple[float, float]]
+"""Where something is printed: its middle, and its width and height."""
+
+_TOP, _UPPER, _MIDDLE = 0.2, 0.305, 0.5
+# The pips of the upper half and of the middle line: x in columns left of the middle, y.
+_LEFT, _CENTRE = 1, 0
+_PIPS: Final[dict[str, tuple[tuple[int, float], ...]]] = {
+    "2": ((_CENTRE, _TOP),),
+    "3": ((_CENTRE, _TOP), (_CENTRE, _MIDDLE)),
+    "4": ((_LEFT, _TOP),),
+    "5": ((_LEFT, _TOP), (_CENTRE, _MIDDLE)),
+    "6": ((_LEFT, _TOP), (_LEFT, _MIDDLE)),
+    "7": ((_LEFT, _TOP), (_LEFT, _MIDDLE), (_CENTRE, 0.35)),
+    "8": ((_LEFT, _TOP), (_LEFT, _MIDDLE), (_CENTRE, 0.35)),
+    "9": ((_LEFT, _TOP), (_LEFT, 0.4), (_CENTRE, _MIDDLE)),
+    "10": ((_LEFT, _TOP), (_LEFT, 0.4), (_CENTRE, _UPPER)),
+}
+_COURTS: Final = frozenset("JQK")
+
+
+def face(card: Card, style: Style, width: int = 320, index: IndexMasks | None = None) -> Image:
+    """
+    Draw a card's face, as wide as told; its corners are square (see `outline`).
+
+    An index of somebody else's figure and pip is printed instead of the style's own.
+    """
+    index = index or (rank_mask(card.rank, style.figures), pip_mask(card.suit, style.seed))
+    canvas: Image = blank(round(width * ASPECT), width, style.paper)
+    _frame(canvas, style)
+    if card.rank in _COURTS:
+        _court(canvas, card, style)
+    else:
+        _pips(canvas, card, style)
+    _index(canvas, card, style, index)
+    turned = np.ascontiguousarray(canvas[::-1, ::-1])
+    _index(turned, card, style, index)
+    return np.ascontiguousarray(turned[::-1, ::-1])
+
+
+@lru_cache(maxsize=64)
+def outline(style: Style, width: int = 320) -> Mask:
+    """
+    Give what is card and what is table: the rounded corners.
+    """
+    mask: Mask = blank(round(width * ASPECT), width)
+    height, radius = mask.shape[0], max(1, round(style.radius * width))
+    mask[radius : height - radius] = 255
+    mask[:, radius : width - radius] = 255
+    for x in (radius, width - 1 - radius):
+        for y in (radius, height - 1 - radius):
+            cv2.circle(mask, (x, y), radius, (255,), -1, cv2.LINE_AA)
+    return mask
+
+
+def _ink(card: Card, style: Style) -> Colour:
+    return style.ink[SUITS.index(card.suit)]
+
+
+def index_places(
+    card: Card, style: Style, index: IndexMasks, size: tuple[float, float] = (1.0, ASPECT)
+) -> tuple[Place, Place]:
+    """
+    Say where the upper left index's figure and pip are printed on a card of a size.
+    """
+    (width, height), (figure, pip) = size, index
+    tall = style.rank_height * height
+    wide = min(tall * figure.shape[1] / figure.shape[0], _widest(card, style) * width)
+    small = tall * style.pip_height if style.layout is not Layout.CASINO else wide * 0.95
+    across = small * pip.shape[1] / pip.shape[0]
+    x = style.left * width + max(wide, across * 0.9, style.rank_width * width * 0.7) / 2
+    y = style.top * height + tall / 2
+    below = (x, y + tall / 2 + style.gap * height + small / 2)
+    if style.layout is Layout.BESIDE:
+        below = (x + wide / 2 + across * 0.65, y)
+    return ((x, y), (wide, tall)), (below, (across, small))
+
+
+def _index(canvas: Image, card: Card, style: Style, index: IndexMasks) -> None:
+    """
+    Print the index of the upper left corner, and of the right one where there are four.
+    """
+    height, width = canvas.shape[:2]
+    printed = tuple(zip(index, index_places(card, style, index, (width, height)), strict=True))
+    for right in (False, True) if style.layout is Layout.FOUR else (False,):
+        for mask, (centre, size) in printed:
+            place = _mirrored(centre, width, right=right)
+            stamp(canvas, mask, place, size, _ink(card, style))
+
+
+def _widest(card: Card, style: Style) -> float:
+    return style.rank_width * (1.15 if card.rank == "10" else 1.0)
+
+
+def _mirrored(centre: tuple[float, float], width: int, *, right: bool) -> tuple[float, float]:
+    return (width - centre[0], centre[1]) if right else centre
+
+
+def _pips(canvas: Image, card: Card, style: Style) -> None:
+    height, width = canvas.shape[:2]
+    pip = pip_mask(card.suit, style.seed + 1)
+    if card.rank == "A":
+        size = height * (0.34 if card.suit == "S" else 0.2)
+        stamp(canvas, pip, (width / 2, height / 2), _sized(pip, size), _ink(card, style))
+        return
+    size = height * (0.13 if style.layout in {Layout.JUMBO, Layout.CASINO} else 0.145)
+    turned = np.ascontiguousarray(pip[::-1])
+    spread = 0.15 if style.layout in {Layout.JUMBO, Layout.CASINO, Layout.LARGE} else 0.19
+    for column, y in _PIPS[card.rank]:
+        for x in {0.5 - column * spread, 0.5 + column * spread}:
+            stamp(canvas, pip, (x * width, y * height), _sized(pip, size), _ink(card, style))
+            # The seven has one pip between the columns, above; all others have their fellow below.
+            if y != _MIDDLE and not (card.rank == "7" and column == _CENTRE):
+                place = (x * width, (1 - y) * height)
+                stamp(canvas, turned, place, _sized(pip, size), _ink(card, style))
+
+
+def _sized(pip: Mask, height: float) -> tuple[float, float]:
+    return height * pip.shape[1] / pip.shape[0], height
+
+
+def _court(canvas: Image, card: Card, style: Style) -> None:
+    height, width = canvas.shape[:2]
+    margin = 0.24 if style.layout in {Layout.JUMBO, Layout.CASINO, Layout.FOUR} else 0.19
+    left, top = round(margin * width), round(0.085 * height)
+    size = (width - 2 * left, height - 2 * top)
+    picture = court(card, style)
+    canvas[top : top + size[1], left : left + size[0]] = cv2.resize(
+        picture, size, interpolation=cv2.INTER_AREA
+    )
+
+
+def _frame(canvas: Image, style: Style) -> None:
+    if style.frame is None:
+        return
+    height, width = canvas.shape[:2]
+    thick = max(1, width // 160)
+    edge = round(0.025 * width)
+    if style.layout is Layout.COLUMN:
+        for x in (round(0.2 * width), width - 1 - round(0.2 * width)):
+            cv2.line(canvas, (x, edge), (x, height - 1 - edge), style.frame, thick)
+        return
+    cv2.rectangle(canvas, (edge, edge), (width - 1 - edge, height - 1 - edge), style.frame, thick)
