@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from bench.calibration_camera_table import FEW, calibrated, reader, table
-from calibration.camera.check import Checked, check_profile
-from calibration.camera.drift import Kind
-from calibration.camera.rehearsal import Night, Rehearsal
-from calibration.camera.result import write_result
+from calibration.camera.calibration_result import write_result
+from calibration.camera.profile_check import Kind
+from calibration.camera.shoe_start_check import Checked, check_profile
+from calibration.camera.simulated_night import Night, Rehearsal
 from drivers.camera.profile.camera_profile import load_profile
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.round import DEALING_ORDER

@@ -11,9 +11,16 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from bench.calibration_camera_table import THIRTEEN, calibrated
-from calibration.camera.deck import BACK, SAME_BACK, SURE, Deck, are_others, back_likeness
-from calibration.camera.printed import Print, ink_of
-from calibration.camera.rehearsal import Rehearsal
+from calibration.camera.card_print import Print, ink_of
+from calibration.camera.deck_comparison import (
+    BACK,
+    SAME_BACK,
+    SURE,
+    Deck,
+    are_others,
+    back_likeness,
+)
+from calibration.camera.simulated_night import Rehearsal
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game.cards import RANKS, Card

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from calibration.camera.answers import (
+from calibration.camera.calibration_result import Result
+from calibration.camera.rehearsal_video import frame_of
+from calibration.camera.script import (
     BackStep,
     CardStep,
     EmptyStep,
@@ -17,10 +19,8 @@ from calibration.camera.answers import (
     Script,
     Scripted,
 )
-from calibration.camera.guide import Wanted, calibrate
-from calibration.camera.rehearsal import SHEETS, Night, Rehearsal
-from calibration.camera.rehearsed import frame_of
-from calibration.camera.result import Result
+from calibration.camera.simulated_night import SHEETS, Night, Rehearsal
+from calibration.camera.wizard import Wanted, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.frame_quality import Image

@@ -17,8 +17,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from calibration.camera.check import check_profile
-from calibration.camera.drift import Kind
+from calibration.camera.profile_check import Kind
+from calibration.camera.shoe_start_check import check_profile
 from drivers.camera.profile.camera_profile import load_profile
 from drivers.camera.recognition.card_reader import Reader
 from drivers.camera.sources.frame_quality import Image

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from calibration.training.faces import Source
+from calibration.training.card_faces import Source
 from shoe_daemon.errors import UserError
 
 
@@ -48,9 +48,9 @@ def fetch(folder: Path) -> None:
     """
     Makes the pictures of the decks from their package.
     """
-    from calibration.training import artwork
+    from calibration.training import deck_packages
 
-    artwork.fetch(folder / "decks")
+    deck_packages.fetch(folder / "decks")
 
 
 @main.command()
@@ -62,7 +62,7 @@ def generate(folder: Path, shards: int, seed: int, workers: int) -> None:
     """
     Renders the lessons, and one shard of unseen decks to watch the training with.
     """
-    from calibration.training import shards as lessons
+    from calibration.training import lesson_shards as lessons
 
     decks = folder / "decks"
     unseen = Source(decks=decks, held_out=True)
@@ -96,11 +96,11 @@ def test(folder: Path, cards: int, workers: int) -> None:
     """
     Photographs two sets of cards, of decks that training never saw: to choose with, to state.
     """
-    from calibration.training import rendered
+    from calibration.training import rendered_test
 
-    for name, seeds in (("choice", rendered.CHOICE), ("test", rendered.TEST)):
+    for name, seeds in (("choice", rendered_test.CHOICE), ("test", rendered_test.TEST)):
         decks = folder / "decks"
-        rendered.make(folder / name, decks, cards=cards, seeds=seeds, workers=workers)
+        rendered_test.make(folder / name, decks, cards=cards, seeds=seeds, workers=workers)
 
 
 @main.command()
@@ -121,11 +121,13 @@ def score(  # noqa: PLR0913, PLR0917 - click passes every option
     """
     Reads both sets of cards with weights and prints what those are worth.
     """
-    from calibration.training import rendered
-    from calibration.training import ship as shipping
+    from calibration.training import publish_weights as shipping
+    from calibration.training import rendered_test
 
     chosen = weights or folder / "index.onnx"
-    choice, test = (rendered.score(folder / name, chosen, workers) for name in ("choice", "test"))
+    choice, test = (
+        rendered_test.score(folder / name, chosen, workers) for name in ("choice", "test")
+    )
     if ship:
         figures = shipping.ship(choice, test, chosen, picture)
     else:
@@ -139,7 +141,7 @@ def publish(folder: Path) -> None:
     """
     Puts what `all` made into the package: weights, figures, curve, picture.
     """
-    from calibration.training import ship as shipping
+    from calibration.training import publish_weights as shipping
     from drivers.camera.recognition.recogniser import WEIGHTS
 
     shipping.publish(folder, WEIGHTS.parent, Path("docs/pictures/recogniser.svg"))

@@ -12,7 +12,7 @@ import onnx  # noqa: F401 - torch writes with it: better missed now than after t
 import torch
 from torch import nn
 
-from calibration.training.patches import NO_INDEX
+from calibration.training.training_patches import NO_INDEX
 from drivers.camera.recognition.index_window import PATCH
 from shoe_daemon.game.cards import SUITS
 

@@ -18,9 +18,9 @@ from msgspec import Struct
 from torch import distributed
 from torch.nn import functional
 
+from calibration.training.lesson_shards import Lessons, load, restored
 from calibration.training.network import RANK_OUTPUTS, export, network
-from calibration.training.patches import NO_INDEX
-from calibration.training.shards import Lessons, load, restored
+from calibration.training.training_patches import NO_INDEX
 from drivers.camera.recognition.index_window import PATCH
 from shoe_daemon.errors import UserError
 

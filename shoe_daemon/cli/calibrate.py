@@ -17,8 +17,8 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.stopping import stopped_by_signals
 
 if TYPE_CHECKING:
-    from calibration.ports import Port
-    from calibration.serial import Finding
+    from calibration.serial_line import Finding
+    from calibration.serial_ports import Port
     from drivers.driver_interface import Driver
 
 __all__ = ["command"]
@@ -56,8 +56,8 @@ def serial(port: str | None, driver_name: str, reader_id: str, seconds: float) -
     shoe off and on: speeds are tried until frames are valid. It ends with
     status 1 where none was.
     """
-    from calibration.ports import list_ports
-    from calibration.serial import configuration, listen, silence_hints
+    from calibration.serial_line import configuration, listen, silence_hints
+    from calibration.serial_ports import list_ports
     from drivers.registry import create_driver
 
     driver = create_driver(driver_name)

@@ -22,11 +22,11 @@ from shoe_daemon.cli.typed import typed
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
-    from calibration.camera.answers import Asker, Script
-    from calibration.camera.check import Checked
-    from calibration.camera.guide import Wanted
-    from calibration.camera.pictures import Pictures
-    from calibration.camera.result import Result
+    from calibration.camera.calibration_result import Result
+    from calibration.camera.frame_source import Pictures
+    from calibration.camera.script import Asker, Script
+    from calibration.camera.shoe_start_check import Checked
+    from calibration.camera.wizard import Wanted
 
 __all__ = ["camera", "folded", "print_markers", "say"]
 
@@ -77,7 +77,7 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
     They are sheets to be printed at true size, 100 %, with a scale to check that.
     """
     with _camera_extra():
-        from calibration.camera.sheet import draw_sheets, write_sheets
+        from calibration.camera.marker_sheet import draw_sheets, write_sheets
     for file in write_sheets(draw_sheets(count, size, paper), out):
         click.echo(f"{file}: print at 100 %, then measure the scale: 100 mm")
 
@@ -129,7 +129,7 @@ def camera(  # noqa: PLR0913 - one for each option
     since, and ends with status 1 where that matters.
     """
     with _camera_extra():
-        import calibration.camera.measures  # noqa: F401 - says at once where OpenCV is missing
+        import calibration.camera.image_measures  # noqa: F401 - says at once where OpenCV is missing
     if check:
         _check(profile, source, at, as_json=as_json)
     elif source is None or out is None:
@@ -190,9 +190,9 @@ def _camera_extra() -> Iterator[None]:
 
 
 def _check(path: Path | None, source: str | None, at: float | None, *, as_json: bool) -> None:
-    from calibration.camera.check import check_profile
-    from calibration.camera.lent import take
-    from calibration.camera.pictures import other_camera
+    from calibration.camera.borrowed_frames import take
+    from calibration.camera.frame_source import other_camera
+    from calibration.camera.shoe_start_check import check_profile
     from drivers.camera.profile.camera_profile import load_profile
     from drivers.camera.sources.source_address import parse_source
     from drivers.camera.stations.make_station import load_reader
@@ -228,11 +228,11 @@ def _tell_check(found: Checked, others: list[Any], path: Path, *, as_json: bool)
 
 
 def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) -> None:
-    from calibration.camera.answers import load_script
-    from calibration.camera.guide import calibrate
-    from calibration.camera.keeping import check_room
-    from calibration.camera.layout import layout_named
-    from calibration.camera.pictures import open_pictures
+    from calibration.camera.atomic_files import check_room
+    from calibration.camera.frame_source import open_pictures
+    from calibration.camera.layout_presets import layout_named
+    from calibration.camera.script import load_script
+    from calibration.camera.wizard import calibrate
     from drivers.camera.sources.source_address import parse_source
 
     for path in (out, report):
@@ -256,9 +256,9 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
 def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wanted:  # noqa: ANN401 - an Address
     import msgspec
 
-    from calibration.camera.controls import lock_device
-    from calibration.camera.guide import Wanted
-    from calibration.camera.pictures import fingerprint_of, mode_of, port_of
+    from calibration.camera.exposure_lock import lock_device
+    from calibration.camera.frame_source import fingerprint_of, mode_of, port_of
+    from calibration.camera.wizard import Wanted
 
     mode = mode_of(options["mode"])
     locks = tuple(lock_device(address, mode))
@@ -279,17 +279,17 @@ def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wan
 
 @contextlib.contextmanager
 def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -> Iterator[Asker]:
-    from calibration.camera.answers import Scripted
+    from calibration.camera.script import Scripted
 
     if script is not None:
         yield Scripted(script, options["preset"], say)
         return
     if not sys.stdin.isatty():
         raise UserError("nobody can answer: no terminal; expected one, or --script")
-    from calibration.camera.desk import Desk
-    from calibration.camera.live import LivePage
-    from calibration.camera.person import Person
-    from calibration.camera.threshold import least_pixels
+    from calibration.camera.live_page import LivePage
+    from calibration.camera.prompts import Person
+    from calibration.camera.risk_threshold import least_pixels
+    from calibration.camera.wizard_state import Desk
 
     desk = Desk(pictures.newest, least_pixels())
     page = LivePage(desk)
@@ -305,8 +305,8 @@ def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -
 
 
 def _write(result: Result, out: Path, report: Path) -> list[str]:
-    from calibration.camera.report import write_report
-    from calibration.camera.result import configuration, faults, write_result
+    from calibration.camera.calibration_result import configuration, faults, write_result
+    from calibration.camera.html_report import write_report
 
     made = write_result(result, out, __version__)
     wrong = faults(result)

@@ -14,8 +14,8 @@ from shoe_daemon.cli.numbers import Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
-    from calibration.evaluate import Report, Tally
-    from calibration.labels import Label
+    from calibration.evaluate_recogniser import Report, Tally
+    from calibration.photo_labels import Label
     from drivers.camera.recognition.recogniser import Reading
 
 __all__ = ["evaluate"]
@@ -54,7 +54,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
     where a wrong card was accepted.
     """
     try:
-        from calibration.evaluate import evaluate as measured
+        from calibration.evaluate_recogniser import evaluate as measured
         from drivers.camera.recognition.recogniser import Recogniser
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error

@@ -45,8 +45,8 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
     if (out is None) == (live is None):
         raise UserError("expected either --out FILE or --live ADDRESS")
     try:
-        from calibration.camera.rehearsal import LINES, Rehearsal
-        from calibration.camera.rehearsed import film_night, play_night
+        from calibration.camera.rehearsal_video import film_night, play_night
+        from calibration.camera.simulated_night import LINES, Rehearsal
         from drivers.simulators.camera.scene_settings import Settings, Station
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error

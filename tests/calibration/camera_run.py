@@ -9,7 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from calibration.camera.answers import (
+from calibration.camera.calibration_result import Result
+from calibration.camera.marker_detection import find_markers
+from calibration.camera.plane_fitting import plane_from_markers
+from calibration.camera.script import (
     BackStep,
     CardStep,
     EmptyStep,
@@ -18,11 +21,8 @@ from calibration.camera.answers import (
     Script,
     Scripted,
 )
-from calibration.camera.guide import Wanted, calibrate
-from calibration.camera.markers import find_markers
-from calibration.camera.plane import ground_of
-from calibration.camera.rectangles import plane_from_markers
-from calibration.camera.result import Result
+from calibration.camera.table_plane import ground_of
+from calibration.camera.wizard import Wanted, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from shoe_daemon.game.round import Slot
 from tests.calibration.camera_world import (

@@ -14,7 +14,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from calibration.camera.answers import (
+from calibration.camera.calibration_result import configuration, faults, write_result
+from calibration.camera.deck_comparison import Compared
+from calibration.camera.html_report import report_of
+from calibration.camera.layout_presets import LAYOUTS, layout_named, places_of, watched
+from calibration.camera.profile_check import Kind
+from calibration.camera.risk_threshold import choose, proven
+from calibration.camera.script import (
     CardStep,
     LayoutStep,
     MouthStep,
@@ -23,16 +29,10 @@ from calibration.camera.answers import (
     Scripted,
     load_script,
 )
-from calibration.camera.cards import budget_of
-from calibration.camera.check import Checked, check_profile
-from calibration.camera.deck import Compared
-from calibration.camera.drift import Kind
-from calibration.camera.guide import calibrate
-from calibration.camera.layout import LAYOUTS, layout_named, places_of, watched
-from calibration.camera.plane import Plane, ground_of
-from calibration.camera.report import report_of
-from calibration.camera.result import configuration, faults, write_result
-from calibration.camera.threshold import choose, proven
+from calibration.camera.shoe_start_check import Checked, check_profile
+from calibration.camera.shown_cards import budget_of
+from calibration.camera.table_plane import Plane, ground_of
+from calibration.camera.wizard import calibrate
 from drivers.camera.driver import CameraOptions
 from drivers.camera.profile.camera_profile import CardSize, Throat, load_profile
 from drivers.camera.recognition.index_window import CropWindow

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from calibration.camera.keeping import check_room, keep_whole
+from calibration.camera.atomic_files import check_room, keep_whole
 from shoe_daemon.errors import UserError
 
 

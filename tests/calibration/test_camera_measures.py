@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.controls import lock_all
-from calibration.camera.measures import flicker_of, sharpness_of
+from calibration.camera.exposure_lock import lock_all
+from calibration.camera.image_measures import flicker_of, sharpness_of
 from tests.calibration.camera_world import (
     seen,
 )

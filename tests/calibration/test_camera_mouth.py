@@ -11,16 +11,16 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.answers import BackStep, CardStep, EmptyStep, PlaneStep, Script, Scripted
-from calibration.camera.check import Checked, check_profile
-from calibration.camera.deck import Compared
-from calibration.camera.drift import Kind
-from calibration.camera.guide import Wanted, calibrate
-from calibration.camera.measures import mean_of
-from calibration.camera.moved import moved_by
-from calibration.camera.plane import corners_about
-from calibration.camera.rehearsal import Lies, Night, Rehearsal
-from calibration.camera.result import faults, write_result
+from calibration.camera.calibration_result import faults, write_result
+from calibration.camera.deck_comparison import Compared
+from calibration.camera.image_measures import mean_of
+from calibration.camera.profile_check import Kind
+from calibration.camera.registration import moved_by
+from calibration.camera.script import BackStep, CardStep, EmptyStep, PlaneStep, Script, Scripted
+from calibration.camera.shoe_start_check import Checked, check_profile
+from calibration.camera.simulated_night import Lies, Night, Rehearsal
+from calibration.camera.table_plane import corners_about
+from calibration.camera.wizard import Wanted, calibrate
 from drivers.camera.profile.camera_profile import Camera, load_profile
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.frame_quality import Image

@@ -11,11 +11,11 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.check import Checked, check_profile
-from calibration.camera.drift import Kind
-from calibration.camera.measures import mean_of
-from calibration.camera.moved import Moved, moved_by, told_within
-from calibration.camera.rehearsal import Lies, Night, Rehearsal
+from calibration.camera.image_measures import mean_of
+from calibration.camera.profile_check import Kind
+from calibration.camera.registration import Moved, moved_by, told_within
+from calibration.camera.shoe_start_check import Checked, check_profile
+from calibration.camera.simulated_night import Lies, Night, Rehearsal
 from drivers.camera.profile.camera_profile import Profile, load_profile
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.recognition.table_geometry import Ground

@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from calibration.camera.answers import MouthStep
-from calibration.camera.desk import Desk, Order
-from calibration.camera.layout import layout_named
-from calibration.camera.live import LivePage
-from calibration.camera.person import Person
-from calibration.camera.plane import ground_of
-from calibration.camera.rectangles import plane_from_points
+from calibration.camera.layout_presets import layout_named
+from calibration.camera.live_page import LivePage
+from calibration.camera.plane_fitting import plane_from_points
+from calibration.camera.prompts import Person
+from calibration.camera.script import MouthStep
+from calibration.camera.table_plane import ground_of
+from calibration.camera.wizard_state import Desk, Order
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

@@ -15,9 +15,9 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.controls import lock_device
-from calibration.camera.lent import take
-from calibration.camera.pictures import Live, open_pictures, port_of
+from calibration.camera.borrowed_frames import take
+from calibration.camera.exposure_lock import lock_device
+from calibration.camera.frame_source import Live, open_pictures, port_of
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.source_address import parse_source

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from calibration.camera.markers import find_markers
-from calibration.camera.pictures import open_pictures
-from calibration.camera.plane import ground_of
-from calibration.camera.rectangles import plane_from_markers
-from calibration.camera.rehearsal import LINES, Lies, Night, Rehearsal
-from calibration.camera.rehearsed import film_night, frame_of, play_night
+from calibration.camera.frame_source import open_pictures
+from calibration.camera.marker_detection import find_markers
+from calibration.camera.plane_fitting import plane_from_markers
+from calibration.camera.rehearsal_video import film_night, frame_of, play_night
+from calibration.camera.simulated_night import LINES, Lies, Night, Rehearsal
+from calibration.camera.table_plane import ground_of
 from drivers.camera.profile.camera_profile import Camera, load_profile
 from drivers.camera.sources.source_address import parse_source
 from drivers.simulators.camera.scene_settings import Settings

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from calibration.camera.answers import Scripted
-from calibration.camera.guide import calibrate
+from calibration.camera.script import Scripted
+from calibration.camera.wizard import calibrate
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from tests.calibration.camera_run import WANTED, script, shelf

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibration.finding import index_window, index_windows
-from calibration.training import artwork
-from calibration.training.faces import Face
-from calibration.training.limits import LIMITS, within
-from calibration.training.patches import NO_INDEX, Patch, lesson
-from calibration.training.photo import Conditions, Photo, enlarged, photograph
-from calibration.training.rendered import CHOICE, FIELDS, TEST, Results
-from calibration.training.ship import measure
+from calibration.label_reading import index_window, index_windows
+from calibration.training import deck_packages
+from calibration.training.card_faces import Face
+from calibration.training.photo_effects import Conditions, Photo, enlarged, photograph
+from calibration.training.publish_weights import measure
+from calibration.training.reading_limits import LIMITS, within
+from calibration.training.rendered_test import CHOICE, FIELDS, TEST, Results
+from calibration.training.training_patches import NO_INDEX, Patch, lesson
 from drivers.camera.recognition.index_window import CropWindow, window_quads
 from drivers.simulators.card_artwork import face, outline, style
 from drivers.simulators.card_artwork.card_faces import index_places
@@ -168,7 +168,7 @@ def test_decks_are_made_in_a_folder_that_is_named_from_here(
     program.write_text('#!/bin/sh\necho made > "$4"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(artwork, "_INSTALLED", tmp_path)
+    monkeypatch.setattr(deck_packages, "_INSTALLED", tmp_path)
     monkeypatch.chdir(tmp_path)
-    artwork.fetch(Path("build") / "decks")
+    deck_packages.fetch(Path("build") / "decks")
     assert (tmp_path / "build" / "decks" / "anglo.png").exists()

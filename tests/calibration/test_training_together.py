@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from calibration.training.together import together
+from calibration.training.process_pool import together
 from shoe_daemon.errors import UserError
 from tests.brokers import wait_for
 
@@ -34,7 +34,7 @@ def test_a_process_that_was_killed_is_not_waited_for() -> None:
 ROOT = str(Path(__file__).parents[2])
 STARTING = """
 import time
-from calibration.training.together import together
+from calibration.training.process_pool import together
 
 if __name__ == "__main__":
     print("begun", flush=True)

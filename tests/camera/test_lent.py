@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from calibration.camera import lent
-from calibration.camera.measures import flicker_of, light_of, mean_of, sharpness_of
-from calibration.camera.moved import moved_by
+from calibration.camera import borrowed_frames
+from calibration.camera.image_measures import flicker_of, light_of, mean_of, sharpness_of
+from calibration.camera.registration import moved_by
 from drivers.camera.preview.frame_lending import Lender
 from drivers.camera.preview.overlay import Look
 from drivers.camera.preview.preview_server import View
@@ -134,7 +134,7 @@ def _pushed(profile: Path, port: int) -> dict[str, Any]:
 
 
 def test_nobody_lends_and_that_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(lent, "_PATIENCE", 0.0)
+    monkeypatch.setattr(borrowed_frames, "_PATIENCE", 0.0)
     profile, port = write_simulated_profile(Settings(seed=3), tmp_path), free_port()
     done = _checked(profile, port)
     assert done.exit_code == 2
@@ -148,7 +148,7 @@ def test_who_looks_at_a_camera_that_is_taken_is_told_how(
     def taken(*_: object) -> None:
         raise UserError("/dev/video0: cannot be opened: another program has it")
 
-    monkeypatch.setattr(lent, "open_pictures", taken)
+    monkeypatch.setattr(borrowed_frames, "open_pictures", taken)
     profile = write_simulated_profile(Settings(seed=3), tmp_path)
     wanted = ["--check", "--profile", str(profile), "--source", "/dev/video0"]
     done = CliRunner().invoke(main, ["calibrate", "camera", *wanted])
@@ -167,7 +167,7 @@ def test_who_looks_at_a_camera_that_is_taken_is_told_how(
     ],
 )
 def test_only_a_daemon_of_this_machine_is_waited_for(port: str, yes: bool) -> None:  # noqa: FBT001 - what is expected
-    assert lent.is_lent(parse_address(port)) is yes
+    assert borrowed_frames.is_lent(parse_address(port)) is yes
 
 
 class _Showing:

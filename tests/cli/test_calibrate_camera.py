@@ -16,7 +16,7 @@ import cv2
 import pytest
 from click.testing import CliRunner, Result
 
-from calibration.camera import report
+from calibration.camera import html_report
 from drivers.camera.profile.camera_profile import load_profile
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.cli import main
@@ -82,7 +82,7 @@ def test_a_report_that_cannot_be_written_costs_neither_profile_nor_findings(
     def full(*_: object) -> str:
         raise UserError("report.html: cannot be written")
 
-    monkeypatch.setattr(report, "report_of", full)
+    monkeypatch.setattr(html_report, "report_of", full)
     recording, script = profile.parent / "recording", profile.parent / "answers.toml"
     done = calling("camera", "--source", f"folder:{recording}", "--mode", f"1280x720@{FPS}",
                    "--script", script, "--out", tmp_path / "p.toml")  # fmt: skip

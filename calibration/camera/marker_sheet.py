@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import cv2
 import numpy as np
 
-from calibration.camera.markers import DICTIONARY
+from calibration.camera.marker_detection import DICTIONARY
 from shoe_daemon.errors import UserError
 
 __all__ = ["FORMS", "PAPERS", "Sheet", "draw_sheets", "write_sheets"]

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 import cv2
 import numpy as np
 
-from calibration.camera.drift import Finding, Kind
+from calibration.camera.profile_check import Finding, Kind
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.open_source import Source, open_source

@@ -17,15 +17,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.camera.drift import Finding, Kind
-from calibration.camera.pictures import picture_data
-from calibration.camera.printed import (
+from calibration.camera.card_print import (
     Print,
     apart_in_ink,
     figures_alike,
     ink_of,
     patterns_alike,
 )
+from calibration.camera.frame_source import picture_data
+from calibration.camera.profile_check import Finding, Kind
 from drivers.camera.recognition.blur import WIDTH
 from drivers.camera.recognition.card_reader import is_back
 from drivers.camera.sources.frame_quality import Image

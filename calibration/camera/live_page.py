@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-from calibration.camera.desk import Desk, Order
+from calibration.camera.wizard_state import Desk, Order
 
 __all__ = ["LivePage"]
 

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from calibration.training import artwork, fonts
+from calibration.training import deck_packages, system_fonts
 from drivers.simulators.card_artwork import (
     ASPECT,
     LAYOUTS,
@@ -120,10 +120,10 @@ def _index(chance: Chance, source: Source, deck: Style, card: Card) -> tuple[str
 
 
 def _traced(chance: Chance, source: Source, card: Card) -> IndexMasks:
-    names = [name for name in _decks(source) if name not in artwork.ORNATE]
+    names = [name for name in _decks(source) if name not in deck_packages.ORNATE]
     name = names[int(chance.integers(len(names)))]
-    figure = artwork.index_masks(source.decks, name, str(card))[0]
-    return figure, artwork.index_masks(source.decks, name, f"5{card.suit}")[1]
+    figure = deck_packages.index_masks(source.decks, name, str(card))[0]
+    return figure, deck_packages.index_masks(source.decks, name, f"5{card.suit}")[1]
 
 
 def _deck_name(chance: Chance, source: Source) -> str:
@@ -132,7 +132,7 @@ def _deck_name(chance: Chance, source: Source) -> str:
 
 
 def _decks(source: Source) -> tuple[str, ...]:
-    return artwork.HELD_OUT if source.held_out else artwork.SEEN
+    return deck_packages.HELD_OUT if source.held_out else deck_packages.SEEN
 
 
 def _shares(places: tuple[Place, Place]) -> tuple[Place, Place]:
@@ -172,7 +172,7 @@ def draw_back(chance: Chance, source: Source, width: int) -> Face:
     deck, kind = source.style(chance), "own"
     image = back(deck, width)
     if chance.random() < _ART:
-        picture = artwork.deck(source.decks, _deck_name(chance, source))["back"]
+        picture = deck_packages.deck(source.decks, _deck_name(chance, source))["back"]
         image, kind = _resized(picture, image), "artwork"
     return Face(
         card=None, image=image, mask=outline(deck, width), figure=0, places=None, kind=kind
@@ -186,8 +186,8 @@ def _resized(picture: Image, like: Image) -> Image:
 
 def _from_artwork(chance: Chance, source: Source, deck: Style, card: Card, width: int) -> Face:
     name = _deck_name(chance, source)
-    picture = artwork.deck(source.decks, name)[str(card)]
-    places = artwork.index_places(source.decks, name)
+    picture = deck_packages.deck(source.decks, name)[str(card)]
+    places = deck_packages.index_places(source.decks, name)
     mask = outline(deck, width)
     size = (mask.shape[1], mask.shape[0])
     image = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
@@ -205,8 +205,8 @@ def _font_index(chance: Chance, source: Source, deck: Style, card: Card) -> Inde
     """
     Give an index in a font's figures, squeezed, bolder or lighter as card makers like it.
     """
-    every = fonts.found(held_out=source.held_out)
-    figure = fonts.glyph(every[int(chance.integers(len(every)))], card.rank)
+    every = system_fonts.found(held_out=source.held_out)
+    figure = system_fonts.glyph(every[int(chance.integers(len(every)))], card.rank)
     low, high = (0.5, 1.0) if card.rank == "10" else (0.62, 1.1)
     width = max(6, round(figure.shape[1] * chance.uniform(low, high)))
     figure = np.asarray(
@@ -224,10 +224,10 @@ def _font_index(chance: Chance, source: Source, deck: Style, card: Card) -> Inde
 
 
 def _pip(chance: Chance, deck: Style, card: Card) -> Mask:
-    signs = fonts.suit_fonts()
+    signs = system_fonts.suit_fonts()
     if not signs or chance.random() > 0.2:  # noqa: PLR2004 - a fifth has a font's pip
         return pip_mask(card.suit, deck.seed)
-    return fonts.glyph(signs[int(chance.integers(len(signs)))], card.suit)
+    return system_fonts.glyph(signs[int(chance.integers(len(signs)))], card.suit)
 
 
 def _mosaic(chance: Chance, image: Image, deck: Style) -> None:

@@ -13,14 +13,21 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from calibration.camera.cards import find_on
-from calibration.camera.deck import Compared, Deck, Face, compare_deck, is_back, kept_cards
-from calibration.camera.drift import Finding, Kind, compare, gain_of
-from calibration.camera.layout import watched
-from calibration.camera.measures import Flicker, flicker_of, mean_of
-from calibration.camera.moved import moved_by
-from calibration.camera.plane import Plane
-from calibration.camera.result import card_folder
+from calibration.camera.calibration_result import card_folder
+from calibration.camera.deck_comparison import (
+    Compared,
+    Deck,
+    Face,
+    compare_deck,
+    is_back,
+    kept_cards,
+)
+from calibration.camera.image_measures import Flicker, flicker_of, mean_of
+from calibration.camera.layout_presets import watched
+from calibration.camera.profile_check import Finding, Kind, compare, gain_of
+from calibration.camera.registration import moved_by
+from calibration.camera.shown_cards import find_on
+from calibration.camera.table_plane import Plane
 from drivers.camera.profile.camera_profile import Place, Profile
 from drivers.camera.recognition.blur import upright
 from drivers.camera.recognition.card_reader import Reader

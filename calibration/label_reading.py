@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from calibration.labels import Kind, Label
+from calibration.photo_labels import Kind, Label
 from drivers.camera.recognition.confidence import seeing
 from drivers.camera.recognition.index_window import Image, Quad
 from drivers.camera.recognition.recogniser import Reading, Recogniser

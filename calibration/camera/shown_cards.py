@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from calibration.camera.plane import Plane, corners_about, ground_of
+from calibration.camera.table_plane import Plane, corners_about, ground_of
 from drivers.camera.profile.camera_profile import CardSize, Place
 from drivers.camera.recognition.blur import blur_of, upright
 from drivers.camera.recognition.card_detection import Bounds, find_card

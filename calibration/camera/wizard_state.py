@@ -16,9 +16,9 @@ import cv2
 import msgspec
 from msgspec import Meta, Struct
 
-from calibration.camera.layout import Box
-from calibration.camera.overlay import NOWHERE, Overlay, Shift, measured
-from calibration.camera.plane import Plane
+from calibration.camera.layout_presets import Box
+from calibration.camera.page_overlay import NOWHERE, Overlay, Shift, measured
+from calibration.camera.table_plane import Plane
 from drivers.camera.profile.camera_profile import Point
 from drivers.camera.sources.frame_quality import Image
 

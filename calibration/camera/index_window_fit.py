@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 
-from calibration.camera.cards import Shown
+from calibration.camera.shown_cards import Shown
 from drivers.camera.recognition.confidence import agreed
 from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.recognition.recogniser import Recogniser

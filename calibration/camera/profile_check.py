@@ -12,8 +12,8 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from calibration.camera.measures import Flicker, light_of, sharpness_of
-from calibration.camera.moved import Moved, is_mirrored, told_within
+from calibration.camera.image_measures import Flicker, light_of, sharpness_of
+from calibration.camera.registration import Moved, is_mirrored, told_within
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.table_geometry import Floats, Ground
 from drivers.camera.sources.frame_quality import Image

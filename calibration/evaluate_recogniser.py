@@ -14,8 +14,8 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from calibration.finding import read_label
-from calibration.labels import Label, read_labels
+from calibration.label_reading import read_label
+from calibration.photo_labels import Label, read_labels
 from drivers.camera.recognition.index_window import Image
 from drivers.camera.recognition.recogniser import Reading, Recogniser
 from shoe_daemon.errors import UserError

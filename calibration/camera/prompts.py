@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from calibration.camera.answers import (
+from calibration.camera.layout_presets import Box, layout_named
+from calibration.camera.script import (
     BackStep,
     CardStep,
     EmptyStep,
@@ -19,10 +20,9 @@ from calibration.camera.answers import (
     PlaneStep,
     missing_ranks,
 )
-from calibration.camera.cards import signed
-from calibration.camera.desk import Asked, Desk
-from calibration.camera.layout import Box, layout_named
-from calibration.camera.plane import Plane
+from calibration.camera.shown_cards import signed
+from calibration.camera.table_plane import Plane
+from calibration.camera.wizard_state import Asked, Desk
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card

@@ -33,8 +33,8 @@ from typing import Annotated, Final, Literal, Protocol
 
 from msgspec import Meta, Struct
 
-from calibration.camera.layout import Box, layout_named, leaves_along_x
-from calibration.camera.plane import Plane
+from calibration.camera.layout_presets import Box, layout_named, leaves_along_x
+from calibration.camera.table_plane import Plane
 from drivers.camera.profile.camera_profile import Point
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError

@@ -11,9 +11,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from calibration.training.curves import accepted, readable
-from calibration.training.limits import LIMITS, Limits
-from calibration.training.rendered import Results
+from calibration.training.confidence_threshold import accepted, readable
+from calibration.training.reading_limits import LIMITS, Limits
+from calibration.training.rendered_test import Results
 
 __all__ = ["picture"]
 

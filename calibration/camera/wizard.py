@@ -12,8 +12,19 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 from msgspec.structs import replace
 
-from calibration.camera.answers import Asker, CardStep, PlaneStep, missing_ranks
-from calibration.camera.cards import (
+from calibration.camera.calibration_result import Result, draft
+from calibration.camera.deck_comparison import is_back
+from calibration.camera.exposure_lock import Lock
+from calibration.camera.frame_source import Pictures
+from calibration.camera.image_measures import flicker_of, light_of, mean_of, sharpness_of
+from calibration.camera.index_window_fit import fit_window
+from calibration.camera.layout_presets import places_of, watched
+from calibration.camera.marker_detection import Marker, find_markers
+from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
+from calibration.camera.profile_check import gain_of
+from calibration.camera.risk_threshold import choose, good_pixels, least_pixels
+from calibration.camera.script import Asker, CardStep, PlaneStep, missing_ranks
+from calibration.camera.shown_cards import (
     Sample,
     Shown,
     budget_of,
@@ -21,18 +32,7 @@ from calibration.camera.cards import (
     index_pixels,
     read_shown,
 )
-from calibration.camera.controls import Lock
-from calibration.camera.deck import is_back
-from calibration.camera.drift import gain_of
-from calibration.camera.layout import places_of, watched
-from calibration.camera.markers import Marker, find_markers
-from calibration.camera.measures import flicker_of, light_of, mean_of, sharpness_of
-from calibration.camera.pictures import Pictures
-from calibration.camera.plane import Plane
-from calibration.camera.rectangles import plane_from_markers, plane_from_points
-from calibration.camera.result import Result, draft
-from calibration.camera.threshold import choose, good_pixels, least_pixels
-from calibration.camera.window import fit_window
+from calibration.camera.table_plane import Plane
 from drivers.camera.profile.camera_profile import Camera, Place, Profile, Throat, write_profile
 from drivers.camera.recognition.blur import upright
 from drivers.camera.recognition.card_reader import Reader

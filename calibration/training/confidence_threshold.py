@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.training.limits import LIMITS, Limits
-from calibration.training.rendered import Results
+from calibration.training.reading_limits import LIMITS, Limits
+from calibration.training.rendered_test import Results
 from drivers.camera.recognition.confidence import CurvePoint, least_alone
 from drivers.camera.recognition.recogniser import SHIPPED
 

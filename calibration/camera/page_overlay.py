@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from calibration.camera.cards import budget_of
-from calibration.camera.layout import Box, places_of
-from calibration.camera.markers import find_markers
-from calibration.camera.measures import light_of, sharpness_of
-from calibration.camera.plane import Plane, ground_of
+from calibration.camera.image_measures import light_of, sharpness_of
+from calibration.camera.layout_presets import Box, places_of
+from calibration.camera.marker_detection import find_markers
+from calibration.camera.shown_cards import budget_of
+from calibration.camera.table_plane import Plane, ground_of
 from drivers.camera.profile.camera_profile import CardSize, Point
 from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.sources.frame_quality import Image

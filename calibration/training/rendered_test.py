@@ -18,10 +18,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from calibration.training.faces import Chance, Source, draw_face
-from calibration.training.limits import within
-from calibration.training.photo import chosen, photograph
-from calibration.training.together import together
+from calibration.training.card_faces import Chance, Source, draw_face
+from calibration.training.photo_effects import chosen, photograph
+from calibration.training.process_pool import together
+from calibration.training.reading_limits import within
 from drivers.camera.recognition.confidence import seeing
 from drivers.camera.recognition.index_window import Image, Quad
 from drivers.camera.recognition.recogniser import Recogniser

@@ -19,7 +19,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from calibration.ports import stable_name
+from calibration.serial_ports import stable_name
 from drivers.decoder_errors import raised_at
 from drivers.driver_interface import Driver, Frame, FrameKind
 from drivers.transport import EndOfCaptureError, LineError, Transport, open_transport

@@ -14,9 +14,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from calibration.training.faces import Source
-from calibration.training.patches import Patch, patches
-from calibration.training.together import together
+from calibration.training.card_faces import Source
+from calibration.training.process_pool import together
+from calibration.training.training_patches import Patch, patches
 from drivers.camera.recognition.index_window import PATCH, normalised
 
 __all__ = ["SHARD", "Lessons", "generate", "load", "restored"]

@@ -8,8 +8,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from calibration.training.faces import Chance
-from calibration.training.photo import Conditions, chosen
+from calibration.training.card_faces import Chance
+from calibration.training.photo_effects import Conditions, chosen
 
 __all__ = ["LIMITS", "Limits", "within"]
 

@@ -27,7 +27,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from calibration.camera.markers import DICTIONARY
+from calibration.camera.marker_detection import DICTIONARY
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
 from drivers.simulators.camera.play_segment import Effect, Stretch

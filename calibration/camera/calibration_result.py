@@ -12,17 +12,17 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from calibration.camera.cards import NEARER, Budget, Sample, Shown
-from calibration.camera.controls import Lock
-from calibration.camera.deck import BACK, card_files
-from calibration.camera.drift import flickering
-from calibration.camera.keeping import keep_whole
-from calibration.camera.markers import Marker
-from calibration.camera.measures import Flicker
-from calibration.camera.pictures import picture_data
-from calibration.camera.plane import Plane
-from calibration.camera.threshold import Threshold, proven
-from calibration.camera.window import Fit
+from calibration.camera.atomic_files import keep_whole
+from calibration.camera.deck_comparison import BACK, card_files
+from calibration.camera.exposure_lock import Lock
+from calibration.camera.frame_source import picture_data
+from calibration.camera.image_measures import Flicker
+from calibration.camera.index_window_fit import Fit
+from calibration.camera.marker_detection import Marker
+from calibration.camera.profile_check import flickering
+from calibration.camera.risk_threshold import Threshold, proven
+from calibration.camera.shown_cards import NEARER, Budget, Sample, Shown
+from calibration.camera.table_plane import Plane
 from drivers.camera.profile import camera_profile as kept
 from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.recognition.table_geometry import Floats

@@ -10,7 +10,7 @@ import time
 from typing import Final
 from urllib.parse import urlsplit
 
-from calibration.camera.pictures import open_pictures
+from calibration.camera.frame_source import open_pictures
 from drivers.camera.preview.loopback_address import LOOPBACK
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image

@@ -12,16 +12,16 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from calibration.training.curves import (
+from calibration.training.accuracy_chart import picture
+from calibration.training.confidence_threshold import (
     accepted,
     at_most,
     curve_of,
     readable,
     shipped_threshold,
 )
-from calibration.training.limits import LIMITS
-from calibration.training.picture import picture
-from calibration.training.rendered import Results
+from calibration.training.reading_limits import LIMITS
+from calibration.training.rendered_test import Results
 from drivers.camera.recognition.recogniser import SHIPPED, checksum
 
 __all__ = ["ONE_IN", "Figures", "measure", "publish", "ship"]

@@ -16,9 +16,9 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from calibration.finding import index_window
-from calibration.training.faces import Chance, Face, Source, draw_back, draw_face
-from calibration.training.photo import Photo, chosen, enlarged, photograph, sharpness_limit
+from calibration.label_reading import index_window
+from calibration.training.card_faces import Chance, Face, Source, draw_back, draw_face
+from calibration.training.photo_effects import Photo, chosen, enlarged, photograph, sharpness_limit
 from drivers.camera.recognition.index_window import (
     PATCH,
     CropWindow,

@@ -15,11 +15,11 @@ from typing import Final
 import cv2
 import numpy as np
 
-from calibration.camera.cards import Sample, drawn_outline, signed
-from calibration.camera.keeping import keep_whole
-from calibration.camera.plane import ground_of
-from calibration.camera.result import Result, faults
-from calibration.camera.threshold import good_pixels, measured
+from calibration.camera.atomic_files import keep_whole
+from calibration.camera.calibration_result import Result, faults
+from calibration.camera.risk_threshold import good_pixels, measured
+from calibration.camera.shown_cards import Sample, drawn_outline, signed
+from calibration.camera.table_plane import ground_of
 from drivers.camera.recognition.confidence import CurvePoint
 from drivers.camera.recognition.index_window import window_quads
 from drivers.camera.sources.frame_quality import Image
