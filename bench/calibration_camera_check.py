@@ -20,7 +20,7 @@ from calibration.camera.shoe_start_check import Checked, check_profile
 from calibration.camera.simulated_night import Night, Rehearsal
 from drivers.camera.profile.camera_profile import load_profile
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import DEALING_ORDER
+from shoe_daemon.game.coup import DEALING_ORDER
 
 __all__ = ["measure_check"]
 

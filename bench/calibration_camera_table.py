@@ -26,7 +26,7 @@ from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game.cards import RANKS, Card
-from shoe_daemon.game.round import DEALING_ORDER, Slot
+from shoe_daemon.game.coup import DEALING_ORDER, Slot
 
 __all__ = ["FEW", "SIZE", "THIRTEEN", "calibrated", "reader", "table"]
 

@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import Entry, Head, Journal, Step, StoredEvent
 from shoe_daemon.table.dealing import FIRST_FOUR
 from shoe_daemon.table.events import CardDealt, Event, EventData, RoundStarted

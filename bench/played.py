@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.round import DEALING_ORDER, FIRST_CARDS, Coup, Slot
+from shoe_daemon.game.coup import DEALING_ORDER, FIRST_CARDS, Coup, Slot
 from shoe_daemon.mqtt import messages, topics
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event, encode_event, is_staff

@@ -26,7 +26,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.round import Coup, Slot
+from shoe_daemon.game.coup import Coup, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import encode_event
 from shoe_daemon.table.machine import Table

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Coup, Slot
+from shoe_daemon.game.coup import Coup, Slot
 from shoe_daemon.narration import narrate, tell
 from shoe_daemon.table.events import (
     CardCorrected,

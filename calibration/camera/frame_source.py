@@ -24,7 +24,7 @@ from drivers.camera.sources.source_address import Kind as AddressKind
 from drivers.redact import discreet
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.reading import in_plain_words, read_as
+from shoe_daemon.game.toml_validation import in_plain_words, read_as
 
 __all__ = [
     "Live",

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from drivers.camera.profile.camera_profile import Place, Point, Polygon, Throat
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 
 __all__ = ["LAYOUTS", "Box", "layout_named", "leaves_along_x", "places_of", "watched"]
 

@@ -26,7 +26,7 @@ from calibration.camera.wizard_state import Asked, Desk
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.round import DEALING_ORDER, Slot
+from shoe_daemon.game.coup import DEALING_ORDER, Slot
 
 __all__ = ["Person"]
 

@@ -24,7 +24,7 @@ from drivers.simulators.camera.table_layout import CARD, Point
 from drivers.simulators.camera.video_writer import check_whole
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, RANKS
-from shoe_daemon.game.round import DEALING_ORDER
+from shoe_daemon.game.coup import DEALING_ORDER
 
 __all__ = ["film_night", "frame_of", "mouth_points", "play_night"]
 

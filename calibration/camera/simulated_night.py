@@ -40,7 +40,7 @@ from drivers.simulators.camera.table_layout import PLACES, Point
 from drivers.simulators.camera.throat_image import MouthView
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 
 __all__ = ["LINES", "SHEETS", "Lies", "Night", "Rehearsal", "Sheet", "corners_of"]
 

@@ -42,7 +42,7 @@ from drivers.camera.recognition.table_geometry import Floats
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 
 __all__ = ["Wanted", "calibrate"]
 

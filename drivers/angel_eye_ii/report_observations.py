@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 from drivers.angel_eye_ii.frame_codec import Report
 from shoe_daemon.game.cards import RANKS, Card
-from shoe_daemon.game.round import Outcome, Slot
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table.observations import (
     Booted,
     CardDrawn,

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 
 __all__ = ["CameraDecoder", "Say", "Statement", "encode_statement"]

@@ -38,7 +38,7 @@ from drivers.simulators.simulated_shoe import (
     lawful,
 )
 from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 
 __all__ = ["Mode", "Scenario", "Scene", "Settings", "scenario", "scenes"]
 

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.round import Coup, Slot
+from shoe_daemon.game.coup import Coup, Slot
 from shoe_daemon.game.tableau import banker_draws, is_natural, player_draws
 
 __all__ = [

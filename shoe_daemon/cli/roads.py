@@ -13,8 +13,8 @@ import click
 import msgspec
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Roads, Tail, roads
-from shoe_daemon.game.sequences import parse_sequence
 
 if TYPE_CHECKING:
     from shoe_daemon.display.terminal.signs import Signs

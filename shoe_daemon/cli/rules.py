@@ -12,10 +12,10 @@ import click
 from shoe_daemon.cli import rules_policy, rules_text
 from shoe_daemon.cli.rules_output import as_json, print_json
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.catalogue import CATALOGUE
 from shoe_daemon.game.house import HOUSE_IDS, find_house, house_to_mapping, load_house
 from shoe_daemon.game.odds import count_odds
 from shoe_daemon.game.tableau import NATURAL, banker_draws, player_draws
+from shoe_daemon.game.wager_catalogue import CATALOGUE
 from shoe_daemon.game.wagers import Wager
 
 USUAL_DECKS = 8

@@ -10,6 +10,7 @@ import click
 from shoe_daemon.cli import rules_policy_text
 from shoe_daemon.cli.rules_output import as_json, print_json
 from shoe_daemon.errors import UserError
+from shoe_daemon.game.ruling_situations import Situation
 from shoe_daemon.game.rulings import (
     POLICY_IDS,
     Policy,
@@ -17,7 +18,6 @@ from shoe_daemon.game.rulings import (
     load_policy,
     policy_to_mapping,
 )
-from shoe_daemon.game.situations import Situation
 
 
 @click.command(name="policy")

@@ -9,8 +9,8 @@ from itertools import zip_longest
 
 from shoe_daemon.cli.rules_output import ends, indented, indented_zh
 from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
+from shoe_daemon.game.ruling_situations import ACTION_WORDS, SITUATION_WORDS, Action, Situation
 from shoe_daemon.game.rulings import Policy, Provision, Ruling
-from shoe_daemon.game.situations import ACTION_WORDS, SITUATION_WORDS, Action, Situation
 
 NO_RULING = "no ruling"
 UNVERIFIED = "UNVERIFIED"

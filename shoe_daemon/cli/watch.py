@@ -131,7 +131,7 @@ def _read(file: Path) -> tuple[Any, str | None]:
     """
     from shoe_daemon.config import Config
     from shoe_daemon.display.config import DisplayConfig
-    from shoe_daemon.game.reading import read_as, read_toml
+    from shoe_daemon.game.toml_validation import read_as, read_toml
 
     mapping = read_toml(file, "a display's or a table's configuration")
     if "table" not in mapping:

@@ -20,9 +20,9 @@ from shoe_daemon.display.terminal.seen import Seen
 from shoe_daemon.display.terminal.signs import LETTERS
 from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.display.terminal.svg import to_svg
+from shoe_daemon.game.coup import Outcome, Slot
+from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, roads
-from shoe_daemon.game.round import Outcome, Slot
-from shoe_daemon.game.sequences import parse_sequence
 from shoe_daemon.table.snapshot import PublicTable
 
 _DEMO: Final = (100, 38)

@@ -20,9 +20,9 @@ from shoe_daemon.demo.stage import NAME, SITE, TABLE
 from shoe_daemon.demo.supervisor import Said
 from shoe_daemon.display.freshness import Fresh, Link
 from shoe_daemon.display.terminal.seen import Seen
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house import load_house
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.game.round import Slot
 from shoe_daemon.mqtt.messages import (
     History,
     RoadOptions,

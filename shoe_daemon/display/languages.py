@@ -22,7 +22,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.reading import read_as, read_toml
+from shoe_daemon.game.toml_validation import read_as, read_toml
 from shoe_daemon.table.details import VALUES
 
 if TYPE_CHECKING:

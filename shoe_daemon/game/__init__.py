@@ -12,8 +12,7 @@ running table needs none.
 from __future__ import annotations
 
 from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MOST_DECKS, Card
-from shoe_daemon.game.catalogue import CATALOGUE
-from shoe_daemon.game.curator import Rotation
+from shoe_daemon.game.coup import DEALING_ORDER, Coup, Hand, Holding, Kind, Outcome, Slot, due
 from shoe_daemon.game.house import (
     DEFAULT_HOUSE,
     HOUSE_IDS,
@@ -36,7 +35,7 @@ from shoe_daemon.game.irregularities import (
     IrregularityFacts,
     IrregularityKind,
 )
-from shoe_daemon.game.round import DEALING_ORDER, Coup, Hand, Holding, Kind, Outcome, Slot, due
+from shoe_daemon.game.ruling_situations import Action, Situation, situations
 from shoe_daemon.game.rulings import (
     DEFAULT_POLICY,
     POLICY_IDS,
@@ -50,8 +49,9 @@ from shoe_daemon.game.rulings import (
     policy_from_mapping,
     policy_to_mapping,
 )
-from shoe_daemon.game.situations import Action, Situation, situations
+from shoe_daemon.game.shoe_rotation import Rotation
 from shoe_daemon.game.tableau import NATURAL, banker_draws, is_natural, player_draws
+from shoe_daemon.game.wager_catalogue import CATALOGUE
 from shoe_daemon.game.wagers import Settlement, Shape, Wager, settle
 
 __all__ = [

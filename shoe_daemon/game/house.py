@@ -19,8 +19,8 @@ from msgspec import Meta, Struct, to_builtins
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import MOST_DECKS
-from shoe_daemon.game.catalogue import CATALOGUE
-from shoe_daemon.game.reading import read_as, read_toml
+from shoe_daemon.game.toml_validation import read_as, read_toml
+from shoe_daemon.game.wager_catalogue import CATALOGUE
 from shoe_daemon.game.wagers import Settler, Wager, parse_share
 
 if TYPE_CHECKING:

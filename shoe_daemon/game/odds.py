@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MOST_DECKS
-from shoe_daemon.game.round import FIRST_CARDS, Outcome
+from shoe_daemon.game.coup import FIRST_CARDS, Outcome
 from shoe_daemon.game.tableau import banker_draws, is_natural, player_draws
 from shoe_daemon.game.wagers import PUSH, HandShape, Shape, parse_odds
 

@@ -24,8 +24,8 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from shoe_daemon.game.round import Outcome
-from shoe_daemon.game.squares import ROWS, Sheet, Tail
+from shoe_daemon.game.coup import Outcome
+from shoe_daemon.game.road_grid import ROWS, Sheet, Tail
 
 __all__ = [
     "ROWS",

@@ -13,13 +13,13 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from shoe_daemon.game.round import FIRST_CARDS, Coup, Outcome
+from shoe_daemon.game.coup import FIRST_CARDS, Coup, Outcome
 from shoe_daemon.game.tableau import NATURAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from shoe_daemon.game.round import Holding
+    from shoe_daemon.game.coup import Holding
 
 PUSH: Final = "push"
 """What a pay table says of a prize that gives the stake back."""

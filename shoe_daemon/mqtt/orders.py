@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.irregularities import REPORTED, IrregularityKind
-from shoe_daemon.game.round import Outcome, Slot
-from shoe_daemon.game.situations import Action
+from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.mqtt.desk import Order
 from shoe_daemon.table.observations import Command
 from shoe_daemon.table.orders import ORDERS

@@ -14,8 +14,8 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import Slot
 from shoe_daemon.report.reading import Said
 from shoe_daemon.table import events
 from shoe_daemon.table.events import Event

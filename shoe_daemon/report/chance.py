@@ -16,8 +16,8 @@ from typing import Final
 from msgspec import Struct
 
 from shoe_daemon.game.cards import CARDS_PER_DECK
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.odds import DRAW, count_shapes
-from shoe_daemon.game.round import Outcome
 
 _WORDS: Final = (
     (0.25, "as expected"),

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Kind, Outcome, Slot
+from shoe_daemon.game.coup import Kind, Outcome, Slot
 from shoe_daemon.report.chance import Expectation
 from shoe_daemon.report.composition import Composition
 from shoe_daemon.table.events import HandResult

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from shoe_daemon.game.cards import RANKS, SUITS, Card
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.report import words
 from shoe_daemon.report.chance import Expectation
 from shoe_daemon.report.model import Incident, Proof, RoundLine, ShoeReport

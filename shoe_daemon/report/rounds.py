@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from shoe_daemon.game.coup import DEALING_ORDER, Kind
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, Kind
 from shoe_daemon.report.cards import CardOut
 from shoe_daemon.report.model import Person, RoundCounts, RoundLine
 from shoe_daemon.report.reading import Said

@@ -12,7 +12,7 @@ from statistics import median
 from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal.look import looking_at
 from shoe_daemon.report.cards import CardFold, CardOut
 from shoe_daemon.report.chance import Expectation, expectation, odds_of

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Kind, Outcome
+from shoe_daemon.game.coup import Kind, Outcome
 from shoe_daemon.report.composition import Composition
 from shoe_daemon.report.model import Change, Incident, Person, RoundLine, ShoeReport
 from shoe_daemon.table.moments import to_microseconds

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shoe_daemon.game.coup import FOUR_CARDS
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import FOUR_CARDS
 from shoe_daemon.table import checking, declared, events, readers, rounds, shoes
 from shoe_daemon.table.details import detail
 from shoe_daemon.table.drawing import lay_unread

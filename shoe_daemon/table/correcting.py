@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from shoe_daemon.game.coup import DEALING_ORDER, FOUR_CARDS, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, FOUR_CARDS, Slot
 from shoe_daemon.table import (
     declared,
     drawing,
@@ -28,7 +28,7 @@ from shoe_daemon.table.state import Drawn, Played
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
-    from shoe_daemon.game.round import Outcome
+    from shoe_daemon.game.coup import Outcome
     from shoe_daemon.table.events import RoundFinished
     from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import Command

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import checking, dealing, drawing, events, inventory, readers, shoes
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.state import Drawn

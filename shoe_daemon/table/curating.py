@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game import curator
+from shoe_daemon.game import shoe_rotation
 from shoe_daemon.table import events
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.curator import Rotation, Step
+    from shoe_daemon.game.coup import Outcome
     from shoe_daemon.game.irregularities import IrregularityKind
-    from shoe_daemon.game.round import Outcome
+    from shoe_daemon.game.shoe_rotation import Rotation, Step
     from shoe_daemon.table.fold import Fold
 
 
@@ -20,7 +20,7 @@ def _seated(fold: Fold) -> Rotation | None:
     # Without a word of who sits there, nobody knows who draws.
     if not (fold.house.curator.on and fold.options.seats):
         return None
-    step = curator.sit(fold.state.rotation, fold.house.curator, fold.options.seats)
+    step = shoe_rotation.sit(fold.state.rotation, fold.house.curator, fold.options.seats)
     _take(fold, step)
     return step.rotation
 
@@ -37,7 +37,7 @@ def after_shuffle(fold: Fold) -> None:
     """
     rotation = _seated(fold)
     if rotation is not None:
-        _take(fold, curator.after_shuffle(rotation, fold.house.curator))
+        _take(fold, shoe_rotation.after_shuffle(rotation, fold.house.curator))
 
 
 def after_round(fold: Fold, outcome: Outcome | None) -> None:
@@ -46,7 +46,7 @@ def after_round(fold: Fold, outcome: Outcome | None) -> None:
     """
     rotation = _seated(fold)
     if rotation is not None:
-        _take(fold, curator.after_round(rotation, fold.house.curator, outcome))
+        _take(fold, shoe_rotation.after_round(rotation, fold.house.curator, outcome))
 
 
 def irregular(fold: Fold, kind: IrregularityKind) -> None:
@@ -60,10 +60,10 @@ def irregular(fold: Fold, kind: IrregularityKind) -> None:
     round_ = fold.state.round
     held = {each.number for each in fold.state.held}
     if round_ is None or round_.ended or not round_.finished or round_.number in held:
-        fold.state.rotation = curator.false_draw(rotation)
+        fold.state.rotation = shoe_rotation.false_draw(rotation)
     elif rotation.holder == round_.holder:
         rules = fold.house.curator
-        _take(fold, curator.after_round(curator.false_draw(rotation), rules, None))
+        _take(fold, shoe_rotation.after_round(shoe_rotation.false_draw(rotation), rules, None))
 
 
 def passed(fold: Fold, seat: int | None) -> None:
@@ -74,5 +74,9 @@ def passed(fold: Fold, seat: int | None) -> None:
     if rotation is None:
         return
     rules = fold.house.curator
-    step = curator.pass_on(rotation, rules) if seat is None else curator.give(rotation, seat)
+    step = (
+        shoe_rotation.pass_on(rotation, rules)
+        if seat is None
+        else shoe_rotation.give(rotation, seat)
+    )
     _take(fold, step)

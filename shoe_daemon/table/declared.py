@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import Outcome
 from shoe_daemon.game.tableau import banker_draws, is_natural, player_draws
 from shoe_daemon.table import dealing
 from shoe_daemon.table.details import detail

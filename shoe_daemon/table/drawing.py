@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from shoe_daemon.game.coup import DEALING_ORDER, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, Slot
 from shoe_daemon.table import (
     checking,
     coup_rest,

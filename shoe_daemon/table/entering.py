@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoe_daemon.game.coup import DEALING_ORDER, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, Slot
 from shoe_daemon.table import correcting, drawing, faces, rounds
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.state import Drawn

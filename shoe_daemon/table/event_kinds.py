@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Hand, Kind, Outcome, Slot
+from shoe_daemon.game.coup import Hand, Kind, Outcome, Slot
 
 AbortCause = Literal["reset", "restart", "forced", "new_round"]
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from shoe_daemon.game.cards import Card
-    from shoe_daemon.game.round import Slot
+    from shoe_daemon.game.coup import Slot
     from shoe_daemon.table.details import Detail
     from shoe_daemon.table.state import Drawn
 

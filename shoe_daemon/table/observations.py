@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.house import DEFAULT_HOUSE, House, house_from_mapping, load_house
-from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.game.rulings import Policy, load_policy, policy_from_mapping
 from shoe_daemon.table.moments import to_microseconds
 from shoe_daemon.table.options import Options

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from shoe_daemon.game.coup import Kind
 from shoe_daemon.game.irregularities import REPORTED, IrregularityKind
-from shoe_daemon.game.round import Kind
-from shoe_daemon.game.situations import Action
+from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.table import (
     acting,
     boundaries,

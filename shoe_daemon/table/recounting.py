@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from shoe_daemon.game.coup import DEALING_ORDER, FIRST_CARDS, FOUR_CARDS, Coup, Holding, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, FIRST_CARDS, FOUR_CARDS, Coup, Holding, Slot
 from shoe_daemon.table import declared, results, rounds
 from shoe_daemon.table.details import detail
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.round import Kind, Outcome
+from shoe_daemon.game.coup import Kind, Outcome
 from shoe_daemon.table import curating, events
 from shoe_daemon.table.snapshot import LastResult
 from shoe_daemon.table.state import Held, Played, Unfinished

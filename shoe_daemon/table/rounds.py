@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import (
+from shoe_daemon.game.coup import (
     DEALING_ORDER,
     FOUR_CARDS,
     Coup,
@@ -21,6 +20,7 @@ from shoe_daemon.game.round import (
     Outcome,
     Slot,
 )
+from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.table import (
     checking,
     coup_rest,

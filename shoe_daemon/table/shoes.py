@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game.cards import DECK
+from shoe_daemon.game.coup import Kind
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import Kind
 from shoe_daemon.table import checking, curating, events, inventory, past, results
 from shoe_daemon.table.details import Detail, detail
 from shoe_daemon.table.state import Drawn, ShoeState

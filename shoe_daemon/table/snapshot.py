@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Kind, Outcome, Slot
+from shoe_daemon.game.coup import Kind, Outcome, Slot
 from shoe_daemon.table.events import (
     AbortCause,
     DrawDue,

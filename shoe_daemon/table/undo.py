@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from shoe_daemon.game.round import DEALING_ORDER, Slot
-from shoe_daemon.game.situations import Action
+from shoe_daemon.game.coup import DEALING_ORDER, Slot
+from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.table import dealing, events, results, shoes
 from shoe_daemon.table.fold import closed_event, raised_event
 from shoe_daemon.table.observations import Command, Observation, Tick

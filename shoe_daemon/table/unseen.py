@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoe_daemon.game.coup import DEALING_ORDER, FOUR_CARDS, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import DEALING_ORDER, FOUR_CARDS, Slot
 from shoe_daemon.table import drawing, faces, inventory, rounds, shoes
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.coup import Outcome
 from tests.brokers import wait_for
 from tests.browser.chrome import Watched
 from tests.browser.eyes import cards, show_of, wait_shows

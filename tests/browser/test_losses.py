@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import Browser
 
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.coup import Outcome
 from tests.brokers import wait_for
 from tests.browser.chrome import Watched
 from tests.browser.eyes import cards, see, wait_shows

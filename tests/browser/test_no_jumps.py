@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.coup import Outcome
 from tests.browser.chrome import SIZES, Watched, watch
 from tests.browser.eyes import see
 from tests.browser.stage import Stage, Table

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from shoe_daemon.game.round import Outcome, Slot
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.details import VALUES
 from tests.brokers import Listener, wait_for

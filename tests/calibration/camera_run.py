@@ -24,7 +24,7 @@ from calibration.camera.script import (
 from calibration.camera.table_plane import ground_of
 from calibration.camera.wizard import Wanted, calibrate
 from drivers.camera.profile.camera_profile import Camera
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from tests.calibration.camera_world import (
     SAMPLE,
     SHEETS,

@@ -24,7 +24,7 @@ from drivers.simulators.camera.table_image import TableView
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import RANKS, Card
-from shoe_daemon.game.round import DEALING_ORDER, Slot
+from shoe_daemon.game.coup import DEALING_ORDER, Slot
 
 SIZE = (1280, 720)
 SIDE = 90.0

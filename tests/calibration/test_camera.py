@@ -43,7 +43,7 @@ from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.config import ReaderSettings
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from tests.calibration.camera_run import WANTED, result, script, shelf
 from tests.calibration.camera_world import (
     SIDE,

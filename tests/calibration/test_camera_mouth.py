@@ -34,7 +34,7 @@ from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_layout import CARD
 from drivers.simulators.camera.throat_image import MouthView
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from tests.calibration.camera_world import Shelf
 
 SETTINGS = Settings(seed=3, station=Station.THROAT)

@@ -23,7 +23,7 @@ from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 
 Push = tuple[float, float, float]
 """Millimetres to the right and down on the table, and degrees."""

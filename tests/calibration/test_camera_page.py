@@ -25,7 +25,7 @@ from calibration.camera.wizard_state import Desk, Order
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from tests.brokers import PATIENCE
 
 SIZE = (1280, 720)

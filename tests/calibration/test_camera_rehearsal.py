@@ -28,7 +28,7 @@ from shoe_daemon.cli.calibrate import command
 from shoe_daemon.cli.calibrate_camera import folded
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from drivers.camera.profile.camera_profile import (
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.card_artwork import Style, back, face, outline, styles
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 
 WIDTH, HEIGHT = 1280, 720
 Point = tuple[float, float]

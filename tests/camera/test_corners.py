@@ -29,7 +29,7 @@ from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_image import TableView
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 
 Way = tuple[Slot, float, float, float]
 

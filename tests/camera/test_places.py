@@ -7,7 +7,7 @@ from __future__ import annotations
 from drivers.camera.stations.deal_order import Ledger
 from drivers.camera.stations.slot_tracker import Glance, Kind, Place, Seen, State
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 
 ACE = Seen(Kind.FACE, Card("AS"), Card("AS"), 0.999)
 KING = Seen(Kind.FACE, Card("KD"), Card("KD"), 0.999)

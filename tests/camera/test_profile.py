@@ -20,7 +20,7 @@ from drivers.camera.recognition.table_geometry import Ground
 from drivers.camera.sources.image_size import dimensions
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from tests.camera import scenes
 
 WRONG = {

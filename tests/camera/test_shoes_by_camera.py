@@ -15,7 +15,7 @@ from bench.shoes_by_camera import play, settings_of
 from bench.shoes_by_camera_verdict import Dealt, Verdict, judge
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.machine import Table

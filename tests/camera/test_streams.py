@@ -19,7 +19,7 @@ from drivers.camera.sources import capture_thread, mjpeg_stream
 from drivers.camera.sources.source_address import Kind
 from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.camera.scenes import Scene, on
 from tests.camera.servers import (

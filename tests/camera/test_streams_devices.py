@@ -25,7 +25,7 @@ from drivers.camera.sources.v4l2_device import Device
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.camera import scenes
 from tests.camera.scenes import Scene, on

@@ -16,7 +16,7 @@ from bench.rtsp import Mood, RtspCamera
 from drivers.camera.driver import CameraDriver, CameraOptions
 from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.camera.servers import capture_threads, draw_all, jpeg
 from tests.camera.watching import Watching, wait_until

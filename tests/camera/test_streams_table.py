@@ -22,7 +22,7 @@ import pytest
 from bench.rtsp import Mood, RtspCamera
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.coup import Outcome
 from tests.brokers import PATIENCE, Mosquitto, mosquitto, wait_for
 from tests.camera import scenes
 from tests.camera.scenes import Scene, on

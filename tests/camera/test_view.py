@@ -32,7 +32,7 @@ from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Station
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from tests.brokers import wait_for
 from tests.camera.tabletop import settings
 

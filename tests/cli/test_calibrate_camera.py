@@ -22,7 +22,7 @@ from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from tests.brokers import PATIENCE
 from tests.calibration.camera_world import SHEETS, SIDE, seen
 

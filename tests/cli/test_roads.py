@@ -17,8 +17,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail, roads
-from shoe_daemon.game.sequences import parse_sequence
 
 COMMAND = [sys.executable, "-m", "shoe_daemon", "roads"]
 SHOE = "TBnBpPPnPnTTBnBBbBpbBBnBbPBnPBTPnPBBpPnTBPPnPPPPnBBpBnPTBPBPnPBBBnPTPBPnBBPBPBnPPBPBTnBBPP"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Hand, Slot
+from shoe_daemon.game.coup import Hand, Slot
 from shoe_daemon.table.snapshot import PublicTable
 
 __all__ = ["faces", "folded_down", "public_cards"]

@@ -12,8 +12,8 @@ from shoe_daemon.display.terminal.canvas import Canvas
 from shoe_daemon.display.terminal.palette import OUTCOMES, PAPER, PAPER_SHADE
 from shoe_daemon.display.terminal.roads import DERIVED
 from shoe_daemon.display.terminal.signs import Signs
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.roads import ROWS, BeadCell, BigCell, LeadingTies, Roads
-from shoe_daemon.game.round import Outcome
 
 __all__ = ["NAMES", "Read", "expected", "read_road"]
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, settings
 
 from shoe_daemon.display.known import Change, Message, Moment
 from shoe_daemon.display.tables import Tables
+from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.game.sequences import parse_sequence
 from shoe_daemon.mqtt.messages import (
     ActiveAlerts,
     Device,

@@ -15,12 +15,12 @@ import pytest
 from shoe_daemon.display.languages import FOLDER, language, languages, load
 from shoe_daemon.display.languages import faults as language_faults
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.catalogue import CATALOGUE
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house import load_house
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.game.rulings import Ruling, load_policy
-from shoe_daemon.game.situations import Action
+from shoe_daemon.game.wager_catalogue import CATALOGUE
 from shoe_daemon.table import results
 from shoe_daemon.table.details import DETAILS
 from shoe_daemon.table.events import EVENT_TYPES, is_staff

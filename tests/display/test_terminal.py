@@ -17,9 +17,9 @@ from shoe_daemon.display.terminal.scoreboard import scoreboard
 from shoe_daemon.display.terminal.shell import colours_of, lines
 from shoe_daemon.display.terminal.signs import ASCII, CHINESE, LETTERS, Signs, plain
 from shoe_daemon.display.terminal.styles import Style, grey
+from shoe_daemon.game.coup import Outcome
+from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Mark, Result, Tail, roads
-from shoe_daemon.game.round import Outcome
-from shoe_daemon.game.sequences import parse_sequence
 from tests.display.reading import NAMES, expected, read_road
 
 DRAGON = "B" * 31 + "PBPPPPPPPPPBT"

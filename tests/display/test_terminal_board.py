@@ -24,8 +24,8 @@ from shoe_daemon.display.terminal.canvas import width_of
 from shoe_daemon.display.terminal.hands import is_unread
 from shoe_daemon.display.terminal.seen import Seen
 from shoe_daemon.display.terminal.signs import CHINESE, LETTERS, plain
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.game.round import Slot
 from shoe_daemon.mqtt import messages
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
 from shoe_daemon.table import observations

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Roads, Tail, roads
-from shoe_daemon.game.sequences import parse_sequence
 
 DERIVED = {"big_eye": 1, "small": 2, "cockroach": 3}
 """The derived roads, and how many columns each looks back."""

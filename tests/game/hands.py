@@ -7,7 +7,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.round import Coup
+from shoe_daemon.game.coup import Coup
 
 
 def cards(text: str) -> tuple[Card, ...]:

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.game.curator import (
+from shoe_daemon.game.coup import Outcome
+from shoe_daemon.game.house import Curator, load_house
+from shoe_daemon.game.shoe_rotation import (
     Rotation,
     Step,
     after_round,
@@ -22,8 +24,6 @@ from shoe_daemon.game.curator import (
     pass_on,
     sit,
 )
-from shoe_daemon.game.house import Curator, load_house
-from shoe_daemon.game.round import Outcome
 
 SHEET = load_house("curator").curator
 CLOCKWISE = Curator(on=True, seat_numbering="clockwise")

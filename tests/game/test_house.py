@@ -14,7 +14,6 @@ import pytest
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import house as houses
-from shoe_daemon.game.catalogue import CATALOGUE
 from shoe_daemon.game.house import (
     DEFAULT_HOUSE,
     HOUSE_IDS,
@@ -25,6 +24,7 @@ from shoe_daemon.game.house import (
     load_house,
     load_house_file,
 )
+from shoe_daemon.game.wager_catalogue import CATALOGUE
 
 FILES = Path(houses.__file__).with_name("houses")
 DOCS = Path(__file__).parents[2] / "docs" / "houses.md"

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.catalogue import CATALOGUE
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.house import HOUSE_IDS, load_house
 from shoe_daemon.game.odds import count_odds, count_shapes
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.wager_catalogue import CATALOGUE
 from shoe_daemon.game.wagers import Shape, Wager
 from tests.game import french_table
 

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.game.ruling_situations import Action, Situation
 from shoe_daemon.game.rulings import (
     POLICY_IDS,
     find_policy,
@@ -21,7 +22,6 @@ from shoe_daemon.game.rulings import (
     policy_from_mapping,
     policy_to_mapping,
 )
-from shoe_daemon.game.situations import Action, Situation
 from tests.game.test_rulings import FILES, RULED, SILENT, K, written
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shoe_daemon.game.cards import DECK
+from shoe_daemon.game.coup import Coup, Outcome
 from shoe_daemon.game.roads import LeadingTies, Result, Roads, Tail, roads
-from shoe_daemon.game.round import Coup, Outcome
 from tests.game.drawing import DERIVED
 
 if TYPE_CHECKING:

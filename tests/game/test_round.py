@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Coup, Hand, Holding, Outcome, due
+from shoe_daemon.game.coup import Coup, Hand, Holding, Outcome, due
 from tests.game import french_table
 from tests.game.hands import cards, coup, shoes
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 
 from shoe_daemon.game.cards import DECK
+from shoe_daemon.game.coup import Hand, Holding, due
 from shoe_daemon.game.house import House, load_house
-from shoe_daemon.game.round import Hand, Holding, due
 from tests.game.hands import cards, coup
 
 ALL = range(10)

@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.game.catalogue import CATALOGUE
 from shoe_daemon.game.house import HOUSE_IDS, house_from_mapping, load_house
+from shoe_daemon.game.wager_catalogue import CATALOGUE
 from tests.game.test_house import FILES
 
 Run = Callable[..., str]

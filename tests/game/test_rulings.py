@@ -12,19 +12,19 @@ import pytest
 
 from shoe_daemon.game import rulings as policies
 from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
+from shoe_daemon.game.ruling_situations import (
+    ACTION_WORDS,
+    SITUATION_WORDS,
+    Action,
+    Situation,
+    situations,
+)
 from shoe_daemon.game.rulings import (
     DEFAULT_POLICY,
     POLICY_IDS,
     Policy,
     Provision,
     load_policy,
-)
-from shoe_daemon.game.situations import (
-    ACTION_WORDS,
-    SITUATION_WORDS,
-    Action,
-    Situation,
-    situations,
 )
 
 FILES = Path(policies.__file__).with_name("policies")

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.game.coup import Outcome
+from shoe_daemon.game.result_sequence import parse_sequence, to_sequence
 from shoe_daemon.game.roads import Result
-from shoe_daemon.game.round import Outcome
-from shoe_daemon.game.sequences import parse_sequence, to_sequence
 
 FLAGS = [False, True]
 ROUNDS = [Result(*each) for each in product(Outcome, FLAGS, FLAGS, FLAGS)]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.game.round import Hand, due
+from shoe_daemon.game.coup import Hand, due
 from shoe_daemon.game.tableau import banker_draws
 from tests.game import french_table
 

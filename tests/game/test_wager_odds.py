@@ -10,9 +10,9 @@ from fractions import Fraction
 
 import pytest
 
-from shoe_daemon.game.catalogue import CATALOGUE
 from shoe_daemon.game.house import load_house
 from shoe_daemon.game.odds import count_odds
+from shoe_daemon.game.wager_catalogue import CATALOGUE
 from shoe_daemon.game.wagers import Definition, Prize, Shape, Wager
 from tests.game.test_odds import EXACT
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from shoe_daemon.game.catalogue import CATALOGUE
+from shoe_daemon.game.coup import Coup, Outcome
 from shoe_daemon.game.house import DEFAULT_HOUSE, House
-from shoe_daemon.game.round import Coup, Outcome
+from shoe_daemon.game.wager_catalogue import CATALOGUE
 from shoe_daemon.game.wagers import (
     Settlement,
     Settler,

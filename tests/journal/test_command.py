@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import Entry, JournalReader, Step
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.observations import CardDrawn, Command, Observation, Session

@@ -22,12 +22,12 @@ from hypothesis.stateful import (
 )
 
 from shoe_daemon.game.cards import DECK, Card
+from shoe_daemon.game.coup import DEALING_ORDER, Outcome, Slot
 from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.game.irregularities import REPORTED
-from shoe_daemon.game.round import DEALING_ORDER, Outcome, Slot
+from shoe_daemon.game.result_sequence import to_sequence
+from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.game.rulings import POLICY_IDS
-from shoe_daemon.game.sequences import to_sequence
-from shoe_daemon.game.situations import Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.machine import Table

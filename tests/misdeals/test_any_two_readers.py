@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.machine import Table
 from tests.misdeals.pit import Pit

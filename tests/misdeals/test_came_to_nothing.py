@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.snapshot import encode_public_table
 from tests.misdeals.pit import Pit

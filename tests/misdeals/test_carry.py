@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.misdeals.pit import Pit
 from tests.table.dealer import NATURAL, SQUEEZE, Burn, CutCard, RoundEnd, house, of_type, one

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shoe_daemon.game.cards import DECK
-from shoe_daemon.game.round import Outcome, Slot
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.dealing import HIDDEN
 from shoe_daemon.table.declared import possible_outcomes

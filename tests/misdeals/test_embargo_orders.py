@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.snapshot import encode_public_table
 from tests.misdeals.logs import LOGS, Log

@@ -5,7 +5,7 @@ from it, and what was drawn against the rules is said.
 
 from __future__ import annotations
 
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.misdeals.pit import Pit
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
+from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.game.rulings import POLICY_IDS
-from shoe_daemon.game.situations import Action
 from shoe_daemon.table.acting import FITS
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.machine import Table

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shoe_daemon.game.cards import DECK
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import IRREGULARITIES, REPORTED, IrregularityKind
-from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.orders import ORDERS
 from tests.misdeals.logs import DRAWS

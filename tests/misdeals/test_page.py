@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from shoe_daemon.cli import main
 from shoe_daemon.cli.cmd import command
 from shoe_daemon.game.irregularities import REPORTED, SEVERITY, IrregularityKind
-from shoe_daemon.game.situations import Action
+from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.mqtt.orders import VERBS
 from shoe_daemon.table.events import Irregularity
 from shoe_daemon.table.machine import Table

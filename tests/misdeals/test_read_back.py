@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from shoe_daemon.game.situations import Action
+from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import encode_event
 from shoe_daemon.table.machine import Table

@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.round import Slot
-from shoe_daemon.game.situations import Action
+from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.acting import FITS
 from shoe_daemon.table.machine import Table

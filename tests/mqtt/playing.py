@@ -29,7 +29,7 @@ from drivers.angel_eye_ii.report_observations import (
 from shoe_daemon.clock import Clock
 from shoe_daemon.config import load_config
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Outcome, Slot
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.mqtt import desk
 from shoe_daemon.mqtt.topics import STATE, STATUS, Topics, staff
 from shoe_daemon.service import Daemon, bulletin

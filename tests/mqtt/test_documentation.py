@@ -16,8 +16,8 @@ import msgspec
 import pytest
 
 from shoe_daemon.display.freshness import Heard, stale_at
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.roads import LeadingTies, Result, Tail
-from shoe_daemon.game.round import Outcome
 from shoe_daemon.mqtt import MqttSettings, messages
 from shoe_daemon.mqtt.asyncapi import asyncapi
 from shoe_daemon.mqtt.examples import load_examples

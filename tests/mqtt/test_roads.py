@@ -13,8 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from shoe_daemon.game.cards import DECK
+from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.game.sequences import parse_sequence
 from shoe_daemon.mqtt import messages, schemas
 from shoe_daemon.mqtt.messages import LONG_LIMIT
 from shoe_daemon.table.snapshot import PastRound, PastShoe, PublicHistory

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.coup import Outcome
 from tests.brokers import wait_for
 from tests.orders.conftest import OpenPit
 from tests.orders.pit import Pit

@@ -16,7 +16,7 @@ import pytest
 from shoe_daemon.clock import Clock
 from shoe_daemon.config import Setup, load_config
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.mqtt.desk import Order
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.operators import Operators

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from drivers.angel_eye_ii.report_observations import place_code
-from shoe_daemon.game.round import Outcome, Slot
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.mqtt.orders import VERBS
 from tests.brokers import wait_for
 from tests.orders.conftest import OpenPit

@@ -18,7 +18,7 @@ from drivers.simulators.angel_eye_scenario import Mode, Settings
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.round import Outcome, Slot
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.report.page import shoe_page
 from shoe_daemon.report.shoe import read_shoe
 from shoe_daemon.report.text import COLUMNS, shoe_text

@@ -14,8 +14,8 @@ from drivers.simulators.angel_eye_scenario import Mode, Settings
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.odds import count_odds
-from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.report.chance import expectation, in_words, odds_of, two_sided
 from shoe_daemon.report.shoe import read_shoe

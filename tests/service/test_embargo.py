@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.coup import Outcome
 from tests.brokers import Listener, Message, Mosquitto, wait_for
 from tests.service.conftest import Run
 from tests.service.running import ROOT, DaemonProcess, Shoe, configure

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.coup import Outcome
 from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
 from tests.chaos import proof
 from tests.service.conftest import Run

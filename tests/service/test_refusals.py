@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.coup import Outcome
 from tests.brokers import wait_for
 from tests.chaos import proof
 from tests.service.conftest import Run

@@ -15,7 +15,7 @@ import pytest
 from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.config import Config, JournalSettings, set_up
 from shoe_daemon.game.cards import DECK
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.service import Daemon

@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from shoe_daemon.game.cards import DECK
-from shoe_daemon.game.round import DEALING_ORDER, Outcome
-from shoe_daemon.game.situations import Action
+from shoe_daemon.game.coup import DEALING_ORDER, Outcome
+from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import (
     Event,

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house import (
     DEFAULT_HOUSE,
     Burn,
@@ -19,7 +20,6 @@ from shoe_daemon.game.house import (
     House,
     house_to_mapping,
 )
-from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event, encode_event, is_staff
 from shoe_daemon.table.machine import Table

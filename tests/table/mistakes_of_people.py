@@ -13,8 +13,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.house import DealingStyle
-from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.machine import Table
 from tests.table import oracle

@@ -12,8 +12,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house import DealingStyle
-from shoe_daemon.game.round import Slot
 from shoe_daemon.table import observations as seen
 from tests.table.mistake_rules import as_read, collects, consequence, declared, flagged, shortfall
 from tests.table.table_judge import Verdict

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from tests.table.dealer import (

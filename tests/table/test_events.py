@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
-from shoe_daemon.game.round import Slot
 from shoe_daemon.table import events, snapshot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import EVENT_TYPES, decode_event, encode_event, is_staff

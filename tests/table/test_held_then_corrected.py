@@ -5,7 +5,7 @@ A result that is held back follows a correction of its cards.
 from __future__ import annotations
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.table.dealer import Dealer, types
 

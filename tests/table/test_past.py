@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from shoe_daemon.game.coup import Kind
+from shoe_daemon.game.result_sequence import to_sequence
 from shoe_daemon.game.roads import roads
-from shoe_daemon.game.round import Kind
-from shoe_daemon.game.sequences import to_sequence
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.past import SHOES

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, house, kinds, of_type, one, types

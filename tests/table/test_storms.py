@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shoe_daemon.game.cards import DECK
-from shoe_daemon.game.round import DEALING_ORDER
+from shoe_daemon.game.coup import DEALING_ORDER
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import ResultRevised, RoundFinished, encode_event
 from shoe_daemon.table.machine import Table

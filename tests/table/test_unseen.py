@@ -20,8 +20,8 @@ import pytest
 from msgspec.structs import replace
 
 from shoe_daemon.game.cards import DECK, Card
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.house import Curator, CutCard, DealingStyle, house_to_mapping
-from shoe_daemon.game.round import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.machine import Table
 from shoe_daemon.table.moments import from_microseconds

@@ -60,7 +60,7 @@ FORBIDDEN = {
     "starlette in the demo": ("shoe_daemon/demo.py", "import starlette"),
     "uvicorn in mqtt": ("shoe_daemon/mqtt/publisher.py", "import uvicorn"),
     "argon2 in the service": ("shoe_daemon/service/orders.py", "import argon2"),
-    "a clock in the game": ("shoe_daemon/game/round.py", "import time"),
+    "a clock in the game": ("shoe_daemon/game/coup.py", "import time"),
     "a clock by method": ("shoe_daemon/table/fold.py", "moment = datetime.now(tz=UTC)"),
     "today in the table": ("shoe_daemon/table/fold.py", "day = datetime.date.today()"),
     "utcnow in the table": ("shoe_daemon/table/fold.py", "moment = datetime.utcnow()"),
@@ -70,9 +70,9 @@ FORBIDDEN = {
     "a line in the table": ("shoe_daemon/table/fold.py", "import socket"),
     "a thread in the table": ("shoe_daemon/table/fold.py", "import threading"),
     "a log in the table": ("shoe_daemon/table/fold.py", "import structlog"),
-    "logging in the game": ("shoe_daemon/game/round.py", "import logging"),
-    "a program in the game": ("shoe_daemon/game/round.py", "import subprocess"),
-    "a loop in the game": ("shoe_daemon/game/round.py", "import asyncio"),
+    "logging in the game": ("shoe_daemon/game/coup.py", "import logging"),
+    "a program in the game": ("shoe_daemon/game/coup.py", "import subprocess"),
+    "a loop in the game": ("shoe_daemon/game/coup.py", "import asyncio"),
 }
 
 
@@ -86,8 +86,8 @@ def test_what_is_forbidden_is_caught(tmp_path: Path, module: str, source: str) -
 
 
 ALLOWED = {
-    "game within itself": ("shoe_daemon/game/round.py", "from shoe_daemon.game.cards import Card"),
-    "a relative import at home": ("shoe_daemon/game/round.py", "from .cards import Card"),
+    "game within itself": ("shoe_daemon/game/coup.py", "from shoe_daemon.game.cards import Card"),
+    "a relative import at home": ("shoe_daemon/game/coup.py", "from .cards import Card"),
     "table of game": ("shoe_daemon/table/fold.py", "from shoe_daemon.game import cards"),
     "table of errors": ("shoe_daemon/table/fold.py", "import shoe_daemon.errors"),
     "mqtt of the version": (

@@ -14,7 +14,7 @@ from drivers.camera.profile.camera_profile import Place, Profile
 from drivers.camera.recognition.table_geometry import Ground
 from drivers.camera.sources.frame_quality import Picture
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 
 if TYPE_CHECKING:
     from drivers.camera.camera_line import Station

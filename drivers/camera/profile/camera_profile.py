@@ -15,8 +15,8 @@ from msgspec import Meta, Struct
 
 from drivers.camera.profile.profile_validation import check_numbers, check_reference, check_sound
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.reading import in_plain_words, read_as, read_toml
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
+from shoe_daemon.game.toml_validation import in_plain_words, read_as, read_toml
 
 __all__ = [
     "VERSION",

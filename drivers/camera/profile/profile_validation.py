@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from drivers.camera.sources.image_size import dimensions
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.round import DEALING_ORDER
+from shoe_daemon.game.coup import DEALING_ORDER
 
 if TYPE_CHECKING:
     from drivers.camera.profile.camera_profile import Lens, Point, Profile, Row

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from drivers.camera.stations.slot_tracker import Seen
-from shoe_daemon.game.round import DEALING_ORDER, Slot
+from shoe_daemon.game.coup import DEALING_ORDER, Slot
 
 __all__ = ["Laid", "Ledger"]
 

@@ -29,7 +29,7 @@ from drivers.camera.stations.deal_order import Laid, Ledger
 from drivers.camera.stations.pose_check import Ambience, Bearings
 from drivers.camera.stations.slot_tracker import Kind, Place, Seen, State, Watcher
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 
 __all__ = ["Overhead"]
 

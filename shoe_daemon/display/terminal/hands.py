@@ -17,7 +17,7 @@ from shoe_daemon.display.terminal.cards import (
     draw_unread_card,
 )
 from shoe_daemon.display.terminal.styles import Style
-from shoe_daemon.game.round import Hand, Outcome, Slot
+from shoe_daemon.game.coup import Hand, Outcome, Slot
 from shoe_daemon.narration import WINNERS, card_text, extras
 from shoe_daemon.table.events import HandResult, RoundFinished
 from shoe_daemon.table.snapshot import CardView, PublicTable, RoundView

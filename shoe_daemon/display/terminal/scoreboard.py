@@ -19,8 +19,8 @@ from shoe_daemon.display.terminal.roads import (
     draw_road,
 )
 from shoe_daemon.display.terminal.signs import Look, Signs
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.roads import LeadingTies, Mark, Roads
-from shoe_daemon.game.round import Outcome
 
 __all__ = ["scoreboard"]
 

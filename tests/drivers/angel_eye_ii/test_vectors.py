@@ -10,7 +10,7 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.angel_eye_ii.frame_codec import Report, parse_report
 from drivers.driver_interface import FrameKind
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.round import Slot
+from shoe_daemon.game.coup import Slot
 from shoe_daemon.table.observations import (
     Booted,
     CardDrawn,

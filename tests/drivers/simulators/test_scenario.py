@@ -24,7 +24,7 @@ from drivers.simulators.simulated_shoe import (
     lawful,
 )
 from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.round import DEALING_ORDER, Slot
+from shoe_daemon.game.coup import DEALING_ORDER, Slot
 from shoe_daemon.table.observations import (
     Booted,
     CardDrawn,

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.roads import Result
-from shoe_daemon.game.round import Outcome
 
 __all__ = ["parse_sequence", "to_sequence"]
 

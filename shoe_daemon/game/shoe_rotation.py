@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shoe_daemon.game.round import Outcome
+from shoe_daemon.game.coup import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.round import FOUR_CARDS, Outcome
+from shoe_daemon.game.coup import FOUR_CARDS, Outcome
 from shoe_daemon.game.wagers import PUSH, Definition, Prize, Shape
 
 if TYPE_CHECKING:
