@@ -36,10 +36,10 @@ from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.report.composition import counted_out
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event, Irregularity, RoundFinished
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.options import Options, RoundEnd
-from shoe_daemon.table.state import ShoeState, TableState
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.table_state import ShoeState, TableState
+from shoe_daemon.table.timestamps import from_microseconds
 
 DECKS: Final = 8
 BEHIND: Final = 14

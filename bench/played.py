@@ -16,9 +16,9 @@ from shoe_daemon.game.coup import DEALING_ORDER, FIRST_CARDS, Coup, Slot
 from shoe_daemon.mqtt import messages, topics
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event, encode_event, is_staff
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds, to_microseconds
 from shoe_daemon.table.options import Options, RoundEnd
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 
 __all__ = ["SESSION", "SITE", "TABLE", "Message", "Step", "played", "status"]
 

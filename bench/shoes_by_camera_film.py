@@ -18,7 +18,7 @@ from drivers.simulators.camera.scene_renderer import Scene, Shot
 from drivers.simulators.camera.scene_settings import Station
 from drivers.simulators.simulated_shoe import DealtRound
 from drivers.transport import LineError
-from shoe_daemon.table.moments import to_microseconds
+from shoe_daemon.table.timestamps import to_microseconds
 
 __all__ = ["BEGIN", "Film", "FilmDriver"]
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bench.shoes_by_camera_pushed import Pushed
 from drivers.simulators.simulated_shoe import DealtRound, coup_of
-from shoe_daemon.table.event_kinds import (
+from shoe_daemon.table.event_types import (
     HandResult,
     Irregularity,
     ReaderStatus,
@@ -21,7 +21,7 @@ from shoe_daemon.table.event_kinds import (
     RoundHeld,
 )
 from shoe_daemon.table.events import Event
-from shoe_daemon.table.moments import to_microseconds
+from shoe_daemon.table.timestamps import to_microseconds
 
 __all__ = ["HOLDS", "Dealt", "Verdict", "judge"]
 

@@ -25,8 +25,8 @@ from shoe_daemon.doctor_broker import display_broker, table_broker
 from shoe_daemon.errors import UserError
 from shoe_daemon.findings import Finding
 from shoe_daemon.game.irregularities import IRREGULARITIES
-from shoe_daemon.table.detection import undetectable
 from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.readers.undetectable import undetectable
 
 _SLOW_DISK: Final = 0.05
 """Seconds for one durable write from which a table feels it."""

@@ -16,7 +16,7 @@ import msgspec
 
 from shoe_daemon.cli.numbers import Number
 from shoe_daemon.errors import UserError
-from shoe_daemon.table.moments import from_microseconds
+from shoe_daemon.table.timestamps import from_microseconds
 
 if TYPE_CHECKING:
     from shoe_daemon.config import Config

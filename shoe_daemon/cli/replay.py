@@ -21,11 +21,11 @@ from shoe_daemon.game.house import DEFAULT_HOUSE, find_house, house_to_mapping
 from shoe_daemon.game.rulings import find_policy, policy_to_mapping
 from shoe_daemon.narration import tell
 from shoe_daemon.table.events import Event, encode_event
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import to_microseconds
 from shoe_daemon.table.observations import Observation, Session, decode_observation
 from shoe_daemon.table.options import Options, RoundEnd
-from shoe_daemon.table.state import TableState
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.table_state import TableState
+from shoe_daemon.table.timestamps import to_microseconds
 
 
 @click.command("replay", short_help="Turn a log or a capture into events.")

@@ -29,8 +29,8 @@ from shoe_daemon.table.events import (
     RoundVoided,
     ShoeStarted,
 )
-from shoe_daemon.table.moments import to_microseconds
-from shoe_daemon.table.snapshot import PublicTable
+from shoe_daemon.table.public_types import PublicTable
+from shoe_daemon.table.timestamps import to_microseconds
 
 __all__ = [
     "NO_BOARD",

@@ -23,7 +23,7 @@ from shoe_daemon.display.terminal.svg import to_svg
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, roads
-from shoe_daemon.table.snapshot import PublicTable
+from shoe_daemon.table.public_types import PublicTable
 
 _DEMO: Final = (100, 38)
 _WATCH: Final = (100, 34)

@@ -36,13 +36,13 @@ from shoe_daemon.mqtt.messages import (
 from shoe_daemon.mqtt.messages import state as encode_state
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS, Topics
 from shoe_daemon.table.events import Event
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds
+from shoe_daemon.table.history import public_history, results_of
 from shoe_daemon.table.observations import Observation, Session
 from shoe_daemon.table.options import Options, ResultOn
-from shoe_daemon.table.past import public_history, results_of
-from shoe_daemon.table.snapshot import PublicTable
-from shoe_daemon.table.state import TableState
+from shoe_daemon.table.public_types import PublicTable
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.table_state import TableState
+from shoe_daemon.table.timestamps import from_microseconds
 
 __all__ = ["Sample", "boards", "showpiece"]
 

@@ -13,7 +13,7 @@ from shoe_daemon.display.terminal.hands import is_held
 from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.narration import WINNERS, action_text, card_text
 from shoe_daemon.table.events import Irregularity
-from shoe_daemon.table.snapshot import RoundView
+from shoe_daemon.table.public_types import RoundView
 
 __all__ = ["draw_small"]
 

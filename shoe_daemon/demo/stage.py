@@ -32,7 +32,7 @@ from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Core, Daemon
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.options import ResultOn
-from shoe_daemon.table.snapshot import PublicTable
+from shoe_daemon.table.public_types import PublicTable
 
 __all__ = ["News", "Stage"]
 

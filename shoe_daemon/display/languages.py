@@ -6,7 +6,7 @@ placeholders, is said in English; `faults` names it, and a test has none of it.
 
 The sentences of tables are English on the wire. A file of another language
 translates them under ``[sentences]``: by their code where they have one
-(`shoe_daemon.table.details`, and the rulings of policies), else by the English
+(`shoe_daemon.table.detail_texts`, and the rulings of policies), else by the English
 phrase itself. Sentences without a translation are shown as the table wrote them.
 """
 
@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.toml_validation import read_as, read_toml
-from shoe_daemon.table.details import VALUES
+from shoe_daemon.table.detail_texts import VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -31,7 +31,7 @@ from shoe_daemon.display.version import version
 from shoe_daemon.display.views import Views
 from shoe_daemon.mqtt.pace import Pace, Rarely
 from shoe_daemon.notify import tell_systemd
-from shoe_daemon.table.moments import from_microseconds
+from shoe_daemon.table.timestamps import from_microseconds
 
 __all__ = ["Display"]
 

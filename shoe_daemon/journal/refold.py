@@ -17,8 +17,8 @@ from shoe_daemon.journal.redecode import DecoderOf, Difference, RawCheck, RawVer
 from shoe_daemon.journal.start import fold_table
 from shoe_daemon.journal.verify import Broken
 from shoe_daemon.table.events import encode_event
-from shoe_daemon.table.machine import Table
 from shoe_daemon.table.observations import Session
+from shoe_daemon.table.table import Table
 
 Progress = Callable[[int, int], None]
 """Receives how many rows are done, and of how many."""

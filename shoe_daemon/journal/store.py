@@ -19,7 +19,7 @@ from shoe_daemon.journal.entries import Batch, Entry, Head, Identity, StoredEven
 from shoe_daemon.journal.faults import JournalUnwritable, in_words, told
 from shoe_daemon.journal.lock import WriterLock
 from shoe_daemon.journal.reader import JournalReader, read_head
-from shoe_daemon.table.moments import from_microseconds
+from shoe_daemon.table.timestamps import from_microseconds
 
 _INSERTS: Final = {
     "captures": "INSERT INTO capture VALUES (?, ?, ?, ?, ?, ?)",

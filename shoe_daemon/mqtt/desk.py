@@ -23,7 +23,7 @@ from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.shelf import Shelf
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.mqtt.wake import Bell
-from shoe_daemon.table.moments import from_microseconds
+from shoe_daemon.table.timestamps import from_microseconds
 
 __all__ = ["Callbacks", "ChainHead", "Desk", "Order"]
 

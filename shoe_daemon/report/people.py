@@ -8,7 +8,7 @@ from shoe_daemon.report.model import Change, Incident, Person
 from shoe_daemon.report.reading import Said
 from shoe_daemon.table import events
 from shoe_daemon.table.events import RoundFinished
-from shoe_daemon.table.moments import to_microseconds
+from shoe_daemon.table.timestamps import to_microseconds
 
 
 class IncidentFold:

@@ -23,7 +23,7 @@ from shoe_daemon.report.proof import Progress, prove
 from shoe_daemon.report.reading import Said, find_span, said_in
 from shoe_daemon.report.rounds import RoundFold, count_rounds
 from shoe_daemon.table import events
-from shoe_daemon.table.moments import to_microseconds
+from shoe_daemon.table.timestamps import to_microseconds
 
 _SECOND = 1_000_000
 

@@ -11,7 +11,7 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Kind, Outcome
 from shoe_daemon.report.composition import Composition
 from shoe_daemon.report.model import Change, Incident, Person, RoundLine, ShoeReport
-from shoe_daemon.table.moments import to_microseconds
+from shoe_daemon.table.timestamps import to_microseconds
 
 SIGNS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 COUNTED: Final = {

@@ -16,8 +16,8 @@ from shoe_daemon.game.roads import Result
 from shoe_daemon.mqtt import messages, topics
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.core import Core
-from shoe_daemon.table.details import Detail, detail
-from shoe_daemon.table.snapshot import PublicHistory
+from shoe_daemon.table.detail_texts import Detail, detail
+from shoe_daemon.table.public_types import PublicHistory
 
 _log = structlog.get_logger(__name__)
 

@@ -23,10 +23,8 @@ from shoe_daemon.game.rulings import policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable, Step
 from shoe_daemon.journal.start import fold_table
 from shoe_daemon.service.outbox import Outbox
-from shoe_daemon.table.details import Detail
+from shoe_daemon.table.detail_texts import Detail
 from shoe_daemon.table.events import Event
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds, to_microseconds
 from shoe_daemon.table.observations import (
     Command,
     Gap,
@@ -36,6 +34,8 @@ from shoe_daemon.table.observations import (
     Session,
     Tick,
 )
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 
 _log = structlog.get_logger(__name__)
 

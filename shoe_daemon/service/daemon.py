@@ -25,7 +25,7 @@ from shoe_daemon.service.core import Core
 from shoe_daemon.service.inbox import Inbox
 from shoe_daemon.service.orders import Orders, Ticket
 from shoe_daemon.service.watch import Watch
-from shoe_daemon.table.details import detail
+from shoe_daemon.table.detail_texts import detail
 from shoe_daemon.table.events import Event
 
 _log = structlog.get_logger(__name__)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.table.event_kinds import (
+from shoe_daemon.table.event_types import (
     AbortCause,
     BettingClosed,
     CardBurned,

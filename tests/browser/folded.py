@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from shoe_daemon.mqtt import messages
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.details import Detail
+from shoe_daemon.table.detail_texts import Detail
 from shoe_daemon.table.events import Event, encode_event, is_staff
 from shoe_daemon.table.options import Options
 from tests.brokers import Listener

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser
 
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.details import VALUES
+from shoe_daemon.table.detail_texts import VALUES
 from tests.brokers import Listener, wait_for
 from tests.browser.chrome import Watched, watch
 from tests.browser.folded import FoldedTable

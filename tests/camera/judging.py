@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from drivers.camera.line_messages import CameraDecoder, Statement, encode_statement
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.table.events import Event, RoundFinished
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation, Session
 from shoe_daemon.table.options import Options
-from shoe_daemon.table.state import TableState
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.table_state import TableState
+from shoe_daemon.table.timestamps import from_microseconds
 
 _START = 1_800_000_000_000_000
 

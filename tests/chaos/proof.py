@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from drivers.simulators.angel_eye_scenario import Scenario
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.snapshot import encode_public_table
+from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.table import Table
 from tests.brokers import Message
 from tests.service.running import ROOT, cli
 

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from drivers.registry import create_driver, driver_names
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
 from drivers.simulators.line_endpoints import PtyLine
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.observations import Gap
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.timestamps import from_microseconds
 from tests.brokers import wait_for
 from tests.chaos import proof
 from tests.service.running import DaemonProcess, configure

@@ -8,7 +8,7 @@ import re
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Hand, Slot
-from shoe_daemon.table.snapshot import PublicTable
+from shoe_daemon.table.public_types import PublicTable
 
 __all__ = ["faces", "folded_down", "public_cards"]
 

@@ -13,7 +13,7 @@ from drivers.simulators.angel_eye_scenario import Mode, Scenario, Settings, scen
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.demo.referee import Referee
 from shoe_daemon.table.events import Event, RoundFinished
-from shoe_daemon.table.machine import Table
+from shoe_daemon.table.table import Table
 
 ROUNDS = 30
 

@@ -36,7 +36,7 @@ from shoe_daemon.table.events import (
     RoundStarted,
     RoundVoided,
 )
-from shoe_daemon.table.snapshot import Alert, CardView, RoundView
+from shoe_daemon.table.public_types import Alert, CardView, RoundView
 from tests.demo.reading import faces, folded_down, public_cards
 
 SIZES = [SMALL, LARGE] = [(80, 24), (120, 40)]

@@ -25,7 +25,7 @@ from shoe_daemon.mqtt.messages import (
     Status,
     road_map,
 )
-from shoe_daemon.table.moments import from_microseconds
+from shoe_daemon.table.timestamps import from_microseconds
 from tests.mqtt.examples import least, most
 
 __all__ = [

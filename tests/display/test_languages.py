@@ -21,9 +21,9 @@ from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.game.rulings import Ruling, load_policy
 from shoe_daemon.game.wager_catalogue import CATALOGUE
-from shoe_daemon.table import results
-from shoe_daemon.table.details import DETAILS
+from shoe_daemon.table.detail_texts import DETAILS
 from shoe_daemon.table.events import EVENT_TYPES, is_staff
+from shoe_daemon.table.rounds import results
 
 CHINESE = ("zh-hant", "zh-hans")
 POLICIES = FOLDER.parents[1] / "game" / "policies"

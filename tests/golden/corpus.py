@@ -35,7 +35,6 @@ from shoe_daemon.report.reading import Said
 from shoe_daemon.report.shoe import report_on
 from shoe_daemon.service.bulletin import Bulletin
 from shoe_daemon.table.events import Event, encode_event
-from shoe_daemon.table.machine import Table
 from shoe_daemon.table.observations import (
     AnyObservation,
     Command,
@@ -43,8 +42,9 @@ from shoe_daemon.table.observations import (
     decode_observation,
 )
 from shoe_daemon.table.options import Options
-from shoe_daemon.table.snapshot import encode_public_table
-from shoe_daemon.table.state import TableState
+from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.table_state import TableState
 
 HERE: Final = Path(__file__).parent
 TESTS: Final = HERE.parent

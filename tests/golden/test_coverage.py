@@ -26,11 +26,11 @@ from shoe_daemon.game import (
     Outcome,
     Slot,
 )
-from shoe_daemon.table.details import DETAILS
+from shoe_daemon.table.commands.dispatch import ORDERS
+from shoe_daemon.table.detail_texts import DETAILS
 from shoe_daemon.table.events import EVENT_TYPES
 from shoe_daemon.table.observations import AnyObservation, Cause, GapDetail, Role, Session
 from shoe_daemon.table.options import ResultOn, RoundEnd, Signal
-from shoe_daemon.table.orders import ORDERS
 from tests.golden import corpus
 
 UNDOABLE = {"correct_card", "enter_card", "enter_result", "void_round", "rule void_round"}

@@ -16,8 +16,8 @@ from shoe_daemon.cli import main
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import Entry, JournalReader, Step
-from shoe_daemon.table.machine import Table
 from shoe_daemon.table.observations import CardDrawn, Command, Observation, Session
+from shoe_daemon.table.table import Table
 from tests.journal.making import SITE, TABLE, fill, made, moment, open_journal
 
 

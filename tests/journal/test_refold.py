@@ -30,7 +30,6 @@ from shoe_daemon.journal import refold as refolding
 from shoe_daemon.journal.reader import Capture
 from shoe_daemon.service import Core
 from shoe_daemon.table.events import BettingClosed, Event
-from shoe_daemon.table.machine import Table
 from shoe_daemon.table.observations import (
     AnyObservation,
     Booted,
@@ -42,6 +41,7 @@ from shoe_daemon.table.observations import (
     Link,
     Session,
 )
+from shoe_daemon.table.table import Table
 from tests.service.running import configure
 
 OLDER = "0.0.1"

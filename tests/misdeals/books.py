@@ -22,7 +22,7 @@ from tests.table import oracle
 
 if TYPE_CHECKING:
     from shoe_daemon.table import observations as seen
-    from shoe_daemon.table.machine import Table
+    from shoe_daemon.table.table import Table
 
 
 class Books:

@@ -29,10 +29,10 @@ from shoe_daemon.game.result_sequence import to_sequence
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.table import observations as seen
+from shoe_daemon.table.commands.dispatch import ORDERS
 from shoe_daemon.table.events import Event, encode_event
-from shoe_daemon.table.machine import Table
 from shoe_daemon.table.options import ResultOn, RoundEnd
-from shoe_daemon.table.orders import ORDERS
+from shoe_daemon.table.table import Table
 from tests.misdeals.books import Books
 from tests.misdeals.pit import Pit
 from tests.table.board import Board

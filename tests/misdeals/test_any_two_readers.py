@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.machine import Table
+from shoe_daemon.table.table import Table
 from tests.misdeals.pit import Pit
 from tests.table.dealer import START, RoundEnd
 from tests.table.oracle import Expected, rounds

@@ -13,9 +13,9 @@ import pytest
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.dealing import HIDDEN
-from shoe_daemon.table.declared import possible_outcomes
 from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.rounds.declared_result import possible_outcomes
+from shoe_daemon.table.rounds.next_card import HIDDEN
 from tests.misdeals.pit import Pit
 from tests.table import oracle
 from tests.table.dealer import NATURAL, of_type, one

@@ -16,10 +16,10 @@ from shoe_daemon.game.coup import DEALING_ORDER
 from shoe_daemon.game.house import house_from_mapping, house_to_mapping
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.detection import undetectable
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.options import Options, RoundEnd, Signal
+from shoe_daemon.table.readers.undetectable import undetectable
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.timestamps import from_microseconds
 from tests.misdeals.logs import LOGS, Log
 from tests.table.dealer import START, Burn, CutCard, House, house, kinds
 from tests.table.oracle import deal as deal_round

@@ -11,8 +11,8 @@ import pytest
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.fold import MOST_HOLDING
 from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.table_context import MOST_HOLDING
 from tests.misdeals.pit import Pit
 from tests.table.dealer import BANKER_STANDS, NATURAL, SQUEEZE, house, of_type, one, types
 

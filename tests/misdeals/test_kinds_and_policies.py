@@ -16,9 +16,9 @@ import pytest
 from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.game.rulings import POLICY_IDS
-from shoe_daemon.table.acting import FITS
+from shoe_daemon.table.commands.rulings import FITS
 from shoe_daemon.table.events import Event
-from shoe_daemon.table.machine import Table
+from shoe_daemon.table.table import Table
 from tests.misdeals.logs import LOGS, Log
 from tests.table.dealer import of_type, one
 

@@ -13,7 +13,7 @@ from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import IRREGULARITIES, REPORTED, IrregularityKind
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.orders import ORDERS
+from shoe_daemon.table.commands.dispatch import ORDERS
 from tests.misdeals.logs import DRAWS
 from tests.misdeals.pit import Pit
 from tests.table.dealer import NATURAL, SQUEEZE, Burn, house, of_type, one, types

@@ -19,7 +19,7 @@ from shoe_daemon.game.irregularities import REPORTED, SEVERITY, IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.mqtt.orders import VERBS
 from shoe_daemon.table.events import Irregularity
-from shoe_daemon.table.machine import Table
+from shoe_daemon.table.table import Table
 from tests.misdeals.logs import LOGS, Log
 
 DOCS = Path(__file__).parents[2] / "docs"

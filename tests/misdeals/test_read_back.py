@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import encode_event
-from shoe_daemon.table.machine import Table
+from shoe_daemon.table.table import Table
 from tests.misdeals.logs import LOGS, Log
 from tests.misdeals.pit import Pit
 from tests.table.dealer import NATURAL, SQUEEZE, card, house, of_type

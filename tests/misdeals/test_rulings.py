@@ -12,8 +12,8 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.acting import FITS
-from shoe_daemon.table.machine import Table
+from shoe_daemon.table.commands.rulings import FITS
+from shoe_daemon.table.table import Table
 from tests.misdeals.logs import DRAWS, LOGS, Log
 from tests.misdeals.pit import Pit
 from tests.table.dealer import NATURAL, SQUEEZE, CutCard, RoundEnd, house, of_type, types

@@ -33,7 +33,7 @@ from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.mqtt import desk
 from shoe_daemon.mqtt.topics import STATE, STATUS, Topics, staff
 from shoe_daemon.service import Daemon, bulletin
-from shoe_daemon.table.moments import from_microseconds, to_microseconds
+from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 from tests.brokers import PATIENCE, Listener, Message, Mosquitto, wait_for
 from tests.orders.pit import Supervisor
 from tests.service.running import Shoe

@@ -22,7 +22,7 @@ from shoe_daemon.mqtt import MqttSettings, messages
 from shoe_daemon.mqtt.asyncapi import asyncapi
 from shoe_daemon.mqtt.examples import load_examples
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
-from shoe_daemon.table.past import SHOES
+from shoe_daemon.table.history import SHOES
 from tests.mqtt import making
 
 PAGE = making.PAGE.read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ from shoe_daemon.table.events import (
     RoundFinished,
     encode_event,
 )
-from shoe_daemon.table.snapshot import Alert, PublicTable
+from shoe_daemon.table.public_types import Alert, PublicTable
 from tests.mqtt.examples import least, most, structs
 
 SENTENCE = "The Banker drew although the Player's natural ended the round. Ü — " * 3

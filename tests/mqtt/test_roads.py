@@ -17,7 +17,7 @@ from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
 from shoe_daemon.mqtt import messages, schemas
 from shoe_daemon.mqtt.messages import LONG_LIMIT
-from shoe_daemon.table.snapshot import PastRound, PastShoe, PublicHistory
+from shoe_daemon.table.public_types import PastRound, PastShoe, PublicHistory
 from tests.game.other_roads import other_roads
 from tests.mqtt.examples import most
 

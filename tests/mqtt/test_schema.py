@@ -18,8 +18,8 @@ from jsonschema import Draft202012Validator
 from shoe_daemon.cli import main
 from shoe_daemon.mqtt import messages, schemas
 from shoe_daemon.table.events import EVENT_TYPES, Event, encode_event, is_staff
-from shoe_daemon.table.machine import Table
 from shoe_daemon.table.observations import AnyObservation, decode_observation, encode_observation
+from shoe_daemon.table.table import Table
 from tests.mqtt.examples import least, most, required
 
 CHECKED_IN = Path(__file__).parents[2] / "docs" / "schema"

@@ -15,8 +15,8 @@ from msgspec.structs import fields
 
 from shoe_daemon.mqtt.desk import Order
 from shoe_daemon.mqtt.orders import SIZE_LIMIT, VERBS, OrderMessage, read_order
-from shoe_daemon.table.machine import Table
 from shoe_daemon.table.observations import decode_observation, encode_observation
+from shoe_daemon.table.table import Table
 from tests.orders.pit import Pit
 
 GOOD: dict[str, Any] = {"id": "x", "operator": "Maria"}

@@ -20,7 +20,7 @@ from shoe_daemon.mqtt import schemas
 from shoe_daemon.mqtt.desk import Order
 from shoe_daemon.mqtt.orders import SIZE_LIMIT, VERBS, OrderMessage, read_order
 from shoe_daemon.service.orders import MOST_REPLAYED
-from shoe_daemon.table.orders import ORDERS
+from shoe_daemon.table.commands.dispatch import ORDERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "orders.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `([a-z-]+)` \| (P?) ?\| ([^|]*) \|", re.MULTILINE)

@@ -14,7 +14,7 @@ from argon2 import PasswordHasher
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.operators import Operators, hash_pin, load_operators
-from shoe_daemon.table.orders import ORDERS
+from shoe_daemon.table.commands.dispatch import ORDERS
 from tests.brokers import wait_for
 from tests.orders.conftest import OpenPit
 from tests.orders.pit import Pit

@@ -18,10 +18,10 @@ from shoe_daemon import __version__
 from shoe_daemon.game.house import house_to_mapping, load_house
 from shoe_daemon.game.rulings import load_policy, policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, Step
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds, to_microseconds
 from shoe_daemon.table.observations import Command, Observation, Session
 from shoe_daemon.table.options import Options
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 
 SITE, TABLE = "casino-north", "table-7"
 START = 1_795_291_200_000_000

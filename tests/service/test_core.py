@@ -20,7 +20,6 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import JournalReader, JournalUnwritable
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.service import Core
-from shoe_daemon.table.moments import to_microseconds
 from shoe_daemon.table.observations import (
     CardDrawn,
     Command,
@@ -28,6 +27,7 @@ from shoe_daemon.table.observations import (
     Observation,
     Result,
 )
+from shoe_daemon.table.timestamps import to_microseconds
 from tests.chaos import proof
 from tests.service.running import configure
 

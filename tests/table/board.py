@@ -12,7 +12,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shoe_daemon.table.machine import Table
+    from shoe_daemon.table.table import Table
 
 LETTERS = {"player": "P", "banker": "B", "tie": "T"}
 NOTHING: dict[str, Any] = {"cards": [], "natural": None, "pair": None, "total": None}

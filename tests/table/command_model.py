@@ -27,8 +27,8 @@ from shoe_daemon.table.events import (
     encode_event,
     is_staff,
 )
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.timestamps import from_microseconds
 from tests.table.board import Board
 from tests.table.dealer import START, public_json
 from tests.table.mistake_logs import make_log

@@ -22,9 +22,9 @@ from shoe_daemon.game.house import (
 )
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event, encode_event, is_staff
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.timestamps import from_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

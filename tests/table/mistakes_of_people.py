@@ -16,7 +16,7 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.machine import Table
+from shoe_daemon.table.table import Table
 from tests.table import oracle
 from tests.table.mistake_rules import collects, consequence, contradicts, shortfall
 from tests.table.mistakes_of_readers import misread, unread

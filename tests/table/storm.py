@@ -14,8 +14,8 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import DEALING_ORDER, Outcome, Slot
 from shoe_daemon.game.house import Burn, CutCard, DealingStyle, house_to_mapping
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
+from shoe_daemon.table.timestamps import from_microseconds
 from tests.table.dealer import START, house
 
 if TYPE_CHECKING:

@@ -26,10 +26,10 @@ from shoe_daemon.table.events import (
     encode_event,
     is_staff,
 )
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd, Signal
-from shoe_daemon.table.snapshot import encode_public_table
+from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.timestamps import from_microseconds
 from tests.table import oracle
 from tests.table.dealer import START, house
 

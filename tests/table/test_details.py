@@ -17,16 +17,16 @@ import shoe_daemon
 from shoe_daemon.game.irregularities import REPORTED
 from shoe_daemon.game.rulings import POLICY_IDS, load_policy
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.details import DETAILS, DRAW_CODES, VALUES, detail, sentence
+from shoe_daemon.table.detail_texts import DETAILS, DRAW_CODES, VALUES, detail, sentence
 from shoe_daemon.table.events import DrawDue, Irregularity, decode_event, encode_event
-from shoe_daemon.table.machine import Table
+from shoe_daemon.table.table import Table
 from tests.table.dealer import NATURAL, Dealer, one
 from tests.table.storm import Storm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shoe_daemon.table.details import Value
+    from shoe_daemon.table.detail_texts import Value
 
 SOURCES = [*Path(shoe_daemon.__file__).parent.rglob("*.py")]
 STORMS = 12

@@ -21,7 +21,7 @@ from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import is_staff
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.snapshot import encode_public_table
+from shoe_daemon.table.public_types import encode_public_table
 from tests.table import oracle
 from tests.table.dealer import FACE_UP, SQUEEZE, TUCKED, Dealer, house, of_type, public_json
 

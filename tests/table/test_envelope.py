@@ -11,9 +11,9 @@ import pytest
 
 from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.options import ResultOn
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.timestamps import from_microseconds
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, house, types
 from tests.table.storm import Storm
 

@@ -12,10 +12,10 @@ import pytest
 
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
-from shoe_daemon.table import events, snapshot
+from shoe_daemon.table import events, public_types
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import EVENT_TYPES, decode_event, encode_event, is_staff
-from shoe_daemon.table.snapshot import encode_public_table
+from shoe_daemon.table.public_types import encode_public_table
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, CutCard, Dealer, card, house
 
 # Every type that a table says in this version, and its fields, as the contract names them.
@@ -68,7 +68,7 @@ def structs() -> list[type[msgspec.Struct]]:
     Return every type that goes out.
     """
     found = []
-    for module in (events, snapshot):
+    for module in (events, public_types):
         own = [each for each in vars(module).values() if isinstance(each, type)]
         found += [
             each
@@ -173,7 +173,7 @@ class TestPublicTable:
         assert value["counts"]["rounds"] == 2
         assert value["last_result"]["data"]["outcome"] == "player"
         assert value["last_result"]["shoe"] == BUSY.events[-1].shoe
-        assert msgspec.json.decode(text, type=snapshot.PublicTable) == BUSY.table.public()
+        assert msgspec.json.decode(text, type=public_types.PublicTable) == BUSY.table.public()
 
     def test_an_empty_table(self) -> None:
         public = Dealer().table.public()

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from shoe_daemon.errors import UserError
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import encode_event
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds, to_microseconds
-from shoe_daemon.table.snapshot import encode_public_table
+from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 from tests.table.dealer import NATURAL, Dealer
 from tests.table.storm import Storm
 

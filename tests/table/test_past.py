@@ -14,8 +14,8 @@ from shoe_daemon.game.coup import Kind
 from shoe_daemon.game.result_sequence import to_sequence
 from shoe_daemon.game.roads import roads
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.past import SHOES
+from shoe_daemon.table.history import SHOES
+from shoe_daemon.table.table import Table
 from tests.misdeals.pit import Pit
 from tests.table.board import Board
 from tests.table.dealer import (

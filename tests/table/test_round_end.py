@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.options import ResultOn, RoundEnd, Signal
+from shoe_daemon.table.timestamps import from_microseconds
 from tests.table.dealer import (
     BANKER_DRAWS,
     BANKER_STANDS,

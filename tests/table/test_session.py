@@ -9,8 +9,8 @@ import pytest
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import house_to_mapping, load_house
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.machine import Table
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
+from shoe_daemon.table.table import Table
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, house, of_type, one, types
 
 AT = "2026-11-21T09:34:46.000Z"

@@ -14,9 +14,9 @@ from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import DEALING_ORDER
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import ResultRevised, RoundFinished, encode_event
-from shoe_daemon.table.machine import Table
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.snapshot import encode_public_table
+from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.table import Table
 from tests.table import oracle
 from tests.table.dealer import NATURAL, Dealer, of_type, types
 from tests.table.storm import Storm

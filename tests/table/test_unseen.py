@@ -23,10 +23,10 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.house import Curator, CutCard, DealingStyle, house_to_mapping
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.machine import Table
-from shoe_daemon.table.moments import from_microseconds
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
-from shoe_daemon.table.snapshot import encode_public_table
+from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.table import Table
+from shoe_daemon.table.timestamps import from_microseconds
 from tests.misdeals.pit import Pit
 from tests.table.dealer import START, house, of_type, one, public_json, types
 

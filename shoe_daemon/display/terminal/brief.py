@@ -15,7 +15,7 @@ from shoe_daemon.display.terminal.signs import LETTERS
 from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.mqtt.messages import State
 from shoe_daemon.narration import card_text
-from shoe_daemon.table.snapshot import CardView, RoundView
+from shoe_daemon.table.public_types import CardView, RoundView
 
 __all__ = ["draw_brief"]
 

@@ -20,7 +20,7 @@ from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.game.coup import Hand, Outcome, Slot
 from shoe_daemon.narration import WINNERS, card_text, extras
 from shoe_daemon.table.events import HandResult, RoundFinished
-from shoe_daemon.table.snapshot import CardView, PublicTable, RoundView
+from shoe_daemon.table.public_types import CardView, PublicTable, RoundView
 
 __all__ = ["Words", "draw_hands", "is_held", "is_unread", "result_of", "verdict"]
 

@@ -16,7 +16,7 @@ from shoe_daemon.display.terminal.hands import Words, verdict
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
 from shoe_daemon.narration import aborted_text, card_text
 from shoe_daemon.table.events import RoundFinished
-from shoe_daemon.table.snapshot import PastRound
+from shoe_daemon.table.public_types import PastRound
 
 __all__ = ["Seen", "headline", "limits", "past_line", "title", "trouble", "why", "words_of"]
 

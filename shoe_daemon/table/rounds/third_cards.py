@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import dealing, drawing, events, faces, rounds, shoes, unseen
+from shoe_daemon.table import events
+from shoe_daemon.table.rounds import card_draw, disclosure, hidden_faces, lifecycle, next_card
+from shoe_daemon.table.shoes import shoe_lifecycle
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import Drawn, OpenAlert, RoundState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import Drawn, OpenAlert, RoundState
 
 _FIRST = 4
 
@@ -24,18 +26,18 @@ def lay_anew(fold: Fold, round_: RoundState) -> None:
     """
     round_.unchecked = len(round_.cards) > _FIRST
     round_.relaid = True
-    faces.check_thirds(fold, round_)
-    unseen.conclude(fold, round_)
+    disclosure.check_thirds(fold, round_)
+    hidden_faces.conclude(fold, round_)
     take_all_back(fold, round_)
     alert = fold.open_alert(IrregularityKind.MISSING_DRAW)
-    if not round_.partial and rounds.is_complete(round_):
+    if not round_.partial and lifecycle.is_complete(round_):
         round_.missing = False
         if alert is not None:
             _close(fold, alert, "no card is due")
 
 
 def _due(round_: RoundState) -> int | None:
-    verdict = rounds.told(round_)
+    verdict = lifecycle.told(round_)
     return verdict.spot if verdict.known and not round_.partial else None
 
 
@@ -50,9 +52,9 @@ def take_all_back(fold: Fold, round_: RoundState) -> None:
     if len(round_.cards) == laid:
         return
     if not round_.ended:
-        rounds.say_due(fold, round_, repeat=True)
+        lifecycle.say_due(fold, round_, repeat=True)
     else:
-        round_.due = rounds.truth(round_).say
+        round_.due = lifecycle.truth(round_).say
         fold.emit(round_.due, round_.number)
 
 
@@ -70,11 +72,11 @@ def _take_back(fold: Fold, round_: RoundState, spot: int) -> bool:
     card.alert = None
     if round_.finished and card.face is not None and not card.public:
         card.public = True
-        shoes.now_seen(fold, card)
-    drawing.put(round_, card, spot)
+        shoe_lifecycle.now_seen(fold, card)
+    card_draw.put(round_, card, spot)
     round_.cards.append(card)
     round_.hidden += not card.public
-    player, banker = dealing.public_totals(round_.spots)
+    player, banker = next_card.public_totals(round_.spots)
     shown = card.face if card.public else None
     fold.emit(events.CardDealt(banker, shown, player, card.slot), round_.number)
     return True

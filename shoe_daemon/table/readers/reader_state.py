@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.table import checking
-from shoe_daemon.table.fold import status_of
 from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.readers import second_reader
+from shoe_daemon.table.table_context import status_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import ReaderState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import ReaderState
 
 
 def change(fold: Fold, source: str | None, how: Callable[[ReaderState], object]) -> None:
@@ -58,7 +58,7 @@ def synced(fold: Fold, *, drawing: bool = False) -> None:
         fold: The table.
         drawing: The first card of the next round may have left the shoe already.
     """
-    checking.boundary(fold, drawing=drawing)
+    second_reader.boundary(fold, drawing=drawing)
     whole(fold)
 
 

@@ -11,25 +11,19 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.coup import DEALING_ORDER, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import (
-    checking,
-    coup_rest,
-    dealing,
-    events,
-    inventory,
-    rounds,
-    shoes,
-    unseen,
-)
-from shoe_daemon.table.details import Detail, Value, detail
+from shoe_daemon.table import events
+from shoe_daemon.table.detail_texts import Detail, Value, detail
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers import whole
-from shoe_daemon.table.state import Drawn
+from shoe_daemon.table.readers import second_reader
+from shoe_daemon.table.readers.reader_state import whole
+from shoe_daemon.table.rounds import coup_rest, hidden_faces, lifecycle, next_card
+from shoe_daemon.table.shoes import inventory, shoe_lifecycle
+from shoe_daemon.table.table_state import Drawn
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import RoundState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import RoundState
 
 # What every card is asked is looked up once: in Python 3.11 to find a member of an
 # enumeration takes longer than to call a function.
@@ -59,19 +53,19 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
     if round_ is not None and round_.owns_rest and not carried and coup_rest.owns(round_, card):
         coup_rest.take(fold, card)
         return
-    round_ = rounds.in_progress(fold)
+    round_ = lifecycle.in_progress(fold)
     if round_ is not None:
         if _is_repeat(round_, card):
             return
         late = _is_late(fold, round_, card)
         if late:
-            rounds.find_missing(fold, round_, "missing_before_late_card")
+            lifecycle.find_missing(fold, round_, "missing_before_late_card")
         if not carried and not _begins_another(fold, round_, card):
             add(fold, round_, card)
             return
         cut_off = round_.partial and not round_.over
-        fold.state.unsynced |= late or cut_off or rounds.is_stuck(round_)
-        rounds.leave(fold, round_)
+        fold.state.unsynced |= late or cut_off or lifecycle.is_stuck(round_)
+        lifecycle.leave(fold, round_)
         _settle_mode(fold, card)  # a new session may have come into force
     seed = _take_seed(fold, slot)
     at_start = seed is not None or (slot is _P1 and not joined)
@@ -80,8 +74,8 @@ def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool
     if at_start:
         whole(fold)
     elif partial and not fold.state.unsynced:
-        checking.misses(fold, None)
-    round_ = rounds.begin(fold, partial=partial)
+        second_reader.misses(fold, None)
+    round_ = lifecycle.begin(fold, partial=partial)
     # In another shoe, or after a shuffle, a card that was counted counts anew.
     kept = fold.state.shoe is shoe and fold.house.reshuffle == "per_shoe"
     round_.seeded = seed is not None or isinstance(carried, Drawn)
@@ -111,7 +105,7 @@ def _settle_mode(fold: Fold, card: Drawn) -> None:
 
 
 def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:
-    if round_.over and (rounds.is_complete(round_) or rounds.is_stuck(round_)):
+    if round_.over and (lifecycle.is_complete(round_) or lifecycle.is_stuck(round_)):
         return True
     if card.declared is _P1 and (round_.missing or fold.mode is _DEVICE):
         return True
@@ -139,7 +133,7 @@ def _is_late(fold: Fold, round_: RoundState, card: Drawn) -> bool:
         return False
     if round_.partial or round_.over or round_.unread_pending:
         return False
-    if rounds.truth(round_).spot is None:
+    if lifecycle.truth(round_).spot is None:
         return False
     return fold.microseconds() - round_.card_at > fold.draw_within
 
@@ -171,15 +165,15 @@ def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = Non
     if problem is not None:
         raise_misplaced(fold, card, problem)
     if len(round_.cards) == 1:
-        rounds.first_card_checks(fold)
+        lifecycle.first_card_checks(fold)
     if card.unread:
         raise_unread(fold, card)
     if round_.missing:
         _make_good(fold, round_)
     if round_.unchecked:
-        unseen.conclude(fold, round_)
-    rounds.set_deadlines(fold, round_)
-    rounds.go_on(fold, round_, repeat=True)
+        hidden_faces.conclude(fold, round_)
+    lifecycle.set_deadlines(fold, round_)
+    lifecycle.go_on(fold, round_, repeat=True)
 
 
 def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = None) -> None:
@@ -197,7 +191,7 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
     card.public = face is not None and seen_at_once(fold, round_, card.slot)
     round_.cards.append(card)
     round_.hidden += not card.public
-    player, banker = dealing.public_totals(round_.spots)
+    player, banker = next_card.public_totals(round_.spots)
     fold.emit(events.CardDealt(banker, face if card.public else None, player, card.slot))
     if face is not None and not card.public:
         fold.emit(events.StaffCardDealt(face, card.slot))
@@ -208,11 +202,11 @@ def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = No
     card.order = shoe.out
     shoe.out += seen is None
     if seen is None and fold.options.checkers:
-        checking.drawn(fold, face, card)
+        second_reader.drawn(fold, face, card)
     if seen is None or seen.face is None:
-        shoes.count(fold, shoe, card)
+        shoe_lifecycle.count(fold, shoe, card)
     elif card.public and not seen.public:
-        shoes.now_seen(fold, seen)
+        shoe_lifecycle.now_seen(fold, seen)
 
 
 def seen_at_once(fold: Fold, round_: RoundState, slot: Slot | None) -> bool:
@@ -229,7 +223,7 @@ def seen_at_once(fold: Fold, round_: RoundState, slot: Slot | None) -> bool:
 def _place(round_: RoundState, card: Drawn) -> IrregularityKind | None:
     if round_.partial:
         return _place_by_word(round_, card)
-    verdict = rounds.told(round_)
+    verdict = lifecycle.told(round_)
     if not verdict.known:
         return _place_unchecked(round_, card)
     if verdict.spot is None:
@@ -261,14 +255,14 @@ def compare(round_: RoundState, card: Drawn) -> IrregularityKind | None:
 
 def _place_by_word(round_: RoundState, card: Drawn) -> IrregularityKind | None:
     # Something is missing here, so only the reader's word says where a card is.
-    verdict = rounds.told(round_)
+    verdict = lifecycle.told(round_)
     if verdict.known and verdict.spot is None:
         return _EXCESS
     if card.declared is None:
         return None
-    if verdict.spot == dealing.B3:
+    if verdict.spot == next_card.B3:
         # The Player stands, so that no card of the Player's can be missing.
-        put(round_, card, dealing.B3)
+        put(round_, card, next_card.B3)
         return compare(round_, card)
     spot = _SPOT[card.declared]
     if round_.spots[spot] is None:
@@ -292,8 +286,8 @@ def _place_unchecked(round_: RoundState, card: Drawn) -> IrregularityKind | None
             return _EXCESS
         put(round_, card, spot)
         return None
-    if round_.spots[dealing.P3] is not None and round_.spots[dealing.B3] is None:
-        put(round_, card, dealing.B3)
+    if round_.spots[next_card.P3] is not None and round_.spots[next_card.B3] is None:
+        put(round_, card, next_card.B3)
     return None if card.declared is None or round_.misplaced else _misplace(round_)
 
 
@@ -322,7 +316,7 @@ def _raise(fold: Fold, card: Drawn, kind: IrregularityKind, said: Detail) -> Non
     # Staff may have been told of it, and have closed it, before the players could know.
     shown, slot = card.face if card.public else None, card.slot or card.declared
     number = None if fold.state.round is None else fold.state.round.number
-    known = unseen.alert_of(fold, card)
+    known = hidden_faces.alert_of(fold, card)
     if known is not None and known.data.kind == kind:
         fold.publish_alert(known, said, slot=slot, card=shown)
     elif known is not None or card.alert is None:
@@ -340,13 +334,13 @@ def _fill_unread(fold: Fold, round_: RoundState, slot: Slot | None) -> None:
     # A card on a place after the one that is due shows where the card lies of
     # which the device said that it passed unread. While the faces are hidden,
     # a Banker's third card shows that it was the Player's.
-    verdict, spots = rounds.told(round_), round_.spots
+    verdict, spots = lifecycle.told(round_), round_.spots
     if verdict.spot is not None and _SPOT[slot] > verdict.spot:
         lay_unread(fold, round_, verdict.spot)
-    elif rounds.truth(round_).spot == dealing.B3:
+    elif lifecycle.truth(round_).spot == next_card.B3:
         pass  # by the known faces the Player stands: the card was read on the second try
-    elif not verdict.known and slot is Slot.B3 and spots[3] and not spots[dealing.P3]:
-        lay_unread(fold, round_, dealing.P3)
+    elif not verdict.known and slot is Slot.B3 and spots[3] and not spots[next_card.P3]:
+        lay_unread(fold, round_, next_card.P3)
         round_.unchecked = True
     round_.unread_pending = False
 
@@ -358,14 +352,14 @@ def lay_unread(fold: Fold, round_: RoundState, spot: int | None = None) -> None:
     """
     if not round_.unread_pending or round_.partial:
         return
-    place = rounds.truth(round_).spot if spot is None else spot
+    place = lifecycle.truth(round_).spot if spot is None else spot
     if place is None:
         return
     round_.unread_pending = False
     card = Drawn(unread=True)
     put(round_, card, place)
     deal(fold, round_, card)
-    rounds.say_due(fold, round_, repeat=True)
+    lifecycle.say_due(fold, round_, repeat=True)
 
 
 def raise_unread(fold: Fold, card: Drawn) -> None:
@@ -411,22 +405,22 @@ def take_excess(
     if round_ is not None and round_.excess_decided and not moved:
         round_.excess_decided = False  # the card that the reader spoke of before
     elif (alert := fold.join_alert(IrregularityKind.EXCESS_CARD, "card")) is not None:
-        known = unseen.alert_of(fold, card)
+        known = hidden_faces.alert_of(fold, card)
         if known is not None:
             fold.close_alert(known, "continue", "it is part of another irregularity")
         card.alert = alert.data.id
     else:
-        verdict = None if round_ is None else rounds.told(round_)
+        verdict = None if round_ is None else lifecycle.told(round_)
         said = excess_detail(verdict, card.face if card.public else None)
         _raise(fold, card, IrregularityKind.EXCESS_CARD, said)
     inventory.check_pace(fold)
     if fold.state.shoe is not None and not moved:
         fold.state.shoe.out += 1
-        checking.drawn(fold, card.face, card)
-        shoes.count(fold, fold.state.shoe, card)
+        second_reader.drawn(fold, card.face, card)
+        shoe_lifecycle.count(fold, fold.state.shoe, card)
 
 
-def excess_detail(verdict: dealing.Due | None, shown: Card | None) -> Detail:
+def excess_detail(verdict: next_card.Due | None, shown: Card | None) -> Detail:
     """
     Return the sentence of a card too many.
 

@@ -8,24 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import (
-    boundaries,
-    checking,
-    drawing,
-    events,
-    faces,
-    readers,
-    rounds,
-    shoes,
-    unseen,
-)
-from shoe_daemon.table.details import Detail, detail
+from shoe_daemon.table import events
+from shoe_daemon.table.detail_texts import Detail, detail
 from shoe_daemon.table.observations import Cause, GapDetail
-from shoe_daemon.table.state import Drawn
+from shoe_daemon.table.readers import reader_state, second_reader
+from shoe_daemon.table.rounds import card_draw, disclosure, hidden_faces, lifecycle, round_end
+from shoe_daemon.table.shoes import shoe_lifecycle
+from shoe_daemon.table.table_state import Drawn
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
-    from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import (
         Booted,
         CardDrawn,
@@ -37,7 +29,8 @@ if TYPE_CHECKING:
         Unreadable,
         Withdrawn,
     )
-    from shoe_daemon.table.state import OpenAlert
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import OpenAlert
 
 _NAMES: Final = {
     Cause.UNREADABLE: IrregularityKind.UNREADABLE_CARD,
@@ -64,12 +57,12 @@ def device_error(fold: Fold, obs: DeviceError) -> None:
     reader = fold.reader(obs.source)
     if obs.cause in reader.errors:
         return
-    readers.change(fold, obs.source, lambda each: each.errors.append(obs.cause))
+    reader_state.change(fold, obs.source, lambda each: each.errors.append(obs.cause))
     if obs.cause is Cause.TIMEOUT and (
         Cause.OVERDRAW in reader.errors or fold.open_alert(IrregularityKind.EXCESS_CARD)
     ):
         return
-    if obs.cause is Cause.UNREADABLE and checking.confirms(fold, obs.source):
+    if obs.cause is Cause.UNREADABLE and second_reader.confirms(fold, obs.source):
         return
     kind = _NAMES.get(obs.cause, IrregularityKind.DEVICE_FAULT)
     if kind in _OVER_WITH_ERROR:
@@ -77,11 +70,11 @@ def device_error(fold: Fold, obs: DeviceError) -> None:
             said = _SAYS.get(kind) or _fault(obs)
             fold.raise_alert(kind, said, evidence=_error(obs.source, obs.cause))
         return
-    round_ = rounds.in_progress(fold)
+    round_ = lifecycle.in_progress(fold)
     joined = fold.join_alert(kind, "device")
     if joined is None:
         unread = kind is IrregularityKind.UNREADABLE_CARD
-        slot = rounds.public_due(round_) if unread and round_ is not None else None
+        slot = lifecycle.public_due(round_) if unread and round_ is not None else None
         fold.raise_alert(kind, _SAYS[kind], slot=slot, evidence="device")
         if unread:
             reader.unread_at = _out(fold)
@@ -125,7 +118,7 @@ def _end_errors(
     End errors of a reader: a fault of the device, or a returned card, is over
     with its error; a card too many, or an unread one, is not.
     """
-    readers.change(fold, source, lambda each: _forget(each.errors, over))
+    reader_state.change(fold, source, lambda each: _forget(each.errors, over))
     for cause in over:
         alert = _alert_of(fold, source, cause)
         if alert is not None:
@@ -142,7 +135,7 @@ def locked(fold: Fold, obs: Lock) -> None:
     """
     Take a turn of a reader's key: a locked reader has no errors any more.
     """
-    readers.locked(fold, obs.source, is_locked=obs.locked)
+    reader_state.locked(fold, obs.source, is_locked=obs.locked)
     if obs.locked:
         _end_all(fold, obs.source, "the reader was locked")
 
@@ -153,8 +146,8 @@ def booted(fold: Fold, obs: Booted) -> None:
     goes on without it.
     """
     _end_all(fold, obs.source, "the reader was started")
-    if not checking.misses(fold, obs.source):
-        boundaries.booted(fold, obs)
+    if not second_reader.misses(fold, obs.source):
+        round_end.booted(fold, obs)
 
 
 def _end_all(fold: Fold, source: str | None, reason: str) -> None:
@@ -170,10 +163,10 @@ def play(fold: Fold, obs: CardDrawn) -> None:
     """
     card, reader = Drawn(obs.card, obs.slot), fold.state.readers.get(obs.source or "")
     if reader is None or not reader.errors:
-        drawing.play(fold, card)
+        card_draw.play(fold, card)
         return
     out = _out(fold)
-    drawing.play(fold, card)
+    card_draw.play(fold, card)
     round_ = fold.state.round
     if round_ is None or not any(each is card for each in (*round_.cards, *round_.rest)):
         return
@@ -190,14 +183,14 @@ def unreadable(fold: Fold, obs: Unreadable) -> None:
     """
     Take a card that passed unread: it lies on its place, its face unknown.
     """
-    round_ = rounds.in_progress(fold)
+    round_ = lifecycle.in_progress(fold)
     if only_checks(fold, obs.source, None) or _only_looks(fold, obs.source):
         return
     if round_ is not None:
-        if faces.unread_on(round_, obs.slot) is not None:
+        if disclosure.unread_on(round_, obs.slot) is not None:
             return
         round_.unread_pending = False
-    drawing.play(fold, Drawn(declared=obs.slot, unread=True))
+    card_draw.play(fold, Drawn(declared=obs.slot, unread=True))
 
 
 def only_checks(fold: Fold, source: str | None, face: Card | None) -> bool:
@@ -209,11 +202,11 @@ def only_checks(fold: Fold, source: str | None, face: Card | None) -> bool:
     """
     if not fold.options.checkers:
         return False
-    if checking.only_checks(fold, source, face):
+    if second_reader.only_checks(fold, source, face):
         _end_all(fold, source, _DEALT)
         return True
-    dealt = checking.was_dealt(fold, source, face)
-    if dealt or checking.take_over(fold, source, face):
+    dealt = second_reader.was_dealt(fold, source, face)
+    if dealt or second_reader.take_over(fold, source, face):
         _tear(fold)
         fold.state.unsynced = True
     return dealt
@@ -223,8 +216,8 @@ def linked(fold: Fold, source: str | None, *, up: bool) -> None:
     """
     The connection to a reader came up, or went: the one that replaces it may be out of step.
     """
-    readers.linked(fold, source, up=up)
-    if not up and checking.is_replaced_out_of_step(fold, source):
+    reader_state.linked(fold, source, up=up)
+    if not up and second_reader.is_replaced_out_of_step(fold, source):
         _tear(fold)
         fold.state.unsynced = True
 
@@ -233,7 +226,7 @@ def _only_looks(fold: Fold, source: str | None) -> bool:
     # A camera that cannot read a card which another reader has drawn has drawn no card.
     if source is None or not fold.reader(source).places or fold.state.placing:
         return False
-    return not checking.stands_alone(fold, source)
+    return not second_reader.stands_alone(fold, source)
 
 
 def outside(fold: Fold, face: Card | None) -> None:
@@ -247,7 +240,7 @@ def withdrawn(fold: Fold, obs: Withdrawn) -> None:
     """
     An excess card was taken out of play.
     """
-    unseen.expel(fold, rounds.in_progress(fold))
+    hidden_faces.expel(fold, lifecycle.in_progress(fold))
     alert = fold.open_alert(IrregularityKind.EXCESS_CARD)
     if alert is None and _is_decided(fold, obs.card):
         _learn_excess(fold, obs.card)
@@ -270,8 +263,8 @@ def _is_decided(fold: Fold, face: Card | None) -> bool:
 
 def _excess(fold: Fold, face: Card | None) -> None:
     if fold.state.shoe is None:
-        shoes.start(fold, announced=False)
-    drawing.take_excess(fold, fold.state.round, Drawn(face))
+        shoe_lifecycle.start(fold, announced=False)
+    card_draw.take_excess(fold, fold.state.round, Drawn(face))
 
 
 def _learn_excess(fold: Fold, face: Card | None) -> None:
@@ -283,7 +276,7 @@ def _learn_excess(fold: Fold, face: Card | None) -> None:
             card.face = face
             fold.emit(events.StaffCardDealt(face, None))
             if fold.state.shoe is not None:
-                shoes.count(fold, fold.state.shoe, card)
+                shoe_lifecycle.count(fold, fold.state.shoe, card)
             return
 
 
@@ -291,14 +284,14 @@ def carried(fold: Fold, obs: Carried) -> None:
     """
     An excess card became the first card of the next round: the same one card.
     """
-    unseen.expel(fold, rounds.in_progress(fold))
+    hidden_faces.expel(fold, lifecycle.in_progress(fold))
     alert = fold.open_alert(IrregularityKind.EXCESS_CARD)
     round_ = fold.state.round
     card, fold.state.seed = fold.state.seed, None
     if card is None and round_ is not None and round_.excess:
         card = round_.excess.pop()
     face = obs.card or (None if card is None else card.face)
-    drawing.play(fold, Drawn(face, obs.slot), carried=card or True)
+    card_draw.play(fold, Drawn(face, obs.slot), carried=card or True)
     if alert is not None and alert in fold.state.alerts:
         fold.close_alert(alert, "carry_to_next_hand", "the card begins the next round")
 
@@ -309,8 +302,8 @@ def gap(fold: Fold, obs: Gap) -> None:
     here on, and so is all that comes before a clean boundary.
     """
     restart = obs.detail is GapDetail.RESTART
-    if checking.misses(fold, None if restart else obs.source):
-        readers.change(fold, obs.source, lambda reader: setattr(reader, "partial", True))
+    if second_reader.misses(fold, None if restart else obs.source):
+        reader_state.change(fold, obs.source, lambda reader: setattr(reader, "partial", True))
         return
     away = obs.detail is not GapDetail.LOST_FRAMES
     _tear(fold, torn=away, restarted=restart)
@@ -318,19 +311,19 @@ def gap(fold: Fold, obs: Gap) -> None:
         fold.state.shoe.unwatched = True
     if restart:
         fold.state.betting = "unknown"
-        readers.restarted(fold)
+        reader_state.restarted(fold)
     else:
-        readers.missed(fold, obs.source)
+        reader_state.missed(fold, obs.source)
     if fold.state.quiet_at is None:
-        readers.await_quiet(fold)
+        reader_state.await_quiet(fold)
 
 
 def _tear(fold: Fold, *, torn: bool = True, restarted: bool = False) -> None:
-    round_ = rounds.in_progress(fold)
-    if round_ is not None and rounds.is_complete(round_):
+    round_ = lifecycle.in_progress(fold)
+    if round_ is not None and lifecycle.is_complete(round_):
         round_.over = True  # its end may have been missed, and the next card be of another
     if round_ is not None and not round_.finished:
         round_.partial = True
         round_.torn = round_.torn or torn
         round_.restarted = round_.restarted or restarted
-        rounds.await_quiet(fold, round_)
+        lifecycle.await_quiet(fold, round_)

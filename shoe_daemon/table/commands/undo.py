@@ -16,17 +16,19 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.coup import DEALING_ORDER, Slot
 from shoe_daemon.game.ruling_situations import Action
-from shoe_daemon.table import dealing, events, results, shoes
-from shoe_daemon.table.fold import closed_event, raised_event
+from shoe_daemon.table import events
 from shoe_daemon.table.observations import Command, Observation, Tick
-from shoe_daemon.table.state import Change, TableState, decode_state, encode_state
+from shoe_daemon.table.rounds import next_card, results
+from shoe_daemon.table.shoes import shoe_lifecycle
+from shoe_daemon.table.table_context import closed_event, raised_event
+from shoe_daemon.table.table_state import Change, TableState, decode_state, encode_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from shoe_daemon.game.cards import Card
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import Drawn, OpenAlert, Played, RoundState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import Drawn, OpenAlert, Played, RoundState
 
 _MOST_CHANGES: Final = 20
 _MOST_OBSERVATIONS: Final = 500
@@ -46,7 +48,7 @@ def carry_out(fold: Fold, order: Command, act: Callable[[Fold, Command], object]
         act(fold, order)
         observe(state, order)
         return
-    shoe = state.shoe or shoes.start(fold, announced=False)
+    shoe = state.shoe or shoe_lifecycle.start(fold, announced=False)
     before, seq, begun = encode_state(state), state.seq, shoe.begun
     act(fold, order)
     if state.shoe is shoe:
@@ -173,12 +175,12 @@ def _publish_card(
     face_before, shown_before = _faces(was)
     face, shown = _faces(now)
     if was is None and now is not None:
-        player, banker = dealing.public_totals(round_.spots)
+        player, banker = next_card.public_totals(round_.spots)
         _emit(fold, events.CardDealt(banker, shown, player, slot), round_.number)
     elif None not in {face, face_before} and shown is shown_before is None:
         pass  # there is nothing that the players see of it
     elif face is face_before and shown is not None and shown_before is None:
-        player, banker = dealing.public_totals(round_.spots)
+        player, banker = next_card.public_totals(round_.spots)
         _emit(fold, events.CardDisclosed(banker, shown, player, slot), round_.number)
     elif was is not None and (now is None or face is not face_before):
         corrected = events.CardCorrected(shown, shown_before, fold.operator, fold.reason, slot)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shoe_daemon.game.coup import Hand
 from shoe_daemon.game.tableau import NATURAL, banker_draws, is_natural, player_draws
-from shoe_daemon.table.details import Detail, detail
+from shoe_daemon.table.detail_texts import Detail, detail
 from shoe_daemon.table.events import DrawDue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shoe_daemon.table.state import Drawn
+    from shoe_daemon.table.table_state import Drawn
 
 P3: Final = 4
 B3: Final = 5

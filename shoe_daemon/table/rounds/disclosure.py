@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.coup import DEALING_ORDER, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import (
-    checking,
+from shoe_daemon.table import events
+from shoe_daemon.table.detail_texts import detail
+from shoe_daemon.table.readers import second_reader
+from shoe_daemon.table.rounds import (
+    card_draw,
     coup_rest,
-    dealing,
-    drawing,
-    events,
-    relaying,
-    rounds,
-    shoes,
-    unseen,
+    hidden_faces,
+    lifecycle,
+    next_card,
+    third_cards,
 )
-from shoe_daemon.table.details import detail
-from shoe_daemon.table.state import Drawn
+from shoe_daemon.table.shoes import shoe_lifecycle
+from shoe_daemon.table.table_state import Drawn
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import RoundState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import RoundState
 
 # Looked up once, as in `drawing`.
 _P1 = Slot.P1
@@ -36,7 +36,7 @@ def disclose(fold: Fold, slot: Slot, face: Card) -> None:
     """
     Take the face of a card that was drawn before.
     """
-    round_ = rounds.in_progress(fold)
+    round_ = lifecycle.in_progress(fold)
     if round_ is None:
         _disclose_late(fold, slot, face)
         return
@@ -44,7 +44,7 @@ def disclose(fold: Fold, slot: Slot, face: Card) -> None:
     if card is None:
         if not _learn_excess(fold, round_, slot, face) and not _all_seen(fold, face):
             round_.partial = True
-            drawing.add(fold, round_, Drawn(face, slot))
+            card_draw.add(fold, round_, Drawn(face, slot))
     elif card.face is not None and card.face is not face:
         _conflict(fold, slot)
     elif not card.public:
@@ -54,7 +54,7 @@ def disclose(fold: Fold, slot: Slot, face: Card) -> None:
 def _turn_over(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
     news = card.face is None
     card.face = face
-    rounds.show(fold, round_, card, counted=not news)
+    lifecycle.show(fold, round_, card, counted=not news)
     if news:
         _learn(fold, card)
     _go_on(fold, round_)
@@ -62,14 +62,14 @@ def _turn_over(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
 
 def _go_on(fold: Fold, round_: RoundState) -> None:
     if fold.state.checks:
-        checking.compare(fold, round_)
+        second_reader.compare(fold, round_)
     check_thirds(fold, round_)
-    unseen.publish(fold, round_)
-    unseen.conclude(fold, round_)
+    hidden_faces.publish(fold, round_)
+    hidden_faces.conclude(fold, round_)
     if round_.relaid:
-        relaying.take_all_back(fold, round_)
-    rounds.await_quiet(fold, round_)
-    rounds.go_on(fold, round_, repeat=False)
+        third_cards.take_all_back(fold, round_)
+    lifecycle.await_quiet(fold, round_)
+    lifecycle.go_on(fold, round_, repeat=False)
 
 
 def unread_on(round_: RoundState, slot: Slot | None) -> Drawn | None:
@@ -92,7 +92,7 @@ def read_again(fold: Fold, slot: Slot | None, face: Card | None) -> bool:
     Returns:
         Whether it is such a card.
     """
-    round_ = rounds.in_progress(fold)
+    round_ = lifecycle.in_progress(fold)
     card = None if round_ is None or face is None else unread_on(round_, slot)
     if round_ is None or card is None or face is None:
         return False
@@ -104,7 +104,7 @@ def know(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
     """
     Learn the face of a card that passed unread, and go on.
     """
-    if drawing.seen_at_once(fold, round_, card.slot):
+    if card_draw.seen_at_once(fold, round_, card.slot):
         _turn_over(fold, round_, card, face)
         return
     card.face = face
@@ -119,12 +119,12 @@ def know_late(fold: Fold, round_: RoundState, card: Drawn, face: Card) -> None:
     came to nothing the players may never have seen it.
     """
     card.face = face
-    card.public = round_.finished or drawing.seen_at_once(fold, round_, card.slot)
+    card.public = round_.finished or card_draw.seen_at_once(fold, round_, card.slot)
     round_.hidden -= card.public
     if not card.public:
         fold.emit(events.StaffCardDealt(face, card.slot), round_.number)
     _learn(fold, card)
-    unseen.publish(fold, round_)
+    hidden_faces.publish(fold, round_)
 
 
 def _disclose_late(fold: Fold, slot: Slot, face: Card) -> None:
@@ -137,11 +137,11 @@ def _disclose_late(fold: Fold, slot: Slot, face: Card) -> None:
     if card is None or card.face not in {None, face}:
         if _all_seen(fold, face):
             return
-        drawing.play(fold, Drawn(face, slot), joined=True)
+        card_draw.play(fold, Drawn(face, slot), joined=True)
     elif card.face is None:
         card.face = face
         if fold.state.shoe is not None:
-            shoes.count(fold, fold.state.shoe, Drawn(face, slot=slot, public=True))
+            shoe_lifecycle.count(fold, fold.state.shoe, Drawn(face, slot=slot, public=True))
 
 
 def _all_seen(fold: Fold, face: Card) -> bool:
@@ -166,7 +166,7 @@ def _card_on(round_: RoundState, slot: Slot, face: Card) -> Drawn | None:
     unplaced = [card for card in round_.cards if card.slot is None and card.declared is None]
     same = [card for card in unplaced if card.face is face]
     for card in same or [card for card in unplaced if card.face is None]:
-        drawing.put(round_, card, DEALING_ORDER.index(slot))
+        card_draw.put(round_, card, DEALING_ORDER.index(slot))
         return card
     return None
 
@@ -178,14 +178,14 @@ def _learn_excess(fold: Fold, round_: RoundState, slot: Slot, face: Card) -> boo
             if card.face is None and fold.state.shoe is not None:
                 card.face = face
                 fold.emit(events.StaffCardDealt(face, None))
-                shoes.count(fold, fold.state.shoe, card)
+                shoe_lifecycle.count(fold, fold.state.shoe, card)
             return True
     return False
 
 
 def _learn(fold: Fold, card: Drawn) -> None:
     if fold.state.shoe is not None:
-        shoes.count(fold, fold.state.shoe, card)
+        shoe_lifecycle.count(fold, fold.state.shoe, card)
     if card.unread:
         card.unread = False
         kind = IrregularityKind.UNREADABLE_CARD
@@ -197,7 +197,7 @@ def _learn(fold: Fold, card: Drawn) -> None:
 
 
 def _conflict(fold: Fold, slot: Slot) -> None:
-    round_ = rounds.in_progress(fold)
+    round_ = lifecycle.in_progress(fold)
     if fold.state.unsynced or (round_ is not None and round_.partial):
         return  # the cards that lie there, or this one, may be of another round
     if fold.open_alert(IrregularityKind.SOURCE_CONFLICT) is None:
@@ -215,11 +215,11 @@ def placed(fold: Fold, slot: Slot, face: Card, source: str | None = None) -> Non
     """
     if source is not None:
         fold.reader(source).places = True
-    alone = fold.state.placing or checking.stands_alone(fold, source)
-    round_ = rounds.in_progress(fold)
+    alone = fold.state.placing or second_reader.stands_alone(fold, source)
+    round_ = lifecycle.in_progress(fold)
     if alone and round_ is not None and round_.cleared:
         # It lacks a card, but what lies here now was laid after the table was cleared.
-        rounds.leave(fold, round_)
+        lifecycle.leave(fold, round_)
         round_ = None
     lies = None if round_ is None else round_.spots[DEALING_ORDER.index(slot)]
     if round_ is not None and lies is not None and lies.face in {None, face}:
@@ -228,7 +228,7 @@ def placed(fold: Fold, slot: Slot, face: Card, source: str | None = None) -> Non
         if round_ is not None and lies is not None and not _next_first(round_, slot):
             _conflict(fold, slot)
         else:
-            drawing.play(fold, Drawn(face, slot))
+            card_draw.play(fold, Drawn(face, slot))
     elif round_ is not None:
         _compare_place(fold, round_, slot, face)
 
@@ -244,7 +244,7 @@ def _still_lies(fold: Fold, slot: Slot, face: Card) -> bool:
 
 def _next_first(round_: RoundState, slot: Slot) -> bool:
     # Another first card than the one of a round that is whole.
-    return slot is Slot.P1 and rounds.is_complete(round_)
+    return slot is Slot.P1 and lifecycle.is_complete(round_)
 
 
 def _compare_place(fold: Fold, round_: RoundState, slot: Slot, face: Card) -> None:
@@ -252,9 +252,9 @@ def _compare_place(fold: Fold, round_: RoundState, slot: Slot, face: Card) -> No
         if card.face is face:
             if slot is not (card.declared or card.slot):
                 card.declared = slot
-                problem = drawing.compare(round_, card)
+                problem = card_draw.compare(round_, card)
                 if problem is not None:
-                    drawing.raise_misplaced(fold, card, problem)
+                    card_draw.raise_misplaced(fold, card, problem)
             return
     if round_.spots[DEALING_ORDER.index(slot)] is not None:
         _conflict(fold, slot)
@@ -267,26 +267,26 @@ def check_thirds(fold: Fold, round_: RoundState) -> None:
     """
     if not round_.unchecked or round_.partial:
         return
-    if dealing.HIDDEN in dealing.public_points(round_.spots)[:4]:
+    if next_card.HIDDEN in next_card.public_points(round_.spots)[:4]:
         return
     thirds = round_.cards[4:]
-    round_.spots[dealing.P3] = round_.spots[dealing.B3] = None
+    round_.spots[next_card.P3] = round_.spots[next_card.B3] = None
     round_.unchecked = False
     for card in thirds:
-        verdict = dealing.due(dealing.public_points(round_.spots))
+        verdict = next_card.due(next_card.public_points(round_.spots))
         if not verdict.known:  # the Player's third card lies there, face down
             round_.unchecked = True
-            drawing.put(round_, card, dealing.B3)
+            card_draw.put(round_, card, next_card.B3)
         elif verdict.spot is None:
             _expel(fold, round_, card)
         else:
-            drawing.put(round_, card, verdict.spot)
-            problem = drawing.compare(round_, card)
+            card_draw.put(round_, card, verdict.spot)
+            problem = card_draw.compare(round_, card)
             if problem is not None:
-                drawing.raise_misplaced(fold, card, problem)
+                card_draw.raise_misplaced(fold, card, problem)
 
 
 def _expel(fold: Fold, round_: RoundState, card: Drawn) -> None:
     round_.cards.remove(card)
     round_.hidden -= not card.public
-    drawing.take_excess(fold, round_, card, moved=True)
+    card_draw.take_excess(fold, round_, card, moved=True)

@@ -21,26 +21,18 @@ from shoe_daemon.game.coup import (
     Slot,
 )
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import (
-    checking,
-    coup_rest,
-    curating,
-    dealing,
-    events,
-    inventory,
-    readers,
-    results,
-    shoes,
-    unseen,
-)
-from shoe_daemon.table.details import detail
+from shoe_daemon.table import events
+from shoe_daemon.table.detail_texts import detail
 from shoe_daemon.table.options import ResultOn, RoundEnd
-from shoe_daemon.table.state import RoundState
+from shoe_daemon.table.readers import reader_state, second_reader
+from shoe_daemon.table.rounds import coup_rest, hidden_faces, next_card, results
+from shoe_daemon.table.shoes import inventory, shoe_holder, shoe_lifecycle
+from shoe_daemon.table.table_state import RoundState
 
 if TYPE_CHECKING:
     from shoe_daemon.game.wagers import Settlement
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import Drawn
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import Drawn
 
 _SECOND = 1_000_000
 # Looked up once, as in `drawing`.
@@ -65,7 +57,7 @@ def begin(fold: Fold, *, partial: bool) -> RoundState:
     state = fold.state
     shoe = state.shoe
     if shoe is None or shoe.finished:
-        shoe = shoes.start(fold, announced=shoe is not None, overrun=shoe is not None)
+        shoe = shoe_lifecycle.start(fold, announced=shoe is not None, overrun=shoe is not None)
     round_ = RoundState(shoe.begun + 1, state.next_kind, partial=partial)
     state.round, state.quiet_at, state.next_kind = round_, None, _NORMAL
     state.unread_pending = False
@@ -74,7 +66,7 @@ def begin(fold: Fold, *, partial: bool) -> RoundState:
     if state.betting != "closed":
         fold.emit(events.BettingClosed("first_card"))
     fold.emit(events.RoundStarted())
-    shoes.begin_round(fold, shoe, round_)
+    shoe_lifecycle.begin_round(fold, shoe, round_)
     round_.out_before, round_.holder = shoe.out, state.rotation.holder
     return round_
 
@@ -90,30 +82,30 @@ def first_card_checks(fold: Fold) -> None:
         state.betting = "closed"
     if state.shoe is not None and not state.shoe.burn_checked:
         state.shoe.burn_checked = True
-        shoes.check_burn(fold, state.shoe)
-    shoes.check_ordered_burn(fold)
+        shoe_lifecycle.check_burn(fold, state.shoe)
+    shoe_lifecycle.check_ordered_burn(fold)
     if state.shoe is not None:
         inventory.check_reserve(fold, state.shoe)
 
 
-def truth(round_: RoundState) -> dealing.Due:
+def truth(round_: RoundState) -> next_card.Due:
     """
     Tell what is due by every face that the daemon knows.
     """
     dealt = len(round_.cards)
     if dealt < FOUR_CARDS and not round_.partial:
-        return dealing.FIRST_FOUR[dealt]
+        return next_card.FIRST_FOUR[dealt]
     spots = laid(round_) if round_.unchecked else round_.spots
-    return dealing.due(dealing.known_points(spots), partial=round_.partial)
+    return next_card.due(next_card.known_points(spots), partial=round_.partial)
 
 
-def told(round_: RoundState) -> dealing.Due:
+def told(round_: RoundState) -> next_card.Due:
     """
     Tell what is due by the faces that the players have seen.
     """
     if not round_.hidden:
         return truth(round_)
-    return dealing.due(dealing.public_points(round_.spots), partial=round_.partial)
+    return next_card.due(next_card.public_points(round_.spots), partial=round_.partial)
 
 
 def laid(round_: RoundState) -> list[Drawn | None]:
@@ -121,19 +113,23 @@ def laid(round_: RoundState) -> list[Drawn | None]:
     Return the cards by place, the third cards as the known faces lay them.
     """
     spots = round_.spots
-    if not round_.unchecked or round_.partial or dealing.HIDDEN in dealing.known_points(spots)[:4]:
+    if (
+        not round_.unchecked
+        or round_.partial
+        or next_card.HIDDEN in next_card.known_points(spots)[:4]
+    ):
         return spots
     spots = [*spots[:FOUR_CARDS], None, None]
     for card in round_.cards[FOUR_CARDS:]:
-        verdict = dealing.due(dealing.known_points(spots))
+        verdict = next_card.due(next_card.known_points(spots))
         if not verdict.known:  # the Player's third card lies there, its face unknown
-            spots[dealing.B3] = card
+            spots[next_card.B3] = card
         elif verdict.spot is not None:
             spots[verdict.spot] = card
     return spots
 
 
-def _verdict(round_: RoundState) -> dealing.Due:
+def _verdict(round_: RoundState) -> next_card.Due:
     # Where something is missing, what nobody has seen decides nothing.
     return told(round_) if round_.partial else truth(round_)
 
@@ -144,7 +140,7 @@ def public_due(round_: RoundState) -> Slot | None:
     """
     if round_.partial:
         return None
-    spot = dealing.due(dealing.public_points(round_.spots)).spot
+    spot = next_card.due(next_card.public_points(round_.spots)).spot
     return None if spot is None else Slot(DEALING_ORDER[spot])
 
 
@@ -191,9 +187,9 @@ def say_due(fold: Fold, round_: RoundState, *, repeat: bool) -> None:
     _say_due(fold, round_, truth(round_), repeat=repeat)
 
 
-def _say_due(fold: Fold, round_: RoundState, verdict: dealing.Due, *, repeat: bool) -> None:
+def _say_due(fold: Fold, round_: RoundState, verdict: next_card.Due, *, repeat: bool) -> None:
     if round_.hidden:
-        verdict = dealing.due(dealing.public_points(round_.spots), partial=round_.partial)
+        verdict = next_card.due(next_card.public_points(round_.spots), partial=round_.partial)
     if verdict.spot is not None:
         inventory.check_enough(fold, round_)
     if repeat or (verdict.known and verdict.say != round_.due):
@@ -235,17 +231,17 @@ def reveal(fold: Fold, round_: RoundState) -> None:
     The players have now seen every face that the daemon knows.
     """
     fold.state.reveal_at = None
-    if not unseen.has_known(round_):
+    if not hidden_faces.has_known(round_):
         return
     # The first four tell where the others lie.
     _show_all(fold, round_, round_.cards[:FOUR_CARDS])
-    unseen.lay_thirds(fold, round_)
+    hidden_faces.lay_thirds(fold, round_)
     for card in round_.cards[FOUR_CARDS:]:
         # The Player's third card tells whether the next one belongs to the round at all.
         if any(each is card for each in round_.cards):
             _show_all(fold, round_, [card])
-            unseen.lay_thirds(fold, round_)
-    unseen.publish(fold, round_)
+            hidden_faces.lay_thirds(fold, round_)
+    hidden_faces.publish(fold, round_)
 
 
 def _show_all(fold: Fold, round_: RoundState, cards: list[Drawn]) -> None:
@@ -262,9 +258,9 @@ def show(fold: Fold, round_: RoundState, card: Drawn, *, counted: bool = True) -
         return
     card.public = True
     if counted:
-        shoes.now_seen(fold, card)
+        shoe_lifecycle.now_seen(fold, card)
     round_.hidden -= 1
-    player, banker = dealing.public_totals(round_.spots)
+    player, banker = next_card.public_totals(round_.spots)
     fold.emit(events.CardDisclosed(banker, card.face, player, card.slot))
 
 
@@ -420,7 +416,7 @@ def abort(fold: Fold, round_: RoundState, cause: events.AbortCause) -> None:
     results.note_unfinished(fold, round_.number, cause)
     round_.declared = True  # a result that comes now is not about it
     _leave(fold, round_)
-    curating.after_round(fold, None)
+    shoe_holder.after_round(fold, None)
 
 
 def void(fold: Fold, round_: RoundState) -> None:
@@ -434,7 +430,7 @@ def void(fold: Fold, round_: RoundState) -> None:
     round_.declared = True  # a result that comes now is not about it
     round_.owns_rest = coup_rest.may_come(fold, round_, whole=not round_.partial)
     _leave(fold, round_)
-    curating.after_round(fold, None)
+    shoe_holder.after_round(fold, None)
 
 
 def give_up(fold: Fold, round_: RoundState) -> None:
@@ -448,19 +444,19 @@ def give_up(fold: Fold, round_: RoundState) -> None:
 def _leave(fold: Fold, round_: RoundState) -> None:
     state = fold.state
     round_.ended = True
-    checking.round_left(fold, round_)
+    second_reader.round_left(fold, round_)
     if round_.excess:
         results.keep_excess(fold, round_)
     fold.in_round = False
     state.quiet_at = state.reveal_at = None
     if round_.owns_rest:
-        if unseen.has_known(round_):
+        if hidden_faces.has_known(round_):
             round_.over = False  # an end that only hidden faces show ends no coup
-        readers.await_quiet(fold)
+        reader_state.await_quiet(fold)
     elif state.betting == "closed" and not round_.next_closed:
         state.betting = "open"
     if state.shoe is not None:
-        shoes.round_ended(fold, state.shoe)
+        shoe_lifecycle.round_ended(fold, state.shoe)
     if state.next_session is not None:
         fold.configure(state.next_session)
 

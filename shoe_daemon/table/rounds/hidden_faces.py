@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.coup import DEALING_ORDER, FOUR_CARDS, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import drawing, faces, inventory, rounds, shoes
+from shoe_daemon.table.rounds import card_draw, disclosure, lifecycle
+from shoe_daemon.table.shoes import inventory, shoe_lifecycle
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import Drawn, OpenAlert, RoundState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import Drawn, OpenAlert, RoundState
 
 _EXCESS = IrregularityKind.EXCESS_CARD
 
@@ -45,10 +46,10 @@ def _places(round_: RoundState) -> list[tuple[Drawn, Slot | None]]:
     """
     places: dict[int, Slot] = {
         id(card): DEALING_ORDER[spot]
-        for spot, card in enumerate(rounds.laid(round_))
+        for spot, card in enumerate(lifecycle.laid(round_))
         if card is not None
     }
-    if rounds.laid(round_) is round_.spots:
+    if lifecycle.laid(round_) is round_.spots:
         return []  # too little is known
     return [(card, places.get(id(card))) for card in round_.cards[FOUR_CARDS:]]
 
@@ -67,9 +68,9 @@ def _raise(
     fold: Fold, round_: RoundState, card: Drawn, slot: Slot | None, problem: IrregularityKind
 ) -> None:
     if problem is _EXCESS:
-        said = drawing.excess_detail(rounds.truth(round_), card.face)
+        said = card_draw.excess_detail(lifecycle.truth(round_), card.face)
     else:
-        said = drawing.misplaced_detail(problem, card.declared, slot)
+        said = card_draw.misplaced_detail(problem, card.declared, slot)
     card.alert = fold.state.seq + 1
     # It is told publicly when the third cards are laid by the faces that decide.
     fold.raise_alert(problem, said, slot=slot or card.declared, card=card.face, staff_only=True)
@@ -89,7 +90,7 @@ def lay_thirds(fold: Fold, round_: RoundState) -> None:
     """
     Lay the third cards by the faces that the players have seen by now.
     """
-    faces.check_thirds(fold, round_)
+    disclosure.check_thirds(fold, round_)
 
 
 def publish(fold: Fold, round_: RoundState) -> None:
@@ -111,7 +112,7 @@ def _shows_duplicate(fold: Fold, alert: OpenAlert) -> bool:
     shoe, face = fold.state.shoe, alert.data.card
     if shoe is None or face is None or alert.data.kind != IrregularityKind.DUPLICATE_CARD:
         return False
-    return shoes.shown_copies(shoe, face) > shoe.decks
+    return shoe_lifecycle.shown_copies(shoe, face) > shoe.decks
 
 
 def _publish_duplicate(fold: Fold, alert: OpenAlert) -> None:
@@ -122,7 +123,7 @@ def _publish_duplicate(fold: Fold, alert: OpenAlert) -> None:
         fold.close_alert(alert, "continue", "the players know that the shoe is another")
         return
     shoe.mixed = shoe.unwatched
-    said = shoes.duplicate_detail(shoe, shoes.shown_copies(shoe, face), face)
+    said = shoe_lifecycle.duplicate_detail(shoe, shoe_lifecycle.shown_copies(shoe, face), face)
     fold.publish_alert(alert, said, slot=alert.data.slot, card=face)
 
 
@@ -151,7 +152,7 @@ def expel(fold: Fold, round_: RoundState | None) -> None:
             round_.spots = [None if each is card else each for each in round_.spots]
             round_.cards = [each for each in round_.cards if each is not card]
             round_.hidden -= not card.public
-            drawing.take_excess(fold, round_, card, moved=True)
+            card_draw.take_excess(fold, round_, card, moved=True)
             return
 
 

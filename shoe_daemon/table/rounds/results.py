@@ -8,14 +8,15 @@ from bisect import insort
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.coup import Kind, Outcome
-from shoe_daemon.table import curating, events
-from shoe_daemon.table.snapshot import LastResult
-from shoe_daemon.table.state import Held, Played, Unfinished
+from shoe_daemon.table import events
+from shoe_daemon.table.public_types import LastResult
+from shoe_daemon.table.shoes import shoe_holder
+from shoe_daemon.table.table_state import Held, Played, Unfinished
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import RoundFinished
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import RoundState, ShoeState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import RoundState, ShoeState
 
 MOST_PLAYED: Final = 200
 """
@@ -106,7 +107,7 @@ def publish(fold: Fold, number: int, data: RoundFinished, *, entered: bool = Fal
     _enter(shoe, Played(number, fold.at, state.seq, data, entered=entered))
     _count(shoe, data, 1)
     show_last(fold)
-    curating.after_round(fold, data.outcome)
+    shoe_holder.after_round(fold, data.outcome)
 
 
 def held_back(fold: Fold, number: int | None) -> Held | None:
@@ -303,4 +304,4 @@ def void_held(fold: Fold, held: Held) -> None:
     before = None if held.lost else held.data
     fold.emit(events.RoundVoided(None, before, fold.operator, fold.reason), held.number)
     _enter_unpublished(fold, held, voided=True)
-    curating.after_round(fold, None)
+    shoe_holder.after_round(fold, None)

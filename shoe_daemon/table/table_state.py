@@ -15,7 +15,7 @@ from shoe_daemon.game.shoe_rotation import Rotation
 from shoe_daemon.table.events import AbortCause, DrawDue, Irregularity, RoundFinished
 from shoe_daemon.table.observations import AnyObservation, Session
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.snapshot import LastResult, PastShoe
+from shoe_daemon.table.public_types import LastResult, PastShoe
 
 
 class Drawn(Struct):

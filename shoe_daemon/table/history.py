@@ -14,11 +14,11 @@ from shoe_daemon.game.coup import Kind, Outcome
 from shoe_daemon.game.result_sequence import to_sequence
 from shoe_daemon.game.roads import Result
 from shoe_daemon.table.events import HandResult
-from shoe_daemon.table.snapshot import PastRound, PastShoe, PublicHistory
+from shoe_daemon.table.public_types import PastRound, PastShoe, PublicHistory
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import RoundFinished
-    from shoe_daemon.table.state import Held, Played, ShoeState, TableState, Unfinished
+    from shoe_daemon.table.table_state import Held, Played, ShoeState, TableState, Unfinished
 
 SHOES: Final = 12
 """Past shoes that are remembered."""

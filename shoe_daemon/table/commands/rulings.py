@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Final
 from shoe_daemon.game.coup import Kind
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
-from shoe_daemon.table import events, results, rounds, shoes
+from shoe_daemon.table import events
+from shoe_daemon.table.rounds import lifecycle, results
+from shoe_daemon.table.shoes import shoe_lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import Drawn, OpenAlert
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import Drawn, OpenAlert
 
 _EXCESS: Final = {
     IrregularityKind.EXCESS_CARD,
@@ -85,7 +87,7 @@ def _no_card(fold: Fold, alert: OpenAlert, action: Action) -> str | None:
         return "the value of the card is not known" if card.face is None else None
     if fold.state.seed is not None:
         return "another card is carried to the next hand already"
-    return "no other hand is dealt from this shoe" if shoes.is_last(shoe) else None
+    return "no other hand is dealt from this shoe" if shoe_lifecycle.is_last(shoe) else None
 
 
 def choose(fold: Fold, alert: OpenAlert, action: Action) -> None:
@@ -136,7 +138,7 @@ def _burn_plus_value(fold: Fold, alert: OpenAlert) -> None:
     if card is not None and card.face is not None:
         if not card.public:  # it is turned over, to see its value
             card.public = True
-            shoes.now_seen(fold, card)
+            shoe_lifecycle.now_seen(fold, card)
             fold.emit(events.CardDisclosed(None, card.face, None, None))
         fold.state.burn_due += card.face.points or fold.house.burn.face_value
 
@@ -151,9 +153,9 @@ def void(fold: Fold, number: int) -> None:
     """
     Make a round void: the one in progress, or one whose result is published or held back.
     """
-    round_, state = rounds.in_progress(fold), fold.state
+    round_, state = lifecycle.in_progress(fold), fold.state
     if round_ is not None and round_.number == number and not round_.finished:
-        rounds.void(fold, round_)
+        lifecycle.void(fold, round_)
         return
     for held in [each for each in state.held if each.number == number]:
         state.held.remove(held)
@@ -164,13 +166,13 @@ def void(fold: Fold, number: int) -> None:
 
 
 def _continue(fold: Fold, alert: OpenAlert) -> None:
-    round_ = rounds.in_progress(fold)
+    round_ = lifecycle.in_progress(fold)
     if alert.data.kind == IrregularityKind.MISSING_DRAW and round_ is not None and round_.missing:
-        rounds.give_up(fold, round_)
+        lifecycle.give_up(fold, round_)
 
 
 def _draw_now(fold: Fold, _alert: OpenAlert) -> None:
-    round_ = rounds.in_progress(fold)
+    round_ = lifecycle.in_progress(fold)
     if round_ is not None:
         round_.draw_ordered = round_.missing
 
@@ -180,8 +182,8 @@ def _stop_shoe(fold: Fold, _alert: OpenAlert) -> None:
     if shoe is None or shoe.finished:
         return
     shoe.rounds_left = 0
-    if rounds.in_progress(fold) is None:
-        shoes.round_ended(fold, shoe)
+    if lifecycle.in_progress(fold) is None:
+        shoe_lifecycle.round_ended(fold, shoe)
 
 
 _ACTS: Final[dict[Action, Callable[[Fold, OpenAlert], None]]] = {

@@ -11,28 +11,27 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.coup import DEALING_ORDER, FOUR_CARDS, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import (
-    declared,
-    drawing,
-    events,
-    inventory,
-    recounting,
-    relaying,
+from shoe_daemon.table import events
+from shoe_daemon.table.detail_texts import detail
+from shoe_daemon.table.rounds import (
+    card_draw,
+    declared_result,
+    hidden_faces,
+    lifecycle,
+    past_rounds,
     results,
-    rounds,
-    shoes,
-    unseen,
+    third_cards,
 )
-from shoe_daemon.table.details import detail
-from shoe_daemon.table.state import Drawn, Played
+from shoe_daemon.table.shoes import inventory, shoe_lifecycle
+from shoe_daemon.table.table_state import Drawn, Played
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
     from shoe_daemon.game.coup import Outcome
     from shoe_daemon.table.events import RoundFinished
-    from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import Command
-    from shoe_daemon.table.state import Held, RoundState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import Held, RoundState
 
 
 def result_of(fold: Fold, number: int) -> Played | Held | None:
@@ -57,7 +56,7 @@ def say_corrected(
     """
     Say what card it was, showing no more than the players have seen.
     """
-    shown = round_.finished or card.public or drawing.seen_at_once(fold, round_, card.slot)
+    shown = round_.finished or card.public or card_draw.seen_at_once(fold, round_, card.slot)
     fold.emit(
         events.CardCorrected(
             after if shown else None,
@@ -98,8 +97,8 @@ def face_on(fold: Fold, number: int | None, slot: Slot) -> Card | None:
     if round_ is not None:
         card = round_.spots[DEALING_ORDER.index(slot)]
         return None if card is None else card.face
-    record = recounting.record_of(fold, number)
-    return None if record is None else recounting.face_in(record, slot)
+    record = past_rounds.record_of(fold, number)
+    return None if record is None else past_rounds.face_in(record, slot)
 
 
 def correct_card(fold: Fold, order: Command) -> None:
@@ -108,7 +107,7 @@ def correct_card(fold: Fold, order: Command) -> None:
     """
     if order.slot is None or order.card is None:
         return
-    found = on_table(fold, order.round) or recounting.record_of(fold, order.round)
+    found = on_table(fold, order.round) or past_rounds.record_of(fold, order.round)
     number = 0 if found is None else found.number
     correct(fold, number, order.slot, order.card)
     _settle_conflict(fold, number)
@@ -142,9 +141,9 @@ def correct(fold: Fold, number: int, slot: Slot, after: Card) -> None:
     fold.emit(events.CardCorrected(after, before, fold.operator, fold.reason, slot), number)
     if fold.house.reshuffle == "per_shoe":  # else it has been shuffled back
         _recount(fold, before, after, Drawn(after, public=True))
-    record = recounting.record_of(fold, number)
+    record = past_rounds.record_of(fold, number)
     if record is not None:
-        recounting.put(fold, record, slot, after)
+        past_rounds.put(fold, record, slot, after)
 
 
 def _recount(fold: Fold, before: Card, after: Card, card: Drawn) -> None:
@@ -152,9 +151,9 @@ def _recount(fold: Fold, before: Card, after: Card, card: Drawn) -> None:
     if shoe is not None and after is not before:
         shoe.seen[before.index] -= 1
         shoe.unseen[before.index] -= not card.public
-        shoes.count_copy(fold, shoe, card, after)
+        shoe_lifecycle.count_copy(fold, shoe, card, after)
         inventory.corrected(fold, shoe, card)
-        unseen.take_back(fold)
+        hidden_faces.take_back(fold)
 
 
 def _follow(fold: Fold, round_: RoundState) -> None:
@@ -164,15 +163,15 @@ def _follow(fold: Fold, round_: RoundState) -> None:
         return
     if round_.unread_result:
         round_.partial = False  # all its cards lie there, if not all of them were read
-    relaying.lay_anew(fold, round_)
+    third_cards.lay_anew(fold, round_)
     if round_.finished:
         result_again(fold, round_)
     elif not round_.ended:
-        if unseen.has_known(round_):
+        if hidden_faces.has_known(round_):
             # Whether silence ends it is asked anew, by the faces as they are known now.
             round_.over, fold.state.quiet_at = False, None
-            rounds.await_quiet(fold, round_)
-        rounds.go_on(fold, round_, repeat=False)
+            lifecycle.await_quiet(fold, round_)
+        lifecycle.go_on(fold, round_, repeat=False)
 
 
 def result_again(fold: Fold, round_: RoundState) -> None:
@@ -187,22 +186,22 @@ def result_again(fold: Fold, round_: RoundState) -> None:
         round_.unread_result = round_.partial
         if not round_.partial:
             # Its third cards were taken at the reader's word.
-            relaying.lay_anew(fold, round_)
+            third_cards.lay_anew(fold, round_)
     outcome = None if result is None else result.data.outcome
     if not round_.partial and any(card.face is None for card in round_.cards):
         # A card that was too many, and not read, is one of its cards now.
         round_.partial = round_.unread_result = True
-        outcome = declared.outcome_of(fold, round_.number)
-    declared.check_cards(fold, round_)
+        outcome = declared_result.outcome_of(fold, round_.number)
+    declared_result.check_cards(fold, round_)
     if round_.partial:
         if result is not None:
             results.put(fold, result, _partial_result(fold, round_, result, outcome))
-    elif not rounds.is_complete(round_):
+    elif not lifecycle.is_complete(round_):
         if result is not None:
             results.put(fold, result, None)
         _want_card(fold, round_)
     else:
-        own = rounds.own_result(fold, round_)
+        own = lifecycle.own_result(fold, round_)
         if result is not None:
             results.put(fold, result, own)
         else:
@@ -213,8 +212,8 @@ def _partial_result(
     fold: Fold, round_: RoundState, result: Played | Held, outcome: Outcome | None
 ) -> RoundFinished:
     # All its cards may be known, where something else of it was missed: see `rounds.finish`.
-    if not (round_.hidden or result.entered) and rounds.is_complete(round_):
-        own = rounds.own_result(fold, round_)
+    if not (round_.hidden or result.entered) and lifecycle.is_complete(round_):
+        own = lifecycle.own_result(fold, round_)
         if own.outcome is outcome:
             return own
     return partly_known(round_, result, outcome)
@@ -229,7 +228,7 @@ def partly_known(
     """
     before = result.data
     round_.partial = not round_.unread_result
-    after = rounds.declared_result(round_, outcome)
+    after = lifecycle.declared_result(round_, outcome)
     round_.partial = True
     if not result.entered:
         return after
@@ -256,9 +255,9 @@ def _want_card(fold: Fold, round_: RoundState) -> None:
             )
     else:
         round_.finished, over = False, round_.over
-        rounds.find_missing(fold, round_, "missing_at_correction")
+        lifecycle.find_missing(fold, round_, "missing_at_correction")
         round_.over = over  # nothing has ended it
-        rounds.say_due(fold, round_, repeat=False)
+        lifecycle.say_due(fold, round_, repeat=False)
 
 
 def check_result(fold: Fold, order: Command) -> str | None:
@@ -267,7 +266,7 @@ def check_result(fold: Fold, order: Command) -> str | None:
     """
     if order.outcome is None:
         return "which outcome? give player, banker or tie"
-    round_, shoe = rounds.in_progress(fold), fold.state.shoe
+    round_, shoe = lifecycle.in_progress(fold), fold.state.shoe
     if round_ is None:
         is_over = shoe is not None and shoe.finished
         return "the shoe is finished: order a new shoe first" if is_over else None
@@ -279,10 +278,10 @@ def check_result(fold: Fold, order: Command) -> str | None:
 def _whole_obstacle(round_: RoundState) -> str | None:
     if len(round_.cards) < FOUR_CARDS:
         return None
-    if unseen.has_known(round_):
+    if hidden_faces.has_known(round_):
         # Whether they are all that it needs is not for everybody to know.
         return "the cards of the round on the table lie face down: reveal them first"
-    if rounds.is_complete(round_):
+    if lifecycle.is_complete(round_):
         return "the cards of the round on the table give its result"
     return None
 
@@ -291,9 +290,9 @@ def enter_result(fold: Fold, order: Command) -> None:
     """
     Enter the result of a round that no reader has seen, or not whole.
     """
-    round_ = rounds.in_progress(fold) or rounds.begin(fold, partial=True)
+    round_ = lifecycle.in_progress(fold) or lifecycle.begin(fold, partial=True)
     whole, round_.partial = not round_.partial, True
     fold.state.seed = None  # if one was carried, it lies among the cards that nobody saw
-    data = rounds.declared_result(round_, order.outcome)
+    data = lifecycle.declared_result(round_, order.outcome)
     data = _with_pairs(data, (order.player_pair, order.banker_pair))
-    rounds.enter(fold, round_, data, whole=whole)
+    lifecycle.enter(fold, round_, data, whole=whole)

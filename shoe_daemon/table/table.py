@@ -9,25 +9,16 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.table import (
-    boundaries,
-    checking,
-    drawing,
-    faces,
-    faults,
-    inventory,
-    orders,
-    results,
-    rounds,
-    shoes,
-    undo,
-)
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.fold import Fold
-from shoe_daemon.table.moments import from_microseconds, to_microseconds
-from shoe_daemon.table.past import public_history, results_of
-from shoe_daemon.table.public import public_table, staff_alerts
-from shoe_daemon.table.state import Drawn, TableState, decode_state
+from shoe_daemon.table.commands import dispatch, undo
+from shoe_daemon.table.history import public_history, results_of
+from shoe_daemon.table.public_snapshot import public_table, staff_alerts
+from shoe_daemon.table.readers import reader_faults, second_reader
+from shoe_daemon.table.rounds import card_draw, disclosure, lifecycle, results, round_end
+from shoe_daemon.table.shoes import inventory, shoe_lifecycle
+from shoe_daemon.table.table_context import Fold
+from shoe_daemon.table.table_state import Drawn, TableState, decode_state
+from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,7 +26,7 @@ if TYPE_CHECKING:
     from shoe_daemon.game.roads import Result
     from shoe_daemon.table.events import Event
     from shoe_daemon.table.options import RoundEnd
-    from shoe_daemon.table.snapshot import Alert, PublicHistory, PublicTable
+    from shoe_daemon.table.public_types import Alert, PublicHistory, PublicTable
 
 _PLAY: Final = seen.Role.PLAY
 
@@ -70,7 +61,7 @@ class Table:
         handler = _HANDLERS.get(type(observation))
         if handler is not None:
             handler(fold, observation)
-        if state.changes and handler is not orders.command:
+        if state.changes and handler is not dispatch.command:
             undo.observe(state, observation)
         if state.held:
             results.release(fold)
@@ -89,7 +80,7 @@ class Table:
         """
         Say why an order would be refused now; None where it fits the moment.
         """
-        return orders.refusal(self._fold, order)
+        return dispatch.refusal(self._fold, order)
 
     @property
     def mode(self) -> RoundEnd:
@@ -120,10 +111,10 @@ class Table:
             fold.at = from_microseconds(due[0])
             if due[1] == "reveal":
                 self.state.reveal_at = None
-                boundaries.reveal(fold)
+                round_end.reveal(fold)
             else:
                 self.state.quiet_at = None
-                boundaries.quiet(fold)
+                round_end.quiet(fold)
             if self.state.held:
                 results.release(fold)
 
@@ -184,7 +175,7 @@ def _refold(state: TableState, observations: Iterable[seen.Observation]) -> bool
 
 
 def _session(fold: Fold, obs: seen.Session) -> None:
-    if rounds.in_progress(fold) is None:
+    if lifecycle.in_progress(fold) is None:
         fold.configure(obs)
     else:
         seen.house_of(obs)  # what is wrong with it is said now, not at the next round
@@ -192,7 +183,7 @@ def _session(fold: Fold, obs: seen.Session) -> None:
 
 
 def _card(fold: Fold, obs: seen.CardDrawn) -> None:
-    if fold.options.checkers and faults.only_checks(fold, obs.source, obs.card):
+    if fold.options.checkers and reader_faults.only_checks(fold, obs.source, obs.card):
         return
     fold.state.placing = False
     if fold.options.least_gap is not None:
@@ -202,63 +193,63 @@ def _card(fold: Fold, obs: seen.CardDrawn) -> None:
 
 
 def _drawn(fold: Fold, obs: seen.CardDrawn) -> None:
-    if obs.slot is None and shoes.awaits_burn(fold) and rounds.may_burn(fold):
+    if obs.slot is None and shoe_lifecycle.awaits_burn(fold) and lifecycle.may_burn(fold):
         _burned(fold, obs)
     elif obs.role is _PLAY:
-        if not faces.read_again(fold, obs.slot, obs.card):
-            faults.play(fold, obs)
+        if not disclosure.read_again(fold, obs.slot, obs.card):
+            reader_faults.play(fold, obs)
     elif obs.role is seen.Role.OUTSIDE:
-        faults.outside(fold, obs.card)
+        reader_faults.outside(fold, obs.card)
     else:
         _burned(fold, obs)
 
 
 def _link(fold: Fold, obs: seen.Link) -> None:
-    faults.linked(fold, obs.source, up=obs.up)
+    reader_faults.linked(fold, obs.source, up=obs.up)
     if obs.up:
         return
     if obs.source in fold.options.checkers:
-        checking.misses(fold, obs.source)
-    for card in checking.undealt(fold):
-        drawing.play(fold, Drawn(card))
+        second_reader.misses(fold, obs.source)
+    for card in second_reader.undealt(fold):
+        card_draw.play(fold, Drawn(card))
 
 
 def _burned(fold: Fold, obs: seen.CardDrawn) -> None:
     first = obs.role is seen.Role.FIRST
-    round_ = rounds.in_progress(fold)
+    round_ = lifecycle.in_progress(fold)
     if (
         first
         and round_ is not None
-        and (round_.partial or round_.over or rounds.is_complete(round_))
+        and (round_.partial or round_.over or lifecycle.is_complete(round_))
     ):
-        rounds.leave(fold, round_)
+        lifecycle.leave(fold, round_)
         round_ = None
     shoe = fold.state.shoe
     if shoe is None or shoe.finished or (first and round_ is None and shoe.out):
-        shoe = shoes.start(fold, announced=first or shoe is not None)
+        shoe = shoe_lifecycle.start(fold, announced=first or shoe is not None)
     said = first or obs.role is seen.Role.BURN
-    shoes.burned(fold, shoe, obs.card, first=first, said=said)
+    shoe_lifecycle.burned(fold, shoe, obs.card, first=first, said=said)
 
 
 _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     seen.Session: _session,
     seen.CardDrawn: _card,
-    seen.Disclosed: lambda fold, obs: faces.disclose(fold, obs.slot, obs.card),
-    seen.Withdrawn: faults.withdrawn,
-    seen.Carried: faults.carried,
-    seen.Unreadable: faults.unreadable,
-    seen.Placed: lambda fold, obs: faces.placed(fold, obs.slot, obs.card, obs.source),
-    seen.CutCardSeen: lambda fold, _obs: boundaries.cut_card(fold),
-    seen.Booted: faults.booted,
-    seen.TableCleared: lambda fold, _obs: boundaries.table_cleared(fold),
-    seen.Result: boundaries.result,
-    seen.DeviceError: faults.device_error,
-    seen.DeviceErrorCleared: faults.device_error_cleared,
-    seen.Lock: faults.locked,
+    seen.Disclosed: lambda fold, obs: disclosure.disclose(fold, obs.slot, obs.card),
+    seen.Withdrawn: reader_faults.withdrawn,
+    seen.Carried: reader_faults.carried,
+    seen.Unreadable: reader_faults.unreadable,
+    seen.Placed: lambda fold, obs: disclosure.placed(fold, obs.slot, obs.card, obs.source),
+    seen.CutCardSeen: lambda fold, _obs: round_end.cut_card(fold),
+    seen.Booted: reader_faults.booted,
+    seen.TableCleared: lambda fold, _obs: round_end.table_cleared(fold),
+    seen.Result: round_end.result,
+    seen.DeviceError: reader_faults.device_error,
+    seen.DeviceErrorCleared: reader_faults.device_error_cleared,
+    seen.Lock: reader_faults.locked,
     seen.Link: _link,
-    seen.Gap: faults.gap,
-    seen.NoMoreBets: lambda fold, _obs: boundaries.no_more_bets(fold),
-    seen.BettingOpen: lambda fold, _obs: boundaries.betting_open(fold),
-    seen.Command: orders.command,
+    seen.Gap: reader_faults.gap,
+    seen.NoMoreBets: lambda fold, _obs: round_end.no_more_bets(fold),
+    seen.BettingOpen: lambda fold, _obs: round_end.betting_open(fold),
+    seen.Command: dispatch.command,
 }
 """What each observation does; a `Tick` and a `Standby` only bring the time."""

@@ -6,11 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.table import dealing
-from shoe_daemon.table.detection import undetectable
 from shoe_daemon.table.events import SCHEMA
-from shoe_daemon.table.fold import status_of
-from shoe_daemon.table.snapshot import (
+from shoe_daemon.table.public_types import (
     Alert,
     CardView,
     Counts,
@@ -18,12 +15,15 @@ from shoe_daemon.table.snapshot import (
     RoundView,
     ShoeView,
 )
+from shoe_daemon.table.readers.undetectable import undetectable
+from shoe_daemon.table.rounds import next_card
+from shoe_daemon.table.table_context import status_of
 
 if TYPE_CHECKING:
     from shoe_daemon.game.house import House
     from shoe_daemon.game.rulings import Policy
     from shoe_daemon.table.options import Options
-    from shoe_daemon.table.state import TableState
+    from shoe_daemon.table.table_state import TableState
 
 
 def public_table(state: TableState, house: House, policy: Policy) -> PublicTable:
@@ -110,7 +110,7 @@ def _round(state: TableState) -> RoundView | None:
     round_ = state.round
     if round_ is None or (round_.ended and not round_.finished):
         return None  # what came to nothing lies on the table no more
-    player, banker = dealing.public_totals(round_.spots)
+    player, banker = next_card.public_totals(round_.spots)
     return RoundView(
         banker_total=banker,
         cards=tuple(

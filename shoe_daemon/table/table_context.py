@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from shoe_daemon.game.house import DealingStyle, House
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.rulings import Policy
-from shoe_daemon.table import curating
 from shoe_daemon.table.events import (
     SCHEMA,
     Event,
@@ -22,18 +21,19 @@ from shoe_daemon.table.events import (
     StaffIrregularity,
     StaffIrregularityClosed,
 )
-from shoe_daemon.table.moments import to_microseconds
 from shoe_daemon.table.observations import Observation, Session, house_of, policy_of
 from shoe_daemon.table.options import Options, RoundEnd, Signal, automatic_round_end
-from shoe_daemon.table.state import OpenAlert, ReaderState, TableState
+from shoe_daemon.table.shoes import shoe_holder
+from shoe_daemon.table.table_state import OpenAlert, ReaderState, TableState
+from shoe_daemon.table.timestamps import to_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from shoe_daemon.game.cards import Card
     from shoe_daemon.game.coup import Slot
-    from shoe_daemon.table.details import Detail
-    from shoe_daemon.table.state import Drawn
+    from shoe_daemon.table.detail_texts import Detail
+    from shoe_daemon.table.table_state import Drawn
 
 MOST_ALERTS: Final = 20
 """
@@ -237,7 +237,7 @@ class Fold:
         alert.shoe, alert.round = self.events[-1].shoe, self.events[-1].round
         state.alerts.append(alert)
         if not staff_only:
-            curating.irregular(self, kind)
+            shoe_holder.irregular(self, kind)
         self._make_room([each for each in state.alerts if each.staff_only is staff_only])
 
     def _make_room(self, alerts: list[OpenAlert]) -> None:
@@ -330,7 +330,7 @@ class Fold:
         self.state.alerts.remove(alert)
         self.state.alerts.append(alert)
         self.emit(alert.data, alert.round)
-        curating.irregular(self, kind)
+        shoe_holder.irregular(self, kind)
 
     def join_alert(self, kind: IrregularityKind, evidence: str) -> OpenAlert | None:
         """

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Kind
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import checking, curating, events, inventory, past, results
-from shoe_daemon.table.details import Detail, detail
-from shoe_daemon.table.state import Drawn, ShoeState
+from shoe_daemon.table import events, history
+from shoe_daemon.table.detail_texts import Detail, detail
+from shoe_daemon.table.readers import second_reader
+from shoe_daemon.table.rounds import results
+from shoe_daemon.table.shoes import inventory, shoe_holder
+from shoe_daemon.table.table_state import Drawn, ShoeState
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import RoundState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import RoundState
 
 
 def start(
@@ -41,10 +44,10 @@ def start(
         if alert.round is not None or alert.staff_only or not late:
             fold.close_alert(alert, "continue", "a new shoe was begun")
     results.release(fold, at_once=True)
-    checking.new_shoe(fold)
+    second_reader.new_shoe(fold)
     if state.shoe is not None and (left is not None or not state.shoe.finished):
         inventory.check_count(fold, state.shoe, left)
-    past.remember(state)
+    history.remember(state)
     state.shoes += 1
     shoe = ShoeState(state.shoes, fold.decks, fold.at, announced, overrun)
     shoe.burn_left = _burn_due(fold)
@@ -57,7 +60,7 @@ def start(
     for alert in state.alerts:
         alert.shoe, alert.after = shoe.number, 0
     fold.emit(events.ShoeStarted(shoe.decks, fold.house.id, state.session.policy))
-    curating.after_shuffle(fold)
+    shoe_holder.after_shuffle(fold)
     if state.cut_card and not announced:
         shoe.cut_card = True
         _limit(fold, shoe, mid_round=False)
@@ -105,7 +108,7 @@ def burned(
     if unseen and card is not None:
         fold.emit(events.StaffCardDealt(card, None))
     inventory.check_pace(fold)
-    checking.drawn(fold, card)
+    second_reader.drawn(fold, card)
     count(fold, shoe, Drawn(card, public=not unseen))
     if fresh and left is not None and left < 0 and burn.mode != "unchecked":
         _burn_error(fold, shoe, detail("burned_too_many", due=shoe.burned - 1))

@@ -11,14 +11,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.table import checking, dealing, drawing, events, inventory, readers, shoes
+from shoe_daemon.table import events
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.state import Drawn
+from shoe_daemon.table.readers import reader_state, second_reader
+from shoe_daemon.table.rounds import card_draw, next_card
+from shoe_daemon.table.shoes import inventory, shoe_lifecycle
+from shoe_daemon.table.table_state import Drawn
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import RoundState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import RoundState
 
 
 def may_come(fold: Fold, round_: RoundState, *, whole: bool) -> bool:
@@ -58,9 +61,9 @@ def take(fold: Fold, card: Drawn) -> None:
         fold.emit(events.StaffCardDealt(card.face, card.declared), round_.number)
     inventory.check_pace(fold)
     shoe.out += 1
-    checking.drawn(fold, card.face, card)
-    shoes.count(fold, shoe, card)
-    readers.await_quiet(fold)
+    second_reader.drawn(fold, card.face, card)
+    shoe_lifecycle.count(fold, shoe, card)
+    reader_state.await_quiet(fold)
     if fold.mode is RoundEnd.RULES:
         _lay(round_, card)
 
@@ -80,7 +83,7 @@ def learn(fold: Fold, slot: Slot, face: Card) -> bool:
             if card.face is None:
                 card.face = face
                 fold.emit(events.StaffCardDealt(face, slot), round_.number)
-                shoes.count(fold, shoe, card)
+                shoe_lifecycle.count(fold, shoe, card)
             return True
     return False
 
@@ -101,11 +104,11 @@ def _lay(round_: RoundState, card: Drawn) -> None:
     spot = _due(round_)
     if spot is not None:
         laid = Drawn(card.face, card.declared, unread=card.unread)
-        drawing.put(round_, laid, spot)
+        card_draw.put(round_, laid, spot)
         round_.cards.append(laid)
         round_.hidden += 1
     round_.owns_rest = _due(round_) is not None
 
 
 def _due(round_: RoundState) -> int | None:
-    return dealing.due(dealing.known_points(round_.spots)).spot
+    return next_card.due(next_card.known_points(round_.spots)).spot

@@ -9,24 +9,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from shoe_daemon.game.coup import Kind
 from shoe_daemon.game.irregularities import REPORTED, IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
-from shoe_daemon.table import (
-    acting,
-    boundaries,
-    correcting,
-    curating,
-    entering,
-    results,
-    rounds,
-    undo,
-)
-from shoe_daemon.table.details import Detail, detail
+from shoe_daemon.table.commands import card_entry, corrections, rulings, undo
+from shoe_daemon.table.detail_texts import Detail, detail
+from shoe_daemon.table.rounds import lifecycle, results, round_end
+from shoe_daemon.table.shoes import shoe_holder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import Command
-    from shoe_daemon.table.state import OpenAlert
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import OpenAlert
 
 
 class Order(NamedTuple):
@@ -100,17 +93,17 @@ def _check_rule(fold: Fold, order: Command) -> str | None:
     if order.action not in set(Action):
         return f"no action {order.action!r}; there are: {', '.join(Action)}"
     alert = _alert_of(fold, order)
-    return None if alert is None else acting.misfit(fold, alert, Action(order.action))
+    return None if alert is None else rulings.misfit(fold, alert, Action(order.action))
 
 
 def _rule(fold: Fold, order: Command) -> None:
     alert = _alert_of(fold, order)
     if alert is not None and order.action is not None:
-        acting.choose(fold, alert, Action(order.action))
+        rulings.choose(fold, alert, Action(order.action))
 
 
 def _check_reveal(fold: Fold, _order: Command) -> str | None:
-    round_ = rounds.in_progress(fold)
+    round_ = lifecycle.in_progress(fold)
     if round_ is None or not any(card.face and not card.public for card in round_.cards):
         return "no card lies face down whose face is known"
     return None
@@ -163,7 +156,7 @@ def _resume(fold: Fold, _order: Command) -> None:
 
 
 def _check_void(fold: Fold, order: Command) -> str | None:
-    round_ = rounds.in_progress(fold)
+    round_ = lifecycle.in_progress(fold)
     numbers = {held.number for held in fold.state.held}
     if round_ is not None and order.round in {None, round_.number} and not round_.finished:
         return None
@@ -180,7 +173,7 @@ def _void(fold: Fold, order: Command) -> None:
     said = _by_person(order, "voided_by_person")
     fold.raise_alert(IrregularityKind.MANUAL_VOID, said, number=number)
     alert = fold.state.alerts[-1]
-    acting.void(fold, number)
+    rulings.void(fold, number)
     if alert in fold.state.alerts:
         fold.close_alert(alert, "void_round", order.reason or "a supervisor decided")
 
@@ -188,7 +181,7 @@ def _void(fold: Fold, order: Command) -> None:
 def _number_to_void(fold: Fold, order: Command) -> int:
     if order.round is not None:
         return order.round
-    round_, played = rounds.in_progress(fold), results.find(fold, None)
+    round_, played = lifecycle.in_progress(fold), results.find(fold, None)
     if round_ is not None and not round_.finished:
         return round_.number
     latest = [held.number for held in fold.state.held]
@@ -205,19 +198,19 @@ def _check_seat(fold: Fold, order: Command) -> str | None:
 
 
 ORDERS: Final[dict[str, Order]] = {
-    "new_shoe": Order(lambda fold, order: boundaries.new_shoe(fold, order.left), weighty=True),
-    "no_more_bets": Order(lambda fold, _: boundaries.no_more_bets(fold)),
-    "betting_open": Order(lambda fold, _: boundaries.betting_open(fold)),
-    "reveal": Order(lambda fold, _: boundaries.reveal(fold), _check_reveal),
-    "confirm_result": Order(lambda fold, _: boundaries.confirm_result(fold), _check_round),
-    "enter_result": Order(correcting.enter_result, correcting.check_result, weighty=True),
-    "enter_card": Order(entering.enter_card, entering.check_entry, weighty=True),
-    "correct_card": Order(correcting.correct_card, correcting.check_correction, weighty=True),
+    "new_shoe": Order(lambda fold, order: round_end.new_shoe(fold, order.left), weighty=True),
+    "no_more_bets": Order(lambda fold, _: round_end.no_more_bets(fold)),
+    "betting_open": Order(lambda fold, _: round_end.betting_open(fold)),
+    "reveal": Order(lambda fold, _: round_end.reveal(fold), _check_reveal),
+    "confirm_result": Order(lambda fold, _: round_end.confirm_result(fold), _check_round),
+    "enter_result": Order(corrections.enter_result, corrections.check_result, weighty=True),
+    "enter_card": Order(card_entry.enter_card, card_entry.check_entry, weighty=True),
+    "correct_card": Order(corrections.correct_card, corrections.check_correction, weighty=True),
     "undo": Order(undo.undo, undo.check_undo, weighty=True),
     "void_round": Order(_void, _check_void, weighty=True),
     "acknowledge": Order(_acknowledge, _check_alert),
     "rule": Order(_rule, _check_rule, weighty=True),
-    "pass_shoe": Order(lambda fold, order: curating.passed(fold, order.seat), _check_seat),
+    "pass_shoe": Order(lambda fold, order: shoe_holder.passed(fold, order.seat), _check_seat),
     "free_hand": Order(_free_hand, _check_free_hand),
     "hold": Order(_hold, _check_hold),
     "resume": Order(_resume, _check_resume),

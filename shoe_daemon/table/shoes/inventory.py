@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.cards import CARDS_PER_DECK, RANKS
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table.details import detail
-from shoe_daemon.table.state import Recent
+from shoe_daemon.table.detail_texts import detail
+from shoe_daemon.table.table_state import Recent
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import Drawn, RoundState, ShoeState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import Drawn, RoundState, ShoeState
 
 _LARGEST_ROUND: Final = 6
 _RECENT: Final = 12

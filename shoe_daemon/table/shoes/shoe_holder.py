@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shoe_daemon.game.coup import Outcome
     from shoe_daemon.game.irregularities import IrregularityKind
     from shoe_daemon.game.shoe_rotation import Rotation, Step
-    from shoe_daemon.table.fold import Fold
+    from shoe_daemon.table.table_context import Fold
 
 
 def _seated(fold: Fold) -> Rotation | None:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Final
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.tableau import banker_draws, is_natural, player_draws
-from shoe_daemon.table import dealing
-from shoe_daemon.table.details import detail
-from shoe_daemon.table.state import Declared
+from shoe_daemon.table.detail_texts import detail
+from shoe_daemon.table.rounds import next_card
+from shoe_daemon.table.table_state import Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from shoe_daemon.table.events import RoundFinished
-    from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import Result
-    from shoe_daemon.table.state import RoundState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import RoundState
 
 _ANY: Final = frozenset(Outcome)
 _MISMATCH: Final = IrregularityKind.RESULT_MISMATCH
@@ -66,7 +66,7 @@ def check_cards(fold: Fold, round_: RoundState) -> None:
     # A card whose place nobody knows may be either hand's third.
     unplaced = len(round_.cards) + round_.spots.count(None) > len(round_.spots)
     partial = unplaced or (round_.partial and not round_.unread_result)
-    outcomes = _cached_outcomes(tuple(dealing.known_points(round_.spots)), partial)
+    outcomes = _cached_outcomes(tuple(next_card.known_points(round_.spots)), partial)
     _compare(fold, round_.number, said, outcomes, (_pair(round_, 0), _pair(round_, 1)))
 
 
@@ -152,7 +152,7 @@ def possible_outcomes(points: Sequence[int | None], *, partial: bool) -> frozens
 
 
 def _outcomes(points: Sequence[int | None], *, partial: bool) -> Iterator[Outcome]:
-    player_third, banker_third = points[dealing.P3], points[dealing.B3]
+    player_third, banker_third = points[next_card.P3], points[next_card.B3]
     for player in _totals(points[0], points[2]):
         for banker in _totals(points[1], points[3]):
             natural = is_natural(player, banker)
@@ -164,7 +164,7 @@ def _outcomes(points: Sequence[int | None], *, partial: bool) -> Iterator[Outcom
 
 
 def _totals(first: int | None, second: int | None) -> Iterable[int]:
-    if first is None or second is None or dealing.HIDDEN in (first, second):
+    if first is None or second is None or next_card.HIDDEN in (first, second):
         return range(10)
     return ((first + second) % 10,)
 
@@ -172,7 +172,7 @@ def _totals(first: int | None, second: int | None) -> Iterable[int]:
 def _thirds(points: int | None, *, draws: bool, partial: bool) -> Iterable[int | None]:
     if not draws:
         return (None,) if points is None else ()
-    if points == dealing.HIDDEN or (points is None and partial):
+    if points == next_card.HIDDEN or (points is None and partial):
         return range(10)
     return () if points is None else (points,)
 

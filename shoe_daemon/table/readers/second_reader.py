@@ -13,15 +13,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table.details import Detail, detail
-from shoe_daemon.table.state import Check
+from shoe_daemon.table.detail_texts import Detail, detail
+from shoe_daemon.table.table_state import Check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from shoe_daemon.game.cards import Card
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import Drawn, ReaderState, RoundState
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import Drawn, ReaderState, RoundState
 
 _MOST_CARDS: Final = 12
 """Cards by which one reader may be ahead of the other."""

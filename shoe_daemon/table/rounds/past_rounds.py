@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.coup import DEALING_ORDER, FIRST_CARDS, FOUR_CARDS, Coup, Holding, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import declared, results, rounds
-from shoe_daemon.table.details import detail
+from shoe_daemon.table.detail_texts import detail
+from shoe_daemon.table.rounds import declared_result, lifecycle, results
 
 if TYPE_CHECKING:
     from shoe_daemon.game.cards import Card
     from shoe_daemon.table.events import HandResult, RoundFinished
-    from shoe_daemon.table.fold import Fold
-    from shoe_daemon.table.state import Held, OpenAlert, Played
+    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_state import Held, OpenAlert, Played
 
 _MARK: Final = "corrected"
 
@@ -85,7 +85,7 @@ def put(fold: Fold, record: Played | Held, slot: Slot, after: Card) -> None:
     over = [] if coup is None else dealt[len(coup.player.cards) + len(coup.banker.cards) :]
     result = None
     if coup is not None:
-        result = rounds.result_of(fold, coup, kind=data.kind, partial=data.partial)
+        result = lifecycle.result_of(fold, coup, kind=data.kind, partial=data.partial)
     if data.partial:
         if over or result is None or result.outcome is not data.outcome:
             result = replace(changed, wagers=())  # as declared: not what the cards give
@@ -114,7 +114,7 @@ def _hand_again(before: HandResult, cards: tuple[Card | None, ...]) -> HandResul
         if pair is not None and known[:FIRST_CARDS] == cards[:FIRST_CARDS]:
             pair = known[0].rank == known[1].rank
         return replace(before, cards=cards, pair=pair)
-    return rounds.hand_result(Holding.of(known))
+    return lifecycle.hand_result(Holding.of(known))
 
 
 def _deal_again(cards: tuple[Card, ...]) -> Coup | None:
@@ -126,7 +126,7 @@ def _deal_again(cards: tuple[Card, ...]) -> Coup | None:
 
 def _put_result(fold: Fold, record: Played | Held, after: RoundFinished | None) -> None:
     if after is not None:
-        declared.check_result(fold, record.number, after)
+        declared_result.check_result(fold, record.number, after)
     if after is not None and getattr(record, "lost", False):
         results.offer(fold, record.number, after, entered=record.entered)
     else:

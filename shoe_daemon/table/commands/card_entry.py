@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game.coup import DEALING_ORDER, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.table import correcting, drawing, faces, rounds
+from shoe_daemon.table.commands import corrections
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.state import Drawn
+from shoe_daemon.table.rounds import card_draw, disclosure, lifecycle
+from shoe_daemon.table.table_state import Drawn
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.fold import Fold
     from shoe_daemon.table.observations import Command
+    from shoe_daemon.table.table_context import Fold
 
 
 def _unread(fold: Fold, order: Command) -> Drawn | None:
-    round_ = correcting.on_table(fold, order.round)
+    round_ = corrections.on_table(fold, order.round)
     found = [
         card
         for card in (round_.cards if round_ is not None else ())
@@ -33,10 +34,10 @@ def _pending(fold: Fold, order: Command) -> int | None:
     Return the place that is due, where the reader has just said that a card passed
     unread: that card lies there.
     """
-    round_ = correcting.on_table(fold, order.round)
+    round_ = corrections.on_table(fold, order.round)
     if round_ is None or round_.ended or round_.partial or not round_.unread_pending:
         return None
-    verdict, spot = rounds.told(round_), None
+    verdict, spot = lifecycle.told(round_), None
     if verdict.known:
         spot = verdict.spot
     elif order.slot in {Slot.P3, Slot.B3}:
@@ -54,7 +55,7 @@ def _begins_round(fold: Fold, order: Command) -> bool:
     alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD)
     if alert is None or alert.round is not None or "card" in alert.evidence:
         return False
-    return rounds.in_progress(fold) is None and order.slot in {None, Slot.P1}
+    return lifecycle.in_progress(fold) is None and order.slot in {None, Slot.P1}
 
 
 def check_entry(fold: Fold, order: Command) -> str | None:
@@ -77,22 +78,22 @@ def enter_card(fold: Fold, order: Command) -> None:
     """
     if _begins_round(fold, order):
         first = Slot.P1 if fold.mode is RoundEnd.DEVICE else None
-        drawing.play(fold, Drawn(declared=first, unread=True))
-    round_, spot = correcting.on_table(fold, order.round), _pending(fold, order)
+        card_draw.play(fold, Drawn(declared=first, unread=True))
+    round_, spot = corrections.on_table(fold, order.round), _pending(fold, order)
     if round_ is not None and spot is not None:
-        drawing.lay_unread(fold, round_, spot)
+        card_draw.lay_unread(fold, round_, spot)
     card = _unread(fold, order)
     if round_ is None or card is None or order.card is None:
         return
     # A reader that reads it after all speaks of the same card.
     card.declared = card.declared or card.slot
-    correcting.say_corrected(fold, round_, card, None, order.card)
+    corrections.say_corrected(fold, round_, card, None, order.card)
     alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD, card.slot, None)
     if alert is not None:
         alert.chosen = "manual_entry"
     if not (round_.ended or round_.finished):
-        faces.know(fold, round_, card, order.card)
+        disclosure.know(fold, round_, card, order.card)
         return
-    faces.know_late(fold, round_, card, order.card)
+    disclosure.know_late(fold, round_, card, order.card)
     if round_.finished:
-        correcting.result_again(fold, round_)
+        corrections.result_again(fold, round_)

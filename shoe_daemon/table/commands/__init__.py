@@ -1,0 +1,3 @@
+"""
+Commands of an operator: rulings, corrections, entered cards and results, undo.
+"""

@@ -1,0 +1,3 @@
+"""
+Readers: link and faults, the second reader, and what the equipment cannot detect.
+"""

@@ -1,0 +1,3 @@
+"""
+Rounds: from the first card to the published result.
+"""

@@ -1,0 +1,3 @@
+"""
+Shoes: start, burn, cut card, end, card counts, and who holds the shoe.
+"""
