@@ -31,7 +31,7 @@ from typing import Final
 
 from bench.rig import Ear, Terminal, broker, children, configuration, percentile, spread, wait_for
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenes
-from shoe_daemon.journal.place import schemas
+from shoe_daemon.journal.journal_file import schemas
 
 AIM: Final = 1.5
 DURABLE: Final = "daemon"

@@ -69,7 +69,7 @@ def export(file: Path, what: str, shoe: int | None, out: IO[bytes]) -> None:
     With --shoe, the observations begin with the session that the shoe was dealt under.
     """
     from shoe_daemon.journal.export import event_lines, observation_lines
-    from shoe_daemon.journal.look import looking_at
+    from shoe_daemon.journal.read_only import looking_at
 
     lines = observation_lines if what == "observations" else event_lines
     with looking_at(file) as reader:
@@ -84,7 +84,7 @@ def stats(file: Path, *, as_json: bool) -> None:
     """
     Count shoes, rounds, irregularities and what else is in FILE.
     """
-    from shoe_daemon.journal.look import looking_at
+    from shoe_daemon.journal.read_only import looking_at
     from shoe_daemon.journal.summary import summarise
 
     with looking_at(file) as reader:

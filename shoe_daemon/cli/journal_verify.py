@@ -15,8 +15,8 @@ from drivers.driver_interface import Driver, Frame, FrameKind, KeepsPictures
 from drivers.registry import create_driver, driver_version
 from shoe_daemon.cli.output import progress_of, table_lines
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal import JournalReader, place
-from shoe_daemon.journal.look import looking_at
+from shoe_daemon.journal import JournalReader, journal_file
+from shoe_daemon.journal.read_only import looking_at
 from shoe_daemon.journal.redecode import RawDecoder, RawNote
 from shoe_daemon.journal.refold import OtherVersion, Refolded, refold
 from shoe_daemon.journal.verify import Broken, Verdict, verify
@@ -38,7 +38,7 @@ def check(file: Path, head: str | None, *, refold: bool, as_json: bool) -> int:
     """
     wanted = _hash(head)
     with looking_at(file) as reader:
-        place.check_soundness(reader.connection, file, thorough=True)
+        journal_file.check_soundness(reader.connection, file, thorough=True)
         with progress_of("verifying the chain") as progress:
             verdict = verify(reader, find=wanted, progress=progress)
         again = _refolded(reader) if refold and not verdict.broken else None

@@ -5,10 +5,10 @@ hash chain that holds them together.
 One thread writes (`Journal`); the publisher and others read (`JournalReader`).
 """
 
-from shoe_daemon.journal.entries import Entry, Head, Identity, Step, StoredEvent
-from shoe_daemon.journal.faults import JournalUnwritable
-from shoe_daemon.journal.reader import Checkpoint, FoldSource, JournalReader
-from shoe_daemon.journal.store import Journal
+from shoe_daemon.journal.file_errors import JournalUnwritable
+from shoe_daemon.journal.journal_entries import Entry, Head, Identity, Step, StoredEvent
+from shoe_daemon.journal.journal_reader import Checkpoint, FoldSource, JournalReader
+from shoe_daemon.journal.journal_writer import Journal
 
 __all__ = [
     "Checkpoint",

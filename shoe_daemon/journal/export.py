@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon.journal.journal_reader import JournalReader
 
 _PAGE = 500
 """Lines at a time: who reads them slowly must not hold the writer's WAL back."""

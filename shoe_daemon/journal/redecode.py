@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.reader import Capture, ObservationRow
+from shoe_daemon.journal.journal_reader import Capture, ObservationRow
 from shoe_daemon.journal.verify import Broken
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.timestamps import to_microseconds

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from shoe_daemon.journal.place import wal_of
-from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon.journal.journal_file import wal_of
+from shoe_daemon.journal.journal_reader import JournalReader
 
 
 class Counter(Struct, frozen=True):

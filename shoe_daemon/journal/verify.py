@@ -11,9 +11,9 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.journal import chain
-from shoe_daemon.journal.entries import Identity
-from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon.journal import hash_chain
+from shoe_daemon.journal.journal_entries import Identity
+from shoe_daemon.journal.journal_reader import JournalReader
 
 _CAPTURES: Final = "SELECT id, at, source, bytes, after, hash FROM capture ORDER BY id"
 _OBSERVATIONS: Final = (
@@ -242,7 +242,7 @@ class _Walk:
         name = f"capture {row.id}"
         _expect(name, "number", row.id, self._capture + 1)
         _expect(name, "`after`", row.after, self._observation)
-        made = chain.of_capture(
+        made = hash_chain.of_capture(
             self._hash, at=row.at, source=row.source, after=row.after, raw=row.raw
         )
         self._link(name, row.hash, made)
@@ -251,7 +251,7 @@ class _Walk:
     def _check_observation(self, row: _Observation) -> None:
         name = f"observation {row.id}"
         _expect(name, "number", row.id, self._observation + 1)
-        self._link(name, row.hash, chain.of_observation(self._hash, row.body, row.capture))
+        self._link(name, row.hash, hash_chain.of_observation(self._hash, row.body, row.capture))
         if row.capture is not None:
             _expect(name, "`capture`", row.capture, self._capture)
         body = _decoded(name, _decode_observation, row.body)
@@ -264,7 +264,7 @@ class _Walk:
         name = f"event {row.seq}"
         _expect(name, "number", row.seq, self._seq + 1)
         _expect(name, "`observation`", row.observation, self._observation)
-        self._link(name, row.hash, chain.of_event(self._hash, row.body))
+        self._link(name, row.hash, hash_chain.of_event(self._hash, row.body))
         body = _decoded(name, _decode_event, row.body)
         _expect(name, "body's `seq`", body.seq, row.seq)
         _expect(name, "`shoe`", row.shoe, body.shoe)
@@ -279,7 +279,7 @@ class _Walk:
         name = f"checkpoint of observation {row.observation}"
         _expect(name, "`observation`", row.observation, self._observation)
         _expect(name, "`seq`", row.seq, self._seq)
-        made = chain.of_checkpoint(self._hash, seq=row.seq, shoe=row.shoe, body=row.body)
+        made = hash_chain.of_checkpoint(self._hash, seq=row.seq, shoe=row.shoe, body=row.body)
         self._link(name, row.hash, made)
         self._checkpoints_seen += 1
 

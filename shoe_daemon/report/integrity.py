@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from shoe_daemon.game.cards import CARDS_PER_DECK
-from shoe_daemon.journal.look import looking_at
-from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon.journal.journal_reader import JournalReader
+from shoe_daemon.journal.read_only import looking_at
 from shoe_daemon.report.cards import CARD_EVENTS, CardFold
 from shoe_daemon.report.composition import reshuffles
 from shoe_daemon.report.findings import Integrity, Skipped

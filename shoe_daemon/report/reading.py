@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon.journal.journal_reader import JournalReader
 from shoe_daemon.table.events import Event, decode_event
 from shoe_daemon.table.observations import Command
 

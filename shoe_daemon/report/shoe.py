@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.journal.look import looking_at
+from shoe_daemon.journal.read_only import looking_at
 from shoe_daemon.report.cards import CardFold, CardOut
 from shoe_daemon.report.chance import Expectation, expectation, odds_of
 from shoe_daemon.report.composition import compose

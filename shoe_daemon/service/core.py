@@ -21,7 +21,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import house_to_mapping
 from shoe_daemon.game.rulings import policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable, Step
-from shoe_daemon.journal.start import fold_table
+from shoe_daemon.journal.restore_table import fold_table
 from shoe_daemon.service.outbox import Outbox
 from shoe_daemon.table.detail_texts import Detail
 from shoe_daemon.table.events import Event

@@ -27,7 +27,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.journal import Entry, Journal, JournalReader, Step
 from shoe_daemon.journal import refold as refolding
-from shoe_daemon.journal.reader import Capture
+from shoe_daemon.journal.journal_reader import Capture
 from shoe_daemon.service import Core
 from shoe_daemon.table.events import BettingClosed, Event
 from shoe_daemon.table.observations import (

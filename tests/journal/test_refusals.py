@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.look import looking_at
+from shoe_daemon.journal.read_only import looking_at
 from tests.journal.making import fill, made, open_journal
 
 Spoil = Callable[[Path], None]

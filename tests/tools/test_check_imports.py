@@ -37,8 +37,11 @@ FORBIDDEN = {
         "import drivers.driver_interface",
     ),
     "errors import a room": ("shoe_daemon/errors.py", "import shoe_daemon.game"),
-    "journal imports mqtt": ("shoe_daemon/journal/store.py", "import shoe_daemon.mqtt.topics"),
-    "journal imports drivers": ("shoe_daemon/journal/store.py", "import drivers"),
+    "journal imports mqtt": (
+        "shoe_daemon/journal/journal_writer.py",
+        "import shoe_daemon.mqtt.topics",
+    ),
+    "journal imports drivers": ("shoe_daemon/journal/journal_writer.py", "import drivers"),
     "mqtt imports the journal": ("shoe_daemon/mqtt/publisher.py", "import shoe_daemon.journal"),
     "mqtt imports drivers": ("shoe_daemon/mqtt/publisher.py", "from drivers import contract"),
     "display imports the journal": ("shoe_daemon/display/app.py", "import shoe_daemon.journal"),

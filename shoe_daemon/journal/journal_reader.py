@@ -13,8 +13,8 @@ from typing import Any, Final, Self
 from msgspec import Struct
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal import place
-from shoe_daemon.journal.entries import Head, Identity, StoredEvent
+from shoe_daemon.journal import journal_file
+from shoe_daemon.journal.journal_entries import Head, Identity, StoredEvent
 from shoe_daemon.table.observations import AnyObservation, Command, Session, decode_observation
 
 _PAGE = 500
@@ -85,13 +85,13 @@ class JournalReader:
     """
 
     def __init__(self, path: Path, *, mode: str = "mode=ro") -> None:
-        place.check_file(path)
-        self.path = path = place.real(path)
-        with place.readable(path):
-            self.connection = place.connect(path, mode)
+        journal_file.check_file(path)
+        self.path = path = journal_file.real(path)
+        with journal_file.readable(path):
+            self.connection = journal_file.connect(path, mode)
             try:
-                self.version = place.check_version(self.connection, path)
-                self.identity: Identity = place.read_identity(self.connection, path)
+                self.version = journal_file.check_version(self.connection, path)
+                self.identity: Identity = journal_file.read_identity(self.connection, path)
             except BaseException:
                 self.connection.close()
                 raise

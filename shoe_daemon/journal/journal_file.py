@@ -17,8 +17,8 @@ from typing import Final
 from urllib.parse import quote
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.entries import Identity
-from shoe_daemon.journal.faults import in_words, is_damage, told
+from shoe_daemon.journal.file_errors import in_words, is_damage, told
+from shoe_daemon.journal.journal_entries import Identity
 
 APPLICATION_ID: Final = 0x53484F45
 """``SHOE``, in the header of every journal."""

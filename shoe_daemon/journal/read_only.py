@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal import place
-from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon.journal import journal_file
+from shoe_daemon.journal.journal_reader import JournalReader
 
 
 @contextmanager
@@ -28,16 +28,16 @@ def looking_at(path: Path) -> Iterator[JournalReader]:
     Raises:
         UserError: It is no journal, cannot be read, or was not at rest.
     """
-    place.check_file(path)
-    path = place.real(path)
-    at_rest = not place.wal_of(path).exists()
+    journal_file.check_file(path)
+    path = journal_file.real(path)
+    at_rest = not journal_file.wal_of(path).exists()
     before = path.stat()
     try:
         with (
-            place.readable(path),
+            journal_file.readable(path),
             JournalReader(path, mode="immutable=1" if at_rest else "mode=ro") as reader,
         ):
-            place.check_schema(reader.connection, path, reader.version)
+            journal_file.check_schema(reader.connection, path, reader.version)
             yield reader
     except (UserError, sqlite3.Error):
         _check_rest(path, before.st_mtime_ns, at_rest=at_rest)
@@ -46,6 +46,6 @@ def looking_at(path: Path) -> Iterator[JournalReader]:
 
 
 def _check_rest(path: Path, written: int, *, at_rest: bool) -> None:
-    began = place.wal_of(path).exists() or path.stat().st_mtime_ns != written
+    began = journal_file.wal_of(path).exists() or path.stat().st_mtime_ns != written
     if at_rest and began:
         raise UserError(f"{path}: a daemon began to write it while it was read: try again")

@@ -5,7 +5,7 @@ The table that a start of the daemon continues with.
 from __future__ import annotations
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon.journal.journal_reader import JournalReader
 from shoe_daemon.table.table import Table
 
 

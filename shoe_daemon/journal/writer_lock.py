@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.faults import told
+from shoe_daemon.journal.file_errors import told
 
 
 class WriterLock:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from shoe_daemon.journal import chain
+from shoe_daemon.journal import hash_chain
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.observations import Observation, encode_observation
 
@@ -87,7 +87,7 @@ class Identity(Struct, frozen=True, gc=False):
         Return the hash that this journal's chain starts with.
         """
         parts = (self.site, self.table, self.created)
-        return chain.of_journal(*(part.encode() for part in parts))
+        return hash_chain.of_journal(*(part.encode() for part in parts))
 
 
 class Batch:
@@ -138,7 +138,7 @@ class Batch:
             at, source = entry.steps[0].observation.at, entry.steps[0].observation.source
         if not at:
             raise ValueError("raw bytes without a moment")
-        self._hash = chain.of_capture(
+        self._hash = hash_chain.of_capture(
             self._hash,
             at=at.encode(),
             source=None if source is None else source.encode(),
@@ -153,7 +153,7 @@ class Batch:
         if not observation.at:
             raise ValueError(f"an observation without a moment: {observation!r}")
         body = encode_observation(observation)
-        self._hash = chain.of_observation(self._hash, body, capture)
+        self._hash = hash_chain.of_observation(self._hash, body, capture)
         self._observation += 1
         kind = str(observation.__struct_config__.tag)
         self.observations.append(
@@ -171,7 +171,7 @@ class Batch:
     def _add_event(self, event: Event) -> None:
         self._check(event)
         body = encode_event(event)
-        self._hash = chain.of_event(self._hash, body)
+        self._hash = hash_chain.of_event(self._hash, body)
         self._seq = event.seq
         self.events.append(
             (
@@ -196,5 +196,5 @@ class Batch:
 
     def _add_checkpoint(self, body: bytes, events: Sequence[Event]) -> None:
         shoe = next((event.shoe for event in reversed(events) if event.shoe), None)
-        self._hash = chain.of_checkpoint(self._hash, seq=self._seq, shoe=shoe, body=body)
+        self._hash = hash_chain.of_checkpoint(self._hash, seq=self._seq, shoe=shoe, body=body)
         self.checkpoints.append((self._observation, self._seq, shoe, body, self._hash))

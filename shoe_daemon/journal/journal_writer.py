@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Final, Self
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal import place
-from shoe_daemon.journal.entries import Batch, Entry, Head, Identity, StoredEvent
-from shoe_daemon.journal.faults import JournalUnwritable, in_words, told
-from shoe_daemon.journal.lock import WriterLock
-from shoe_daemon.journal.reader import JournalReader, read_head
+from shoe_daemon.journal import journal_file
+from shoe_daemon.journal.file_errors import JournalUnwritable, in_words, told
+from shoe_daemon.journal.journal_entries import Batch, Entry, Head, Identity, StoredEvent
+from shoe_daemon.journal.journal_reader import JournalReader, read_head
+from shoe_daemon.journal.writer_lock import WriterLock
 from shoe_daemon.table.timestamps import from_microseconds
 
 _INSERTS: Final = {
@@ -68,12 +68,12 @@ class Journal:
         Raises:
             UserError: It cannot be used; a file that is refused is unchanged.
         """
-        path = place.real(path)
+        path = journal_file.real(path)
         lock = WriterLock.take(path)
         try:
             if not os.path.lexists(path):
-                place.create(path, Identity(site, table, _now()))
-            identity, version = place.examine(path)
+                journal_file.create(path, Identity(site, table, _now()))
+            identity, version = journal_file.examine(path)
             _check_owner(path, identity, site, table)
             connection = _open_for_writing(path, version, durable=durable)
             try:
@@ -252,12 +252,12 @@ def _check_owner(path: Path, identity: Identity, site: str, table: str) -> None:
 
 def _open_for_writing(path: Path, version: int, *, durable: bool) -> sqlite3.Connection:
     try:
-        connection = place.connect(path, "mode=rw")
+        connection = journal_file.connect(path, "mode=rw")
     except sqlite3.Error as error:
         raise told(path, "cannot be opened", error) from error
     try:
         _prepare(connection, path, durable=durable)
-        place.migrate(connection, version)
+        journal_file.migrate(connection, version)
     except sqlite3.Error as error:
         connection.close()
         raise told(path, "cannot be written", error) from error
