@@ -30,7 +30,7 @@ from drivers.simulators.camera.scene_settings import Settings, Station
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.clock import Clock
 from shoe_daemon.config import Config, ReaderSettings, Setup, TableSettings, set_up
-from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.events import Event

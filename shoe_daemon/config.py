@@ -33,7 +33,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, House, load_house, load_house_file
 from shoe_daemon.game.rulings import DEFAULT_POLICY, Policy, find_policy
 from shoe_daemon.game.toml_validation import in_plain_words, read_as
-from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.operators import Operators, load_operators
 from shoe_daemon.table.options import Options, RoundEnd
 

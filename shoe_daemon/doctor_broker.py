@@ -17,9 +17,9 @@ from shoe_daemon.display.config import DisplaySetup
 from shoe_daemon.display.documents import filters
 from shoe_daemon.errors import UserError
 from shoe_daemon.findings import Finding
-from shoe_daemon.mqtt.identity import Identity
-from shoe_daemon.mqtt.probe import ANSWER_TIMEOUT_S, Probe, ProbeError
-from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.broker_probe import ANSWER_TIMEOUT_S, Probe, ProbeError
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.table_identity import Identity
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATE, Topics
 
 __all__ = ["display_broker", "table_broker"]

@@ -21,7 +21,7 @@ from shoe_daemon.cli import main
 from shoe_daemon.config import Config, load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.toml_validation import read_as
-from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
 from tests.service.running import SHOE_DAEMON
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "systemd" / "example.toml"

@@ -52,7 +52,7 @@ DIRECTION: dict[str, tuple[str, ...]] = {
 _TERMINAL = (
     "shoe_daemon.demo*",
     "shoe_daemon.display*",
-    "shoe_daemon.mqtt.broker",
+    "shoe_daemon.mqtt.embedded_broker",
     f"{CLI}.demo",
     f"{CLI}.watch",
 )

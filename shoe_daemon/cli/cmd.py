@@ -90,7 +90,7 @@ def command(ctx: click.Context, /, verb: str | None, **given: Any) -> None:  # n
 
 
 def _checked(verb: str | None) -> str:
-    from shoe_daemon.mqtt.orders import VERBS
+    from shoe_daemon.mqtt.incoming_command import VERBS
 
     if verb not in VERBS:
         what = "which order?" if verb is None else f"there is no order {verb!r};"
@@ -99,7 +99,7 @@ def _checked(verb: str | None) -> str:
 
 
 def _give(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
-    from shoe_daemon.mqtt.ask import ask
+    from shoe_daemon.mqtt.command_client import ask
     from shoe_daemon.mqtt.messages import Reply
     from shoe_daemon.mqtt.topics import Topics
 

@@ -37,7 +37,7 @@ def command(name: str | None, out: Path | None, *, everything: bool, document: b
     NAME is a topic below the table's, such as event/card_dealt or state; a line
     of the observation log is "observation". Without a name: all names.
     """
-    from shoe_daemon.mqtt import schemas
+    from shoe_daemon.mqtt import json_schemas
 
     if sum([name is not None, everything, document or out is not None]) > 1:
         raise UserError("schema: give a NAME, --all, --asyncapi or --out, not several")
@@ -46,11 +46,13 @@ def command(name: str | None, out: Path | None, *, everything: bool, document: b
     elif name is not None:
         click.echo(_text(_schema(name)), nl=False)
     elif everything:
-        click.echo(_text({each: schemas.schema_of(each) for each in schemas.names()}), nl=False)
+        click.echo(
+            _text({each: json_schemas.schema_of(each) for each in json_schemas.names()}), nl=False
+        )
     elif out is not None:
         _write_all(out)
     else:
-        click.echo("\n".join(schemas.names()))
+        click.echo("\n".join(json_schemas.names()))
 
 
 def _tell_document(out: Path | None) -> None:
@@ -58,7 +60,7 @@ def _tell_document(out: Path | None) -> None:
     Print the AsyncAPI document, or write it to a file.
     """
     from shoe_daemon.mqtt.asyncapi import asyncapi
-    from shoe_daemon.mqtt.examples import load_examples
+    from shoe_daemon.mqtt.message_examples import load_examples
 
     text = _text(asyncapi(load_examples()))
     if out is None:
@@ -69,10 +71,10 @@ def _tell_document(out: Path | None) -> None:
 
 
 def _schema(name: str) -> dict[str, Any]:
-    from shoe_daemon.mqtt import schemas
+    from shoe_daemon.mqtt import json_schemas
 
     try:
-        return schemas.schema_of(name)
+        return json_schemas.schema_of(name)
     except KeyError:
         raise UserError(f"schema: {name!r} is none; `shoe-daemon schema` lists them") from None
 
@@ -81,11 +83,11 @@ def _write_all(folder: Path) -> None:
     """
     Write `<folder>/<name>.json` for every name.
     """
-    from shoe_daemon.mqtt import schemas
+    from shoe_daemon.mqtt import json_schemas
 
-    for name in schemas.names():
-        _write(folder / f"{name}.json", _text(schemas.schema_of(name)))
-    click.echo(f"{len(schemas.names())} schemas below {folder}")
+    for name in json_schemas.names():
+        _write(folder / f"{name}.json", _text(json_schemas.schema_of(name)))
+    click.echo(f"{len(json_schemas.names())} schemas below {folder}")
 
 
 def _write(path: Path, text: str) -> None:

@@ -16,7 +16,7 @@ from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
     from shoe_daemon.display.terminal.watcher import Watcher
-    from shoe_daemon.mqtt.settings import MqttSettings
+    from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 
 __all__ = ["command"]
 

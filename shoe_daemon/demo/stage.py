@@ -26,8 +26,8 @@ from shoe_daemon.demo.settings import DemoSettings, shoe_of
 from shoe_daemon.demo.subscriber import Subscriber
 from shoe_daemon.demo.supervisor import Said, Supervisor
 from shoe_daemon.game.house import House
-from shoe_daemon.mqtt.broker import DemoBroker
-from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.embedded_broker import DemoBroker
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Core, Daemon
 from shoe_daemon.table.events import Event

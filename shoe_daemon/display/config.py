@@ -16,7 +16,7 @@ from shoe_daemon.display.languages import languages
 from shoe_daemon.display.order_options import is_loopback
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.toml_validation import in_plain_words, read_as, read_toml
-from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 
 __all__ = [

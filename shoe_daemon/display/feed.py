@@ -22,7 +22,7 @@ from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.known import Message
 from shoe_daemon.display.mailbox import Mailbox
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt.client import (
+from shoe_daemon.mqtt.connection import (
     Arrived,
     Closed,
     Connected,
@@ -30,10 +30,10 @@ from shoe_daemon.mqtt.client import (
     Subscribed,
     SubscriptionRefused,
 )
-from shoe_daemon.mqtt.pace import Backoff, Pace, Rarely
-from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.timeouts import Backoff, Pace, Rarely
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATUS
-from shoe_daemon.mqtt.wake import Bell
+from shoe_daemon.mqtt.wakeup import Bell
 
 __all__ = ["Feed"]
 

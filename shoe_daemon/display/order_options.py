@@ -12,7 +12,7 @@ from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 
 if TYPE_CHECKING:
     from shoe_daemon.display.config import OrderSettings
-    from shoe_daemon.mqtt.settings import MqttSettings
+    from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 
 __all__ = ["PAGE_HOST", "is_loopback", "order_options"]
 

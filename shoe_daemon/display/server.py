@@ -29,7 +29,7 @@ from shoe_daemon.display.mailbox import Mailbox
 from shoe_daemon.display.tables import Tables
 from shoe_daemon.display.version import version
 from shoe_daemon.display.views import Views
-from shoe_daemon.mqtt.pace import Pace, Rarely
+from shoe_daemon.mqtt.timeouts import Pace, Rarely
 from shoe_daemon.notify import tell_systemd
 from shoe_daemon.table.timestamps import from_microseconds
 

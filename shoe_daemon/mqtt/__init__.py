@@ -7,10 +7,10 @@ every topic, `messages` every retained document, `broker` is for the demo.
 
 from __future__ import annotations
 
-from shoe_daemon.mqtt.desk import ChainHead, Order
-from shoe_daemon.mqtt.identity import Identity
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
 from shoe_daemon.mqtt.publisher import Health, Publisher
-from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
+from shoe_daemon.mqtt.publisher_context import ChainHead, Order
+from shoe_daemon.mqtt.table_identity import Identity
 from shoe_daemon.mqtt.topics import Topics
 
 __all__ = [

@@ -12,10 +12,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+from shoe_daemon.mqtt.incoming_command import VERBS, OrderId
+from shoe_daemon.mqtt.json_schemas import EVENTS, shared_schemas
 from shoe_daemon.mqtt.messages import DOCUMENTS
-from shoe_daemon.mqtt.orders import VERBS, OrderId
-from shoe_daemon.mqtt.schemas import EVENTS, shared_schemas
-from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, ID, STATE, STATUS, staff
 from shoe_daemon.table.events import SCHEMA
 

@@ -20,15 +20,15 @@ from typing import Final
 from msgspec import Struct
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt.client import Connection, Will
-from shoe_daemon.mqtt.conversation import Conversation, ConversationLost
-from shoe_daemon.mqtt.desk import Callbacks, ChainHead, Desk, Order
-from shoe_daemon.mqtt.identity import Identity
-from shoe_daemon.mqtt.lane import Outbox
-from shoe_daemon.mqtt.letters import Letter
-from shoe_daemon.mqtt.pace import Backoff, Pace
-from shoe_daemon.mqtt.settings import MqttSettings
-from shoe_daemon.mqtt.shelf import Document
+from shoe_daemon.mqtt.connection import Connection, Will
+from shoe_daemon.mqtt.event_queue import Outbox
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.publisher_context import Callbacks, ChainHead, Desk, Order
+from shoe_daemon.mqtt.reply_queue import Letter
+from shoe_daemon.mqtt.retained_queue import Document
+from shoe_daemon.mqtt.session import Conversation, ConversationLost
+from shoe_daemon.mqtt.table_identity import Identity
+from shoe_daemon.mqtt.timeouts import Backoff, Pace
 from shoe_daemon.mqtt.topics import STATUS
 
 __all__ = ["Health", "Publisher"]

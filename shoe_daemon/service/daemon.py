@@ -16,9 +16,9 @@ from drivers.driver_interface import Frame
 from drivers.reader_thread import Reader, Surroundings
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
-from shoe_daemon.mqtt.desk import ChainHead
-from shoe_daemon.mqtt.identity import Identity
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.publisher_context import ChainHead
+from shoe_daemon.mqtt.table_identity import Identity
 from shoe_daemon.notify import tell_systemd
 from shoe_daemon.service.bulletin import Bulletin
 from shoe_daemon.service.core import Core

@@ -20,10 +20,10 @@ from msgspec.structs import replace
 
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
-from shoe_daemon.mqtt.desk import Order
+from shoe_daemon.mqtt.incoming_command import Draft, read_order
 from shoe_daemon.mqtt.messages import Earlier, Reply, encode_message
-from shoe_daemon.mqtt.orders import Draft, read_order
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.publisher_context import Order
 from shoe_daemon.service.core import Core
 from shoe_daemon.table.commands.dispatch import ORDERS
 from shoe_daemon.table.events import Event

@@ -30,7 +30,7 @@ from shoe_daemon.display.terminal.seen import Seen
 from shoe_daemon.display.terminal.signs import LETTERS, Signs, plain
 from shoe_daemon.display.terminal.watcher import Watcher
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
-from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.demo.reading import faces, public_cards
 from tests.demo.running import environment

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shoe_daemon.mqtt import Identity, MqttSettings, Publisher
-from shoe_daemon.mqtt.pace import Pace
+from shoe_daemon.mqtt.timeouts import Pace
 
 ROOT = "shoe/v1/casino/table-7"
 

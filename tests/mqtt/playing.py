@@ -30,7 +30,7 @@ from shoe_daemon.clock import Clock
 from shoe_daemon.config import load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.mqtt import desk
+from shoe_daemon.mqtt import publisher_context
 from shoe_daemon.mqtt.topics import STATE, STATUS, Topics, staff
 from shoe_daemon.service import Daemon, bulletin
 from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
@@ -318,7 +318,7 @@ def _table(folder: Path, port: int, table: str, text: str, witness: Witness) -> 
     with ExitStack() as stack:
         shoe = stack.enter_context(Shoe(line))
         for where, what, instead in (
-            (desk, "_moment", clock.published),
+            (publisher_context, "_moment", clock.published),
             (secrets, "token_hex", lambda _: _SESSION),
             (bulletin, "_DEVICE_EVERY", 0.5),
         ):

@@ -18,9 +18,9 @@ from click.testing import CliRunner
 from jsonschema import Draft7Validator, Draft202012Validator
 
 from shoe_daemon.cli import main
-from shoe_daemon.mqtt import MqttSettings, asyncapi, client, schemas
-from shoe_daemon.mqtt.examples import load_examples
-from shoe_daemon.mqtt.orders import VERBS
+from shoe_daemon.mqtt import MqttSettings, asyncapi, connection, json_schemas
+from shoe_daemon.mqtt.incoming_command import VERBS
+from shoe_daemon.mqtt.message_examples import load_examples
 from shoe_daemon.table.events import EVENT_TYPES
 from tests.brokers import Message
 from tests.mqtt.making import REFERENCE, examples_of, steady
@@ -128,7 +128,7 @@ def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
 
 def test_everything_that_is_said_and_heard_is_in_it() -> None:
     named = {message["name"] for message in DOCUMENT["components"]["messages"].values()}
-    assert named == set(schemas.names()) - {"observation"}
+    assert named == set(json_schemas.names()) - {"observation"}
     assert {name.rpartition("/")[2] for name in named if "event/" in name} == set(EVENT_TYPES)
     assert DOCUMENT["components"]["parameters"]["verb"]["enum"] == list(VERBS)
     for name, channel in DOCUMENT["channels"].items():
@@ -144,7 +144,9 @@ def test_every_example_passes(message: str) -> None:
     assert described["examples"]
     for example in described["examples"]:
         validator(message).validate(example["payload"])
-        Draft202012Validator(schemas.schema_of(described["name"])).validate(example["payload"])
+        Draft202012Validator(json_schemas.schema_of(described["name"])).validate(
+            example["payload"]
+        )
 
 
 @pytest.mark.parametrize("message", DOCUMENT["components"]["messages"])
@@ -187,7 +189,7 @@ def test_the_sample_rights_let_displays_read_what_players_may_and_no_more() -> N
 
 
 def test_the_numbers_are_those_of_the_daemon() -> None:
-    assert client._SESSION_EXPIRY == asyncapi.SESSION_EXPIRY  # noqa: SLF001 - what it does
+    assert connection._SESSION_EXPIRY == asyncapi.SESSION_EXPIRY  # noqa: SLF001 - what it does
     for server in DOCUMENT["servers"].values():
         mqtt = server["bindings"]["mqtt"]
         assert mqtt["keepAlive"] == MqttSettings().keepalive
@@ -214,7 +216,7 @@ def test_what_a_real_daemon_says_is_what_stands_here(played: Played) -> None:
 @pytest.mark.mosquitto
 def test_a_run_says_everything_at_least_once(played: Played) -> None:
     said = {message_of(operation_of(each.topic))["name"] for each in played.messages}
-    assert said == set(schemas.names()) - {"observation"}
+    assert said == set(json_schemas.names()) - {"observation"}
 
 
 def check(said: Message, operation: Mapping[str, Any]) -> None:

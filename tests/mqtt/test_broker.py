@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from shoe_daemon.mqtt.broker import DemoBroker
+from shoe_daemon.mqtt.embedded_broker import DemoBroker
 from tests.brokers import PATIENCE, Listener, free_port
 from tests.mqtt.helpers import Journal, publishing
 

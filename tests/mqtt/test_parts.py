@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt import Identity, MqttSettings, TlsSettings, Topics, identity
-from shoe_daemon.mqtt.pace import Backoff, Pace, Rarely
+from shoe_daemon.mqtt import Identity, MqttSettings, TlsSettings, Topics, table_identity
+from shoe_daemon.mqtt.timeouts import Backoff, Pace, Rarely
 from shoe_daemon.mqtt.topics import device, staff
-from shoe_daemon.mqtt.wake import Bell
+from shoe_daemon.mqtt.wakeup import Bell
 from tests.brokers import PATIENCE
 
 
@@ -129,7 +129,7 @@ def test_the_client_has_a_name_per_table_and_machine(
 ) -> None:
     file = tmp_path / "machine-id"
     file.write_text("0123456789abcdef0123456789abcdef\n", encoding="ascii")
-    monkeypatch.setattr(identity, "_MACHINE_ID", file)
+    monkeypatch.setattr(table_identity, "_MACHINE_ID", file)
     assert Identity("house", "table-7", "x").client_id() == "shoe-house-table-7-01234567"
     file.unlink()
     monkeypatch.setattr(socket, "gethostname", lambda: "pit-4")

@@ -10,10 +10,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from shoe_daemon.mqtt.lane import Lane
-from shoe_daemon.mqtt.letters import Letter, Letters, Rerun
-from shoe_daemon.mqtt.pipeline import Outgoing, Pipeline
-from shoe_daemon.mqtt.shelf import Shelf
+from shoe_daemon.mqtt.event_queue import Lane
+from shoe_daemon.mqtt.outgoing_queue import Outgoing, Pipeline
+from shoe_daemon.mqtt.reply_queue import Letter, Letters, Rerun
+from shoe_daemon.mqtt.retained_queue import Shelf
 from shoe_daemon.mqtt.topics import Topics
 from tests.mqtt.helpers import QUICK, Journal, Stored
 

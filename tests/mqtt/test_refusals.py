@@ -21,7 +21,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from shoe_daemon.mqtt import Identity, Publisher
-from shoe_daemon.mqtt.client import Connection
+from shoe_daemon.mqtt.connection import Connection
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.helpers import QUICK, ROOT, Journal, publishing
 

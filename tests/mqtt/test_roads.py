@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt import messages, schemas
+from shoe_daemon.mqtt import json_schemas, messages
 from shoe_daemon.mqtt.messages import LONG_LIMIT
 from shoe_daemon.table.public_types import PastRound, PastShoe, PublicHistory
 from tests.game.other_roads import other_roads
@@ -46,7 +46,7 @@ def payload(sequence: str, options: messages.RoadOptions = OPTIONS[0]) -> bytes:
 
 def read(sequence: str, options: messages.RoadOptions = OPTIONS[0]) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(payload(sequence, options))
-    Draft202012Validator(schemas.schema_of("roads")).validate(told)
+    Draft202012Validator(json_schemas.schema_of("roads")).validate(told)
     return told
 
 
@@ -155,7 +155,7 @@ def history(rounds: int, shoes: int) -> tuple[bytes, dict[str, Any]]:
     told = PublicHistory(past_rounds(rounds), 13, past_shoes(shoes))
     wire = messages.history(told, seq=10**9, session="0123abcd")
     read: dict[str, Any] = json.loads(wire)
-    Draft202012Validator(schemas.schema_of("history")).validate(read)
+    Draft202012Validator(json_schemas.schema_of("history")).validate(read)
     return wire, read
 
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from shoe_daemon.cli import main
-from shoe_daemon.mqtt import messages, schemas
+from shoe_daemon.mqtt import json_schemas, messages
 from shoe_daemon.table.events import EVENT_TYPES, Event, encode_event, is_staff
 from shoe_daemon.table.observations import AnyObservation, decode_observation, encode_observation
 from shoe_daemon.table.table import Table
@@ -32,7 +32,7 @@ def event_schema(event_type: str) -> str:
 
 @cache
 def validator(name: str) -> Draft202012Validator:
-    schema = schemas.schema_of(name)
+    schema = json_schemas.schema_of(name)
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
 
@@ -41,17 +41,17 @@ def check(name: str, payload: bytes) -> None:
     validator(name).validate(json.loads(payload))
 
 
-@pytest.mark.parametrize("name", schemas.names())
+@pytest.mark.parametrize("name", json_schemas.names())
 def test_what_is_checked_in_is_what_the_types_say(name: str) -> None:
     text = (CHECKED_IN / f"{name}.json").read_text(encoding="utf-8")
-    assert json.loads(text) == schemas.schema_of(name), (
+    assert json.loads(text) == json_schemas.schema_of(name), (
         "the types have changed: shoe-daemon schema --out docs/schema"
     )
 
 
 def test_nothing_else_is_checked_in() -> None:
     files = CHECKED_IN.rglob("*.json")
-    assert sorted(str(file.relative_to(CHECKED_IN))[:-5] for file in files) == schemas.names()
+    assert sorted(str(file.relative_to(CHECKED_IN))[:-5] for file in files) == json_schemas.names()
 
 
 @pytest.mark.parametrize("event_type", EVENT_TYPES)
@@ -128,15 +128,18 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def test_the_command_lists_and_prints() -> None:
-    assert run() == (0, "\n".join(schemas.names()) + "\n")
+    assert run() == (0, "\n".join(json_schemas.names()) + "\n")
     status, text = run("event/card_dealt")
-    assert (status, json.loads(text)) == (0, schemas.schema_of("event/card_dealt"))
+    assert (status, json.loads(text)) == (0, json_schemas.schema_of("event/card_dealt"))
     status, text = run("--all")
-    assert sorted(json.loads(text)) == schemas.names()
+    assert sorted(json.loads(text)) == json_schemas.names()
 
 
 def test_the_command_writes_what_is_checked_in(tmp_path: Path) -> None:
-    assert run("--out", str(tmp_path)) == (0, f"{len(schemas.names())} schemas below {tmp_path}\n")
+    assert run("--out", str(tmp_path)) == (
+        0,
+        f"{len(json_schemas.names())} schemas below {tmp_path}\n",
+    )
     for file in tmp_path.rglob("*.json"):
         assert file.read_bytes() == (CHECKED_IN / file.relative_to(tmp_path)).read_bytes()
 

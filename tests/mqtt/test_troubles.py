@@ -9,8 +9,8 @@ import random
 import pytest
 import structlog
 
-from shoe_daemon.mqtt import Order, Publisher, conversation
-from shoe_daemon.mqtt.client import Acknowledged, Connection
+from shoe_daemon.mqtt import Order, Publisher, session
+from shoe_daemon.mqtt.connection import Acknowledged, Connection
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.helpers import PATIENT, ROOT, Journal, Stored, publishing
 
@@ -155,14 +155,14 @@ def test_a_connection_that_raises_now_and_then(
 def test_a_broker_that_answers_pings_and_no_publish(
     mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = conversation.Conversation._answered  # noqa: SLF001 - the only way to be that broker
+    whole = session.Conversation._answered  # noqa: SLF001 - the only way to be that broker
     deaf = True
 
-    def hear(self: conversation.Conversation, answer: Acknowledged) -> None:
+    def hear(self: session.Conversation, answer: Acknowledged) -> None:
         if not deaf:
             whole(self, answer)
 
-    monkeypatch.setattr(conversation.Conversation, "_answered", hear)
+    monkeypatch.setattr(session.Conversation, "_answered", hear)
     journal = Journal(3)
     with publishing(mosquitto.port, journal, keepalive=1) as publisher:
         wait_for(

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields
 
-from shoe_daemon.mqtt.desk import Order
-from shoe_daemon.mqtt.orders import SIZE_LIMIT, VERBS, OrderMessage, read_order
+from shoe_daemon.mqtt.incoming_command import SIZE_LIMIT, VERBS, OrderMessage, read_order
+from shoe_daemon.mqtt.publisher_context import Order
 from shoe_daemon.table.observations import decode_observation, encode_observation
 from shoe_daemon.table.table import Table
 from tests.orders.pit import Pit

@@ -16,9 +16,9 @@ from jsonschema import Draft202012Validator
 
 from shoe_daemon.cli.cmd import command
 from shoe_daemon.config import OrdersSettings
-from shoe_daemon.mqtt import schemas
-from shoe_daemon.mqtt.desk import Order
-from shoe_daemon.mqtt.orders import SIZE_LIMIT, VERBS, OrderMessage, read_order
+from shoe_daemon.mqtt import json_schemas
+from shoe_daemon.mqtt.incoming_command import SIZE_LIMIT, VERBS, OrderMessage, read_order
+from shoe_daemon.mqtt.publisher_context import Order
 from shoe_daemon.service.orders import MOST_REPLAYED
 from shoe_daemon.table.commands.dispatch import ORDERS
 
@@ -40,11 +40,11 @@ def test_every_verb_is_told_with_its_weight_and_its_fields() -> None:
 
 def test_the_examples_are_orders_and_answers() -> None:
     order, *answers = "".join(blocks("json")).splitlines()
-    Draft202012Validator(schemas.schema_of("cmd")).validate(json.loads(order))
+    Draft202012Validator(json_schemas.schema_of("cmd")).validate(json.loads(order))
     assert read_order(Order("acknowledge", order.encode(), retained=False)).command.refused is None
     assert len(answers) == 3
     for answer in answers:
-        Draft202012Validator(schemas.schema_of("reply")).validate(json.loads(answer))
+        Draft202012Validator(json_schemas.schema_of("reply")).validate(json.loads(answer))
         dense = json.dumps(json.loads(answer), sort_keys=True, separators=(",", ":"))
         assert dense == answer
 

@@ -17,8 +17,8 @@ from shoe_daemon.clock import Clock
 from shoe_daemon.config import Setup, load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.mqtt.desk import Order
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.publisher_context import Order
 from shoe_daemon.operators import Operators
 from shoe_daemon.service.core import Core
 from shoe_daemon.service.orders import Orders, Ticket

@@ -12,7 +12,7 @@ import pytest
 
 from drivers.angel_eye_ii.report_observations import place_code
 from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.mqtt.orders import VERBS
+from shoe_daemon.mqtt.incoming_command import VERBS
 from tests.brokers import wait_for
 from tests.orders.conftest import OpenPit
 from tests.orders.pit import Pit

@@ -116,7 +116,7 @@ ALLOWED = {
     "cv2 in calibration": ("calibration/geometry.py", "import cv2"),
     "rich in the demo": ("shoe_daemon/demo/view.py", "import rich.live"),
     "rich in cli.watch": ("shoe_daemon/cli/watch.py", "import rich"),
-    "amqtt in the broker": ("shoe_daemon/mqtt/broker.py", "import amqtt.broker"),
+    "amqtt in the broker": ("shoe_daemon/mqtt/embedded_broker.py", "import amqtt.broker"),
     "starlette in the display": ("shoe_daemon/display/app.py", "import starlette, uvicorn"),
     "a clock in the service": ("shoe_daemon/service.py", "import time\ndatetime.now()"),
     "datetime as a type": ("shoe_daemon/table/table_context.py", "from datetime import datetime"),

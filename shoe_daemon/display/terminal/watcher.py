@@ -19,8 +19,8 @@ from shoe_daemon.display.mailbox import Mailbox
 from shoe_daemon.display.tables import Tables
 from shoe_daemon.display.terminal.seen import Seen
 from shoe_daemon.mqtt.messages import History, RoadsNow
-from shoe_daemon.mqtt.pace import Pace
-from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.timeouts import Pace
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS
 from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 

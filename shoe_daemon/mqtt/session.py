@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from shoe_daemon.mqtt.client import (
+from shoe_daemon.mqtt.connection import (
     Acknowledged,
     Arrived,
     Closed,
@@ -17,8 +17,8 @@ from shoe_daemon.mqtt.client import (
     Subscribed,
     SubscriptionRefused,
 )
-from shoe_daemon.mqtt.desk import Desk
-from shoe_daemon.mqtt.pipeline import REFUSED, Outgoing
+from shoe_daemon.mqtt.outgoing_queue import REFUSED, Outgoing
+from shoe_daemon.mqtt.publisher_context import Desk
 from shoe_daemon.mqtt.topics import STATE, STATUS
 
 __all__ = ["Conversation", "ConversationLost"]

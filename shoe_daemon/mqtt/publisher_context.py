@@ -12,17 +12,17 @@ from typing import Literal, NamedTuple
 import structlog
 from msgspec.structs import replace
 
-from shoe_daemon.mqtt.client import Arrived
-from shoe_daemon.mqtt.identity import Identity
-from shoe_daemon.mqtt.lane import Lane, Outbox
-from shoe_daemon.mqtt.letters import Letters, Rerun
+from shoe_daemon.mqtt.connection import Arrived
+from shoe_daemon.mqtt.event_queue import Lane, Outbox
 from shoe_daemon.mqtt.messages import Status, encode_message
-from shoe_daemon.mqtt.pace import Pace, Rarely
-from shoe_daemon.mqtt.pipeline import Pipeline
-from shoe_daemon.mqtt.settings import MqttSettings
-from shoe_daemon.mqtt.shelf import Shelf
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.outgoing_queue import Pipeline
+from shoe_daemon.mqtt.reply_queue import Letters, Rerun
+from shoe_daemon.mqtt.retained_queue import Shelf
+from shoe_daemon.mqtt.table_identity import Identity
+from shoe_daemon.mqtt.timeouts import Pace, Rarely
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.mqtt.wake import Bell
+from shoe_daemon.mqtt.wakeup import Bell
 from shoe_daemon.table.timestamps import from_microseconds
 
 __all__ = ["Callbacks", "ChainHead", "Desk", "Order"]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Final, Self, TypeVar
 
-from shoe_daemon.mqtt.client import (
+from shoe_daemon.mqtt.connection import (
     Acknowledged,
     Arrived,
     Closed,
@@ -21,9 +21,9 @@ from shoe_daemon.mqtt.client import (
     Subscribed,
     SubscriptionRefused,
 )
-from shoe_daemon.mqtt.pipeline import REFUSED
-from shoe_daemon.mqtt.settings import MqttSettings
-from shoe_daemon.mqtt.wake import Bell
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.outgoing_queue import REFUSED
+from shoe_daemon.mqtt.wakeup import Bell
 
 __all__ = ["ANSWER_TIMEOUT_S", "Probe", "ProbeError"]
 

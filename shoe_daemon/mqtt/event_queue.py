@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from shoe_daemon.mqtt.pace import Pace, Refusals
+from shoe_daemon.mqtt.timeouts import Pace, Refusals
 
 __all__ = ["Lane", "Outbox", "Sent", "StoredEvent", "Trouble"]
 

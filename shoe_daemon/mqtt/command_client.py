@@ -15,7 +15,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 
 __all__ = ["ask"]
 

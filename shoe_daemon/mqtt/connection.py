@@ -24,7 +24,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from shoe_daemon.mqtt.settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 
 __all__ = [
     "Acknowledged",

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from shoe_daemon.mqtt.lane import Lane, Sent, Trouble
-from shoe_daemon.mqtt.letters import Letter, Letters, Rerun
-from shoe_daemon.mqtt.pace import Pace, Refusals
-from shoe_daemon.mqtt.shelf import Shelf
+from shoe_daemon.mqtt.event_queue import Lane, Sent, Trouble
+from shoe_daemon.mqtt.reply_queue import Letter, Letters, Rerun
+from shoe_daemon.mqtt.retained_queue import Shelf
+from shoe_daemon.mqtt.timeouts import Pace, Refusals
 from shoe_daemon.mqtt.topics import STATUS, Topics
 
 __all__ = ["REFUSED", "Outgoing", "Pipeline"]

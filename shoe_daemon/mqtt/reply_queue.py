@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Final, NamedTuple
 
-from shoe_daemon.mqtt.lane import Outbox, Trouble
+from shoe_daemon.mqtt.event_queue import Outbox, Trouble
 
 __all__ = ["Letter", "Letters", "Rerun"]
 

@@ -18,7 +18,7 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.irregularities import REPORTED, IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
-from shoe_daemon.mqtt.desk import Order
+from shoe_daemon.mqtt.publisher_context import Order
 from shoe_daemon.table.commands.dispatch import ORDERS
 from shoe_daemon.table.observations import Command
 
