@@ -5,7 +5,7 @@ One thread, the core, owns the table and the journal. Readers put frames into
 one bounded queue; the publisher is told what is new and asks the journal.
 """
 
-from shoe_daemon.service.core import Core
 from shoe_daemon.service.daemon import Daemon
+from shoe_daemon.service.processing_core import Core
 
 __all__ = ["Core", "Daemon"]

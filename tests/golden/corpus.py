@@ -33,7 +33,7 @@ from shoe_daemon.journal.restore_table import fold_table
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.report.reading import Said
 from shoe_daemon.report.shoe import report_on
-from shoe_daemon.service.bulletin import Bulletin
+from shoe_daemon.service.state_publisher import Bulletin
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.observations import (
     AnyObservation,

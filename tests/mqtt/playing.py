@@ -32,7 +32,7 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.mqtt import publisher_context
 from shoe_daemon.mqtt.topics import STATE, STATUS, Topics, staff
-from shoe_daemon.service import Daemon, bulletin
+from shoe_daemon.service import Daemon, state_publisher
 from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 from tests.brokers import PATIENCE, Listener, Message, Mosquitto, wait_for
 from tests.orders.pit import Supervisor
@@ -320,7 +320,7 @@ def _table(folder: Path, port: int, table: str, text: str, witness: Witness) -> 
         for where, what, instead in (
             (publisher_context, "_moment", clock.published),
             (secrets, "token_hex", lambda _: _SESSION),
-            (bulletin, "_DEVICE_EVERY", 0.5),
+            (state_publisher, "_DEVICE_EVERY", 0.5),
         ):
             stack.enter_context(patch.object(where, what, instead))
         daemon = Daemon(load_config(path))

@@ -19,7 +19,7 @@ from shoe_daemon.config import OrdersSettings
 from shoe_daemon.mqtt import json_schemas
 from shoe_daemon.mqtt.incoming_command import SIZE_LIMIT, VERBS, OrderMessage, read_order
 from shoe_daemon.mqtt.publisher_context import Order
-from shoe_daemon.service.orders import MOST_REPLAYED
+from shoe_daemon.service.command_handler import MOST_REPLAYED
 from shoe_daemon.table.commands.dispatch import ORDERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "orders.md").read_text(encoding="utf-8")

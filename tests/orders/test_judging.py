@@ -20,8 +20,8 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.publisher_context import Order
 from shoe_daemon.operators import Operators
-from shoe_daemon.service.core import Core
-from shoe_daemon.service.orders import Orders, Ticket
+from shoe_daemon.service.command_handler import Orders, Ticket
+from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table.observations import CardDrawn
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_daemon.service import orders
+from shoe_daemon.service import command_handler
 from tests.brokers import wait_for
 from tests.chaos import proof
 from tests.orders.conftest import OpenPit
@@ -58,7 +58,7 @@ def test_what_is_new_comes_in_its_order(pit: Pit) -> None:
 
 
 def test_it_is_bounded(pit: Pit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orders, "MOST_REPLAYED", 5)
+    monkeypatch.setattr(command_handler, "MOST_REPLAYED", 5)
     play(pit, 1)
     head = pit.seq
     wait_for(lambda: len(events(pit)) == head, "all events")

@@ -16,8 +16,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from drivers.reader_thread import Reader
-from shoe_daemon.service.bulletin import Bulletin
-from shoe_daemon.service.watch import Watch
+from shoe_daemon.service.state_publisher import Bulletin
+from shoe_daemon.service.watchdog import Watch
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.service.conftest import Run
 from tests.service.hall_drivers import installed
@@ -118,7 +118,9 @@ def test_it_is_not_fed_when_a_reader_hangs(tmp_path: Path, run: Run, shoe: Shoe)
 
 def test_whoever_hangs_is_told_each_time_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("shoe_daemon.service.watch.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(
+        "shoe_daemon.service.watchdog.time", SimpleNamespace(monotonic=lambda: now)
+    )
     shoe, camera = (SimpleNamespace(name=name, alive=True, beat=now) for name in ("shoe", "eye"))
     watch = Watch(cast("list[Reader]", [shoe, camera]), None)
     with capture_logs() as logs:

@@ -12,7 +12,7 @@ import pytest
 
 from shoe_daemon.mqtt import Publisher
 from shoe_daemon.mqtt.retained_queue import Document
-from shoe_daemon.service.bulletin import Bulletin
+from shoe_daemon.service.state_publisher import Bulletin
 from shoe_daemon.table.observations import Command, CutCardSeen, Observation, Result
 from tests.game.other_roads import other_roads
 from tests.service.running import configure

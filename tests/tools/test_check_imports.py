@@ -68,7 +68,7 @@ FORBIDDEN = {
     "amqtt in the publisher": ("shoe_daemon/mqtt/publisher.py", "import amqtt.broker"),
     "starlette in the demo": ("shoe_daemon/demo.py", "import starlette"),
     "uvicorn in mqtt": ("shoe_daemon/mqtt/publisher.py", "import uvicorn"),
-    "argon2 in the service": ("shoe_daemon/service/orders.py", "import argon2"),
+    "argon2 in the service": ("shoe_daemon/service/command_handler.py", "import argon2"),
     "a clock in the game": ("shoe_daemon/game/coup.py", "import time"),
     "a clock by method": ("shoe_daemon/table/table_context.py", "moment = datetime.now(tz=UTC)"),
     "today in the table": ("shoe_daemon/table/table_context.py", "day = datetime.date.today()"),

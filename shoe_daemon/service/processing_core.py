@@ -22,7 +22,7 @@ from shoe_daemon.game.house import house_to_mapping
 from shoe_daemon.game.rulings import policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable, Step
 from shoe_daemon.journal.restore_table import fold_table
-from shoe_daemon.service.outbox import Outbox
+from shoe_daemon.service.event_outbox import Outbox
 from shoe_daemon.table.detail_texts import Detail
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.observations import (

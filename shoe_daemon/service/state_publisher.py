@@ -15,7 +15,7 @@ from drivers.reader_thread import Reader
 from shoe_daemon.game.roads import Result
 from shoe_daemon.mqtt import messages, topics
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.service.core import Core
+from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table.detail_texts import Detail, detail
 from shoe_daemon.table.public_types import PublicHistory
 

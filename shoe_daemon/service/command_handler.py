@@ -24,7 +24,7 @@ from shoe_daemon.mqtt.incoming_command import Draft, read_order
 from shoe_daemon.mqtt.messages import Earlier, Reply, encode_message
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.publisher_context import Order
-from shoe_daemon.service.core import Core
+from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table.commands.dispatch import ORDERS
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.observations import Command
