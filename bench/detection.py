@@ -33,7 +33,7 @@ from typing import Final, NamedTuple
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import DEALING_ORDER, Coup, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.report.composition import counted_out
+from shoe_daemon.report.shoe_composition import counted_out
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event, Irregularity, RoundFinished
 from shoe_daemon.table.options import Options, RoundEnd

@@ -29,20 +29,20 @@ def report(file: Path, shoe: str, *, as_json: bool, html: Path | None, verify: b
     Raises:
         UserError: There is no such shoe, or the page cannot be written.
     """
-    from shoe_daemon.report.shoe import read_shoe
+    from shoe_daemon.report.shoe_report import read_shoe
 
     number = _number(shoe)
     with progress_of("verifying the chain") as progress:
         found = read_shoe(file, number, progress=progress if verify else None)
     if html is not None:
-        from shoe_daemon.report.page import shoe_page
+        from shoe_daemon.report.html_page import shoe_page
 
         _write(html, shoe_page(found))
         click.echo(f"{html}: the report on shoe {found.shoe}", err=as_json)
     if as_json:
         click.echo(msgspec.json.encode(found, order="sorted"))
     elif html is None:
-        from shoe_daemon.report.text import shoe_text
+        from shoe_daemon.report.text_report import shoe_text
 
         # click takes the colour away again where nobody looks.
         click.echo(_RED_CARD.sub(_red, shoe_text(found)))

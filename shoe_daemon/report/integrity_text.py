@@ -9,9 +9,9 @@ from decimal import Decimal
 from textwrap import wrap
 from typing import Final
 
-from shoe_daemon.report import words
-from shoe_daemon.report.findings import Finding, Integrity, Search, Where
-from shoe_daemon.report.text import COLUMNS, headline
+from shoe_daemon.report import wording
+from shoe_daemon.report.integrity_findings import Finding, Integrity, Search, Where
+from shoe_daemon.report.text_report import COLUMNS, headline
 
 _MEANING: Final = (
     "Chance is the probability that shuffled shoes, as many and as long as these, have such a"
@@ -33,7 +33,7 @@ def integrity_text(report: Integrity) -> str:
         _search("FACTORY ORDER", "a run in the order of a new deck", report.factory),
         wrap(_MEANING, COLUMNS),
     ]
-    return words.plain("\n\n".join("\n".join(part) for part in parts))
+    return wording.plain("\n\n".join("\n".join(part) for part in parts))
 
 
 def _looked_at(report: Integrity) -> Iterator[str]:
@@ -41,7 +41,7 @@ def _looked_at(report: Integrity) -> Iterator[str]:
     which = "" if report.first_shoe is None else f": {report.first_shoe}"
     if report.last_shoe != report.first_shoe:
         which += f" to {report.last_shoe}"
-    looked = f"{words.plural(report.cards, 'card')} of {words.plural(report.shoes, 'shoe')}"
+    looked = f"{wording.plural(report.cards, 'card')} of {wording.plural(report.shoes, 'shoe')}"
     yield from wrap(f"{looked}{which}.", COLUMNS)
     for reason in dict.fromkeys(each.why for each in report.skipped):
         which = ", ".join(str(each.shoe) for each in report.skipped if each.why == reason)
@@ -69,7 +69,7 @@ def _longest(what: str, search: Search) -> str:
 
 def _finding(found: Finding) -> Iterator[str]:
     yield from _wrapped(f"{found.length} cards; chance: {chance(found.chance)}")
-    shown = [words.card(card) if card[-1] in words.SIGNS else card for card in found.cards]
+    shown = [wording.card(card) if card[-1] in wording.SIGNS else card for card in found.cards]
     more = ["…"] if len(shown) > _MOST_CARDS else []
     yield from _wrapped(" ".join(shown[:_MOST_CARDS] + more), " " * 4)
     for place in found.places:
@@ -87,7 +87,7 @@ def chance(text: str) -> str:
 
 
 def _place(place: Where) -> str:
-    at = f"{place.from_at[:10]} {words.time(place.from_at)}"
+    at = f"{place.from_at[:10]} {wording.time(place.from_at)}"
     where = "" if place.from_round is None else f", round {place.from_round}"
     if place.to_round not in {None, place.from_round}:
         where = f"{where} to {place.to_round}" if where else f", to round {place.to_round}"

@@ -31,8 +31,8 @@ from shoe_daemon.game import POLICY_IDS
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.restore_table import fold_table
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.report.reading import Said
-from shoe_daemon.report.shoe import report_on
+from shoe_daemon.report.shoe_events import Said
+from shoe_daemon.report.shoe_report import report_on
 from shoe_daemon.service.state_publisher import Bulletin
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.observations import (

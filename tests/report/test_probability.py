@@ -13,8 +13,9 @@ from random import Random
 import pytest
 
 from shoe_daemon.game.cards import DECK, RANKS, SUITS, Card
-from shoe_daemon.report.factory import runs_in
-from shoe_daemon.report.probability import (
+from shoe_daemon.report.factory_order import runs_in
+from shoe_daemon.report.repeated_sequences import repeats
+from shoe_daemon.report.shuffle_probability import (
     FACES,
     RANKS_ONLY,
     Dealt,
@@ -27,7 +28,6 @@ from shoe_daemon.report.probability import (
     expected_within,
     runs,
 )
-from shoe_daemon.report.repeats import repeats
 
 SHOE = Dealt(8, 400)
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, Card
 from shoe_daemon.game.house import load_house
-from shoe_daemon.report.cards import CardOut
+from shoe_daemon.report.card_order import CardOut
 from shoe_daemon.table.events import StaffComposition
 
 

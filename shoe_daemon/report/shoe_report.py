@@ -14,14 +14,21 @@ from msgspec.structs import replace
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal.read_only import looking_at
-from shoe_daemon.report.cards import CardFold, CardOut
-from shoe_daemon.report.chance import Expectation, expectation, odds_of
-from shoe_daemon.report.composition import compose
-from shoe_daemon.report.model import Incident, Pause, RoundLine, ShoeReport, ShoeStatus, Tempo
-from shoe_daemon.report.people import ChangeFold, IncidentFold
-from shoe_daemon.report.proof import Progress, prove
-from shoe_daemon.report.reading import Said, find_span, said_in
-from shoe_daemon.report.rounds import RoundFold, count_rounds
+from shoe_daemon.report.card_order import CardFold, CardOut
+from shoe_daemon.report.chance_in_words import Expectation, expectation, odds_of
+from shoe_daemon.report.irregularities import ChangeFold, IncidentFold
+from shoe_daemon.report.journal_proof import Progress, prove
+from shoe_daemon.report.report_model import (
+    Incident,
+    Pause,
+    RoundLine,
+    ShoeReport,
+    ShoeStatus,
+    Tempo,
+)
+from shoe_daemon.report.round_list import RoundFold, count_rounds
+from shoe_daemon.report.shoe_composition import compose
+from shoe_daemon.report.shoe_events import Said, find_span, said_in
 from shoe_daemon.table import events
 from shoe_daemon.table.timestamps import to_microseconds
 

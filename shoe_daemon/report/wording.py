@@ -9,8 +9,8 @@ from typing import Final
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Kind, Outcome
-from shoe_daemon.report.composition import Composition
-from shoe_daemon.report.model import Change, Incident, Person, RoundLine, ShoeReport
+from shoe_daemon.report.report_model import Change, Incident, Person, RoundLine, ShoeReport
+from shoe_daemon.report.shoe_composition import Composition
 from shoe_daemon.table.timestamps import to_microseconds
 
 SIGNS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}

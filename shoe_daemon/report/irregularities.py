@@ -4,8 +4,8 @@ Irregularities with who decided what and how fast, and what people changed.
 
 from __future__ import annotations
 
-from shoe_daemon.report.model import Change, Incident, Person
-from shoe_daemon.report.reading import Said
+from shoe_daemon.report.report_model import Change, Incident, Person
+from shoe_daemon.report.shoe_events import Said
 from shoe_daemon.table import events
 from shoe_daemon.table.events import RoundFinished
 from shoe_daemon.table.timestamps import to_microseconds

@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from shoe_daemon.report.cards import CardOut
-from shoe_daemon.report.factory import runs_in
-from shoe_daemon.report.findings import Finding, Search, Where
-from shoe_daemon.report.probability import (
+from shoe_daemon.report.card_order import CardOut
+from shoe_daemon.report.factory_order import runs_in
+from shoe_daemon.report.integrity_findings import Finding, Search, Where
+from shoe_daemon.report.repeated_sequences import Place, Repeat, repeats
+from shoe_daemon.report.shuffle_probability import (
     FACES,
     Dealt,
     Kinds,
     expected_repeats,
     expected_runs,
 )
-from shoe_daemon.report.repeats import Place, Repeat, repeats
 
 LIMIT: Final = Decimal("0.001")
 """Told is what chance gives at most so often in a journal like this one."""

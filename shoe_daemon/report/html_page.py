@@ -11,11 +11,11 @@ from typing import Final
 
 from shoe_daemon.game.cards import RANKS, SUITS, Card
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.report import words
-from shoe_daemon.report.chance import Expectation
-from shoe_daemon.report.model import Incident, Proof, RoundLine, ShoeReport
-from shoe_daemon.report.proof import SIGNERS, proof_rows
-from shoe_daemon.report.template import Html, fill, joined
+from shoe_daemon.report import wording
+from shoe_daemon.report.chance_in_words import Expectation
+from shoe_daemon.report.html_template import Html, fill, joined
+from shoe_daemon.report.journal_proof import SIGNERS, proof_rows
+from shoe_daemon.report.report_model import Incident, Proof, RoundLine, ShoeReport
 from shoe_daemon.table.events import HandResult
 
 _PAGE: Final = "page.html"
@@ -40,10 +40,10 @@ def shoe_page(report: ShoeReport) -> str:
         shoe=report.shoe,
         site=report.site,
         table=report.table,
-        title=words.title(report),
-        rules=words.rules(report),
-        staff=words.FOR_STAFF,
-        source=words.SOURCE,
+        title=wording.title(report),
+        rules=wording.rules(report),
+        staff=wording.FOR_STAFF,
+        source=wording.SOURCE,
         keys=_keys(report),
         expectations=joined(map(_expectation, report.expectations)),
         beads=_beads(report.rounds),
@@ -72,14 +72,16 @@ def _proof(proof: Proof) -> Html:
 
 def _keys(report: ShoeReport) -> Html:
     counts, tempo, cards = report.counts, report.tempo, report.composition
-    pause = words.NONE if tempo.longest_pause is None else words.span(tempo.longest_pause.seconds)
+    pause = (
+        wording.NONE if tempo.longest_pause is None else wording.span(tempo.longest_pause.seconds)
+    )
     out = fill(_PAGE, "unit", value=cards.out, unit=f"of {cards.cards}")
     begun = fill(_PAGE, "unit", value=counts.counted, unit=f"of {counts.begun}")
     pairs: list[tuple[str, object]] = [
         ("rounds counted", begun),
         ("cards out", cards.out if cards.reshuffled else out),
-        ("rounds an hour", words.number(tempo.rounds_per_hour)),
-        ("cards a minute", words.number(tempo.cards_per_minute)),
+        ("rounds an hour", wording.number(tempo.rounds_per_hour)),
+        ("cards a minute", wording.number(tempo.cards_per_minute)),
         ("longest pause", pause),
         ("irregularities", len(report.incidents)),
     ]
@@ -92,7 +94,7 @@ def _expectation(each: Expectation) -> Html:
     return fill(
         _PAGE,
         "expectation",
-        name=words.COUNTED[each.name],
+        name=wording.COUNTED[each.name],
         found=each.found,
         expected=f"{each.expected:.1f}",
         odds=f"{100 * over / under:.2f}",
@@ -119,7 +121,7 @@ def _kind(outcome: Outcome | None) -> str:
 
 def _composition(report: ShoeReport) -> Html:
     cards = report.composition
-    said = [fill(_PAGE, "sentence", text=text) for text in words.composition(cards)]
+    said = [fill(_PAGE, "sentence", text=text) for text in wording.composition(cards)]
     if not cards.reshuffled:
         ranks = joined(fill(_PAGE, "rank", rank=rank) for rank in RANKS)
         suits = joined(_suit(report, suit) for suit in SUITS)
@@ -134,7 +136,7 @@ def _suit(report: ShoeReport, suit: str) -> Html:
         face = rank + suit
         mark = "over" if face in cards.surplus else "short" if face in cards.missing else ""
         cells.append(fill(_PAGE, "cell", mark=mark, count=cards.read[face]))
-    sign = words.SIGNS[suit] + _AS_TEXT
+    sign = wording.SIGNS[suit] + _AS_TEXT
     return fill(_PAGE, "suit", colour=_colour(suit), sign=sign, cells=joined(cells))
 
 
@@ -152,13 +154,13 @@ def _incident(each: Incident) -> Html:
     return fill(
         _PAGE,
         "incident",
-        time=words.time(each.at),
+        time=wording.time(each.at),
         id=each.id,
         severity=each.severity,
-        what=words.incident_title(each),
+        what=wording.incident_title(each),
         detail=each.detail,
         open="open" if each.action is None else "",
-        decision=words.decision(each),
+        decision=wording.decision(each),
     )
 
 
@@ -169,9 +171,9 @@ def _changes(report: ShoeReport) -> Html:
         fill(
             _PAGE,
             "change",
-            time=words.time(each.at),
+            time=wording.time(each.at),
             round="" if each.round is None else each.round,
-            text=words.change(each),
+            text=wording.change(each),
         )
         for each in report.changes
     )
@@ -184,14 +186,14 @@ def _round(line: RoundLine) -> Html:
         "round",
         off="" if line.counts else "off",
         number=line.number,
-        time=words.time(line.started_at),
+        time=wording.time(line.started_at),
         player=_cards(line.player),
         player_total=_total(line.player),
         banker=_cards(line.banker),
         banker_total=_total(line.banker),
         kind=_kind(line.outcome) if line.status == "finished" else "",
-        result=words.result(line),
-        remarks=words.remarks(line),
+        result=wording.result(line),
+        remarks=wording.remarks(line),
     )
 
 
@@ -206,4 +208,4 @@ def _cards(hand: HandResult) -> Html:
 def _card(face: Card | None) -> Html:
     if face is None:
         return fill(_PAGE, "card", colour="unread", card="?")
-    return fill(_PAGE, "card", colour=_colour(face.suit), card=words.card(face) + _AS_TEXT)
+    return fill(_PAGE, "card", colour=_colour(face.suit), card=wording.card(face) + _AS_TEXT)

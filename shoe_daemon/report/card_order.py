@@ -16,7 +16,7 @@ from msgspec import Struct
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.report.reading import Said
+from shoe_daemon.report.shoe_events import Said
 from shoe_daemon.table import events
 from shoe_daemon.table.events import Event
 

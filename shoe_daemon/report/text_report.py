@@ -10,9 +10,10 @@ from textwrap import wrap
 from typing import Final
 
 from shoe_daemon.game.cards import RANKS, SUITS
-from shoe_daemon.report import words
-from shoe_daemon.report.chance import Expectation
-from shoe_daemon.report.model import (
+from shoe_daemon.report import wording
+from shoe_daemon.report.chance_in_words import Expectation
+from shoe_daemon.report.journal_proof import SIGNERS, proof_rows
+from shoe_daemon.report.report_model import (
     Incident,
     Proof,
     RoundCounts,
@@ -20,7 +21,6 @@ from shoe_daemon.report.model import (
     ShoeReport,
     Tempo,
 )
-from shoe_daemon.report.proof import SIGNERS, proof_rows
 from shoe_daemon.table.events import HandResult
 
 COLUMNS: Final = 80
@@ -35,8 +35,8 @@ def shoe_text(report: ShoeReport) -> str:
     """
     name, where = f"SHOE {report.shoe}", f"{report.site} / {report.table}"
     parts: list[Iterable[str]] = [
-        [*headline(name, where), *wrap(words.title(report), COLUMNS),
-         *wrap(words.rules(report), COLUMNS)],
+        [*headline(name, where), *wrap(wording.title(report), COLUMNS),
+         *wrap(wording.rules(report), COLUMNS)],
         _overview(report.counts, report.tempo),
         _expected(report.expectations),
         _composition(report),
@@ -47,8 +47,8 @@ def shoe_text(report: ShoeReport) -> str:
     parts.append(_rounds(report.rounds))
     if report.proof is not None:
         parts.append(_proof(report.proof))
-    parts += [_signatures(), wrap(words.FOR_STAFF, COLUMNS)]
-    return words.plain("\n\n".join("\n".join(part) for part in parts))
+    parts += [_signatures(), wrap(wording.FOR_STAFF, COLUMNS)]
+    return wording.plain("\n\n".join("\n".join(part) for part in parts))
 
 
 def headline(name: str, where: str) -> list[str]:
@@ -63,17 +63,17 @@ def headline(name: str, where: str) -> list[str]:
 def _overview(counts: RoundCounts, tempo: Tempo) -> Iterator[str]:
     yield "OVERVIEW"
     yield from _entry("Rounds", _how_rounds_ended(counts))
-    rate = f"{words.number(tempo.rounds_per_hour)} rounds an hour"
-    cards = f"{words.number(tempo.cards_per_minute)} cards a minute"
+    rate = f"{wording.number(tempo.rounds_per_hour)} rounds an hour"
+    cards = f"{wording.number(tempo.cards_per_minute)} cards a minute"
     yield from _entry("Pace", f"{rate}, {cards}, from the first card to the last result")
     pause = tempo.longest_pause
     if pause is not None:
         before = "" if pause.round is None else f", before a card of round {pause.round}"
-        at = words.time(pause.at)
-        yield from _entry("Pause", f"the longest {words.span(pause.seconds)}, from {at}{before}")
+        at = wording.time(pause.at)
+        yield from _entry("Pause", f"the longest {wording.span(pause.seconds)}, from {at}{before}")
     if tempo.median_decision is not None and tempo.longest_decision is not None:
-        median, longest = words.span(tempo.median_decision), words.span(tempo.longest_decision)
-        done = words.plural(tempo.decided_by_people, "irregularity").replace("ys", "ies")
+        median, longest = wording.span(tempo.median_decision), wording.span(tempo.longest_decision)
+        done = wording.plural(tempo.decided_by_people, "irregularity").replace("ys", "ies")
         text = f"{done} closed by people, half of them within {median}, the slowest {longest}"
         yield from _entry("Decisions", text)
 
@@ -104,16 +104,16 @@ def _expected(expectations: tuple[Expectation, ...]) -> Iterator[str]:
     for each in expectations:
         over, under = each.share.split("/")
         share = f"{100 * int(over) / int(under):.2f} %"
-        name = words.COUNTED[each.name]
+        name = wording.COUNTED[each.name]
         yield f"  {name:<14}{each.found:>7}{each.expected:>11.1f}{share:>10}  {each.words}"
     yield ""
-    yield from wrap(words.SOURCE, COLUMNS, initial_indent="  ", subsequent_indent="  ")
+    yield from wrap(wording.SOURCE, COLUMNS, initial_indent="  ", subsequent_indent="  ")
 
 
 def _composition(report: ShoeReport) -> Iterator[str]:
     cards = report.composition
     yield "COMPOSITION"
-    for sentence in words.composition(cards):
+    for sentence in wording.composition(cards):
         yield from wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="  ")
     if cards.reshuffled:
         return
@@ -121,7 +121,7 @@ def _composition(report: ShoeReport) -> Iterator[str]:
     yield " " * 6 + "".join(f"{rank:>5}" for rank in RANKS)
     for suit in SUITS:
         cells = (_cell(report, rank + suit) for rank in RANKS)
-        yield f"     {words.SIGNS[suit]}" + "".join(f"{cell:>5}" for cell in cells)
+        yield f"     {wording.SIGNS[suit]}" + "".join(f"{cell:>5}" for cell in cells)
 
 
 def _cell(report: ShoeReport, face: str) -> str:
@@ -133,12 +133,12 @@ def _cell(report: ShoeReport, face: str) -> str:
 def _incidents(incidents: tuple[Incident, ...]) -> Iterator[str]:
     yield "IRREGULARITIES" if incidents else "IRREGULARITIES  none"
     for each in incidents:
-        title = f"#{each.id}  {words.incident_title(each)} (severity {each.severity})"
+        title = f"#{each.id}  {wording.incident_title(each)} (severity {each.severity})"
         yield from wrap(
-            title, COLUMNS, initial_indent=f"  {words.time(each.at)}  ",
+            title, COLUMNS, initial_indent=f"  {wording.time(each.at)}  ",
             subsequent_indent=" " * 12,
         )  # fmt: skip
-        for text in (each.detail, f"→ {words.decision(each)}"):
+        for text in (each.detail, f"→ {wording.decision(each)}"):
             yield from wrap(text, COLUMNS, initial_indent=" " * 12, subsequent_indent=" " * 14)
 
 
@@ -147,8 +147,8 @@ def _changes(report: ShoeReport) -> Iterator[str]:
     for each in report.changes:
         where = "" if each.round is None else f"round {each.round}: "
         yield from wrap(
-            where + words.change(each), COLUMNS,
-            initial_indent=f"  {words.time(each.at)}  ", subsequent_indent=" " * 12,
+            where + wording.change(each), COLUMNS,
+            initial_indent=f"  {wording.time(each.at)}  ", subsequent_indent=" " * 12,
         )  # fmt: skip
 
 
@@ -158,8 +158,8 @@ def _rounds(rounds: tuple[RoundLine, ...]) -> Iterator[str]:
         yield _HEAD
     for line in rounds:
         hands = f"{_hand(line.player)}  {_hand(line.banker)}"
-        row = f"{line.number:>4}  {words.time(line.started_at)}  {hands}  {words.result(line)}"
-        texts = wrap(words.remarks(line), COLUMNS - _REMARKS_AT) or [""]
+        row = f"{line.number:>4}  {wording.time(line.started_at)}  {hands}  {wording.result(line)}"
+        texts = wrap(wording.remarks(line), COLUMNS - _REMARKS_AT) or [""]
         if len(row) >= _REMARKS_AT:  # a number of five digits
             yield row
             row = ""
@@ -185,6 +185,6 @@ def _signatures() -> Iterator[str]:
 
 
 def _hand(hand: HandResult) -> str:
-    cards = " ".join(map(words.card, hand.cards))
+    cards = " ".join(map(wording.card, hand.cards))
     total = "" if hand.total is None else str(hand.total)
     return f"{cards:<11} {total:>2}"

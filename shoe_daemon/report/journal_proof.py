@@ -10,8 +10,8 @@ from typing import Final, Literal
 from shoe_daemon import __version__
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.verify import Verdict, verify
-from shoe_daemon.report.model import Proof
-from shoe_daemon.report.reading import Span
+from shoe_daemon.report.report_model import Proof
+from shoe_daemon.report.shoe_events import Span
 
 SIGNERS: Final = ("Dealer", "Supervisor", "Auditor")
 

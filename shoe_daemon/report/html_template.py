@@ -12,7 +12,7 @@ from importlib import resources
 from string import Template
 from typing import Final
 
-from shoe_daemon.report.words import plain
+from shoe_daemon.report.wording import plain
 
 _BLOCK: Final = re.compile(r"^<!-- block: (\w+) -->\n", re.MULTILINE)
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from shoe_daemon.game.coup import DEALING_ORDER, Kind
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.report.cards import CardOut
-from shoe_daemon.report.model import Person, RoundCounts, RoundLine
-from shoe_daemon.report.reading import Said
+from shoe_daemon.report.card_order import CardOut
+from shoe_daemon.report.report_model import Person, RoundCounts, RoundLine
+from shoe_daemon.report.shoe_events import Said
 from shoe_daemon.table import events
 from shoe_daemon.table.events import Event, HandResult, RoundFinished
 
