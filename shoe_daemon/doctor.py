@@ -20,7 +20,7 @@ from drivers.driver_interface import KeepsPictures, OpensLine
 from drivers.redact import discreet
 from drivers.transport import LineError, open_transport
 from shoe_daemon.config import Reading, Setup
-from shoe_daemon.display.config import DisplaySettings, DisplaySetup
+from shoe_daemon.display.display_config import DisplaySettings, DisplaySetup
 from shoe_daemon.doctor_broker import display_broker, table_broker
 from shoe_daemon.errors import UserError
 from shoe_daemon.findings import Finding

@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 from shoe_daemon.config import Setup
-from shoe_daemon.display.config import DisplaySetup
-from shoe_daemon.display.documents import filters
+from shoe_daemon.display.display_config import DisplaySetup
+from shoe_daemon.display.message_validation import filters
 from shoe_daemon.errors import UserError
 from shoe_daemon.findings import Finding
 from shoe_daemon.mqtt.broker_probe import ANSWER_TIMEOUT_S, Probe, ProbeError

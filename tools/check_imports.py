@@ -69,7 +69,11 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "amqtt": _TERMINAL,
     "starlette": ("shoe_daemon.display*", f"{CLI}.display"),
     "uvicorn": ("shoe_daemon.display*", f"{CLI}.display"),
-    "argon2": ("shoe_daemon.operators", "shoe_daemon.display.auth", "shoe_daemon.display.config"),
+    "argon2": (
+        "shoe_daemon.operators",
+        "shoe_daemon.display.pit_auth",
+        "shoe_daemon.display.display_config",
+    ),
 }
 
 # The core reads no clock, knows no chance, logs nothing and touches nothing outside itself.

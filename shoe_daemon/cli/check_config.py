@@ -13,7 +13,12 @@ import click
 from drivers.driver_interface import OpensLine
 from drivers.redact import discreet
 from shoe_daemon.config import Reading, Setup, load_config
-from shoe_daemon.display.config import DisplaySettings, DisplaySetup, is_display, load_display
+from shoe_daemon.display.display_config import (
+    DisplaySettings,
+    DisplaySetup,
+    is_display,
+    load_display,
+)
 from shoe_daemon.display.languages import languages
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.table.options import RoundEnd

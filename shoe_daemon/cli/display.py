@@ -13,7 +13,7 @@ import click
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
-    from shoe_daemon.display.config import DisplaySetup
+    from shoe_daemon.display.display_config import DisplaySetup
 
 __all__ = ["command"]
 
@@ -43,7 +43,7 @@ def command(file: Path | None, broker: str | None, listen: str | None) -> None:
             raise UserError(
                 f"the display needs {extra}, an extra: pip install 'shoe-daemon[display]'"
             ) from error
-    from shoe_daemon.display.server import Display
+    from shoe_daemon.display.display_server import Display
     from shoe_daemon.logs import set_up_logs
 
     set_up_logs()
@@ -53,7 +53,7 @@ def command(file: Path | None, broker: str | None, listen: str | None) -> None:
 def _set_up(file: Path | None, broker: str | None, listen: str | None) -> DisplaySetup:
     from msgspec.structs import replace
 
-    from shoe_daemon.display.config import DisplayConfig, load_display, set_up_display
+    from shoe_daemon.display.display_config import DisplayConfig, load_display, set_up_display
 
     config = DisplayConfig() if file is None else load_display(file).config
     if broker is not None:

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from shoe_daemon.config import load_config
-from shoe_daemon.display.config import is_display, load_display
+from shoe_daemon.display.display_config import is_display, load_display
 from shoe_daemon.doctor import examine, examine_display
 from shoe_daemon.errors import UserError
 from shoe_daemon.findings import Finding

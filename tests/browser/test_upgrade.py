@@ -17,7 +17,7 @@ from tests.display.running import Display
 PATCH = """
 import pathlib
 import shoe_daemon
-import shoe_daemon.display.live as live
+import shoe_daemon.display.server_sent_events as live
 shoe_daemon.__version__ = pathlib.Path({file!r}).read_text()
 live.Stream.__init__.__kwdefaults__["beat"] = 0.2
 """

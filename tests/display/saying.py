@@ -10,8 +10,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from shoe_daemon.display.known import Change, Message, Moment
-from shoe_daemon.display.tables import Tables
+from shoe_daemon.display.floor_model import Tables
+from shoe_daemon.display.table_model import Change, Message, Moment
 from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
 from shoe_daemon.mqtt.messages import (

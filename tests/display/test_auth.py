@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.display.auth import Throttle
+from shoe_daemon.display.pit_auth import Throttle
 from shoe_daemon.operators import hash_pin
 from tests.brokers import free_port, wait_for
 from tests.display.running import PATIENCE, Browser, Display

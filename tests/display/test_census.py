@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_daemon.display.census import QUIET, Census
+from shoe_daemon.display.table_discovery import QUIET, Census
 
 NOW = 1000.0
 

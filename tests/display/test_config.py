@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.display.config import DisplaySetup, is_display, load_display, parse_listen
-from shoe_daemon.display.order_options import PAGE_HOST, order_options
+from shoe_daemon.display.cmd_options import PAGE_HOST, order_options
+from shoe_daemon.display.display_config import DisplaySetup, is_display, load_display, parse_listen
 from shoe_daemon.errors import UserError
 from shoe_daemon.operators import hash_pin
 

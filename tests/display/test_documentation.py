@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.display.config import load_display
-from shoe_daemon.display.documents import filters
-from shoe_daemon.display.guard import CSP
+from shoe_daemon.display.display_config import load_display
+from shoe_daemon.display.message_validation import filters
+from shoe_daemon.display.security_headers import CSP
 from shoe_daemon.operators import hash_pin
 
 DOCS = Path(__file__).parents[2] / "docs"

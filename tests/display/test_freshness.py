@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoe_daemon.display.floor_model import Tables
 from shoe_daemon.display.freshness import Deadlines, Fresh, Heard, Link, fresh
-from shoe_daemon.display.tables import Tables
 from tests.display.saying import PATIENT, Told, at, heard
 
 HERE = Link(connected=True, since="x")

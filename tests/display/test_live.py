@@ -9,11 +9,11 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
+from shoe_daemon.display.browser_streams import Hub
+from shoe_daemon.display.floor_model import Tables
 from shoe_daemon.display.freshness import Link
-from shoe_daemon.display.hub import Hub
-from shoe_daemon.display.live import Stream, Watched
-from shoe_daemon.display.tables import Tables
-from shoe_daemon.display.views import Views
+from shoe_daemon.display.json_views import Views
+from shoe_daemon.display.server_sent_events import Stream, Watched
 from tests.display.saying import Told, alert, at, event, heard, roads
 
 BOARD = Watched(("board", "roads"), "table-1")

@@ -10,10 +10,10 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.documents import SIZE_LIMIT
+from shoe_daemon.display.coalescing_queue import Mail, Mailbox
 from shoe_daemon.display.freshness import Link
-from shoe_daemon.display.known import Message
-from shoe_daemon.display.mailbox import Mail, Mailbox
+from shoe_daemon.display.message_validation import SIZE_LIMIT
+from shoe_daemon.display.table_model import Message
 from tests.display.saying import PATIENT
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.pages import PAGES, STATIC, Shelf, data_block, render
+from shoe_daemon.display.static_pages import PAGES, STATIC, Shelf, data_block, render
 from tests.display.saying import PATIENT
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from shoe_daemon.display.guard import CSP
+from shoe_daemon.display.security_headers import CSP
 from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
 from tests.display.running import PATIENCE, Browser, Display
 from tests.display.saying import alert, event, payload, roads, topic
@@ -391,7 +391,7 @@ def test_five_hundred_tables_are_no_burden(display: Display, table: Table) -> No
 
 
 def test_a_line_over_which_nothing_is_asked_is_closed(tmp_path: Path) -> None:
-    patch = "import shoe_daemon.display.server as server\nserver._SWEEP = 2"
+    patch = "import shoe_daemon.display.display_server as server\nserver._SWEEP = 2"
     with (
         Display(tmp_path / "display", free_port(), patch=patch) as display,
         Browser(display, "/table/x/live") as browser,

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.documents import SIZE_LIMIT, filters
+from shoe_daemon.display.floor_model import Tables
 from shoe_daemon.display.freshness import Link
-from shoe_daemon.display.known import Limits, Message, Table
-from shoe_daemon.display.tables import Tables
+from shoe_daemon.display.message_validation import SIZE_LIMIT, filters
+from shoe_daemon.display.table_model import Limits, Message, Table
 from tests.display.saying import (
     PATIENT,
     Told,

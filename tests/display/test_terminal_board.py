@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from drivers.simulators.angel_eye_scenario import Mode, Settings
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.demo.sample import Sample
-from shoe_daemon.display.documents import Fault as Refused
-from shoe_daemon.display.documents import Place, decode
 from shoe_daemon.display.freshness import Fresh, Link
+from shoe_daemon.display.message_validation import Fault as Refused
+from shoe_daemon.display.message_validation import Place, decode
 from shoe_daemon.display.terminal.board import draw_board
 from shoe_daemon.display.terminal.canvas import width_of
 from shoe_daemon.display.terminal.hands import is_unread

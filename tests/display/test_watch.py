@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from drivers.simulators.angel_eye_scenario import Mode, Settings
 from shoe_daemon.demo.sample import Sample
 from shoe_daemon.display.freshness import Fresh, Link
-from shoe_daemon.display.known import Message, Moment
+from shoe_daemon.display.table_model import Message, Moment
 from shoe_daemon.display.terminal.board import draw_board
 from shoe_daemon.display.terminal.hands import verdict
 from shoe_daemon.display.terminal.seen import Seen

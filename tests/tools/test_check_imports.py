@@ -44,7 +44,10 @@ FORBIDDEN = {
     "journal imports drivers": ("shoe_daemon/journal/journal_writer.py", "import drivers"),
     "mqtt imports the journal": ("shoe_daemon/mqtt/publisher.py", "import shoe_daemon.journal"),
     "mqtt imports drivers": ("shoe_daemon/mqtt/publisher.py", "from drivers import contract"),
-    "display imports the journal": ("shoe_daemon/display/app.py", "import shoe_daemon.journal"),
+    "display imports the journal": (
+        "shoe_daemon/display/http_app.py",
+        "import shoe_daemon.journal",
+    ),
     "a driver imports mqtt": ("drivers/angel.py", "import shoe_daemon.mqtt"),
     "a driver imports the journal": (
         "drivers/angel.py",
@@ -106,7 +109,7 @@ ALLOWED = {
     "a driver of observations": ("drivers/angel.py", "import shoe_daemon.table.observations"),
     "a driver of the module": ("drivers/angel.py", "from shoe_daemon.table import observations"),
     "calibration of drivers": ("calibration/line.py", "import drivers.angel"),
-    "display of mqtt": ("shoe_daemon/display/app.py", "import shoe_daemon.mqtt.topics"),
+    "display of mqtt": ("shoe_daemon/display/http_app.py", "import shoe_daemon.mqtt.topics"),
     "the service of all": ("shoe_daemon/service.py", "import drivers.angel, shoe_daemon.journal"),
     "the cli of all": ("shoe_daemon/cli/run.py", "import calibration, shoe_daemon.service"),
     "the cli of the cli": ("shoe_daemon/cli/run.py", "import shoe_daemon.cli"),
@@ -117,7 +120,7 @@ ALLOWED = {
     "rich in the demo": ("shoe_daemon/demo/view.py", "import rich.live"),
     "rich in cli.watch": ("shoe_daemon/cli/watch.py", "import rich"),
     "amqtt in the broker": ("shoe_daemon/mqtt/embedded_broker.py", "import amqtt.broker"),
-    "starlette in the display": ("shoe_daemon/display/app.py", "import starlette, uvicorn"),
+    "starlette in the display": ("shoe_daemon/display/http_app.py", "import starlette, uvicorn"),
     "a clock in the service": ("shoe_daemon/service.py", "import time\ndatetime.now()"),
     "datetime as a type": ("shoe_daemon/table/table_context.py", "from datetime import datetime"),
 }

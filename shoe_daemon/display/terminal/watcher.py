@@ -12,11 +12,11 @@ from typing import Final, Self
 
 import msgspec
 
-from shoe_daemon.display.documents import Document, filters
-from shoe_daemon.display.feed import Feed
-from shoe_daemon.display.known import Moment, Table
-from shoe_daemon.display.mailbox import Mailbox
-from shoe_daemon.display.tables import Tables
+from shoe_daemon.display.coalescing_queue import Mailbox
+from shoe_daemon.display.floor_model import Tables
+from shoe_daemon.display.message_validation import Document, filters
+from shoe_daemon.display.mqtt_feed import Feed
+from shoe_daemon.display.table_model import Moment, Table
 from shoe_daemon.display.terminal.seen import Seen
 from shoe_daemon.mqtt.messages import History, RoadsNow
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from shoe_daemon.display.known import Table
+from shoe_daemon.display.table_model import Table
 from shoe_daemon.display.terminal.board import LEAST, draw_board
 from shoe_daemon.display.terminal.canvas import clean
 from shoe_daemon.display.terminal.screen import Screen, print_canvas

@@ -19,7 +19,7 @@ import structlog
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from shoe_daemon.display.config import PitKey
+from shoe_daemon.display.display_config import PitKey
 
 __all__ = ["Lock", "Throttle"]
 

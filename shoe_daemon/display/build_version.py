@@ -10,7 +10,7 @@ from typing import Final
 
 from shoe_daemon import __version__
 from shoe_daemon.display.languages import FOLDER
-from shoe_daemon.display.pages import PAGES, STATIC
+from shoe_daemon.display.static_pages import PAGES, STATIC
 
 __all__ = ["version"]
 

@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, field
 
-from shoe_daemon.display.documents import Document, Fault
-from shoe_daemon.display.events import Events
+from shoe_daemon.display.event_log import Events
 from shoe_daemon.display.freshness import Fresh, Heard, Moment
+from shoe_daemon.display.message_validation import Document, Fault
 
 __all__ = ["Change", "Faults", "Limits", "Message", "Moment", "Table", "Told"]
 

@@ -19,14 +19,14 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Send
 
-from shoe_daemon.display.auth import Lock
-from shoe_daemon.display.config import DisplaySetup
-from shoe_daemon.display.guard import Guard
-from shoe_daemon.display.hub import Hub
+from shoe_daemon.display.browser_streams import Hub
+from shoe_daemon.display.cmd_options import order_options
+from shoe_daemon.display.display_config import DisplaySetup
 from shoe_daemon.display.languages import GLYPHS, language, languages
-from shoe_daemon.display.live import Stream, Watched
-from shoe_daemon.display.order_options import order_options
-from shoe_daemon.display.pages import PAGES, STATIC, Shelf, data_block, render
+from shoe_daemon.display.pit_auth import Lock
+from shoe_daemon.display.security_headers import Guard
+from shoe_daemon.display.server_sent_events import Stream, Watched
+from shoe_daemon.display.static_pages import PAGES, STATIC, Shelf, data_block, render
 
 __all__ = ["Site"]
 

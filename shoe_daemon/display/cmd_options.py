@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 
 if TYPE_CHECKING:
-    from shoe_daemon.display.config import OrderSettings
+    from shoe_daemon.display.display_config import OrderSettings
     from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 
 __all__ = ["PAGE_HOST", "is_loopback", "order_options"]

@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import AsyncGenerator, Iterable
 from typing import Final, NamedTuple, Protocol
 
-from shoe_daemon.display.tables import Tables
-from shoe_daemon.display.views import NOTHING, Views
+from shoe_daemon.display.floor_model import Tables
+from shoe_daemon.display.json_views import NOTHING, Views
 
 __all__ = ["BEAT", "PIT", "Source", "Stream", "Watched", "sse"]
 

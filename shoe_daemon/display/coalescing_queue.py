@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Final, NamedTuple
 
-from shoe_daemon.display.documents import SIZE_LIMIT
 from shoe_daemon.display.freshness import Link
-from shoe_daemon.display.known import Message
+from shoe_daemon.display.message_validation import SIZE_LIMIT
+from shoe_daemon.display.table_model import Message
 
 __all__ = ["Mail", "Mailbox"]
 

@@ -12,8 +12,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from shoe_daemon.credentials import find_file, noted
+from shoe_daemon.display.cmd_options import is_loopback
 from shoe_daemon.display.languages import languages
-from shoe_daemon.display.order_options import is_loopback
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.toml_validation import in_plain_words, read_as, read_toml
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings

@@ -10,10 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from shoe_daemon.display.documents import Document, Fault, Place, decode, place_of, same_but_time
-from shoe_daemon.display.events import Events, Scale
+from shoe_daemon.display.event_log import Events, Scale
 from shoe_daemon.display.freshness import Deadlines, Fresh, Link, fresh, stale_at
-from shoe_daemon.display.known import Change, Faults, Limits, Message, Moment, Table, Told
+from shoe_daemon.display.message_validation import (
+    Document,
+    Fault,
+    Place,
+    decode,
+    place_of,
+    same_but_time,
+)
+from shoe_daemon.display.table_model import Change, Faults, Limits, Message, Moment, Table, Told
 from shoe_daemon.mqtt.topics import (
     ALERTS,
     DEFAULT_PREFIX,

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import asdict, replace
 
-from shoe_daemon.display.known import Table
-from shoe_daemon.display.tables import Tables
+from shoe_daemon.display.floor_model import Tables
+from shoe_daemon.display.table_model import Table
 from shoe_daemon.mqtt.topics import ALERTS, HISTORY, ROADS, STAFF_ALERTS, STATE, STATUS
 
 __all__ = ["NOTHING", "Views"]

@@ -17,10 +17,10 @@ from typing import Final
 
 import structlog
 
-from shoe_daemon.display.census import Census
+from shoe_daemon.display.coalescing_queue import Mailbox
 from shoe_daemon.display.freshness import Link
-from shoe_daemon.display.known import Message
-from shoe_daemon.display.mailbox import Mailbox
+from shoe_daemon.display.table_discovery import Census
+from shoe_daemon.display.table_model import Message
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.connection import (
     Arrived,

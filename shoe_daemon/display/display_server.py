@@ -18,17 +18,17 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from shoe_daemon.display.app import Site
-from shoe_daemon.display.config import DisplaySetup
-from shoe_daemon.display.documents import filters
-from shoe_daemon.display.doors import listening, many_doors
-from shoe_daemon.display.feed import Feed
-from shoe_daemon.display.hub import Hub
-from shoe_daemon.display.known import Message, Moment
-from shoe_daemon.display.mailbox import Mailbox
-from shoe_daemon.display.tables import Tables
-from shoe_daemon.display.version import version
-from shoe_daemon.display.views import Views
+from shoe_daemon.display.browser_streams import Hub
+from shoe_daemon.display.build_version import version
+from shoe_daemon.display.coalescing_queue import Mailbox
+from shoe_daemon.display.display_config import DisplaySetup
+from shoe_daemon.display.floor_model import Tables
+from shoe_daemon.display.http_app import Site
+from shoe_daemon.display.json_views import Views
+from shoe_daemon.display.message_validation import filters
+from shoe_daemon.display.mqtt_feed import Feed
+from shoe_daemon.display.sockets import listening, many_doors
+from shoe_daemon.display.table_model import Message, Moment
 from shoe_daemon.mqtt.timeouts import Pace, Rarely
 from shoe_daemon.notify import tell_systemd
 from shoe_daemon.table.timestamps import from_microseconds

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from shoe_daemon.display.known import Change
-from shoe_daemon.display.live import Stream
-from shoe_daemon.display.tables import Tables
-from shoe_daemon.display.views import Views
+from shoe_daemon.display.floor_model import Tables
+from shoe_daemon.display.json_views import Views
+from shoe_daemon.display.server_sent_events import Stream
+from shoe_daemon.display.table_model import Change
 
 __all__ = ["Hub"]
 
