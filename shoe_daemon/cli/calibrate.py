@@ -12,7 +12,7 @@ import click
 from shoe_daemon.cli.calibrate_camera import camera, print_markers
 from shoe_daemon.cli.calibrate_evaluate import evaluate
 from shoe_daemon.cli.calibrate_rehearse import rehearse
-from shoe_daemon.cli.numbers import Number
+from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
 from shoe_daemon.stopping import stopped_by_signals
 

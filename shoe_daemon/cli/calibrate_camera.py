@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoe_daemon import __version__
-from shoe_daemon.cli.numbers import Number
-from shoe_daemon.cli.typed import typed
+from shoe_daemon.cli.number_option import Number
+from shoe_daemon.cli.typed_input import typed
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:

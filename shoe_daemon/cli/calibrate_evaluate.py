@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from shoe_daemon.cli.numbers import Number
+from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from shoe_daemon.cli.calibrate_camera import say
-from shoe_daemon.cli.numbers import Number
-from shoe_daemon.cli.typed import typed
+from shoe_daemon.cli.number_option import Number
+from shoe_daemon.cli.typed_input import typed
 from shoe_daemon.errors import UserError
 from shoe_daemon.stopping import stopped_by_signals
 

@@ -15,7 +15,7 @@ import msgspec
 from drivers.capture_file import read_capture
 from drivers.capture_replay import observations_of
 from drivers.registry import create_driver
-from shoe_daemon.cli.numbers import Number
+from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, find_house, house_to_mapping
 from shoe_daemon.game.rulings import find_policy, policy_to_mapping

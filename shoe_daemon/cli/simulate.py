@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from shoe_daemon.cli.numbers import Number
+from shoe_daemon.cli.number_option import Number
 from shoe_daemon.cli.simulate_camera import camera
 from shoe_daemon.errors import UserError
 from shoe_daemon.stopping import stopped_by_signals

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from shoe_daemon.cli.numbers import Number
+from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
 from shoe_daemon.stopping import stopped_by_signals
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
-from shoe_daemon.cli.numbers import Number
+from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:

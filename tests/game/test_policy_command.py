@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.cli.rules_output import indented_zh
+from shoe_daemon.cli.rules.text_width import indented_zh
 from shoe_daemon.game.ruling_situations import Situation
 from shoe_daemon.game.rulings import POLICY_IDS, load_policy, policy_from_mapping
 from tests.game.test_rulings import FILES, RULED, UNVERIFIED

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
-from shoe_daemon.cli.rules_output import ends, indented, indented_zh
+from shoe_daemon.cli.rules.text_width import ends, indented, indented_zh
 from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
 from shoe_daemon.game.ruling_situations import ACTION_WORDS, SITUATION_WORDS, Action, Situation
 from shoe_daemon.game.rulings import Policy, Provision, Ruling

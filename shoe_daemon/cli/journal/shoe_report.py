@@ -13,7 +13,7 @@ from typing import Final
 import click
 import msgspec
 
-from shoe_daemon.cli.output import progress_of
+from shoe_daemon.cli.text_output import progress_of
 from shoe_daemon.errors import UserError
 
 __all__ = ["report"]

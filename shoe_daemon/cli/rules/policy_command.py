@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import click
 
-from shoe_daemon.cli import rules_policy_text
-from shoe_daemon.cli.rules_output import as_json, print_json
+from shoe_daemon.cli.rules import policy_text
+from shoe_daemon.cli.rules.text_width import as_json, print_json
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.ruling_situations import Situation
 from shoe_daemon.game.rulings import (
@@ -44,21 +44,21 @@ def _list(*, json: bool) -> None:
     if json:
         print_json([_in_short(each) for each in policies])
     else:
-        click.echo(rules_policy_text.policy_list(policies))
+        click.echo(policy_text.policy_list(policies))
 
 
 def _diff(one: Policy, other: Policy, *, json: bool) -> None:
     if json:
         print_json(_differences(one, other))
     else:
-        click.echo(rules_policy_text.difference_table(one, other))
+        click.echo(policy_text.difference_table(one, other))
 
 
 def _show(policy: Policy, *, json: bool) -> None:
     if json:
         print_json(policy_to_mapping(policy))
     else:
-        click.echo(rules_policy_text.policy_sheet(policy))
+        click.echo(policy_text.policy_sheet(policy))
 
 
 def _in_short(policy: Policy) -> dict[str, object]:
@@ -81,15 +81,15 @@ def _differences(one: Policy, other: Policy) -> dict[str, object]:
         "policies": [each.id for each in both],
         "rulings": {
             situation: [_actions(each, situation) for each in both]
-            for situation in rules_policy_text.differing_situations(one, other)
+            for situation in policy_text.differing_situations(one, other)
         },
         "severity": {
             kind: [each.severity(kind) for each in both]
-            for kind in rules_policy_text.differing_severities(one, other)
+            for kind in policy_text.differing_severities(one, other)
         },
         "false_draw_passes_shoe": {
             kind: [each.passes_shoe(kind) for each in both]
-            for kind in rules_policy_text.differing_false_draws(one, other)
+            for kind in policy_text.differing_false_draws(one, other)
         },
     }
 

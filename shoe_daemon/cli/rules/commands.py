@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from shoe_daemon.cli import rules_policy, rules_text
-from shoe_daemon.cli.rules_output import as_json, print_json
+from shoe_daemon.cli.rules import house_text, policy_command
+from shoe_daemon.cli.rules.text_width import as_json, print_json
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import HOUSE_IDS, find_house, house_to_mapping, load_house
 from shoe_daemon.game.odds import count_odds
@@ -29,7 +29,7 @@ def command() -> None:
     """
 
 
-command.add_command(rules_policy.command)
+command.add_command(policy_command.command)
 
 
 @command.command(name="list")
@@ -42,7 +42,7 @@ def list_houses(*, json: bool) -> None:
     if json:
         print_json([{"id": each.id, "name": each.name, "sheet": each.sheet} for each in houses])
     else:
-        click.echo(rules_text.house_list(houses))
+        click.echo(house_text.house_list(houses))
 
 
 @command.command()
@@ -62,7 +62,7 @@ def show(house: str, *, json: bool) -> None:
             }
         )
     else:
-        click.echo(rules_text.rule_sheet(rules))
+        click.echo(house_text.rule_sheet(rules))
 
 
 @command.command()
@@ -80,7 +80,7 @@ def odds(house: str | None, decks: str | None, *, json: bool) -> None:
     if json:
         print_json(counted.to_mapping())
     else:
-        click.echo(rules_text.odds_table(counted, wagers))
+        click.echo(house_text.odds_table(counted, wagers))
 
 
 def _whole_number(option: str, text: str) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
-from shoe_daemon.cli.rules_output import COLUMNS, indented
+from shoe_daemon.cli.rules.text_width import COLUMNS, indented
 from shoe_daemon.game.house import Burn, CutCard, DealingStyle, House, Resolution
 from shoe_daemon.game.odds import Odds, WagerOdds
 from shoe_daemon.game.tableau import NATURAL, banker_draws, player_draws

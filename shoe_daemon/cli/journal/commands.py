@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 import click
 import msgspec
 
-from shoe_daemon.cli.output import table_lines
+from shoe_daemon.cli.text_output import table_lines
 
 if TYPE_CHECKING:
     from shoe_daemon.journal.summary import Summary
@@ -47,7 +47,7 @@ def verify(
 
     Ends with 1 where it is broken, and with 2 where FILE is no journal.
     """
-    from shoe_daemon.cli.journal_verify import check
+    from shoe_daemon.cli.journal.verify import check
 
     ctx.exit(check(file, head, refold=refold, as_json=as_json))
 
@@ -122,7 +122,7 @@ def shoe(  # noqa: PLR0913 - as many as there are options
     For staff only: a report names faces that the players may not have seen. Ends with 1
     where the journal's chain is broken.
     """
-    from shoe_daemon.cli.journal_shoe import report
+    from shoe_daemon.cli.journal.shoe_report import report
 
     ctx.exit(report(file, shoe, as_json=as_json, html=html, verify=not no_verify))
 
@@ -138,7 +138,7 @@ def integrity(ctx: click.Context, file: Path, *, as_json: bool) -> None:
     Ends with 1 where something was found that chance hardly gives. A shoe that
     is still under way is never looked at.
     """
-    from shoe_daemon.cli.journal_integrity import look
+    from shoe_daemon.cli.journal.integrity import look
 
     ctx.exit(look(file, as_json=as_json))
 

@@ -1,0 +1,3 @@
+"""
+`shoe-daemon journal`: verify, export, count and report a journal.
+"""

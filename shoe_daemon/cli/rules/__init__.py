@@ -1,0 +1,3 @@
+"""
+`shoe-daemon rules`: houses, odds and policies.
+"""
