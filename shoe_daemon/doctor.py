@@ -22,8 +22,8 @@ from drivers.transport import LineError, open_transport
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.display.display_config import DisplaySettings, DisplaySetup
 from shoe_daemon.doctor_broker import display_broker, table_broker
+from shoe_daemon.doctor_finding import Finding
 from shoe_daemon.errors import UserError
-from shoe_daemon.findings import Finding
 from shoe_daemon.game.irregularities import IRREGULARITIES
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers.undetectable import undetectable

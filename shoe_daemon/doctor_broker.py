@@ -15,8 +15,8 @@ from typing import Final
 from shoe_daemon.config import Setup
 from shoe_daemon.display.display_config import DisplaySetup
 from shoe_daemon.display.message_validation import filters
+from shoe_daemon.doctor_finding import Finding
 from shoe_daemon.errors import UserError
-from shoe_daemon.findings import Finding
 from shoe_daemon.mqtt.broker_probe import ANSWER_TIMEOUT_S, Probe, ProbeError
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.table_identity import Identity

@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal, NamedTuple, Protocol
 
 from msgspec import Meta, Struct
 
-from shoe_daemon.credentials import find_file
+from shoe_daemon.credential_files import find_file
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.toml_validation import read_as, read_toml
 

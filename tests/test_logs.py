@@ -15,7 +15,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from shoe_daemon.logs import aside, set_up_logs
+from shoe_daemon.logging_setup import aside, set_up_logs
 from tests.brokers import PATIENCE
 
 
@@ -62,7 +62,7 @@ def test_what_is_said_aside_leaves_stdout_alone_and_no_trace(
 
 TALKING = """
 import structlog
-from shoe_daemon.logs import set_up_logs
+from shoe_daemon.logging_setup import set_up_logs
 
 set_up_logs()
 log = structlog.get_logger("talking")

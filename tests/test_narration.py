@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from shoe_daemon.event_text import narrate, tell
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Coup, Slot
-from shoe_daemon.narration import narrate, tell
 from shoe_daemon.table.events import (
     CardCorrected,
     Event,

@@ -12,12 +12,12 @@ import sys
 
 import pytest
 
-from shoe_daemon.stopping import stopped_by_signals
+from shoe_daemon.shutdown_signals import stopped_by_signals
 from tests.brokers import PATIENCE, wait_for
 
 INTERRUPTED = """
 import signal, sys, threading
-from shoe_daemon.stopping import stopped_by_signals
+from shoe_daemon.shutdown_signals import stopped_by_signals
 
 raised = 0
 
@@ -49,7 +49,7 @@ def test_a_signal_at_each_step_of_a_wait_ends_it() -> None:
 
 TALKING = """
 import sys
-from shoe_daemon.stopping import stopped_by_signals
+from shoe_daemon.shutdown_signals import stopped_by_signals
 
 with stopped_by_signals() as stopping:
     while not stopping.is_set():

@@ -23,24 +23,24 @@ CLI = "shoe_daemon.cli"
 # What a room may import of ours besides itself; the longest name that fits a module is its
 # room. A name allows all that lies below it.
 _CORE = ("shoe_daemon.game", "shoe_daemon.table", "shoe_daemon.errors")
-_NAMED = "shoe_daemon.credentials"
+_NAMED = "shoe_daemon.credential_files"
 _SEEN = ("shoe_daemon.game", "shoe_daemon.table.observations", "shoe_daemon.errors", _NAMED)
 DIRECTION: dict[str, tuple[str, ...]] = {
     "shoe_daemon.errors": (),
-    "shoe_daemon.credentials": ("shoe_daemon.errors",),
+    "shoe_daemon.credential_files": ("shoe_daemon.errors",),
     "shoe_daemon.game": ("shoe_daemon.errors",),
     "shoe_daemon.table": ("shoe_daemon.game", "shoe_daemon.errors"),
     "shoe_daemon.journal": _CORE,
     "shoe_daemon.report": (*_CORE, "shoe_daemon.journal"),
     "shoe_daemon.mqtt": (*_CORE, _NAMED),
-    "shoe_daemon.narration": _CORE,
+    "shoe_daemon.event_text": _CORE,
     "shoe_daemon.display": (
         *_CORE,
         "shoe_daemon.mqtt",
-        "shoe_daemon.notify",
-        "shoe_daemon.narration",
+        "shoe_daemon.systemd_notify",
+        "shoe_daemon.event_text",
         _NAMED,
-        "shoe_daemon.stopping",
+        "shoe_daemon.shutdown_signals",
     ),
     "drivers": _SEEN,
     "calibration": (*_SEEN, "drivers"),

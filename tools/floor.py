@@ -27,11 +27,11 @@ from shoe_daemon.demo.mind import Mind
 from shoe_daemon.demo.referee import Referee
 from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of
 from shoe_daemon.demo.supervisor import Supervisor
-from shoe_daemon.logs import set_up_logs
+from shoe_daemon.logging_setup import set_up_logs
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Daemon
-from shoe_daemon.stopping import stopped_by_signals
+from shoe_daemon.shutdown_signals import stopped_by_signals
 
 SITE: Final = "house"
 

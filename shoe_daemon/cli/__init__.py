@@ -21,7 +21,7 @@ import click
 
 from shoe_daemon import __version__
 from shoe_daemon.errors import UserError
-from shoe_daemon.stopping import let_go
+from shoe_daemon.shutdown_signals import let_go
 
 __all__ = ["COMMANDS", "main"]
 

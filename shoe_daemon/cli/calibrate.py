@@ -14,7 +14,7 @@ from shoe_daemon.cli.calibrate_evaluate import evaluate
 from shoe_daemon.cli.calibrate_rehearse import rehearse
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
-from shoe_daemon.stopping import stopped_by_signals
+from shoe_daemon.shutdown_signals import stopped_by_signals
 
 if TYPE_CHECKING:
     from calibration.serial_line import Finding

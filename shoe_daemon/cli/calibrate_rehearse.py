@@ -12,7 +12,7 @@ from shoe_daemon.cli.calibrate_camera import say
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.cli.typed_input import typed
 from shoe_daemon.errors import UserError
-from shoe_daemon.stopping import stopped_by_signals
+from shoe_daemon.shutdown_signals import stopped_by_signals
 
 __all__ = ["rehearse"]
 

@@ -14,9 +14,9 @@ import msgspec
 from shoe_daemon.config import load_config
 from shoe_daemon.display.display_config import is_display, load_display
 from shoe_daemon.doctor import examine, examine_display
+from shoe_daemon.doctor_finding import Finding
 from shoe_daemon.errors import UserError
-from shoe_daemon.findings import Finding
-from shoe_daemon.logs import aside
+from shoe_daemon.logging_setup import aside
 
 _SIGNS = {"good": "ok", "note": "--", "bad": "!!"}
 

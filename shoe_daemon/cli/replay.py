@@ -17,9 +17,9 @@ from drivers.capture_replay import observations_of
 from drivers.registry import create_driver
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
+from shoe_daemon.event_text import tell
 from shoe_daemon.game.house import DEFAULT_HOUSE, find_house, house_to_mapping
 from shoe_daemon.game.rulings import find_policy, policy_to_mapping
-from shoe_daemon.narration import tell
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.observations import Observation, Session, decode_observation
 from shoe_daemon.table.options import Options, RoundEnd

@@ -47,7 +47,7 @@ def _prepared(file: Path) -> Daemon:
     import structlog
 
     from shoe_daemon.config import load_config
-    from shoe_daemon.logs import set_up_logs
+    from shoe_daemon.logging_setup import set_up_logs
     from shoe_daemon.service import Daemon
 
     set_up_logs()

@@ -18,7 +18,7 @@ import msgspec
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.cli.simulate_camera import camera
 from shoe_daemon.errors import UserError
-from shoe_daemon.stopping import stopped_by_signals
+from shoe_daemon.shutdown_signals import stopped_by_signals
 
 if TYPE_CHECKING:
     from drivers.simulators.angel_eye_scenario import Scene, Settings

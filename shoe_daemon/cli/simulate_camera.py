@@ -16,7 +16,7 @@ import click
 
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
-from shoe_daemon.stopping import stopped_by_signals
+from shoe_daemon.shutdown_signals import stopped_by_signals
 
 if TYPE_CHECKING:
     from threading import Event

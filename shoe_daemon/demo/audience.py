@@ -13,7 +13,7 @@ from shoe_daemon.demo.board import Health, Keeper, Places, order_line
 from shoe_daemon.demo.stage import News
 from shoe_daemon.demo.view import draw
 from shoe_daemon.display.terminal.screen import Screen
-from shoe_daemon.narration import tell
+from shoe_daemon.event_text import tell
 from shoe_daemon.table.public_types import PublicTable
 
 __all__ = ["Audience", "Lines", "Picture", "audience_for"]

@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from shoe_daemon.demo.mind import OPERATOR
 from shoe_daemon.demo.supervisor import Said
+from shoe_daemon.event_text import narrate
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Kind
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.roads import Result
-from shoe_daemon.narration import narrate
 from shoe_daemon.table.events import (
     CardBurned,
     Event,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from shoe_daemon.demo.board import Board, Burning
 from shoe_daemon.display.terminal.hands import Words
-from shoe_daemon.narration import card_text
+from shoe_daemon.event_text import card_text
 
 __all__ = ["words_of"]
 

@@ -23,7 +23,7 @@ from shoe_daemon.demo.settings import DemoSettings, house_of
 from shoe_daemon.demo.stage import Stage
 from shoe_daemon.demo.tally import Tally
 from shoe_daemon.errors import UserError
-from shoe_daemon.stopping import stopped_by_signals
+from shoe_daemon.shutdown_signals import stopped_by_signals
 
 __all__ = ["perform"]
 

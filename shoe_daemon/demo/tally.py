@@ -10,9 +10,9 @@ from typing import Final
 
 from shoe_daemon.demo.board import Health, name_of, seconds_between
 from shoe_daemon.demo.referee import Referee
+from shoe_daemon.event_text import action_text
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.odds import count_odds
-from shoe_daemon.narration import action_text
 from shoe_daemon.table.events import (
     Event,
     Irregularity,

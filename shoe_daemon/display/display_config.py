@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from shoe_daemon.credentials import find_file, noted
+from shoe_daemon.credential_files import find_file, noted
 from shoe_daemon.display.cmd_options import is_loopback
 from shoe_daemon.display.languages import languages
 from shoe_daemon.errors import UserError

@@ -19,12 +19,12 @@ from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.publisher_context import ChainHead
 from shoe_daemon.mqtt.table_identity import Identity
-from shoe_daemon.notify import tell_systemd
 from shoe_daemon.service.command_handler import Orders, Ticket
 from shoe_daemon.service.input_queue import Inbox
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import Bulletin
 from shoe_daemon.service.watchdog import Watch
+from shoe_daemon.systemd_notify import tell_systemd
 from shoe_daemon.table.detail_texts import detail
 from shoe_daemon.table.events import Event
 

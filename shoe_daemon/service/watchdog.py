@@ -12,8 +12,8 @@ import structlog
 
 from drivers.reader_thread import Reader
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.notify import tell_systemd
 from shoe_daemon.service.state_publisher import Bulletin
+from shoe_daemon.systemd_notify import tell_systemd
 
 _log = structlog.get_logger(__name__)
 

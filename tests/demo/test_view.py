@@ -25,9 +25,9 @@ from shoe_daemon.demo.view import draw
 from shoe_daemon.display.terminal.hands import is_unread
 from shoe_daemon.display.terminal.screen import segments
 from shoe_daemon.display.terminal.svg import to_svg
+from shoe_daemon.event_text import SUIT_SIGNS, card_text
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.narration import SUIT_SIGNS, card_text
 from shoe_daemon.table.events import (
     Event,
     Irregularity,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from drivers.camera.sources.source_address import Address
-from shoe_daemon.credentials import find_file
+from shoe_daemon.credential_files import find_file
 from shoe_daemon.errors import UserError
 
 __all__ = ["logged_in", "read_password"]

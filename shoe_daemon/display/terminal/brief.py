@@ -13,8 +13,8 @@ from shoe_daemon.display.terminal.hands import is_unread, result_of, verdict
 from shoe_daemon.display.terminal.seen import Seen, headline, title, trouble
 from shoe_daemon.display.terminal.signs import LETTERS
 from shoe_daemon.display.terminal.styles import Style
+from shoe_daemon.event_text import card_text
 from shoe_daemon.mqtt.messages import State
-from shoe_daemon.narration import card_text
 from shoe_daemon.table.public_types import CardView, RoundView
 
 __all__ = ["draw_brief"]

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas
 from shoe_daemon.display.terminal.styles import Style
+from shoe_daemon.event_text import SUIT_SIGNS
 from shoe_daemon.game.cards import Card
-from shoe_daemon.narration import SUIT_SIGNS
 
 __all__ = ["LARGE", "SMALL", "Size", "draw_card", "draw_place", "draw_total", "draw_unread_card"]
 

@@ -17,8 +17,8 @@ from shoe_daemon.display.terminal.cards import (
     draw_unread_card,
 )
 from shoe_daemon.display.terminal.styles import Style
+from shoe_daemon.event_text import WINNERS, card_text, extras
 from shoe_daemon.game.coup import Hand, Outcome, Slot
-from shoe_daemon.narration import WINNERS, card_text, extras
 from shoe_daemon.table.events import HandResult, RoundFinished
 from shoe_daemon.table.public_types import CardView, PublicTable, RoundView
 

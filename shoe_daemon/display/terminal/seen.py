@@ -13,8 +13,8 @@ from shoe_daemon.display.freshness import Fresh, Link
 from shoe_daemon.display.languages import BASE, language
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.hands import Words, verdict
+from shoe_daemon.event_text import aborted_text, card_text
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
-from shoe_daemon.narration import aborted_text, card_text
 from shoe_daemon.table.events import RoundFinished
 from shoe_daemon.table.public_types import PastRound
 

@@ -20,7 +20,7 @@ from shoe_daemon.display.terminal.signs import Signs
 from shoe_daemon.display.terminal.watcher import Watcher
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.topics import STATE
-from shoe_daemon.stopping import stopped_by_signals
+from shoe_daemon.shutdown_signals import stopped_by_signals
 
 __all__ = ["watch", "watch_once"]
 
