@@ -22,7 +22,7 @@ from shoe_daemon.config import Config, load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.toml_validation import read_as
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
-from tests.service.running import SHOE_DAEMON
+from tests.service.daemon_process import SHOE_DAEMON
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "systemd" / "example.toml"
 

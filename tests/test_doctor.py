@@ -15,7 +15,7 @@ from shoe_daemon import config
 from shoe_daemon.cli import main
 from shoe_daemon.game.irregularities import IrregularityKind
 from tests.brokers import Mosquitto, free_port, mosquitto
-from tests.service import hall_drivers
+from tests.service import example_drivers
 
 __all__ = ["mosquitto"]
 
@@ -111,7 +111,7 @@ def test_silence_as_a_boundary_has_a_blind_spot_of_its_own(tmp_path: Path) -> No
 def test_silence_chosen_by_auto_has_that_blind_spot_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(hall_drivers.installed(tmp_path / "site").partition(":")[0])
+    monkeypatch.syspath_prepend(example_drivers.installed(tmp_path / "site").partition(":")[0])
     file = tmp_path / "table.toml"
     reader = '[[reader]]\ndriver = "cards-only"\nport = "/dev/null"\n'
     file.write_text(f'site = "here"\n[table]\nquiet_gap = 8\n{reader}', encoding="utf-8")

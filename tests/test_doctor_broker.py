@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from shoe_daemon.cli import main
 from tests.brokers import Listener, Mosquitto, free_port
-from tests.service.running import DaemonProcess
+from tests.service.daemon_process import DaemonProcess
 
 pytestmark = pytest.mark.mosquitto
 

@@ -18,7 +18,7 @@ import pytest
 
 from shoe_daemon import __version__
 from shoe_daemon.cli import COMMANDS
-from tests.drivers.test_write_a_driver import page_files
+from tests.drivers.test_driver_example import page_files
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("shoe_daemon", "drivers", "calibration")

@@ -90,7 +90,7 @@ def command(ctx: click.Context, /, verb: str | None, **given: Any) -> None:  # n
 
 
 def _checked(verb: str | None) -> str:
-    from shoe_daemon.mqtt.incoming_command import VERBS
+    from shoe_daemon.mqtt.commands import VERBS
 
     if verb not in VERBS:
         what = "which order?" if verb is None else f"there is no order {verb!r};"

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from shoe_daemon.mqtt.incoming_command import VERBS, OrderId
+from shoe_daemon.mqtt.commands import VERBS, OrderId
 from shoe_daemon.mqtt.json_schemas import EVENTS, shared_schemas
 from shoe_daemon.mqtt.messages import DOCUMENTS
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings

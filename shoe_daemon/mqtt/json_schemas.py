@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.mqtt.incoming_command import OrderMessage
+from shoe_daemon.mqtt.commands import OrderMessage
 from shoe_daemon.mqtt.messages import DOCUMENTS
 from shoe_daemon.mqtt.topics import staff
 from shoe_daemon.table.events import EVENT_TYPES, SCHEMA, Event, EventData, is_staff

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
-from shoe_daemon.mqtt.incoming_command import Draft, read_order
+from shoe_daemon.mqtt.commands import Draft, read_order
 from shoe_daemon.mqtt.messages import Earlier, Reply, encode_message
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.publisher_context import Order

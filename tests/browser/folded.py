@@ -16,7 +16,7 @@ from shoe_daemon.table.detail_texts import Detail
 from shoe_daemon.table.events import Event, encode_event, is_staff
 from shoe_daemon.table.options import Options
 from tests.brokers import Listener
-from tests.orders.pit import SITE
+from tests.commands.command_table import SITE
 from tests.table.dealer import Dealer
 
 __all__ = ["FoldedTable"]

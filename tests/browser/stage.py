@@ -23,8 +23,8 @@ from drivers.simulators.scenario_player import Pace, play
 from shoe_daemon.journal import JournalReader
 from tests.brokers import PATIENCE, Mosquitto, free_port, wait_for
 from tests.browser.ledger import Ledger
-from tests.orders.pit import SITE, Supervisor, write_config
-from tests.service.running import SHOE_DAEMON, DaemonProcess, Shoe
+from tests.commands.command_table import SITE, Supervisor, write_config
+from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
 
 __all__ = ["DisplayProcess", "Stage", "Table", "set_stage", "simulated"]
 

@@ -17,7 +17,7 @@ from tests.browser.chrome import Watched, watch
 from tests.browser.eyes import wait_shows
 from tests.browser.stage import Stage, Table
 from tests.browser.test_changes import play
-from tests.orders.pit import SITE
+from tests.commands.command_table import SITE
 
 pytestmark = pytest.mark.mosquitto
 

@@ -24,8 +24,8 @@ from tests.browser.chrome import Watched, watch
 from tests.browser.folded import FoldedTable
 from tests.browser.stage import Stage, Table, set_stage
 from tests.browser.test_changes import play
+from tests.commands.command_table import SITE
 from tests.demo.test_board import first_of
-from tests.orders.pit import SITE
 
 pytestmark = pytest.mark.mosquitto
 

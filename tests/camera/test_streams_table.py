@@ -27,8 +27,8 @@ from tests.brokers import PATIENCE, Mosquitto, mosquitto, wait_for
 from tests.camera import scenes
 from tests.camera.scenes import Scene, on
 from tests.camera.servers import NetworkCamera, Visit, draw_all, encoded, jpeg
-from tests.orders.pit import Supervisor
-from tests.service.running import SITE, TABLE, DaemonProcess, Shoe, cli, configure
+from tests.commands.command_table import Supervisor
+from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(600)]
 

@@ -17,7 +17,7 @@ from shoe_daemon.journal import JournalReader
 from shoe_daemon.table.public_types import encode_public_table
 from shoe_daemon.table.table import Table
 from tests.brokers import Message
-from tests.service.running import ROOT, cli
+from tests.service.daemon_process import ROOT, cli
 
 PUBLICATION = (
     "alarm",

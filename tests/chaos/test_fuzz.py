@@ -23,7 +23,7 @@ from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
 from tests.brokers import wait_for
 from tests.chaos import proof
-from tests.service.running import DaemonProcess, configure
+from tests.service.daemon_process import DaemonProcess, configure
 
 BYTES = int(os.environ.get("FUZZ_BYTES", "1_000_000"))
 SEED = os.environ.get("FUZZ_SEED", "7")

@@ -24,7 +24,7 @@ from drivers.simulators.angel_eye_scenario import Mode, Scenario, Settings, scen
 from shoe_daemon.journal import JournalReader
 from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
 from tests.chaos import proof
-from tests.service.running import (
+from tests.service.daemon_process import (
     PATIENT_BROKER,
     ROOT,
     SITE,

@@ -19,7 +19,7 @@ import pytest
 
 from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
 from tests.chaos import proof
-from tests.service.running import (
+from tests.service.daemon_process import (
     PATIENT_BROKER,
     ROOT,
     DaemonProcess,

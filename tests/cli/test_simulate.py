@@ -24,7 +24,7 @@ from drivers.capture_replay import observations_of
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
 from shoe_daemon.table.observations import Observation, Result
-from tests.drivers.waiting import PATIENCE, until
+from tests.drivers.wait_until import PATIENCE, until
 
 COMMAND = (sys.executable, "-m", "shoe_daemon", "simulate", "angel-eye-ii")
 

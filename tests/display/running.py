@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from tests.brokers import PATIENCE, wait_for
-from tests.service.running import SHOE_DAEMON, ServiceManager
+from tests.service.daemon_process import SHOE_DAEMON, ServiceManager
 
 __all__ = ["PATIENCE", "Answer", "Browser", "Display"]
 

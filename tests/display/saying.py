@@ -26,7 +26,7 @@ from shoe_daemon.mqtt.messages import (
     road_map,
 )
 from shoe_daemon.table.timestamps import from_microseconds
-from tests.mqtt.examples import least, most
+from tests.mqtt.generated_messages import least, most
 
 __all__ = [
     "BEGIN",

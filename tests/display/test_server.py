@@ -21,7 +21,7 @@ from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
 from tests.display.running import PATIENCE, Browser, Display
 from tests.display.saying import alert, event, payload, roads, topic
 from tests.display.test_pages import NASTY, read
-from tests.service.running import SHOE_DAEMON
+from tests.service.daemon_process import SHOE_DAEMON
 
 __all__ = ["mosquitto"]
 

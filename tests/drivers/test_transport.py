@@ -29,7 +29,7 @@ from drivers.transport import (
     open_transport,
 )
 from shoe_daemon.errors import UserError
-from tests.drivers.waiting import PATIENCE, until
+from tests.drivers.wait_until import PATIENCE, until
 
 LINE = LineSettings(baudrate=4800)
 

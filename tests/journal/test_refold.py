@@ -43,7 +43,7 @@ from shoe_daemon.table.observations import (
     Session,
 )
 from shoe_daemon.table.table import Table
-from tests.service.running import configure
+from tests.service.daemon_process import configure
 
 OLDER = "0.0.1"
 

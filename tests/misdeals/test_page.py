@@ -17,7 +17,7 @@ from shoe_daemon.cli import main
 from shoe_daemon.cli.cmd import command
 from shoe_daemon.game.irregularities import REPORTED, SEVERITY, IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
-from shoe_daemon.mqtt.incoming_command import VERBS
+from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.table.events import Irregularity
 from shoe_daemon.table.table import Table
 from tests.misdeals.logs import LOGS, Log

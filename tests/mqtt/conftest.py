@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.brokers import Listener, Mosquitto, mosquitto
-from tests.mqtt.playing import Played, play
+from tests.mqtt.example_run import Played, play
 
 __all__ = ["listener", "mosquitto", "played"]
 

@@ -19,18 +19,18 @@ from jsonschema import Draft7Validator, Draft202012Validator
 
 from shoe_daemon.cli import main
 from shoe_daemon.mqtt import MqttSettings, asyncapi, connection, json_schemas
-from shoe_daemon.mqtt.incoming_command import VERBS
+from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.mqtt.message_examples import load_examples
 from shoe_daemon.table.events import EVENT_TYPES
 from tests.brokers import Message
-from tests.mqtt.making import REFERENCE, examples_of, steady
-from tests.mqtt.playing import Played
+from tests.mqtt.example_run import Played
+from tests.mqtt.make_examples import REFERENCE, examples_of, steady
 
 SPECIFICATION = Path(__file__).parent / "specification" / "asyncapi-3.0.0.json.gz"
 RIGHTS = Path(__file__).parents[2] / "systemd" / "mosquitto-shoe.acl"
 DOCUMENT: dict[str, Any] = json.loads(REFERENCE.read_bytes())
 OPERATIONS = DOCUMENT["operations"]
-MAKE = "made anew by: python -m tests.mqtt.making"
+MAKE = "made anew by: python -m tests.mqtt.make_examples"
 
 
 def run(*arguments: object) -> tuple[int, str]:

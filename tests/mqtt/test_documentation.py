@@ -23,9 +23,9 @@ from shoe_daemon.mqtt.asyncapi import asyncapi
 from shoe_daemon.mqtt.message_examples import load_examples
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 from shoe_daemon.table.history import SHOES
-from tests.mqtt import making
+from tests.mqtt import make_examples
 
-PAGE = making.PAGE.read_text(encoding="utf-8")
+PAGE = make_examples.PAGE.read_text(encoding="utf-8")
 DOCUMENT: dict[str, Any] = asyncapi(load_examples())
 CHANNELS = {
     channel["title"]: next(
@@ -47,8 +47,8 @@ def section(heading: str) -> str:
 
 
 def test_its_tables_and_examples_are_those_of_the_document() -> None:
-    made = making.with_sections(PAGE, DOCUMENT)
-    assert made == PAGE, "made anew by: python -m tests.mqtt.making"
+    made = make_examples.with_sections(PAGE, DOCUMENT)
+    assert made == PAGE, "made anew by: python -m tests.mqtt.make_examples"
     messages_in_it = re.findall(r"^### `(.+)`$", PAGE, re.MULTILINE)
     named = [message["name"] for message in DOCUMENT["components"]["messages"].values()]
     assert sorted(messages_in_it) == sorted(named)
@@ -58,7 +58,7 @@ def test_every_example_is_as_on_the_wire() -> None:
     lines = "".join(blocks("json")).splitlines()
     assert len(lines) >= len(CHANNELS)
     for line in lines:
-        assert making.dense(json.loads(line)) == line
+        assert make_examples.dense(json.loads(line)) == line
 
 
 def test_the_short_table_is_right_and_leaves_nothing_out() -> None:
@@ -118,11 +118,13 @@ def test_every_form_of_a_round_is_shown_by_its_fields() -> None:
 
 
 def test_all_links_within_the_page_lead_somewhere() -> None:
-    headings = {making.anchor(each) for each in re.findall(r"^#+ (.+)$", PAGE, re.MULTILINE)}
+    headings = {
+        make_examples.anchor(each) for each in re.findall(r"^#+ (.+)$", PAGE, re.MULTILINE)
+    }
     for anchor in re.findall(r"\]\(#([^)]+)\)", PAGE):
         assert anchor in headings
     for file in re.findall(r"\]\(([^)#]+)\)", PAGE):
-        assert (making.PAGE.parent / file).exists(), file
+        assert (make_examples.PAGE.parent / file).exists(), file
 
 
 def test_the_configuration_is_one_and_shows_the_defaults() -> None:
@@ -136,5 +138,5 @@ def test_the_configuration_is_one_and_shows_the_defaults() -> None:
 
 @pytest.mark.parametrize("name", [*messages.DOCUMENTS, "event"])
 def test_every_topic_is_in_the_readme(name: str) -> None:
-    readme = Path(making.PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
+    readme = Path(make_examples.PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
     assert f"| `{name}" in readme

@@ -22,7 +22,7 @@ from shoe_daemon.table.events import (
     encode_event,
 )
 from shoe_daemon.table.public_types import Alert, PublicTable
-from tests.mqtt.examples import least, most, structs
+from tests.mqtt.generated_messages import least, most, structs
 
 SENTENCE = "The Banker drew although the Player's natural ended the round. Ü — " * 3
 

@@ -11,7 +11,7 @@ import pytest
 
 from shoe_daemon.mqtt import ChainHead, Order, Publisher
 from tests.brokers import Listener, Mosquitto, wait_for
-from tests.mqtt.helpers import ROOT, Journal, publishing
+from tests.mqtt.memory_journal import ROOT, Journal, publishing
 
 pytestmark = pytest.mark.mosquitto
 

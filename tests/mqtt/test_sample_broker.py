@@ -13,8 +13,8 @@ import pytest
 
 from shoe_daemon.mqtt import Order, Publisher, TlsSettings
 from tests.brokers import Listener, wait_for
-from tests.mqtt.helpers import ROOT, Journal, publishing
-from tests.mqtt.sample import SampleBroker
+from tests.mqtt.memory_journal import ROOT, Journal, publishing
+from tests.mqtt.sample_broker import SampleBroker
 
 pytestmark = pytest.mark.mosquitto
 

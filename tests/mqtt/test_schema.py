@@ -20,7 +20,7 @@ from shoe_daemon.mqtt import json_schemas, messages
 from shoe_daemon.table.events import EVENT_TYPES, Event, encode_event, is_staff
 from shoe_daemon.table.observations import AnyObservation, decode_observation, encode_observation
 from shoe_daemon.table.table import Table
-from tests.mqtt.examples import least, most, required
+from tests.mqtt.generated_messages import least, most, required
 
 CHECKED_IN = Path(__file__).parents[2] / "docs" / "schema"
 CAPTURES = Path(__file__).parents[1] / "captures" / "angel-eye-ii"

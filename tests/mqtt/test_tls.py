@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from shoe_daemon.cli import main
 from shoe_daemon.mqtt import TlsSettings
 from tests.brokers import Mosquitto, wait_for
-from tests.mqtt.helpers import Journal, publishing
+from tests.mqtt.memory_journal import Journal, publishing
 
 pytestmark = [
     pytest.mark.mosquitto,

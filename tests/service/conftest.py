@@ -12,7 +12,7 @@ from typing import Protocol
 import pytest
 
 from tests.brokers import Listener, Mosquitto
-from tests.service.running import PATIENT_BROKER, DaemonProcess, Shoe
+from tests.service.daemon_process import PATIENT_BROKER, DaemonProcess, Shoe
 
 
 class Run(Protocol):

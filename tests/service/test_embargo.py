@@ -11,7 +11,7 @@ import pytest
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import Listener, Message, Mosquitto, wait_for
 from tests.service.conftest import Run
-from tests.service.running import ROOT, DaemonProcess, Shoe, configure
+from tests.service.daemon_process import ROOT, DaemonProcess, Shoe, configure
 
 pytestmark = pytest.mark.mosquitto
 

@@ -17,7 +17,7 @@ from shoe_daemon.journal import JournalReader
 from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
 from tests.chaos import proof
 from tests.service.conftest import Run
-from tests.service.running import QUICK, DaemonProcess, configure, simulated_shoe
+from tests.service.daemon_process import QUICK, DaemonProcess, configure, simulated_shoe
 
 pytestmark = pytest.mark.mosquitto
 

@@ -14,8 +14,8 @@ from shoe_daemon.game.coup import Outcome
 from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
 from tests.chaos import proof
 from tests.service.conftest import Run
-from tests.service.hall_drivers import installed
-from tests.service.running import DaemonProcess, Shoe, configure, simulated_shoe
+from tests.service.daemon_process import DaemonProcess, Shoe, configure, simulated_shoe
+from tests.service.example_drivers import installed
 
 pytestmark = pytest.mark.mosquitto
 

@@ -32,7 +32,7 @@ from drivers.transport import LineError, open_transport
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 from tests.brokers import free_port
-from tests.drivers.waiting import PATIENCE, until
+from tests.drivers.wait_until import PATIENCE, until
 
 AT_ONCE = Pace(speed=0)
 

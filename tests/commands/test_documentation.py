@@ -1,0 +1,68 @@
+"""
+What docs/orders.md shows is so: every verb with its weight, its examples, its
+commands and its configuration.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import msgspec
+from jsonschema import Draft202012Validator
+
+from shoe_daemon.cli.cmd import command
+from shoe_daemon.config import OrdersSettings
+from shoe_daemon.mqtt import json_schemas
+from shoe_daemon.mqtt.commands import SIZE_LIMIT, VERBS, OrderMessage, read_order
+from shoe_daemon.mqtt.publisher_context import Order
+from shoe_daemon.service.command_handler import MOST_REPLAYED
+from shoe_daemon.table.commands.dispatch import ORDERS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "orders.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| `([a-z-]+)` \| (P?) ?\| ([^|]*) \|", re.MULTILINE)
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def test_every_verb_is_told_with_its_weight_and_its_fields() -> None:
+    rows = {verb: (weight, fields) for verb, weight, fields in ROW.findall(PAGE)}
+    assert rows.keys() == VERBS.keys()
+    for verb, (weight, fields) in rows.items():
+        assert bool(weight) is ORDERS[VERBS[verb]].weighty, verb
+        assert set(re.findall(r"`(\w+)`", fields)) <= set(OrderMessage.__struct_fields__)
+
+
+def test_the_examples_are_orders_and_answers() -> None:
+    order, *answers = "".join(blocks("json")).splitlines()
+    Draft202012Validator(json_schemas.schema_of("cmd")).validate(json.loads(order))
+    assert read_order(Order("acknowledge", order.encode(), retained=False)).command.refused is None
+    assert len(answers) == 3
+    for answer in answers:
+        Draft202012Validator(json_schemas.schema_of("reply")).validate(json.loads(answer))
+        dense = json.dumps(json.loads(answer), sort_keys=True, separators=(",", ":"))
+        assert dense == answer
+
+
+def test_the_commands_can_be_given() -> None:
+    lines = [line for shell in blocks("sh") for line in shell.splitlines()]
+    commands = [shlex.split(line) for line in lines if line.startswith("shoe-daemon cmd ")]
+    assert len(commands) >= 3
+    for _, _, *arguments in commands:
+        command.make_context("cmd", arguments)
+
+
+def test_the_configuration_is_one() -> None:
+    table, operators = map(tomllib.loads, blocks("toml"))
+    msgspec.convert(table["orders"], OrdersSettings)
+    assert [each["name"] for each in operators["operator"]] == ["Maria", "Kim"]
+
+
+def test_the_limits_are_those() -> None:
+    assert f"at most\n{SIZE_LIMIT} bytes" in PAGE
+    assert f"at most {MOST_REPLAYED}" in PAGE

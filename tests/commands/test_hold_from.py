@@ -1,0 +1,58 @@
+"""
+Holding: by default a grave irregularity keeps the result back until a person
+has acknowledged it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from shoe_daemon.game.coup import Outcome
+from tests.brokers import wait_for
+from tests.commands.command_table import Pit
+from tests.commands.conftest import OpenPit
+
+pytestmark = pytest.mark.mosquitto
+
+
+def misdeal(pit: Pit) -> None:
+    """
+    Deal a card too many, and the round's result.
+    """
+    pit.draw("P1:9S", "B1:2H", "P2:KD", "B2:5C")
+    pit.shoe.call(Outcome.BANKER)
+    pit.wait("event/irregularity")
+
+
+def test_a_result_waits_for_a_person(tables: OpenPit) -> None:
+    pit = tables('result_on = "confirmed"')
+    misdeal(pit)
+    (held,) = pit.wait("event/round_held")
+    (found,) = pit.of("event/irregularity")
+    assert held.json["data"]["irregularities"] == [found.json["data"]["id"]]
+    assert not pit.of("event/round_finished")
+    answer = pit.order("acknowledge", reason="seen on the camera")
+    assert answer["ok"]
+    (released,) = pit.wait("event/round_released")
+    (finished,) = pit.wait("event/round_finished")
+    assert released.json["data"]["operator"] == "Maria"
+    assert finished.json["data"]["outcome"] == "player"
+    assert {released.json["seq"], finished.json["seq"]} <= set(answer["events"])
+
+
+@pytest.mark.parametrize("text", ["hold_from = 0", "hold_from = 4"])
+def test_it_need_not(tables: OpenPit, text: str) -> None:
+    pit = tables(f'result_on = "confirmed"\n{text}')
+    misdeal(pit)
+    pit.wait("event/round_finished")
+    assert not pit.of("event/round_held")
+
+
+def test_the_table_on_hold(tables: OpenPit) -> None:
+    pit = tables()
+    assert pit.order("hold")["ok"]
+    pit.draw("P1:9S", "B1:2H", "P2:KD", "B2:5C")
+    pit.wait("event/round_held")
+    answer = pit.order("resume")
+    wait_for(lambda: pit.of("event/round_finished"), "the result")
+    assert pit.of("event/round_finished")[0].json["seq"] in answer["events"]

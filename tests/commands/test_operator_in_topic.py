@@ -1,0 +1,79 @@
+"""
+Where the broker lets everybody write their own name only, the topic says who
+gives an order, and nobody can give it in another's name.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.brokers import Mosquitto
+from tests.commands.command_table import Pit, Supervisor, open_pit
+
+pytestmark = pytest.mark.mosquitto
+
+RIGHTS = """\
+allow_anonymous true
+password_file {folder}/passwords
+acl_file {folder}/rights
+"""
+ACL = """\
+topic readwrite #
+
+user maria
+topic read shoe/v1/hall/#
+topic write shoe/v1/hall/+/cmd/+/maria
+"""
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[tuple[Pit, Supervisor]]:
+    subprocess.run(
+        ["mosquitto_passwd", "-c", "-b", tmp_path / "passwords", "maria", "maria"], check=True
+    )
+    (tmp_path / "rights").write_text(ACL)
+    with (
+        Mosquitto(tmp_path, RIGHTS.format(folder=tmp_path)) as broker,
+        open_pit(tmp_path, broker.port, "[orders]\noperator_in_topic = true") as pit,
+        Supervisor(broker.port, pit.root, name="maria") as maria,
+    ):
+        yield pit, maria
+
+
+def payload(order_id: str, **fields: object) -> bytes:
+    return json.dumps({"id": order_id, **fields}).encode()
+
+
+def test_the_broker_vouches_for_the_name_in_the_topic(guarded: tuple[Pit, Supervisor]) -> None:
+    pit, maria = guarded
+    maria.send("hold/maria", payload("one"))
+    assert pit.wait("reply/one")[0].json["ok"]
+    (order,) = pit.journaled()
+    assert (order.operator, order.claimed) == ("maria", False)
+
+
+def test_nobody_gives_orders_in_another_name(guarded: tuple[Pit, Supervisor]) -> None:
+    pit, maria = guarded
+    maria.send("hold/kim", payload("other-topic"))
+    maria.send("hold", payload("no-topic", operator="kim"))
+    maria.send("hold/maria", payload("other-name", operator="kim"))
+    answer = pit.wait("reply/other-name")[0].json
+    assert answer["refused"] == "operator: another one than in the topic"
+    assert [order.id for order in pit.journaled()] == ["other-name"]
+
+
+def test_who_may_write_anything_only_claims(guarded: tuple[Pit, Supervisor]) -> None:
+    pit, _ = guarded
+    assert pit.order("hold", operator="somebody")["ok"]
+    assert pit.journaled()[0].claimed
+
+
+def test_a_name_that_cannot_be(guarded: tuple[Pit, Supervisor]) -> None:
+    pit, _ = guarded
+    pit.send(f"hold/{'x' * 61}", payload("long"))
+    assert pit.wait("reply/long")[0].json["refused"].startswith("operator: expected a name")

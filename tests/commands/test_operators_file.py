@@ -1,0 +1,215 @@
+"""
+The operators file: orders of consequence take a PIN, which is written down
+nowhere, and guessing takes too long.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from argon2 import PasswordHasher
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.operators import Operators, hash_pin, load_operators
+from shoe_daemon.table.commands.dispatch import ORDERS
+from tests.brokers import wait_for
+from tests.commands.command_table import Pit
+from tests.commands.conftest import OpenPit
+
+PIN = "4711-geheim"
+CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+FILE = f"""\
+[[operator]]
+name = "Maria"
+pin = "{CHEAP.hash(PIN)}"
+
+[[operator]]
+name = "Kim"
+roles = ["dealer"]
+
+[[operator]]
+name = "Ana"
+"""
+
+
+@pytest.fixture
+def guarded(tables: OpenPit, tmp_path: Path) -> Pit:
+    (tmp_path / "operators.toml").write_text(FILE)
+    return tables('[orders]\noperators_file = "operators.toml"')
+
+
+@pytest.mark.mosquitto
+def test_orders_of_consequence_take_a_pin(guarded: Pit) -> None:
+    assert guarded.order("new-shoe")["refused"] == "this order takes the operator's PIN"
+    assert guarded.order("new-shoe", pin="0000")["refused"] == "wrong PIN"
+    assert guarded.order("new-shoe", pin=PIN)["ok"]
+    assert [order.claimed for order in guarded.journaled()] == [True, True, False]
+    assert [order.name for order in guarded.journaled() if order.refused is None] == ["new_shoe"]
+
+
+@pytest.mark.mosquitto
+def test_other_orders_need_none_and_may_have_one(guarded: Pit) -> None:
+    assert guarded.order("hold")["ok"]
+    assert guarded.order("resume", pin=PIN)["ok"]
+    assert guarded.order("hold", pin="wrong")["refused"] == "wrong PIN"
+    assert [order.claimed for order in guarded.journaled()] == [True, False, True]
+
+
+@pytest.mark.mosquitto
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"operator": "Eve", "pin": PIN}, "operator 'Eve' is not among those of this table"),
+        ({"operator": "Kim"}, "this order takes a supervisor"),
+        ({"operator": "Ana", "pin": "1234"}, "this operator has no PIN"),
+    ],
+)
+def test_not_everybody_may(guarded: Pit, fields: dict[str, Any], why: str) -> None:
+    assert guarded.order("void-round", **fields)["refused"] == why
+    (order,) = guarded.journaled()
+    assert (order.refused, order.operator, order.claimed) == (why, fields["operator"], True)
+
+
+@pytest.mark.mosquitto
+def test_a_dealer_gives_the_orders_that_change_nothing_said(guarded: Pit) -> None:
+    assert guarded.order("no-more-bets", operator="Kim")["ok"]
+
+
+@pytest.mark.mosquitto
+def test_the_pin_is_written_down_nowhere(capfd: pytest.CaptureFixture[str], guarded: Pit) -> None:
+    guarded.order("new-shoe", pin=PIN)
+    guarded.order("void-round", pin=PIN)
+    guarded.order("new-shoe", pin=f"{PIN}!")
+    guarded.order("nonsense", pin=PIN)
+    guarded.order("hold", pin=PIN, card="ZZ")
+    guarded.send("hold", json.dumps({"id": PIN + "/", "pin": [PIN]}).encode())
+    assert guarded.order("hold")["ok"]
+    said = [m.payload for m in guarded.heard if "/cmd/" not in m.topic]
+    assert not any(PIN.encode() in payload for payload in said)
+    guarded.daemon.stop()
+    # Closed, it is one file again.
+    beside = f"{guarded.journal.name}?*"
+    wait_for(lambda: not list(guarded.journal.parent.glob(beside)), "the end of the daemon")
+    assert PIN.encode() not in guarded.journal.read_bytes()
+    told = capfd.readouterr()
+    assert "void_round" in told.out + told.err
+    assert PIN not in told.out + told.err
+
+
+@pytest.mark.mosquitto
+def test_orders_keep_their_order_while_pins_are_checked(guarded: Pit) -> None:
+    for number in range(5):
+        order = {"id": f"p{number}", "operator": "Maria", "pin": PIN}
+        guarded.send("resume", json.dumps(order).encode())
+        order = {"id": f"n{number}", "operator": "Maria"}
+        guarded.send("resume", json.dumps(order).encode())
+    guarded.wait("reply/n4")
+    expected = [f"{kind}{number}" for number in range(5) for kind in "pn"]
+    assert [order.id for order in guarded.journaled()] == expected
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def operators(tmp_path: Path, clock: Clock) -> Operators:
+    (tmp_path / "operators.toml").write_text(FILE)
+    loaded = load_operators("operators.toml", tmp_path)
+    loaded._monotonic = clock  # noqa: SLF001 - time is a test's own
+    return loaded
+
+
+def test_guessing_takes_ever_longer(tmp_path: Path) -> None:
+    clock = Clock()
+    desk = operators(tmp_path, clock)
+
+    def guess(pin: str) -> str | None:
+        return desk.vouch("Maria", pin, weighty=True).refused
+
+    assert [guess("1"), guess("2"), guess("3")] == ["wrong PIN"] * 3
+    assert guess(PIN) == "too many wrong PINs: wait 31 s"
+    clock.now += 30.5
+    assert guess("4") == "wrong PIN"
+    clock.now += 30.5
+    assert guess(PIN) == "too many wrong PINs: wait 30 s"
+    # Others are not held up.
+    assert desk.vouch("Kim", None, weighty=False) == (None, False)
+    clock.now += 30
+    assert desk.vouch("Maria", PIN, weighty=True) == (None, True)
+    assert guess("5") == "wrong PIN"
+    assert guess(PIN) is None
+    for _ in range(40):
+        guess("6")
+        clock.now += 3601
+    assert guess(PIN) is None
+
+
+def test_every_order_is_weighed() -> None:
+    light = {name for name, order in ORDERS.items() if not order.weighty}
+    assert light == {
+        "acknowledge",
+        "betting_open",
+        "confirm_result",
+        "free_hand",
+        "hold",
+        "no_more_bets",
+        "pass_shoe",
+        "replay",
+        "resume",
+        "reveal",
+    }
+
+
+def test_a_hash_can_be_used(tmp_path: Path) -> None:
+    (tmp_path / "o.toml").write_text(f'[[operator]]\nname = "Maria"\npin = "{hash_pin(PIN)}"\n')
+    assert load_operators("o.toml", tmp_path).vouch("Maria", PIN, weighty=True).proven
+
+
+@pytest.mark.parametrize("pin", ["", "123", "1" * 65])
+def test_a_pin_has_a_length(pin: str) -> None:
+    with pytest.raises(UserError, match="a PIN has 4 to 64 characters"):
+        hash_pin(pin)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "operator: missing"),
+        ("operator = []", "operator"),
+        ('[[operator]]\nroles = ["dealer"]', "name: missing"),
+        ('[[operator]]\nname = "x"\nroles = ["boss"]', "expected one of"),
+        ('[[operator]]\nname = "x"\ncolour = "red"', "colour: unknown key"),
+        ('[[operator]]\nname = "x"\npin = "1234"', "operator.0.pin: no argon2 hash"),
+        ('[[operator]]\nname = "x"\n[[operator]]\nname = "x"', "'x' is there twice"),
+        ("what?", "expected operators in TOML"),
+    ],
+)
+def test_a_wrong_file_is_told_in_one_line(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "o.toml").write_text(text)
+    with pytest.raises(UserError) as told:
+        load_operators("o.toml", tmp_path)
+    assert why in str(told.value)
+    assert str(told.value).startswith(str(tmp_path / "o.toml"))
+    assert "\n" not in str(told.value)
+    assert "1234" not in str(told.value)
+
+
+def test_the_file_may_be_a_credential(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = tmp_path / "credentials"
+    kept.mkdir()
+    (kept / "o.toml").write_text('[[operator]]\nname = "Maria"\n')
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(kept))
+    known = load_operators("o.toml", tmp_path)
+    assert known.vouch("Maria", None, weighty=False).refused is None
+    with pytest.raises(UserError) as told:
+        load_operators("other.toml", tmp_path)
+    assert str(told.value) == (
+        f"no such file or directory: neither {kept}/other.toml nor {tmp_path}/other.toml"
+    )

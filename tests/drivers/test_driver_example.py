@@ -1,0 +1,177 @@
+"""
+The example of `docs/write-a-driver.md`, as it is printed there, is a whole driver.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from random import Random
+from types import ModuleType
+
+import pytest
+
+from drivers.driver_interface import Frame, FrameKind
+from tests.brokers import wait_for
+from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "write-a-driver.md"
+_FILE = re.compile(r"`([a-z_]+\.(?:py|toml|txt))`[^`]*?:\n\n```\w+\n(.*?)```", re.DOTALL)
+
+
+def page_files() -> dict[str, str]:
+    """
+    Return the files that the page prints, by name.
+    """
+    found = dict(_FILE.findall(PAGE.read_text(encoding="utf-8")))
+    assert sorted(found) == ["my_reader.py", "pyproject.toml", "round.txt", "table.toml"]
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """
+    Write the page's files into a folder, and install the package there.
+    """
+    files = page_files()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    project = tomllib.loads(files["pyproject.toml"])["project"]
+    about = tmp_path / "my_reader-1.0.dist-info"
+    about.mkdir()
+    head = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1\n"
+    (about / "METADATA").write_text(head)
+    lines = [f"{name} = {value}" for name, value in group(project).items()]
+    (about / "entry_points.txt").write_text("\n".join(["[shoe_daemon.drivers]", *lines]) + "\n")
+    return tmp_path
+
+
+def group(project: dict[str, dict[str, dict[str, str]]]) -> dict[str, str]:
+    return project["entry-points"]["shoe_daemon.drivers"]
+
+
+def shoe_daemon(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """
+    Run a command in the folder, where the package is found.
+    """
+    return subprocess.run(
+        [*SHOE_DAEMON, *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": f"{folder}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def on_pty(folder: Path, line: str) -> None:
+    """
+    Put the port of a test into the page's configuration.
+    """
+    file = folder / "table.toml"
+    file.write_text(file.read_text().replace("/dev/ttyUSB0", line), encoding="utf-8")
+
+
+def test_replay_reads_the_round_of_the_page(folder: Path) -> None:
+    done = shoe_daemon(folder, "replay", "--json", "--protocol", "my-reader", "round.txt")
+    assert (done.returncode, done.stderr) == (0, "")
+    finished = [e for e in map(json.loads, done.stdout.splitlines()) if e["type"][:5] == "round"]
+    assert [e["type"] for e in finished] == ["round_started", "round_finished"]
+    assert finished[-1]["data"]["outcome"] == "player"
+
+
+def test_check_config_and_doctor_accept_it(folder: Path) -> None:
+    master, slave = os.openpty()
+    try:
+        on_pty(folder, os.ttyname(slave))
+        checked = shoe_daemon(folder, "check-config", "table.toml")
+        examined = shoe_daemon(folder, "doctor", "--config", "table.toml", "--json")
+    finally:
+        os.close(master)
+        os.close(slave)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert "rounds    end by button (auto)" in checked.stdout
+    assert "my-reader on /dev/" in checked.stdout
+    assert examined.returncode == 0, examined.stdout + examined.stderr
+    assert {"result_mismatch", "unreadable_card"}.isdisjoint(
+        f["text"].partition(" ")[0] for f in json.loads(examined.stdout)
+    )
+
+
+def test_a_daemon_runs_with_it(folder: Path) -> None:
+    on_pty(folder, str(folder / "port"))
+    with Shoe(folder / "port") as shoe, DaemonProcess(folder / "table.toml") as daemon:
+        daemon.start(PYTHONPATH=f"{folder}:{ROOT}").wait_ready()
+        shoe.wait_heard()
+        shoe.send((folder / "round.txt").read_bytes() * 2)
+        wait_for(lambda: outcomes(folder) == ["player", "player"], "two rounds")
+        assert daemon.stop() == 0
+    assert '"type":"irregularity"' not in exported(folder)
+
+
+def exported(folder: Path) -> str:
+    return shoe_daemon(folder, "journal", "export", "journal.db").stdout
+
+
+def outcomes(folder: Path) -> list[str]:
+    events = map(json.loads, exported(folder).splitlines())
+    return [e["data"]["outcome"] for e in events if e["type"] == "round_finished"]
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    path = tmp_path_factory.mktemp("page") / "my_reader.py"
+    path.write_text(page_files()["my_reader.py"], encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("my_reader", path)
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+STREAM = (
+    b"9S\nC 9S\nC TH\nC ZZ\nC \xff\nU\nR player\nR nobody\nE\nX 1\n\xff\xfe\n"
+    + b"x" * 100
+    + b"C KD\nC 2S\n"
+)
+
+
+def decode(module: ModuleType, pieces: list[bytes], **options: bool) -> list[Frame]:
+    decoder = module.MyReader(module.MyOptions(**options)).decoder()
+    return [frame for piece in pieces for frame in decoder.feed(piece, 1.0)]
+
+
+def test_its_frames_do_not_depend_on_how_the_bytes_are_cut(module: ModuleType) -> None:
+    random, whole = Random(1), decode(module, [STREAM])
+    for _ in range(20):
+        cuts = sorted(random.choices(range(len(STREAM)), k=9))
+        pieces = [STREAM[a:b] for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
+        assert decode(module, pieces) == whole
+    assert b"".join(frame.raw for frame in whole) == STREAM
+    said = [type(each).__name__ for frame in whole for each in frame.observations]
+    assert said == [*["CardDrawn"] * 2, *["Unreadable"] * 3, *["Result"] * 2, "CardDrawn"]
+    kinds = [frame.kind for frame in whole if not frame.observations]
+    assert [kind is FrameKind.FRAME for kind in kinds] == [True, True, True, False, False, False]
+
+
+def test_its_memory_is_bounded_and_nothing_is_raised(module: ModuleType) -> None:
+    decoder = module.MyReader(module.MyOptions()).decoder()
+    for seed in range(20):
+        data = Random(seed).randbytes(5000) + b"x" * 5000
+        kept = data.removeprefix(b"".join(frame.raw for frame in decoder.feed(data, 0.0)))
+        assert len(kept) < module.MAX_LINE_BYTES
+        decoder.reset()
+
+
+def test_without_buttons_it_reports_no_results(module: ModuleType) -> None:
+    driver = module.MyReader(module.MyOptions(buttons=False))
+    assert driver.signals == ("faults",)
+    frames = decode(module, [b"R player\nE\n"], buttons=False)
+    assert [frame.observations for frame in frames] == [(), ()]

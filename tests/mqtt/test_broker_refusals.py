@@ -1,0 +1,206 @@
+"""
+What the broker refuses is not delivered: the cursor stands, it is said, and it
+is tried again slowly. So it is with two clients of one id, and with wrong papers.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from paho.mqtt import client as paho
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from shoe_daemon.mqtt import Identity, Publisher
+from shoe_daemon.mqtt.connection import Connection
+from tests.brokers import Listener, Mosquitto, wait_for
+from tests.mqtt.memory_journal import QUICK, ROOT, Journal, publishing
+
+pytestmark = pytest.mark.mosquitto
+
+WRITE_ALL = "pattern readwrite shoe/v1/casino/%u/#\n"
+NO_EVENTS = """
+pattern write shoe/v1/casino/%u/state
+pattern write shoe/v1/casino/%u/status
+pattern read shoe/v1/casino/%u/cmd/#
+"""
+
+
+class Strict:
+    """
+    A broker with a password for the table and for the board, and rights in a file.
+    """
+
+    def __init__(self, folder: Path, rights: str) -> None:
+        self._rights = folder / "rights"
+        self.secret = folder / "secret"
+        passwords = folder / "passwords"
+        for user in ("table-7", "board"):
+            create = ["-c"] if user == "table-7" else []
+            subprocess.run(
+                ["mosquitto_passwd", *create, "-b", passwords, user, f"pass of {user}"], check=True
+            )
+        self.secret.write_text("pass of table-7\n", encoding="utf-8")
+        self.allow(rights)
+        self.broker = Mosquitto(
+            folder,
+            f"allow_anonymous false\npassword_file {passwords}\nacl_file {self._rights}",
+        )
+
+    def allow(self, rights: str) -> None:
+        """
+        Write the table's rights; a broker that runs learns of them by SIGHUP.
+        """
+        self._rights.write_text(f"user board\ntopic readwrite #\n\n{rights}", encoding="utf-8")
+
+    @property
+    def papers(self) -> dict[str, Any]:
+        """
+        What the table shows.
+        """
+        return {"username": "table-7", "password_file": str(self.secret)}
+
+
+@pytest.fixture
+def strict(tmp_path: Path) -> Iterator[Strict]:
+    strict = Strict(tmp_path, NO_EVENTS)
+    with strict.broker:
+        yield strict
+
+
+def board(strict: Strict) -> Listener:
+    return Listener(strict.broker.port, username="board", password="pass of board")  # noqa: S106
+
+
+def retain_state(publisher: Publisher) -> None:
+    publisher.retain("state", b'{"seq":0}', 0)
+
+
+def test_a_refused_event_moves_no_cursor_and_comes_when_it_may(strict: Strict) -> None:
+    journal = Journal(30)
+    with (
+        board(strict) as listener,
+        structlog.testing.capture_logs() as logs,
+        publishing(
+            strict.broker.port, journal, prepare=retain_state, **strict.papers
+        ) as publisher,
+    ):
+        # The displays are served all the same.
+        publisher.retain("state", b'{"seq":30}', 30)
+        publisher.notify(30)
+        wait_for(lambda: any(m.json["seq"] == 30 for m in listener.of("/state")), "state")
+        assert listener.wait("/status")[0].json["state"] == "online"
+        wait_for(lambda: publisher.health.in_flight == 0, "all answers")
+        assert (journal.cursor, publisher.health.queued) == (0, 30)
+        assert publisher.health.last_error == f"{ROOT}/event/card_dealt: Not authorized"
+        refusals = [log for log in logs if log["event"] == "mqtt publish refused"]
+        assert [log["log_level"] for log in refusals] == ["error"]
+
+        strict.allow(WRITE_ALL)
+        strict.broker.signal(signal.SIGHUP)
+        wait_for(lambda: journal.cursor == 30, "the cursor")
+        listener.wait("/card_dealt", 30)
+        assert [m.json["seq"] for m in listener.of("/card_dealt")] == list(range(1, 31))
+
+
+def test_a_refused_event_is_tried_slowly_and_alone(
+    strict: Strict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[float] = []
+    whole = Connection.publish
+
+    def publish(connection: Connection, topic: str, *arguments: Any, **more: Any) -> int:  # noqa: ANN401
+        # As the publisher sees it: whoever looks on may be held up between two looks.
+        if topic.endswith("/card_dealt"):
+            tried.append(time.monotonic())
+        return whole(connection, topic, *arguments, **more)
+
+    monkeypatch.setattr(Connection, "publish", publish)
+    with publishing(strict.broker.port, Journal(30), **strict.papers) as publisher:
+        wait_for(lambda: publisher.health.last_error, "a refusal")
+        wait_for(lambda: publisher.health.in_flight == 0, "all answers")
+        window = len(tried)
+        wait_for(lambda: len(tried) >= window + 4, "four more")
+    # After the first window the waits are 0.4 s, each for one event.
+    assert all(later - sooner > 0.39 for sooner, later in pairwise(tried[window:]))
+
+
+def test_a_refused_document_is_tried_again(strict: Strict) -> None:
+    with (
+        board(strict) as listener,
+        publishing(strict.broker.port, Journal(), **strict.papers) as publisher,
+    ):
+        publisher.retain("device/shoe", b"{}", 0)
+        publisher.retain("state", b"{}", 0)
+        listener.wait("/status")
+        wait_for(lambda: "device" in (publisher.health.last_error or ""), "a refusal")
+        assert not listener.of("/device/shoe")
+        strict.allow(WRITE_ALL)
+        strict.broker.signal(signal.SIGHUP)
+        listener.wait("/device/shoe")
+
+
+def test_wrong_papers_are_told_and_right_ones_are_taken_up(strict: Strict) -> None:
+    strict.allow(WRITE_ALL)
+    strict.broker.signal(signal.SIGHUP)
+    strict.secret.write_text("wrong\n", encoding="utf-8")
+    journal = Journal(3)
+    with publishing(strict.broker.port, journal, **strict.papers) as publisher:
+        wait_for(lambda: publisher.health.last_error, "a refusal")
+        assert publisher.health.last_error == "the broker refuses us: Not authorized"
+        assert not publisher.health.connected
+        strict.secret.unlink()
+        wait_for(lambda: "no such file" in (publisher.health.last_error or ""), "a failure")
+        strict.secret.write_text("pass of table-7\n", encoding="utf-8")
+        wait_for(lambda: journal.cursor == 3, "the cursor")
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_two_clients_with_one_id_are_noticed_and_slow_down(
+    mosquitto: Mosquitto, protocol: str
+) -> None:
+    is_5 = protocol == "5"
+    rival = paho.Client(
+        CallbackAPIVersion.VERSION2,
+        Identity("casino", "table-7", "").client_id(),
+        clean_session=None if is_5 else True,
+        protocol=MQTTProtocolVersion.MQTTv5 if is_5 else MQTTProtocolVersion.MQTTv311,
+    )
+    more: dict[str, Any] = {}
+    if is_5:
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+        properties.SessionExpiryInterval = 60
+        more = {"clean_start": False, "properties": properties}
+    rival.reconnect_delay_set(1, 1)
+    with (
+        structlog.testing.capture_logs() as logs,
+        publishing(mosquitto.port, Journal(), protocol=protocol, pace=QUICK) as publisher,
+    ):
+        wait_for(lambda: publisher.health.connected, "a connection")
+        rival.connect_async("127.0.0.1", mosquitto.port, **more)
+        rival.loop_start()
+        try:
+            wait_for(
+                lambda: any(log["log_level"] == "critical" for log in logs), "a critical line"
+            )
+            connects = [log for log in logs if log["event"] == "mqtt connected"]
+            until = time.monotonic() + 1.3
+            wait_for(lambda: time.monotonic() > until)
+            # Now it waits 15 s and leaves the other one alone.
+            assert [log for log in logs if log["event"] == "mqtt connected"] == connects
+            wait_for(rival.is_connected, "the other one")
+            line = next(log for log in logs if log["log_level"] == "critical")
+            assert line["client_id"] == Identity("casino", "table-7", "").client_id()
+            assert 10 < line["retry_in"] < 20
+        finally:
+            rival.disconnect()
+            rival.loop_stop()

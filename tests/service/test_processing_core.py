@@ -1,0 +1,262 @@
+"""
+The core alone, on a clock that the test turns: what goes into the journal, when,
+and what the table is while nothing can be written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivers.driver_interface import Frame, FrameKind
+from shoe_daemon.clock import Clock
+from shoe_daemon.config import load_config
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Slot
+from shoe_daemon.journal import JournalReader, JournalUnwritable
+from shoe_daemon.journal.verify import verify
+from shoe_daemon.service import Core
+from shoe_daemon.table.observations import (
+    CardDrawn,
+    Command,
+    CutCardSeen,
+    Observation,
+    Result,
+)
+from shoe_daemon.table.timestamps import to_microseconds
+from tests.chaos import proof
+from tests.service.daemon_process import configure
+
+NOON = to_microseconds("2026-11-21T12:00:00Z")
+
+
+class Bench:
+    """
+    A core, and the clocks that it looks at.
+    """
+
+    def __init__(self, config: Path) -> None:
+        self.journal = config.with_name("journal.db")
+        self.wall = NOON
+        self.monotonic = 100.0
+        self._setup = load_config(config)
+        self.start()
+
+    def start(self) -> None:
+        """
+        Start it, as after a kill where one was running.
+        """
+        self.core = Core(self._setup)
+        self.core.clock = Clock(
+            self.core.table.state.now, wall=lambda: self.wall, monotonic=lambda: self.monotonic
+        )
+        self.core.begin()
+
+    def pass_by(self, seconds: float) -> list[str]:
+        """
+        Let time pass, look, and return the types of what happened.
+        """
+        self.wall += int(seconds * 1_000_000)
+        self.monotonic += seconds
+        return [event.type for event in self.core.tick()]
+
+    def see(self, *observations: Observation) -> list[str]:
+        """
+        Take a frame, and return the types of what it caused.
+        """
+        frame = Frame(b"bytes", FrameKind.FRAME, observations, self.monotonic)
+        return [event.type for event in self.core.take([("shoe", frame)])]
+
+    def deal(self, *cards: str) -> None:
+        """
+        Deal cards with slots, ``P1:AS``, one a second.
+        """
+        for card in cards:
+            slot, _, face = card.partition(":")
+            self.see(CardDrawn(slot=Slot(slot), card=Card(face)))
+            self.pass_by(1)
+
+    def close(self) -> None:
+        """
+        End it and prove the journal.
+        """
+        self.core.close()
+        proof.check_chain(self.journal)
+
+    def log(self) -> list[dict[str, Any]]:
+        """
+        Return the observations in the journal.
+        """
+        lines = proof.exported(self.journal, "--observations").splitlines()
+        return [json.loads(line) for line in lines]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(configure(tmp_path / "table"))
+    yield bench
+    bench.close()
+
+
+def test_a_start_is_a_session_and_a_gap(tmp_path: Path) -> None:
+    bench = Bench(configure(tmp_path / "table", 'name = "High limit"\nhouse = "chickasaw"'))
+    bench.close()
+    session, gap = bench.log()
+    assert (session["type"], session["house"]) == ("session", "chickasaw")
+    assert session["options"]["name"] == "High limit"
+    assert session["rules"]["decks"] == 8
+    assert gap == {"at": session["at"], "detail": "restart", "type": "gap"}
+
+
+def test_tucked_cards_are_revealed_by_a_tick_of_their_own(tmp_path: Path) -> None:
+    bench = Bench(configure(tmp_path / "table", 'house = "chickasaw"'))
+    bench.deal("P1:2S", "B1:KH", "P2:5D", "B2:9C")
+    assert bench.core.patience(10) == pytest.approx(2)
+    assert bench.pass_by(1.9) == []
+    assert bench.pass_by(0.2) == [
+        "card_disclosed",
+        "card_disclosed",
+        "draw_due",
+        "round_finished",
+    ]
+    bench.close()
+    # At its own moment, not when somebody looked.
+    moment = "2026-11-21T12:00:06.000Z"
+    assert bench.log()[-1] == {"at": moment, "deadline": "reveal", "type": "tick"}
+
+
+def test_a_deadline_that_nobody_looked_at_comes_before_the_next_frame(tmp_path: Path) -> None:
+    bench = Bench(configure(tmp_path / "table", 'house = "chickasaw"'))
+    bench.deal("P1:2S", "B1:KH", "P2:5D", "B2:9C")
+    bench.monotonic += 60
+    said = bench.see(Result(outcome="banker"))
+    assert said[:4] == ["card_disclosed", "card_disclosed", "draw_due", "round_finished"]
+    bench.close()
+    *_, tick, result = bench.log()
+    assert (tick["type"], result["type"]) == ("tick", "result")
+    assert tick["at"] == "2026-11-21T12:00:06.000Z"
+
+
+@pytest.mark.parametrize("jump", [-3600, 3600])
+def test_a_clock_that_is_put_changes_no_deadline(tmp_path: Path, jump: int) -> None:
+    bench = Bench(configure(tmp_path / "table", 'house = "chickasaw"'))
+    bench.deal("P1:2S", "B1:KH", "P2:5D", "B2:9C")
+    bench.wall += jump * 1_000_000
+    assert bench.pass_by(1.9) == []
+    assert len(bench.pass_by(0.2)) == 4
+    bench.close()
+
+
+def test_moments_never_go_back_over_restarts_with_a_wrong_clock(bench: Bench) -> None:
+    for jump in (-86_400, 0, 3600, -7200, 0):
+        bench.wall += jump * 1_000_000
+        bench.deal("P1:2S", "B1:KH", "P2:5D", "B2:9C")
+        bench.core.close()
+        bench.start()
+    bench.core.close()
+    moments = [to_microseconds(line["at"]) for line in bench.log()]
+    assert moments == sorted(moments)
+    bench.start()
+
+
+def test_what_cannot_be_written_has_not_happened(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.deal("P1:2S", "B1:KH")
+    before = bench.core.table.public()
+    away = bench.journal.rename(bench.journal.with_name("away"))
+    for _ in range(3):
+        with pytest.raises(JournalUnwritable):
+            bench.deal("P2:5D")
+        assert bench.core.table.public() == before
+    away.rename(bench.journal)
+    bench.deal("P2:5D")
+    round_ = bench.core.table.public().round
+    assert round_ is not None
+    assert [view.slot for view in round_.cards] == ["P1", "B1", "P2"]
+
+
+def test_a_tick_that_cannot_be_written_is_owed(tmp_path: Path) -> None:
+    bench = Bench(configure(tmp_path / "table", 'house = "chickasaw"'))
+    bench.deal("P1:2S", "B1:KH", "P2:5D", "B2:9C")
+    away = bench.journal.rename(bench.journal.with_name("away"))
+    with pytest.raises(JournalUnwritable):
+        bench.pass_by(30)
+    away.rename(bench.journal)
+    assert len(bench.pass_by(30)) == 4
+    bench.close()
+    assert bench.log()[-1]["at"] == "2026-11-21T12:00:06.000Z"
+
+
+def finished(bench: Bench) -> str | None:
+    """
+    Return the head that the last shoe was finished with.
+    """
+    (event,) = [e for e in proof.stored_events(bench.journal) if e["type"] == "shoe_finished"]
+    head: str | None = event["data"]["head"]
+    return head
+
+
+def test_a_finished_shoe_names_the_head_of_the_chain_before_its_end(tmp_path: Path) -> None:
+    bench = Bench(configure(tmp_path / "table", 'house = "chickasaw"'))
+    bench.deal("P1:9S", "B1:2H")
+    bench.see(CutCardSeen())
+    bench.deal("P2:KD", "B2:3C")
+    before = bench.core.journal.head.hash.hex()
+    while "shoe_finished" not in bench.see(Result(outcome="player")):
+        bench.deal("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+        before = bench.core.journal.head.hash.hex()
+    bench.deal("P1:9S")
+    bench.close()
+    assert finished(bench) == before
+    with JournalReader(bench.journal) as reader:
+        assert (verify(reader, find=bytes.fromhex(before)).found_at or "").startswith("event ")
+    proof.check_replay(bench.journal, tmp_path)
+
+
+def test_an_order_that_finishes_a_shoe_names_the_head_too(tmp_path: Path) -> None:
+    bench = Bench(configure(tmp_path / "table", 'house = "chickasaw"'))
+    bench.deal("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+    bench.see(Result(outcome="player"))
+    bench.core.give(Command(name="hold", kind="foreign_card", operator="ann"))
+    (alert,) = bench.core.table.state.alerts
+    before = bench.core.journal.head.hash.hex()
+    order = Command(
+        name="rule", operator="ann", irregularity=alert.data.id, action="stop_shoe", reason="-"
+    )
+    given = bench.core.give(order)
+    assert "shoe_finished" in [event.type for event in given.caused], given
+    bench.close()
+    assert finished(bench) == before
+
+
+def test_repeats_and_noise_are_only_counted(bench: Bench) -> None:
+    head = bench.core.journal.head
+    frames = [
+        ("shoe", Frame(b"again", FrameKind.REPEAT)),
+        ("shoe", Frame(b"\x00\xff", FrameKind.NOISE)),
+    ]
+    assert bench.core.take(frames) == []
+    bench.core.count(frames)
+    assert bench.core.journal.head == head
+    bench.core.journal.flush()
+    with bench.core.journal.reader() as reader:
+        rows = reader.connection.execute("SELECT source, repeats, noise, bytes FROM counter")
+        assert rows.fetchall() == [("shoe", 1, 1, 7)]
+
+
+def test_the_outbox_gives_the_same_from_memory_and_from_the_journal(bench: Bench) -> None:
+    for _ in range(30):
+        bench.deal("P1:2S", "B1:KH", "P2:5D", "B2:9C")
+        bench.see(Result(outcome="banker"))
+    head = bench.core.journal.head.seq
+    with bench.core.journal.reader() as reader:
+        for after in range(head + 1):
+            for limit in (1, 5, 64):
+                stored = list(reader.events(after, limit))
+                assert list(bench.core.outbox.events(after, limit)) == stored
+    assert list(bench.core.outbox.events(head + 5, 10)) == []

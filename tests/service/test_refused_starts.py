@@ -1,0 +1,118 @@
+"""
+What the daemon does not start with: one line, exit status 2, and the file is as
+it was. And what it starts with in another way than before.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.game.coup import Outcome
+from tests.brokers import wait_for
+from tests.chaos import proof
+from tests.service.conftest import Run
+from tests.service.daemon_process import SITE, TABLE, Shoe, cli, configure
+
+
+@pytest.fixture
+def config(tmp_path: Path, run: Run) -> Path:
+    """
+    A table that has run, and has a journal.
+    """
+    config = configure(tmp_path / "table")
+    assert run(config).wait_ready().stop() == 0
+    return config
+
+
+def refused(config: Path, words: str) -> None:
+    """
+    See that `run` refuses in one line, with status 2, and changes nothing.
+    """
+    folder = config.parent
+    before = contents(folder)
+    answer = cli("run", "--config", config)
+    assert answer.returncode == 2, answer
+    (line,) = answer.stderr.decode().splitlines()
+    assert line.startswith("shoe-daemon: ")
+    assert words in line
+    assert contents(folder) == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("garbage", [b"not a journal", b"", b"SQLite format 3\0" + bytes(5000)])
+def test_a_file_that_is_no_journal(config: Path, garbage: bytes) -> None:
+    config.with_name("journal.db").write_bytes(garbage)
+    refused(config, str(config.with_name("journal.db")))
+
+
+def test_a_damaged_journal(config: Path) -> None:
+    journal = config.with_name("journal.db")
+    data = bytearray(journal.read_bytes())
+    data[4096:8192] = bytes(4096)
+    journal.write_bytes(data)
+    refused(config, str(journal))
+
+
+def test_a_journal_of_a_newer_version(config: Path) -> None:
+    journal = config.with_name("journal.db")
+    with closing(sqlite3.connect(journal)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    refused(config, "version 99")
+
+
+def test_the_journal_of_another_table(config: Path) -> None:
+    config.write_text(config.read_text().replace(TABLE, "table-8"))
+    refused(config, f"is the journal of {SITE}/{TABLE}, not of {SITE}/table-8")
+
+
+def test_a_journal_that_another_daemon_writes(tmp_path: Path, run: Run) -> None:
+    config = configure(tmp_path / "table")
+    daemon = run(config).wait_ready()
+    answer = cli("run", "--config", config)
+    assert answer.returncode == 2
+    assert f"process {daemon.process.pid} is writing it".encode() in answer.stderr
+    assert daemon.stop() == 0
+
+
+def test_a_broken_configuration(config: Path) -> None:
+    config.write_text("site = 7")
+    refused(config, f"{config}: site: 7; expected a text")
+
+
+def test_another_configuration_holds_after_a_restart(tmp_path: Path, run: Run, shoe: Shoe) -> None:
+    config = configure(tmp_path / "table", 'house = "seven-feathers"', line=shoe.link)
+    daemon = run(config).wait_ready()
+    shoe.wait_heard().say("S")
+    shoe.draw("P1:9S", "B1:2H")
+    wait_for(lambda: dealt(daemon.journal) == 2, "two cards")
+    assert daemon.stop() == 0
+    shoe.wait_alone()
+    configure(tmp_path / "table", 'house = "chickasaw"\nname = "High limit"', line=shoe.link)
+    daemon.start().wait_ready()
+    shoe.wait_heard()
+    # That round ends as it began; the next one is dealt under the new house.
+    shoe.draw("P2:KD", "B2:3C")
+    shoe.call(Outcome.PLAYER)
+    shoe.draw("P1:9D", "B1:2C", "P2:KS", "B2:3H")
+    wait_for(lambda: dealt(daemon.journal) == 8, "eight cards")
+    assert daemon.stop() == 0
+    cards = [e["data"]["card"] for e in events(daemon.journal, "card_dealt")]
+    assert cards == ["9S", "2H", "KD", "3C", "9D", None, "KS", None]
+    proof.check_chain(daemon.journal)
+    proof.check_replay(daemon.journal, tmp_path)
+
+
+def events(journal: Path, kind: str) -> list[dict[str, dict[str, str | None]]]:
+    return [event for event in proof.stored_events(journal) if event["type"] == kind]
+
+
+def dealt(journal: Path) -> int:
+    return len(events(journal, "card_dealt"))

@@ -1,0 +1,171 @@
+"""
+What lies behind is told when it has changed, by the conventions of the configuration.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from shoe_daemon.mqtt import Publisher
+from shoe_daemon.mqtt.retained_queue import Document
+from shoe_daemon.service.state_publisher import Bulletin
+from shoe_daemon.table.observations import Command, CutCardSeen, Observation, Result
+from tests.game.other_roads import other_roads
+from tests.service.daemon_process import configure
+from tests.service.test_processing_core import Bench
+
+PAST = ("roads", "history")
+
+
+class Shelf:
+    """
+    Takes what is retained, in the place of a publisher.
+    """
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, dict[str, Any]]] = []
+
+    def retain(self, suffix: str, document: Document, _seq: int) -> None:
+        """
+        Keep a document as it would be sent.
+        """
+        body = document if isinstance(document, bytes) else document("now")
+        self.told.append((suffix, json.loads(body)))
+
+    def notify(self, _seq: int) -> None:
+        """
+        Hear of new events.
+        """
+
+    def last(self, suffix: str) -> dict[str, Any]:
+        """
+        Return what is retained now.
+        """
+        return next(body for name, body in reversed(self.told) if name == suffix)
+
+
+class Hall(Bench):
+    """
+    A core whose bulletin is heard.
+    """
+
+    def start(self) -> None:
+        """
+        Start it, as after a kill.
+        """
+        super().start()
+        self.shelf = Shelf()
+        publisher = cast("Publisher", self.shelf)
+        self.bulletin = Bulletin(self.core, publisher, (), "start-1", heartbeat=10)
+        self.bulletin.publish()
+
+    def see(self, *observations: Observation) -> list[str]:
+        """
+        Take a frame, and tell what the table is then.
+        """
+        said = super().see(*observations)
+        self.bulletin.publish()
+        return said
+
+    def play(self, *cards: str) -> None:
+        """
+        Deal a round to its end.
+        """
+        self.deal(*cards)
+        self.see(Result())
+
+    def told(self) -> list[str]:
+        """
+        Say what of the past was told since the last time.
+        """
+        told = [suffix for suffix, _ in self.shelf.told if suffix in PAST]
+        self.shelf.told = [each for each in self.shelf.told if each[0] not in PAST]
+        return told
+
+
+NATURAL = ("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+TIE = ("P1:7S", "B1:7H", "P2:KD", "B2:QC")
+
+
+def test_the_past_is_told_when_it_changes_and_only_then(tmp_path: Path) -> None:
+    hall = Hall(configure(tmp_path / "table"))
+    assert hall.told() == [*PAST]
+    hall.deal(*NATURAL[:1])
+    assert hall.told() == [*PAST]  # a shoe has begun
+    hall.deal(*NATURAL[1:3])
+    assert hall.told() == []
+    hall.deal(*NATURAL[3:])
+    assert hall.shelf.last("roads")["bead"] == other_roads("Pn")["bead"]
+    assert hall.told() == [*PAST]
+    hall.see(Result())
+    hall.see(CutCardSeen())
+    assert hall.told() == []
+    hall.see(Command(name="void_round", operator="ann", reason="a test"))
+    assert hall.shelf.last("history")["rounds"][0]["voided"]
+    assert hall.shelf.last("roads")["bead"] == []
+    assert hall.told() == [*PAST]
+    hall.see(Command(name="undo", operator="ann", reason="a test"))
+    assert hall.shelf.last("roads")["counts"] == other_roads("Pn")["counts"]
+    assert hall.told() == [*PAST]
+    hall.close()
+
+
+def test_both_show_the_same_table(tmp_path: Path) -> None:
+    hall = Hall(configure(tmp_path / "table"))
+    for cards in (NATURAL, TIE, NATURAL):
+        hall.play(*cards)
+        state, roads, history = (hall.shelf.last(each) for each in ("state", *PAST))
+        assert roads["seq"] == history["seq"] <= state["seq"]
+        assert roads["session"] == history["session"] == "start-1"
+        assert roads["shoe"] == history["shoe"] == state["shoe"]["number"]
+        assert roads["counts"]["rounds"] == len(history["rounds"]) == state["counts"]["rounds"]
+    hall.close()
+
+
+def test_after_a_restart_the_past_is_told_again(tmp_path: Path) -> None:
+    hall = Hall(configure(tmp_path / "table"))
+    hall.play(*NATURAL)
+    hall.see(Command(name="new_shoe", operator="ann", reason="a test"))
+    hall.play(*TIE)
+    before = {name: hall.shelf.last(name) for name in PAST}
+    hall.core.close()
+    hall.start()
+    after = {name: hall.shelf.last(name) for name in PAST}
+    hall.close()
+    assert hall.told() == [*PAST]
+    assert [each["sequence"] for each in after["history"]["shoes"]] == ["Pn"]
+    for name in PAST:
+        assert after[name] == before[name] | {"seq": after[name]["seq"]}
+
+
+@pytest.mark.parametrize("leading_ties", ["merge", "own_column"])
+@pytest.mark.parametrize("tail", ["flat", "drop"])
+def test_the_configuration_says_by_which_conventions(
+    tmp_path: Path, leading_ties: str, tail: str
+) -> None:
+    text = f'leading_ties = "{leading_ties}"\ntail = "{tail}"'
+    hall = Hall(configure(tmp_path / "table", text))
+    for cards in (TIE, NATURAL, TIE):
+        hall.play(*cards)
+    told = hall.shelf.last("roads")
+    assert told["options"] == {"leading_ties": leading_ties, "tail": tail}
+    expected = other_roads("TPnT", leading_ties=leading_ties, tail=tail)
+    assert {name: told[name] for name in expected} == expected
+    hall.close()
+
+
+def test_other_conventions_hold_from_the_next_start(tmp_path: Path) -> None:
+    hall = Hall(configure(tmp_path / "table"))
+    hall.play(*TIE)
+    hall.play(*NATURAL)
+    hall.core.close()
+    configure(tmp_path / "table", 'leading_ties = "own_column"')
+    again = Hall(tmp_path / "table" / "table.toml")
+    told = again.shelf.last("roads")
+    assert told["options"]["leading_ties"] == "own_column"
+    assert [cell["column"] for cell in told["big"]] == [0, 1]
+    again.close()

@@ -1,0 +1,79 @@
+"""
+The commands of the pages, as they stand there, against a real mosquitto with the shipped
+configuration, rights and accounts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.documented_commands import PROJECT, Computer
+from tests.service.daemon_process import Shoe
+
+pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(180)]
+
+
+@pytest.fixture
+def shoe(tmp_path: Path) -> Iterator[Shoe]:
+    with Shoe(tmp_path / "line") as shoe:
+        yield shoe
+
+
+@pytest.fixture
+def computer(tmp_path: Path, shoe: Shoe) -> Iterator[Computer]:
+    with Computer(tmp_path / "computer", shoe.link) as computer:
+        yield computer
+
+
+def test_a_table_is_installed_watched_and_given_orders(computer: Computer, shoe: Shoe) -> None:
+    install = "docs/install.md"
+    computer.follow(install, "# Installing a table", "## 6")
+    shoe.wait_heard().draw("P1:9S", "B1:2H")
+    watched, heard, verified = computer.follow_lines(install, "## 6", "## More tables")
+    assert "Baccarat 7" in watched
+    assert "live" in watched
+    assert "shoe/v1/casino/table-7/state {" in heard
+    assert "journal.db: good" in verified
+    (heard,) = computer.follow_lines("docs/mqtt.md", "# MQTT", "## Topics")[:1]
+    assert "shoe/v1/casino/table-7/status {" in heard
+    # The table answers all of them, and refuses: there is no round 12, for instance.
+    orders = ("docs/orders.md", "# Orders", "## The orders")
+    answers = computer.follow_lines(*orders, statuses={1})
+    assert [answer.partition(":")[0] for answer in answers] == ["refused"] * 3
+    replay = computer.lines(*orders)[-1].replace("--from-seq 800", "--from-seq 1")
+    assert computer.run(replay).startswith("done: replay: ")
+    computer.follow(install, "## More tables", "## A broker on another")
+
+
+def test_a_display_is_installed_and_its_pit_locked(computer: Computer) -> None:
+    computer.follow("docs/install.md", "# Installing a table", "## 3")
+    computer.follow("docs/display.md", "## Install it", "## A screen at the table")
+    unit = computer.path("etc/systemd/system/shoe-display.service").read_text(encoding="utf-8")
+    assert f"LoadCredential=board.password:{computer.path('etc/shoe-daemon')}/" in unit
+    assert computer.path("etc/shoe-daemon/pit.hash").read_text("utf-8").startswith("$argon2id$")
+
+
+def test_the_short_form_does_the_same(computer: Computer) -> None:
+    computer.run("shoe-daemon samples ~/shoe-samples")
+    computer.follow("systemd/README.md", "## A table, a broker and a display in short")
+    computer.run("shoe-daemon watch --config /etc/shoe-daemon/table-7.toml")
+
+
+def test_a_broker_for_other_computers(computer: Computer) -> None:
+    page = "docs/install.md"
+    computer.follow(page, "# Installing a table", "## 3")
+    computer.follow(page, "## A broker on another computer")
+    config = computer.path("etc/shoe-daemon/table-7.toml")
+    computer.run("cp example.toml /etc/shoe-daemon/table-7.toml")
+    computer.run("cp /etc/mosquitto/certs/ca.pem /etc/shoe-daemon/broker-ca.pem")
+    text = config.read_text(encoding="utf-8")
+    shown = re.search(r"```toml\n(.*?)```", (PROJECT / page).read_text("utf-8"), re.DOTALL)
+    assert shown is not None
+    ours = re.sub(r"\[mqtt\].*?(?=\n\[orders\])", shown[1], text, flags=re.DOTALL)
+    config.write_text(computer.staged(ours), encoding="utf-8")
+    told = computer.run("shoe-daemon check-config /etc/shoe-daemon/table-7.toml")
+    assert "broker.casino.example:8883, MQTT 5, TLS" in told
