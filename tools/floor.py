@@ -21,12 +21,12 @@ from typing import Final, NamedTuple
 from drivers.simulators.angel_eye_scenario import Mode
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
-from shoe_daemon.demo.child import end_child, start_child
+from shoe_daemon.demo.auto_supervisor import Mind
+from shoe_daemon.demo.child_process import end_child, start_child
 from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer
-from shoe_daemon.demo.mind import Mind
-from shoe_daemon.demo.referee import Referee
+from shoe_daemon.demo.result_check import Referee
 from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of
-from shoe_daemon.demo.supervisor import Supervisor
+from shoe_daemon.demo.supervisor_client import Supervisor
 from shoe_daemon.logging_setup import set_up_logs
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics

@@ -132,7 +132,7 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's
             ) from error
     from drivers.simulators.angel_eye_scenario import Mode
     from drivers.simulators.simulated_shoe import Fault
-    from shoe_daemon.demo.program import perform
+    from shoe_daemon.demo.main import perform
     from shoe_daemon.demo.settings import DemoSettings
 
     named, every = wishes.pop("faults"), wishes.pop("every_fault")

@@ -17,7 +17,7 @@ from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Roads, Tail, roads
 
 if TYPE_CHECKING:
-    from shoe_daemon.display.terminal.signs import Signs
+    from shoe_daemon.display.terminal.symbols import Signs
 
 _LONGEST: Final = 5_000
 """Rounds: no shoe comes near it."""
@@ -78,7 +78,7 @@ def _text(sequence: str) -> str:
 
 
 def _signs(*, letters: bool, only_ascii: bool) -> Signs:
-    from shoe_daemon.display.terminal.signs import ASCII, CHINESE, LETTERS
+    from shoe_daemon.display.terminal.symbols import ASCII, CHINESE, LETTERS
 
     if only_ascii or not _writes(sys.stdout.encoding):
         return ASCII
@@ -96,7 +96,7 @@ def _writes(encoding: str | None) -> bool:
 def _draw(drawn: Roads, ties: LeadingTies, signs: Signs) -> None:
     from shoe_daemon.display.terminal.scoreboard import scoreboard
     from shoe_daemon.display.terminal.shell import colours_of, lines
-    from shoe_daemon.display.terminal.signs import plain
+    from shoe_daemon.display.terminal.symbols import plain
 
     colours = colours_of(sys.stdout)
     width = shutil.get_terminal_size().columns

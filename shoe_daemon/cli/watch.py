@@ -15,7 +15,7 @@ from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
-    from shoe_daemon.display.terminal.watcher import Watcher
+    from shoe_daemon.display.terminal.table_feed import Watcher
     from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 
 __all__ = ["command"]
@@ -57,10 +57,10 @@ def command(table: str | None, *, once: bool, letters: bool, **given: Any) -> No
         raise UserError(
             "watch needs rich, an extra: pip install 'shoe-daemon[display]'"
         ) from error
+    from shoe_daemon.display.terminal.refresh_loop import watch, watch_once
     from shoe_daemon.display.terminal.screen import Screen
     from shoe_daemon.display.terminal.shell import colours_of
-    from shoe_daemon.display.terminal.signs import CHINESE, LETTERS, plain
-    from shoe_daemon.display.terminal.watching import watch, watch_once
+    from shoe_daemon.display.terminal.symbols import CHINESE, LETTERS, plain
 
     _quiet()
     watcher, own = _watcher(given["file"], given["broker"], given["protocol"])
@@ -107,7 +107,7 @@ def _watcher(
     from msgspec.structs import replace
 
     from shoe_daemon.display.display_config import DisplayConfig
-    from shoe_daemon.display.terminal.watcher import Watcher
+    from shoe_daemon.display.terminal.table_feed import Watcher
     from shoe_daemon.mqtt.topics import Topics
 
     config, table = (DisplayConfig(), None) if file is None else _read(file)

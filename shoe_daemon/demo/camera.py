@@ -13,7 +13,7 @@ from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.config import ReaderSettings
 from shoe_daemon.demo.dealer import Cues, Dealing
 from shoe_daemon.demo.pages import HOST, free_port
-from shoe_daemon.demo.referee import Referee
+from shoe_daemon.demo.result_check import Referee
 
 if TYPE_CHECKING:
     from drivers.simulators.camera.scene_settings import Settings

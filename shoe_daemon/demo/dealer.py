@@ -18,7 +18,7 @@ from drivers.simulators.angel_eye_wire import Step
 from drivers.simulators.line_endpoints import PtyLine
 from drivers.simulators.scenario_player import Pace, play
 from drivers.simulators.simulated_shoe import DealtRound, Fault
-from shoe_daemon.demo.referee import Referee
+from shoe_daemon.demo.result_check import Referee
 from shoe_daemon.demo.settings import without_waiting
 
 __all__ = ["CountingLine", "Cues", "Dealer", "Dealing", "awaits_decision"]

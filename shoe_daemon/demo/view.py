@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from shoe_daemon.demo import lower
-from shoe_daemon.demo.board import Board
-from shoe_daemon.demo.lull import words_of
-from shoe_daemon.demo.panel import draw_panel
-from shoe_daemon.demo.small import draw_small
+from shoe_daemon.demo import footer
+from shoe_daemon.demo.between_rounds import words_of
+from shoe_daemon.demo.irregularity_panel import draw_panel
+from shoe_daemon.demo.narrow_view import draw_small
+from shoe_daemon.demo.view_model import Board
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas, fit
 from shoe_daemon.display.terminal.cards import LARGE, SMALL, Size
@@ -52,10 +52,10 @@ def draw(board: Board, width: int, height: int) -> Canvas:
     _draw_head(canvas, board)
     canvas.fill(*plan.felt, palette.FELT)
     draw_hands(canvas, plan.felt, plan.size, board.table, words_of(board))
-    lower.draw_road(canvas, plan.road, board)
+    footer.draw_road(canvas, plan.road, board)
     draw_panel(canvas, plan.panel, board)
-    lower.draw_log(canvas, plan.log, board)
-    lower.draw_foot(canvas, plan.foot, board)
+    footer.draw_log(canvas, plan.log, board)
+    footer.draw_foot(canvas, plan.foot, board)
     return canvas
 
 

@@ -17,7 +17,7 @@ from tests.browser.folded import FoldedTable
 from tests.browser.ledger import Ledger
 from tests.browser.stage import Stage, Table
 from tests.browser.test_changes import order, play
-from tests.demo.test_board import first_of
+from tests.demo.test_board_server import first_of
 
 pytestmark = pytest.mark.mosquitto
 

@@ -20,7 +20,7 @@ from tests.browser.chrome import SIZES, Watched, watch
 from tests.browser.contrast import poorly_readable
 from tests.browser.stage import Stage, Table
 from tests.browser.test_changes import play
-from tests.demo.test_board import first_of
+from tests.demo.test_board_server import first_of
 
 pytestmark = pytest.mark.mosquitto
 

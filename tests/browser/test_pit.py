@@ -25,7 +25,7 @@ from tests.browser.folded import FoldedTable
 from tests.browser.stage import Stage, Table, set_stage
 from tests.browser.test_changes import play
 from tests.commands.command_table import SITE
-from tests.demo.test_board import first_of
+from tests.demo.test_board_server import first_of
 
 pytestmark = pytest.mark.mosquitto
 

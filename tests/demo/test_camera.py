@@ -13,15 +13,15 @@ import pytest
 
 from shoe_daemon.demo.camera import CAMERA_FAULTS
 from tests.brokers import wait_for
-from tests.demo import running
+from tests.demo import demo_process
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(running.LONGEST + 60)
+@pytest.mark.timeout(demo_process.LONGEST + 60)
 def test_a_round_is_read_as_it_was_dealt_and_its_picture_can_be_seen(tmp_path: Path) -> None:
     # A machine that is held up for a moment may miss one of them, and says so.
     words = ("--camera", "--plain", "--rounds", "2", "--fault-rate", "0", "--seed", "14")
-    process = running.start(tmp_path, *words)
+    process = demo_process.start(tmp_path, *words)
     assert process.stdout is not None
     page = ""
     while not page:
@@ -30,7 +30,7 @@ def test_a_round_is_read_as_it_was_dealt_and_its_picture_can_be_seen(tmp_path: P
         if line.startswith("Camera:"):
             page = line.split()[1]
     wait_for(lambda: _picture(page), "a picture")
-    out, err = process.communicate(timeout=running.LONGEST)
+    out, err = process.communicate(timeout=demo_process.LONGEST)
     assert process.returncode == 0, out + err
     assert re.search("shown as really dealt: yes, [12] rounds? ", out)
     assert err == ""
@@ -47,7 +47,7 @@ def _picture(page: str) -> bool:
 
 def test_a_missing_camera_extra_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "cv2.py").write_text("raise ImportError('not here')\n")
-    done = running.run(tmp_path, "--camera")
+    done = demo_process.run(tmp_path, "--camera")
     assert done.status == 2
     assert done.err.strip().endswith(
         "the demo's camera needs cv2, an extra: pip install 'shoe-daemon[camera]'"

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.demo.program import perform
+from shoe_daemon.demo.main import perform
 from shoe_daemon.demo.settings import DemoSettings
 from shoe_daemon.journal import Journal
 from shoe_daemon.table.observations import Command
 from tests.brokers import PATIENCE, Listener, free_port, wait_for
-from tests.demo.running import LONGEST, Terminal, environment, run, start
+from tests.demo.demo_process import LONGEST, Terminal, environment, run, start
 
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 OTHER_SCREEN, OWN_SCREEN = "\x1b[?1049h", "\x1b[?1049l"

@@ -11,7 +11,7 @@ import pytest
 
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario, scenes
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
-from shoe_daemon.demo.sample import boards
+from shoe_daemon.demo.sample_table import boards
 from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of, without_waiting
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import HOUSE_IDS

@@ -19,9 +19,9 @@ from rich.segment import Segment, Segments
 
 from drivers.simulators.angel_eye_scenario import Mode, Settings
 from drivers.simulators.simulated_shoe import Excess, Fault
-from shoe_daemon.demo.board import Board, Keeper, Settled
-from shoe_daemon.demo.sample import boards, showpiece
+from shoe_daemon.demo.sample_table import boards, showpiece
 from shoe_daemon.demo.view import draw
+from shoe_daemon.demo.view_model import Board, Keeper, Settled
 from shoe_daemon.display.terminal.hands import is_unread
 from shoe_daemon.display.terminal.screen import segments
 from shoe_daemon.display.terminal.svg import to_svg
@@ -37,7 +37,7 @@ from shoe_daemon.table.events import (
     RoundVoided,
 )
 from shoe_daemon.table.public_types import Alert, CardView, RoundView
-from tests.demo.reading import faces, folded_down, public_cards
+from tests.demo.view_reader import faces, folded_down, public_cards
 
 SIZES = [SMALL, LARGE] = [(80, 24), (120, 40)]
 ALL_FAULTS = tuple(Fault)

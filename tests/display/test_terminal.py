@@ -15,12 +15,12 @@ from shoe_daemon.display.terminal.canvas import Canvas, clean, fit, width_of
 from shoe_daemon.display.terminal.palette import MARKS, ON_PAPER, OUTCOMES, PAPER_SHADE
 from shoe_daemon.display.terminal.scoreboard import scoreboard
 from shoe_daemon.display.terminal.shell import colours_of, lines
-from shoe_daemon.display.terminal.signs import ASCII, CHINESE, LETTERS, Signs, plain
 from shoe_daemon.display.terminal.styles import Style, grey
+from shoe_daemon.display.terminal.symbols import ASCII, CHINESE, LETTERS, Signs, plain
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Mark, Result, Tail, roads
-from tests.display.reading import NAMES, expected, read_road
+from tests.display.road_reader import NAMES, expected, read_road
 
 DRAGON = "B" * 31 + "PBPPPPPPPPPBT"
 SIGNS = {"letters": plain(LETTERS), "chinese": plain(CHINESE), "ascii": ASCII}

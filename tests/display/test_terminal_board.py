@@ -15,22 +15,22 @@ from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_scenario import Mode, Settings
 from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.demo.sample import Sample
+from shoe_daemon.demo.sample_table import Sample
 from shoe_daemon.display.freshness import Fresh, Link
 from shoe_daemon.display.message_validation import Fault as Refused
 from shoe_daemon.display.message_validation import Place, decode
 from shoe_daemon.display.terminal.board import draw_board
 from shoe_daemon.display.terminal.canvas import width_of
 from shoe_daemon.display.terminal.hands import is_unread
-from shoe_daemon.display.terminal.seen import Seen
-from shoe_daemon.display.terminal.signs import CHINESE, LETTERS, plain
+from shoe_daemon.display.terminal.symbols import CHINESE, LETTERS, plain
+from shoe_daemon.display.terminal.view_model import Seen
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.roads import LeadingTies, Tail
 from shoe_daemon.mqtt import messages
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
 from shoe_daemon.table import observations
-from tests.demo.reading import faces, folded_down, public_cards
-from tests.display.reading import NAMES, expected, read_road
+from tests.demo.view_reader import faces, folded_down, public_cards
+from tests.display.road_reader import NAMES, expected, read_road
 from tests.table.dealer import Dealer
 
 SIZES = [(80, 24), (80, 33), (100, 30), (132, 43), (200, 50)]

@@ -21,20 +21,20 @@ import pytest
 from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_scenario import Mode, Settings
-from shoe_daemon.demo.sample import Sample
+from shoe_daemon.demo.sample_table import Sample
 from shoe_daemon.display.freshness import Fresh, Link
 from shoe_daemon.display.table_model import Message, Moment
 from shoe_daemon.display.terminal.board import draw_board
 from shoe_daemon.display.terminal.hands import verdict
-from shoe_daemon.display.terminal.seen import Seen
-from shoe_daemon.display.terminal.signs import LETTERS, Signs, plain
-from shoe_daemon.display.terminal.watcher import Watcher
+from shoe_daemon.display.terminal.symbols import LETTERS, Signs, plain
+from shoe_daemon.display.terminal.table_feed import Watcher
+from shoe_daemon.display.terminal.view_model import Seen
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
-from tests.demo.reading import faces, public_cards
-from tests.demo.running import environment
-from tests.display.screens import PATIENCE, WATCH, Screen
+from tests.demo.demo_process import environment
+from tests.demo.view_reader import faces, public_cards
+from tests.display.terminal_screen import PATIENCE, WATCH, Screen
 
 pytestmark = pytest.mark.mosquitto
 
@@ -258,7 +258,7 @@ def test_a_result_stays_for_some_seconds_when_its_cards_are_gone(
 def test_for_how_long_a_result_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     watcher = Watcher(MqttSettings())
     now = time.monotonic()
-    monkeypatch.setattr("shoe_daemon.display.terminal.watcher.time.monotonic", lambda: now)
+    monkeypatch.setattr("shoe_daemon.display.terminal.table_feed.time.monotonic", lambda: now)
 
     def hear(documents: Documents) -> None:
         for suffix, payload in documents.items():
@@ -456,7 +456,7 @@ def test_a_missing_extra_is_one_line_and_help_needs_none(tmp_path: Path) -> None
 def test_it_needs_no_web_server(tmp_path: Path) -> None:
     script = (
         "import sys\n"
-        "import shoe_daemon.display.terminal.watching\n"
+        "import shoe_daemon.display.terminal.refresh_loop\n"
         "assert not {'starlette', 'uvicorn', 'anyio', 'click'} & sys.modules.keys()\n"
     )
     done = subprocess.run([sys.executable, "-c", script], check=False, env=environment(tmp_path))

@@ -9,15 +9,22 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from shoe_daemon.display.terminal import palette
-from shoe_daemon.display.terminal.blocks import draw_roads
 from shoe_daemon.display.terminal.brief import draw_brief
 from shoe_daemon.display.terminal.canvas import Box, Canvas, fit, width_of
 from shoe_daemon.display.terminal.cards import LARGE, SMALL, Size
-from shoe_daemon.display.terminal.figures import asks_width, draw_asks
 from shoe_daemon.display.terminal.hands import draw_hands
+from shoe_daemon.display.terminal.road_counts import asks_width, draw_asks
+from shoe_daemon.display.terminal.road_layout import draw_roads
 from shoe_daemon.display.terminal.roads import HEIGHT
-from shoe_daemon.display.terminal.seen import Seen, headline, limits, title, trouble, words_of
-from shoe_daemon.display.terminal.signs import LETTERS, Look, Signs
+from shoe_daemon.display.terminal.symbols import LETTERS, Look, Signs
+from shoe_daemon.display.terminal.view_model import (
+    Seen,
+    headline,
+    limits,
+    title,
+    trouble,
+    words_of,
+)
 from shoe_daemon.mqtt.messages import State
 
 __all__ = ["LEAST", "draw_board"]

@@ -8,11 +8,11 @@ import textwrap
 
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Canvas, fit
-from shoe_daemon.display.terminal.figures import counts_line
 from shoe_daemon.display.terminal.hands import is_unread, result_of, verdict
-from shoe_daemon.display.terminal.seen import Seen, headline, title, trouble
-from shoe_daemon.display.terminal.signs import LETTERS
+from shoe_daemon.display.terminal.road_counts import counts_line
 from shoe_daemon.display.terminal.styles import Style
+from shoe_daemon.display.terminal.symbols import LETTERS
+from shoe_daemon.display.terminal.view_model import Seen, headline, title, trouble
 from shoe_daemon.event_text import card_text
 from shoe_daemon.mqtt.messages import State
 from shoe_daemon.table.public_types import CardView, RoundView

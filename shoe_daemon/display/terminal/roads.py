@@ -11,8 +11,8 @@ from typing import Final, NamedTuple, Protocol
 
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas, fit, width_of
-from shoe_daemon.display.terminal.signs import Look, Signs
 from shoe_daemon.display.terminal.styles import Style
+from shoe_daemon.display.terminal.symbols import Look, Signs
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.roads import ROWS, BeadCell, BigCell, LeadingTies, MarkCell, Roads
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas
-from shoe_daemon.display.terminal.figures import COUNTS, draw_asks, draw_counts
+from shoe_daemon.display.terminal.road_counts import COUNTS, draw_asks, draw_counts
 from shoe_daemon.display.terminal.roads import (
     DERIVED,
     HEIGHT,
@@ -18,7 +18,7 @@ from shoe_daemon.display.terminal.roads import (
     derived_road,
     draw_road,
 )
-from shoe_daemon.display.terminal.signs import Look, Signs
+from shoe_daemon.display.terminal.symbols import Look, Signs
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.roads import LeadingTies, Mark, Roads
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from shoe_daemon.display.terminal.canvas import is_wide
 from tests.brokers import PATIENCE, wait_for
-from tests.demo.running import Terminal
+from tests.demo.demo_process import Terminal
 
 __all__ = ["PATIENCE", "WATCH", "Screen"]
 

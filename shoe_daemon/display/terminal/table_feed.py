@@ -17,7 +17,7 @@ from shoe_daemon.display.floor_model import Tables
 from shoe_daemon.display.message_validation import Document, filters
 from shoe_daemon.display.mqtt_feed import Feed
 from shoe_daemon.display.table_model import Moment, Table
-from shoe_daemon.display.terminal.seen import Seen
+from shoe_daemon.display.terminal.view_model import Seen
 from shoe_daemon.mqtt.messages import History, RoadsNow
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.timeouts import Pace

@@ -29,7 +29,7 @@ def start_child(*arguments: str, **more: Any) -> subprocess.Popen[bytes]:  # noq
     """
     Start a command such as ``display``; it is over at the latest when we are.
     """
-    command = [sys.executable, "-m", "shoe_daemon.demo.child", *arguments]
+    command = [sys.executable, "-m", "shoe_daemon.demo.child_process", *arguments]
     return subprocess.Popen(command, stdin=subprocess.PIPE, **more)  # noqa: S603 - ours
 
 

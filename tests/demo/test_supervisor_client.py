@@ -8,9 +8,9 @@ import threading
 
 import pytest
 
-from shoe_daemon.demo.mind import Mind
+from shoe_daemon.demo.auto_supervisor import Mind
 from shoe_daemon.demo.subscriber import Subscriber
-from shoe_daemon.demo.supervisor import Supervisor
+from shoe_daemon.demo.supervisor_client import Supervisor
 from shoe_daemon.mqtt.topics import Topics
 from tests.brokers import Mosquitto, mosquitto, wait_for
 

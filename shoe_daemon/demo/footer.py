@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from shoe_daemon.demo.board import Board
+from shoe_daemon.demo.view_model import Board
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas, fit
-from shoe_daemon.display.terminal.figures import COUNTS, draw_counts
+from shoe_daemon.display.terminal.road_counts import COUNTS, draw_counts
 from shoe_daemon.display.terminal.roads import HEIGHT, bead_plate, big_road, draw_cells
 from shoe_daemon.display.terminal.roads import draw_road as draw_captioned
-from shoe_daemon.display.terminal.signs import LETTERS, Look
+from shoe_daemon.display.terminal.symbols import LETTERS, Look
 from shoe_daemon.game.roads import ROWS, LeadingTies, roads
 
 __all__ = ["draw_foot", "draw_log", "draw_road"]

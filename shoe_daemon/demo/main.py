@@ -17,11 +17,11 @@ from typing import Final
 import click
 import structlog
 
-from shoe_daemon.demo.audience import Audience, audience_for
-from shoe_daemon.demo.lower import NO_BROKER_FOR_A_TABLE
+from shoe_daemon.demo.footer import NO_BROKER_FOR_A_TABLE
+from shoe_daemon.demo.output import Audience, audience_for
+from shoe_daemon.demo.runner import Stage
 from shoe_daemon.demo.settings import DemoSettings, house_of
-from shoe_daemon.demo.stage import Stage
-from shoe_daemon.demo.tally import Tally
+from shoe_daemon.demo.summary import Tally
 from shoe_daemon.errors import UserError
 from shoe_daemon.shutdown_signals import stopped_by_signals
 

@@ -20,7 +20,7 @@ from msgspec import Struct
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
-from shoe_daemon.demo.mind import Case, Mind, Order
+from shoe_daemon.demo.auto_supervisor import Case, Mind, Order
 from shoe_daemon.demo.subscriber import leave
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.messages import Reply

@@ -9,8 +9,8 @@ import textwrap
 from itertools import chain
 from typing import Final, NamedTuple
 
-from shoe_daemon.demo.board import Board, Settled, name_of
-from shoe_daemon.demo.mind import OPERATOR
+from shoe_daemon.demo.auto_supervisor import OPERATOR
+from shoe_daemon.demo.view_model import Board, Settled, name_of
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas, fit
 from shoe_daemon.display.terminal.styles import Style

@@ -4,7 +4,7 @@ What is said while no round is on the demo's table.
 
 from __future__ import annotations
 
-from shoe_daemon.demo.board import Board, Burning
+from shoe_daemon.demo.view_model import Board, Burning
 from shoe_daemon.display.terminal.hands import Words
 from shoe_daemon.event_text import card_text
 

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenes
 from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault
-from shoe_daemon.demo.board import Board, Health, Keeper, Places
+from shoe_daemon.demo.auto_supervisor import Mind
 from shoe_daemon.demo.dealer import awaits_decision
-from shoe_daemon.demo.mind import Mind
-from shoe_daemon.demo.stage import NAME, SITE, TABLE
-from shoe_daemon.demo.supervisor import Said
+from shoe_daemon.demo.runner import NAME, SITE, TABLE
+from shoe_daemon.demo.supervisor_client import Said
+from shoe_daemon.demo.view_model import Board, Health, Keeper, Places
 from shoe_daemon.display.freshness import Fresh, Link
-from shoe_daemon.display.terminal.seen import Seen
+from shoe_daemon.display.terminal.view_model import Seen
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house import load_house
 from shoe_daemon.game.roads import LeadingTies, Tail

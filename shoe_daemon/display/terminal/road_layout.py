@@ -9,7 +9,7 @@ from typing import Final
 
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas, fit, width_of
-from shoe_daemon.display.terminal.figures import COUNTS, counts_line, draw_counts
+from shoe_daemon.display.terminal.road_counts import COUNTS, counts_line, draw_counts
 from shoe_daemon.display.terminal.roads import (
     DERIVED,
     HEIGHT,
@@ -19,8 +19,8 @@ from shoe_daemon.display.terminal.roads import (
     derived_road,
     draw_road,
 )
-from shoe_daemon.display.terminal.seen import Seen, past_line
-from shoe_daemon.display.terminal.signs import Look, Signs
+from shoe_daemon.display.terminal.symbols import Look, Signs
+from shoe_daemon.display.terminal.view_model import Seen, past_line
 from shoe_daemon.game.roads import Roads
 from shoe_daemon.mqtt.messages import RoadsNow
 

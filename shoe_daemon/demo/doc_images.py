@@ -1,5 +1,5 @@
 """
-The pictures of the documents: ``python -m shoe_daemon.demo.picture FOLDER`` draws them.
+The pictures of the documents: ``python -m shoe_daemon.demo.doc_images FOLDER`` draws them.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_scenario import Mode, Settings
-from shoe_daemon.demo.sample import Sample, showpiece
+from shoe_daemon.demo.sample_table import Sample, showpiece
 from shoe_daemon.demo.view import draw
 from shoe_daemon.display.terminal.board import draw_board
 from shoe_daemon.display.terminal.canvas import Canvas
 from shoe_daemon.display.terminal.scoreboard import scoreboard
-from shoe_daemon.display.terminal.seen import Seen
-from shoe_daemon.display.terminal.signs import LETTERS
 from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.display.terminal.svg import to_svg
+from shoe_daemon.display.terminal.symbols import LETTERS
+from shoe_daemon.display.terminal.view_model import Seen
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, roads

@@ -9,9 +9,9 @@ from typing import Final, Protocol, Self
 
 import click
 
-from shoe_daemon.demo.board import Health, Keeper, Places, order_line
-from shoe_daemon.demo.stage import News
+from shoe_daemon.demo.runner import News
 from shoe_daemon.demo.view import draw
+from shoe_daemon.demo.view_model import Health, Keeper, Places, order_line
 from shoe_daemon.display.terminal.screen import Screen
 from shoe_daemon.event_text import tell
 from shoe_daemon.table.public_types import PublicTable

@@ -10,8 +10,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from shoe_daemon.demo.mind import OPERATOR
-from shoe_daemon.demo.supervisor import Said
+from shoe_daemon.demo.auto_supervisor import OPERATOR
+from shoe_daemon.demo.supervisor_client import Said
 from shoe_daemon.event_text import narrate
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Kind

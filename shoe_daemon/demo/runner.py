@@ -16,15 +16,15 @@ from msgspec import Struct
 
 from drivers.simulators.angel_eye_scenario import Settings
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
-from shoe_daemon.demo.board import NO_BOARD, Health, Places
+from shoe_daemon.demo.auto_supervisor import Mind
+from shoe_daemon.demo.board_server import BoardServer, has_display
 from shoe_daemon.demo.camera import CameraSet
 from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer, Dealing
-from shoe_daemon.demo.display import BoardServer, has_display
-from shoe_daemon.demo.mind import Mind
-from shoe_daemon.demo.referee import Referee
+from shoe_daemon.demo.result_check import Referee
 from shoe_daemon.demo.settings import DemoSettings, shoe_of
 from shoe_daemon.demo.subscriber import Subscriber
-from shoe_daemon.demo.supervisor import Said, Supervisor
+from shoe_daemon.demo.supervisor_client import Said, Supervisor
+from shoe_daemon.demo.view_model import NO_BOARD, Health, Places
 from shoe_daemon.game.house import House
 from shoe_daemon.mqtt.embedded_broker import DemoBroker
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings

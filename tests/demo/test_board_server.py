@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from tests.brokers import PATIENCE, free_port, wait_for
-from tests.demo.running import COMMAND, Terminal, environment, start
+from tests.demo.demo_process import COMMAND, Terminal, environment, start
 
 SLOW = ("--board", "--speed", "30", "--fault", "overdraw", "--fault-rate", "1", "--seed", "3")
 ADDRESSES = re.compile(r"Board: +(http://127\.0\.0\.1:\d+)/table/table-1   Pit: (\S+)/pit\s")

@@ -15,9 +15,9 @@ from shoe_daemon.display.table_model import Table
 from shoe_daemon.display.terminal.board import LEAST, draw_board
 from shoe_daemon.display.terminal.canvas import clean
 from shoe_daemon.display.terminal.screen import Screen, print_canvas
-from shoe_daemon.display.terminal.seen import headline, why
-from shoe_daemon.display.terminal.signs import Signs
-from shoe_daemon.display.terminal.watcher import Watcher
+from shoe_daemon.display.terminal.symbols import Signs
+from shoe_daemon.display.terminal.table_feed import Watcher
+from shoe_daemon.display.terminal.view_model import headline, why
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.topics import STATE
 from shoe_daemon.shutdown_signals import stopped_by_signals

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Excess, Fault
-from shoe_daemon.demo.mind import OPERATOR
-from shoe_daemon.demo.referee import Referee
-from shoe_daemon.demo.sample import Sample
+from shoe_daemon.demo.auto_supervisor import OPERATOR
+from shoe_daemon.demo.result_check import Referee
+from shoe_daemon.demo.sample_table import Sample
 from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of
 from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.table.events import IrregularityClosed

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from shoe_daemon.display.terminal.canvas import Canvas
 from shoe_daemon.display.terminal.palette import OUTCOMES, PAPER, PAPER_SHADE
 from shoe_daemon.display.terminal.roads import DERIVED
-from shoe_daemon.display.terminal.signs import Signs
+from shoe_daemon.display.terminal.symbols import Signs
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.roads import ROWS, BeadCell, BigCell, LeadingTies, Roads
 

@@ -11,7 +11,7 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.capture_replay import observations_of
 from drivers.simulators.angel_eye_scenario import Mode, Scenario, Settings, scenario
 from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.demo.referee import Referee
+from shoe_daemon.demo.result_check import Referee
 from shoe_daemon.table.events import Event, RoundFinished
 from shoe_daemon.table.table import Table
 

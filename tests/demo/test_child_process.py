@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shoe_daemon import __version__
-from shoe_daemon.demo.child import start_child
+from shoe_daemon.demo.child_process import start_child
 from tests.brokers import PATIENCE, wait_for
-from tests.demo.running import start
+from tests.demo.demo_process import start
 
 DEAF = """
 import signal, time
-from shoe_daemon.demo.child import tie
+from shoe_daemon.demo.child_process import tie
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 tie(grace=0.1)
 print("tied", flush=True)

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from drivers.simulators.angel_eye_scenario import Mode
 from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.demo.board import Health
-from shoe_daemon.demo.referee import Referee
-from shoe_daemon.demo.tally import Tally
+from shoe_daemon.demo.result_check import Referee
+from shoe_daemon.demo.summary import Tally
+from shoe_daemon.demo.view_model import Health
 from shoe_daemon.table.events import Irregularity
-from tests.demo.test_mind import ROUNDS, performed, settings
+from tests.demo.test_auto_supervisor import ROUNDS, performed, settings
 
 
 def test_what_was_irregular_and_what_became_of_it() -> None:

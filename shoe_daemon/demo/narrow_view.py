@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import textwrap
 
-from shoe_daemon.demo.board import Board, name_of
+from shoe_daemon.demo.view_model import Board, name_of
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Canvas, fit
 from shoe_daemon.display.terminal.hands import is_held

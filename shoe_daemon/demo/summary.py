@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from shoe_daemon.demo.board import Health, name_of, seconds_between
-from shoe_daemon.demo.referee import Referee
+from shoe_daemon.demo.result_check import Referee
+from shoe_daemon.demo.view_model import Health, name_of, seconds_between
 from shoe_daemon.event_text import action_text
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.odds import count_odds

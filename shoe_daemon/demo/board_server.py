@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Final, Self
 
-from shoe_daemon.demo.child import end_child, start_child
+from shoe_daemon.demo.child_process import end_child, start_child
 from shoe_daemon.demo.pages import HOST, free_port
 
 __all__ = ["BoardServer", "has_display"]
