@@ -24,7 +24,7 @@ from drivers.simulators.angel_eye_scenario import Scene
 from shoe_daemon.display.languages import languages
 from tests.brokers import wait_for
 from tests.browser.chrome import SIZES, browse, watch
-from tests.browser.stage import Stage, Table, set_stage, simulated
+from tests.browser.live_tables import Stage, Table, set_stage, simulated
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PICTURES: Final = ROOT / "docs" / "pictures"

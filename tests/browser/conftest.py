@@ -13,8 +13,8 @@ from playwright.sync_api import Browser
 
 from tests.brokers import Listener
 from tests.browser.chrome import Watched, browse, watch
-from tests.browser.folded import FoldedTable
-from tests.browser.stage import Stage, Table, set_stage
+from tests.browser.live_tables import Stage, Table, set_stage
+from tests.browser.published_table import FoldedTable
 
 _numbers = count(1)
 

@@ -13,11 +13,11 @@ import pytest
 from shoe_daemon.table import observations as seen
 from tests.brokers import wait_for
 from tests.browser.chrome import Watched
-from tests.browser.folded import FoldedTable
-from tests.browser.ledger import Ledger
-from tests.browser.stage import Stage, Table
-from tests.browser.test_changes import order, play
 from tests.demo.test_board_server import first_of
+from tests.browser.expected_roads import Ledger
+from tests.browser.live_tables import Stage, Table
+from tests.browser.published_table import FoldedTable
+from tests.browser.test_corrections import order, play
 
 pytestmark = pytest.mark.mosquitto
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.brokers import wait_for
 from tests.browser.chrome import Watched
-from tests.browser.eyes import cards, show_of, wait_shows
-from tests.browser.ledger import Ledger
-from tests.browser.stage import Stage, Table, simulated
+from tests.browser.expected_roads import Ledger
+from tests.browser.live_tables import Stage, Table, simulated
+from tests.browser.painted_board import cards, show_of, wait_shows
 
 pytestmark = pytest.mark.mosquitto
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shoe_daemon.display.floor_model import Tables
 from shoe_daemon.display.freshness import Deadlines, Fresh, Heard, Link, fresh
-from tests.display.saying import PATIENT, Told, at, heard
+from tests.display.table_messages import PATIENT, Told, at, heard
 
 HERE = Link(connected=True, since="x")
 LIVE: dict[str, Any] = {

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.brokers import Listener, Mosquitto, Relay, mosquitto, wait_for
-from tests.display.running import PATIENCE, Browser, Display
-from tests.display.saying import alert, payload, roads, topic
-from tests.display.test_server import Table
+from tests.display.display_process import PATIENCE, Browser, Display
+from tests.display.table_messages import alert, payload, roads, topic
+from tests.display.test_display_server import Table
 from tests.mqtt.test_tls import Papers
 
 __all__ = ["mosquitto"]

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser
 
 from shoe_daemon.game.coup import Outcome
 from tests.browser.chrome import SIZES, Watched, watch
-from tests.browser.eyes import see
-from tests.browser.stage import Stage, Table
+from tests.browser.live_tables import Stage, Table
+from tests.browser.painted_board import see
 
 pytestmark = pytest.mark.mosquitto
 

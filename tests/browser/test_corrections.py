@@ -12,8 +12,8 @@ import pytest
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import wait_for
 from tests.browser.chrome import Watched
-from tests.browser.eyes import cards, show_of, wait_shows
-from tests.browser.stage import Stage, Table
+from tests.browser.live_tables import Stage, Table
+from tests.browser.painted_board import cards, show_of, wait_shows
 
 pytestmark = pytest.mark.mosquitto
 

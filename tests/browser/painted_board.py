@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from tests.browser.chrome import PATIENCE, Watched
-from tests.browser.ledger import Ledger
+from tests.browser.expected_roads import Ledger
 
 __all__ = ["assert_shows", "cards", "roads_of", "see", "show_of", "wait_shows"]
 

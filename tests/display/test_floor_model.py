@@ -16,7 +16,7 @@ from shoe_daemon.display.floor_model import Tables
 from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.message_validation import SIZE_LIMIT, filters
 from shoe_daemon.display.table_model import Limits, Message, Table
-from tests.display.saying import (
+from tests.display.table_messages import (
     PATIENT,
     Told,
     alert,

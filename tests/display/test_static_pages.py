@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_daemon.display.static_pages import PAGES, STATIC, Shelf, data_block, render
-from tests.display.saying import PATIENT
+from tests.display.table_messages import PATIENT
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"
 

@@ -14,7 +14,7 @@ from shoe_daemon.display.coalescing_queue import Mail, Mailbox
 from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.message_validation import SIZE_LIMIT
 from shoe_daemon.display.table_model import Message
-from tests.display.saying import PATIENT
+from tests.display.table_messages import PATIENT
 
 
 class Box:

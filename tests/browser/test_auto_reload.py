@@ -12,7 +12,7 @@ from playwright.sync_api import Route
 
 from tests.brokers import free_port
 from tests.browser.chrome import Watched
-from tests.display.running import Display
+from tests.display.display_process import Display
 
 PATCH = """
 import pathlib

@@ -16,7 +16,7 @@ import pytest
 from shoe_daemon.display.pit_auth import Throttle
 from shoe_daemon.operators import hash_pin
 from tests.brokers import free_port, wait_for
-from tests.display.running import PATIENCE, Browser, Display
+from tests.display.display_process import PATIENCE, Browser, Display
 
 PASSWORD = "pit ☕ boss"  # noqa: S105 - it opens nothing but this test
 

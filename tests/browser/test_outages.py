@@ -13,9 +13,9 @@ from playwright.sync_api import Browser
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import wait_for
 from tests.browser.chrome import Watched
-from tests.browser.eyes import cards, see, wait_shows
-from tests.browser.stage import Stage, Table, set_stage
-from tests.browser.test_changes import play
+from tests.browser.live_tables import Stage, Table, set_stage
+from tests.browser.painted_board import cards, see, wait_shows
+from tests.browser.test_corrections import play
 
 pytestmark = pytest.mark.mosquitto
 

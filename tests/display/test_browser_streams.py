@@ -14,7 +14,7 @@ from shoe_daemon.display.floor_model import Tables
 from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.json_views import Views
 from shoe_daemon.display.server_sent_events import Stream, Watched
-from tests.display.saying import Told, alert, at, event, heard, roads
+from tests.display.table_messages import Told, alert, at, event, heard, roads
 
 BOARD = Watched(("board", "roads"), "table-1")
 PIT = Watched(("row",), None, pit=True)
