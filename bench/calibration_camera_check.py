@@ -18,7 +18,7 @@ from calibration.camera.calibration_result import write_result
 from calibration.camera.profile_check import Kind
 from calibration.camera.shoe_start_check import Checked, check_profile
 from calibration.camera.simulated_night import Night, Rehearsal
-from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.profile.profile_file import load_profile
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import DEALING_ORDER
 

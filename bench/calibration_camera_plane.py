@@ -17,7 +17,7 @@ from calibration.camera.image_measures import mean_of
 from calibration.camera.marker_detection import Marker, find_markers
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
 from calibration.camera.simulated_night import SHEETS, Night, Rehearsal
-from calibration.camera.table_plane import Plane, apart, corners_about, ground_of
+from calibration.camera.table_layout import Plane, apart, corners_about, ground_of
 from drivers.simulators.camera.table_layout import PLACES
 
 __all__ = ["measure_plane"]

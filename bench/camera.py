@@ -27,14 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.rig import managed, megabytes, percentile
-from drivers.camera.driver import CameraOptions
+from drivers.camera.camera_line import make_station
 from drivers.camera.line_messages import Say
-from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.options import CameraOptions
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.index_window import CropWindow, cut, window_quads
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.frame_quality import Image, Picture
 from drivers.camera.sources.raw_frames import RawSender
-from drivers.camera.stations.make_station import make_station
 from drivers.simulators.camera.deck_images import deck_of
 from drivers.simulators.camera.ground_truth import Lying
 from drivers.simulators.camera.ideal_profile import write_simulated_profile

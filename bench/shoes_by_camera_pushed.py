@@ -19,10 +19,10 @@ from msgspec import Struct
 
 from calibration.camera.profile_check import Kind
 from calibration.camera.shoe_start_check import check_profile
-from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.camera_line import load_reader
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.card_reader import Reader
 from drivers.camera.sources.frame_quality import Image
-from drivers.camera.stations.make_station import load_reader
 from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
 from drivers.simulators.camera.play_segment import Effect, Stretch
 from drivers.simulators.camera.projection import camera_of

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from bench.shoes_by_camera_ear import Ear
 from bench.shoes_by_camera_film import Film, FilmDriver
 from bench.shoes_by_camera_verdict import Dealt
-from drivers.camera.driver import CameraOptions
+from drivers.camera.options import CameraOptions
 from drivers.reader_thread import Surroundings
 from drivers.simulators.camera.ground_truth import Truth
 from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile

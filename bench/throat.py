@@ -27,13 +27,13 @@ from msgspec import Struct
 from bench.throat_acts import Act, Acts, Stage, stage_settings
 from bench.throat_disturbances import DISTURBANCES
 from bench.throat_passages import PASSAGES
-from drivers.camera.camera_line import Station
-from drivers.camera.driver import CameraOptions
+from drivers.camera.camera_line import Station, load_reader, make_station
 from drivers.camera.line_messages import Say, Statement
-from drivers.camera.profile.camera_profile import Profile, load_profile
+from drivers.camera.options import CameraOptions
+from drivers.camera.profile.camera_profile import Profile
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.card_reader import Reader
 from drivers.camera.sources.frame_quality import Judge, Picture
-from drivers.camera.stations.make_station import load_reader, make_station
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.transport import LineError

@@ -18,13 +18,13 @@ from typing import Final
 import cv2
 import numpy as np
 
-from drivers.camera.driver import CameraOptions
+from drivers.camera.camera_line import make_station
+from drivers.camera.options import CameraOptions
 from drivers.camera.preview.overlay import Look, drawn
 from drivers.camera.preview.preview_server import View
 from drivers.camera.preview.previewed_station import Viewed
-from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.frame_quality import Image, Picture
-from drivers.camera.stations.make_station import make_station
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import Settings, Station, Trouble

@@ -13,17 +13,17 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from calibration.camera.atomic_files import keep_whole
+from calibration.camera.camera_device import Lock
 from calibration.camera.deck_comparison import BACK, card_files
-from calibration.camera.exposure_lock import Lock
 from calibration.camera.frame_source import picture_data
 from calibration.camera.image_measures import Flicker
-from calibration.camera.index_window_fit import Fit
 from calibration.camera.marker_detection import Marker
 from calibration.camera.profile_check import flickering
-from calibration.camera.risk_threshold import Threshold, proven
+from calibration.camera.reading_settings import Fit, Threshold, proven
 from calibration.camera.shown_cards import NEARER, Budget, Sample, Shown
-from calibration.camera.table_plane import Plane
+from calibration.camera.table_layout import Plane
 from drivers.camera.profile import camera_profile as kept
+from drivers.camera.profile.profile_file import load_profile, profile_text
 from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.recognition.table_geometry import Floats
 from drivers.camera.sources.frame_quality import Image
@@ -194,10 +194,10 @@ def write_result(result: Result, path: Path, version: str) -> kept.Profile:
         {
             path.with_name(reference): picture_data(result.reference),
             **card_files(card_folder(path), _cards(result)),
-            path: kept.profile_text(profile).encode(),
+            path: profile_text(profile).encode(),
         }
     )
-    return kept.load_profile(path)
+    return load_profile(path)
 
 
 def _cards(result: Result) -> dict[str, Image]:

@@ -26,8 +26,8 @@ from calibration.camera.card_print import (
 )
 from calibration.camera.frame_source import picture_data
 from calibration.camera.profile_check import Finding, Kind
-from drivers.camera.recognition.blur import WIDTH
 from drivers.camera.recognition.card_reader import is_back
+from drivers.camera.recognition.confidence import WIDTH
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.cards import RANKS
 

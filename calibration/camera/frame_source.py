@@ -1,80 +1,37 @@
 """
 Pictures for a calibration: of a camera as it is now, or of a recording as it was then.
+
+Pictures that a running daemon lends: a camera has one user, and beside it `--check` must
+take what that one sees.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
 
 import cv2
 import numpy as np
 
-from calibration.camera.profile_check import Finding, Kind
+from drivers.camera.preview.loopback_address import LOOPBACK
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.open_source import Source, open_source
 from drivers.camera.sources.source_address import Address
-from drivers.camera.sources.source_address import Kind as AddressKind
-from drivers.redact import discreet
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.toml_validation import in_plain_words, read_as
 
-__all__ = [
-    "Live",
-    "Pictures",
-    "Recorded",
-    "fingerprint_of",
-    "mode_of",
-    "open_pictures",
-    "other_camera",
-    "picture_data",
-    "port_of",
-]
+__all__ = ["Live", "Pictures", "Recorded", "is_lent", "open_pictures", "picture_data", "take"]
 
 _PATIENCE: Final = 12.0
 _BETWEEN: Final = 0.5
 """Seconds: for a picture, and until a camera that went away is looked for again."""
 
-_USUAL: Final = Camera(width=1280, height=720)
 _DIMENSIONS: Final = 3
-_MODE: Final = re.compile(r"(\d+)x(\d+)(?:@(\d+(?:\.\d+)?))?(?::(\w{4}))?", re.ASCII)
-
-
-def port_of(address: Address) -> str | None:
-    """
-    Write a camera as `parse_source` reads it again, without a password; None for a recording.
-    """
-    if not address.is_live:
-        return None
-    kind = "raw:" if address.kind is AddressKind.RAW else ""
-    return discreet(f"camera:{kind}{address.where}")
-
-
-def mode_of(text: str | None) -> Camera:
-    """
-    Read a mode, such as ``1280x720@30:MJPG``; None is the usual one.
-
-    Raises:
-        UserError: It is none.
-    """
-    if text is None:
-        return _USUAL
-    found = _MODE.fullmatch(text)
-    if found is None:
-        raise UserError(f"--mode {text}: expected WIDTHxHEIGHT@FPS:FORMAT, as 1280x720@30:MJPG")
-    wide, high, fps, letters = found.groups()
-    mode = {"width": int(wide), "height": int(high), "fps": fps and float(fps), "format": letters}
-    try:
-        return read_as(Camera, mode, f"--mode {text}")
-    except UserError as error:
-        raise UserError(in_plain_words(str(error))) from error
 
 
 class Pictures(Protocol):
@@ -299,25 +256,48 @@ def picture_data(image: Image) -> bytes:
     return data.tobytes()
 
 
-def fingerprint_of(address: Address) -> str | None:
-    """
-    Return what a camera of this machine is called; None for anything else.
-    """
-    if address.kind is not AddressKind.DEVICE:
-        return None
-    name = Path("/sys/class/video4linux") / Path(address.where).resolve().name / "name"
-    try:
-        return name.read_text(encoding="utf-8", errors="replace").strip() or None
-    except OSError:
-        return None
+_PREVIEW_TIMEOUT_S: Final = 25.0
+"""Seconds: of a camera that was pushed far away the daemon lends pictures for two seconds
+whenever it tries it again, which is every ten in the end."""
+
+_AGAIN: Final = 0.2
+"""Seconds between two attempts."""
 
 
-def other_camera(address: Address, known: str | None) -> Finding | None:
+def is_lent(address: Address) -> bool:
     """
-    Say where a profile was made with another camera.
+    Whether this is what a camera's view lends.
     """
-    now = fingerprint_of(address)
-    if known is None or now is None or now == known:
-        return None
-    text = f"other camera: {now}; the profile was made with {known}: plug that in, or calibrate"
-    return Finding(Kind.OTHER_CAMERA, text)
+    if not address.is_stream:
+        return False
+    parts = urlsplit(address.where)
+    return parts.hostname in LOOPBACK and parts.path == "/plain"
+
+
+def take(address: Address, camera: Camera, count: int, at: float | None = None) -> list[Image]:
+    """
+    Take pictures in a row; where a daemon lends them, wait until it does.
+
+    Raises:
+        UserError: There are none.
+    """
+    until = time.monotonic() + (_PREVIEW_TIMEOUT_S if is_lent(address) else 0.0)
+    while True:
+        try:
+            with contextlib.closing(open_pictures(address, camera)) as pictures:
+                return pictures.take(count, at)
+        except UserError as error:
+            if time.monotonic() < until:
+                time.sleep(_AGAIN)
+                continue
+            raise _told(address, error) from error
+
+
+def _told(address: Address, error: UserError) -> UserError:
+    if is_lent(address):
+        place = urlsplit(address.where).netloc
+        return UserError(f"{error}; is options.view {place}, does the daemon run?")
+    if "another program has it" in str(error):
+        beside = "beside a running daemon: --source http://HOST:PORT/plain, of its options.view"
+        return UserError(f"{error}; {beside}")
+    return error

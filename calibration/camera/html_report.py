@@ -17,9 +17,9 @@ import numpy as np
 
 from calibration.camera.atomic_files import keep_whole
 from calibration.camera.calibration_result import Result, faults
-from calibration.camera.risk_threshold import good_pixels, measured
+from calibration.camera.reading_settings import good_pixels, measured
 from calibration.camera.shown_cards import Sample, drawn_outline, signed
-from calibration.camera.table_plane import ground_of
+from calibration.camera.table_layout import ground_of
 from drivers.camera.recognition.confidence import CurvePoint
 from drivers.camera.recognition.index_window import window_quads
 from drivers.camera.sources.frame_quality import Image

@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 
 from calibration.camera.marker_detection import Marker
-from calibration.camera.table_plane import Plane, apart, corners_about, ground_of, rows_of, scaled
+from calibration.camera.table_layout import Plane, apart, corners_about, ground_of, rows_of, scaled
 from drivers.camera.profile.camera_profile import Lens, Point
 from drivers.camera.recognition.table_geometry import Floats
 from shoe_daemon.errors import UserError

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from calibration.camera.layout_presets import Box, layout_named
 from calibration.camera.script import (
     BackStep,
     CardStep,
@@ -21,7 +20,7 @@ from calibration.camera.script import (
     missing_ranks,
 )
 from calibration.camera.shown_cards import signed
-from calibration.camera.table_plane import Plane
+from calibration.camera.table_layout import Box, Plane, layout_named
 from calibration.camera.wizard_state import Asked, Desk
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError

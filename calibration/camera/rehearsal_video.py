@@ -17,7 +17,7 @@ import numpy as np
 
 from calibration.camera.atomic_files import keep_whole
 from calibration.camera.simulated_night import SHEETS, Rehearsal, corners_of
-from calibration.camera.table_plane import corners_about
+from calibration.camera.table_layout import corners_about
 from drivers.simulators.camera.live_sender import open_sender
 from drivers.simulators.camera.scene_settings import Station
 from drivers.simulators.camera.table_layout import CARD, Point

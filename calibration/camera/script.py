@@ -33,8 +33,7 @@ from typing import Annotated, Final, Literal, Protocol
 
 from msgspec import Meta, Struct
 
-from calibration.camera.layout_presets import Box, layout_named, leaves_along_x
-from calibration.camera.table_plane import Plane
+from calibration.camera.table_layout import Box, Plane, layout_named, leaves_along_x
 from drivers.camera.profile.camera_profile import Point
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError

@@ -23,14 +23,13 @@ from calibration.camera.deck_comparison import (
     kept_cards,
 )
 from calibration.camera.image_measures import Flicker, flicker_of, mean_of
-from calibration.camera.layout_presets import watched
 from calibration.camera.profile_check import Finding, Kind, compare, gain_of
 from calibration.camera.registration import moved_by
 from calibration.camera.shown_cards import find_on
-from calibration.camera.table_plane import Plane
+from calibration.camera.table_layout import Plane, watched
 from drivers.camera.profile.camera_profile import Place, Profile
-from drivers.camera.recognition.blur import upright
 from drivers.camera.recognition.card_reader import Reader
+from drivers.camera.recognition.confidence import upright
 from drivers.camera.recognition.table_geometry import Floats
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError

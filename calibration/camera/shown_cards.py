@@ -11,11 +11,11 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from calibration.camera.table_plane import Plane, corners_about, ground_of
+from calibration.camera.table_layout import Plane, corners_about, ground_of
 from drivers.camera.profile.camera_profile import CardSize, Place
-from drivers.camera.recognition.blur import blur_of, upright
 from drivers.camera.recognition.card_detection import Bounds, find_card
 from drivers.camera.recognition.card_reader import Reader
+from drivers.camera.recognition.confidence import blur_of, upright
 from drivers.camera.recognition.index_window import CropWindow, window_quads
 from drivers.camera.recognition.table_geometry import Floats, place_patch
 from drivers.camera.sources.frame_quality import Image

@@ -13,16 +13,14 @@ import numpy as np
 from msgspec.structs import replace
 
 from calibration.camera.calibration_result import Result, draft
+from calibration.camera.camera_device import Lock
 from calibration.camera.deck_comparison import is_back
-from calibration.camera.exposure_lock import Lock
 from calibration.camera.frame_source import Pictures
 from calibration.camera.image_measures import flicker_of, light_of, mean_of, sharpness_of
-from calibration.camera.index_window_fit import fit_window
-from calibration.camera.layout_presets import places_of, watched
 from calibration.camera.marker_detection import Marker, find_markers
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
 from calibration.camera.profile_check import gain_of
-from calibration.camera.risk_threshold import choose, good_pixels, least_pixels
+from calibration.camera.reading_settings import choose, fit_window, good_pixels, least_pixels
 from calibration.camera.script import Asker, CardStep, PlaneStep, missing_ranks
 from calibration.camera.shown_cards import (
     Sample,
@@ -32,10 +30,11 @@ from calibration.camera.shown_cards import (
     index_pixels,
     read_shown,
 )
-from calibration.camera.table_plane import Plane
-from drivers.camera.profile.camera_profile import Camera, Place, Profile, Throat, write_profile
-from drivers.camera.recognition.blur import upright
+from calibration.camera.table_layout import Plane, places_of, watched
+from drivers.camera.profile.camera_profile import Camera, Place, Profile, Throat
+from drivers.camera.profile.profile_file import write_profile
 from drivers.camera.recognition.card_reader import Reader
+from drivers.camera.recognition.confidence import upright
 from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.recognition.table_geometry import Floats
@@ -301,7 +300,7 @@ def _back(pictures: Pictures, asker: Asker, result: Result) -> None:
 
 
 def _reader(result: Result, wanted: Wanted) -> Reader:
-    from drivers.camera.stations.make_station import load_reader
+    from drivers.camera.camera_line import load_reader
 
     profile = draft(result)
     return load_reader(profile, None) if wanted.reader is None else wanted.reader(profile)

@@ -1,5 +1,7 @@
 """
 A camera as a line: pictures in, one JSON line for each card out.
+
+Makes the station that a profile describes.
 """
 
 from __future__ import annotations
@@ -10,20 +12,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 import cv2
+import numpy as np
 
+from drivers.camera.evidence import Evidence
 from drivers.camera.line_messages import Say, Statement, encode_statement
+from drivers.camera.profile.camera_profile import Profile
+from drivers.camera.recognition.card_reader import Eye, Reader
 from drivers.camera.sources.capture_thread import Capture, Pace
-from drivers.camera.sources.frame_quality import Judge, Picture
+from drivers.camera.sources.frame_quality import Image, Judge, Picture
 from drivers.camera.sources.open_source import open_source
 from drivers.camera.sources.raw_frames import PATIENCE
 from drivers.camera.sources.source_address import Address, Kind
+from drivers.camera.stations.overhead_station import Overhead
+from drivers.camera.stations.throat_station import Throat
 from drivers.transport import READ_TIMEOUT, EndOfCaptureError, LineError
+from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
-    from drivers.camera.driver import CameraOptions
+    from drivers.camera.options import CameraOptions
     from drivers.camera.profile.camera_profile import Profile
 
-__all__ = ["CameraLine", "Station", "judge_of", "open_camera", "watch"]
+__all__ = [
+    "CameraLine",
+    "Station",
+    "judge_of",
+    "load_reader",
+    "make_station",
+    "open_camera",
+    "watch",
+]
 
 _BEAT: Final = 1.0
 """Seconds between two statements of how many pictures come."""
@@ -197,7 +214,7 @@ def watch(
         UserError: Likewise.
     """
     cv2.setNumThreads(1)  # the daemon has other things to do
-    from drivers.camera.stations.make_station import make_station  # noqa: PLC0415 - one needs the other
+    from drivers.camera.camera_line import make_station  # noqa: PLC0415 - one needs the other
 
     station = _viewed(make_station(profile, options, evidence), profile, options)
     try:
@@ -206,3 +223,52 @@ def watch(
         station.close()
         raise
     return CameraLine(name, capture, station)
+
+
+def make_station(
+    profile: Profile,
+    options: CameraOptions,
+    evidence: Path | None,
+    reader: Reader | None = None,
+) -> Station:
+    """
+    Make it; `reader` instead of the recogniser that comes with the package.
+
+    Raises:
+        UserError: A picture of the profile is not one.
+    """
+    reference = _reference(profile)
+    eye = Eye(profile, reader or load_reader(profile, options.threshold))
+    kept = None
+    if evidence is not None:
+        kept = Evidence(evidence, options.evidence_days, options.evidence_megabytes)
+    kind = Throat if profile.station == "throat" else Overhead
+    return kind(profile, reference, eye, kept)
+
+
+def load_reader(profile: Profile, threshold: float | None) -> Reader:
+    """
+    Load the recogniser, set as a profile says.
+    """
+    from drivers.camera.recognition.index_window import CropWindow  # noqa: PLC0415 - likewise
+    from drivers.camera.recognition.recogniser import Recogniser  # noqa: PLC0415 - its weights take time
+
+    window, reading = profile.window, profile.reading
+    return Recogniser(
+        window=CropWindow(x=window.x, y=window.y, width=window.width, height=window.height),
+        threshold=reading.threshold if threshold is None else threshold,
+        sharpness=reading.sharpness,
+    )
+
+
+def _reference(profile: Profile) -> Image:
+    image = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
+    wanted = profile.camera.height, profile.camera.width
+    if image is None:
+        raise UserError(f"{profile.reference}: no picture; expected that of the empty table")
+    if image.shape[:2] != wanted:
+        raise UserError(
+            f"{profile.reference}: {image.shape[1]}x{image.shape[0]}; expected "
+            f"{wanted[1]}x{wanted[0]}, as its profile says"
+        )
+    return np.asarray(image, np.uint8)

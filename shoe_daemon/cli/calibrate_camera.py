@@ -190,12 +190,12 @@ def _camera_extra() -> Iterator[None]:
 
 
 def _check(path: Path | None, source: str | None, at: float | None, *, as_json: bool) -> None:
-    from calibration.camera.borrowed_frames import take
-    from calibration.camera.frame_source import other_camera
+    from calibration.camera.camera_device import other_camera
+    from calibration.camera.frame_source import take
     from calibration.camera.shoe_start_check import check_profile
-    from drivers.camera.profile.camera_profile import load_profile
+    from drivers.camera.camera_line import load_reader
+    from drivers.camera.profile.profile_file import load_profile
     from drivers.camera.sources.source_address import parse_source
-    from drivers.camera.stations.make_station import load_reader
 
     if path is None:
         raise UserError("--check: --profile is missing; expected the profile to compare with")
@@ -230,8 +230,8 @@ def _tell_check(found: Checked, others: list[Any], path: Path, *, as_json: bool)
 def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) -> None:
     from calibration.camera.atomic_files import check_room
     from calibration.camera.frame_source import open_pictures
-    from calibration.camera.layout_presets import layout_named
     from calibration.camera.script import load_script
+    from calibration.camera.table_layout import layout_named
     from calibration.camera.wizard import calibrate
     from drivers.camera.sources.source_address import parse_source
 
@@ -256,8 +256,7 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
 def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wanted:  # noqa: ANN401 - an Address
     import msgspec
 
-    from calibration.camera.exposure_lock import lock_device
-    from calibration.camera.frame_source import fingerprint_of, mode_of, port_of
+    from calibration.camera.camera_device import fingerprint_of, lock_device, mode_of, port_of
     from calibration.camera.wizard import Wanted
 
     mode = mode_of(options["mode"])
@@ -288,7 +287,7 @@ def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -
         raise UserError("nobody can answer: no terminal; expected one, or --script")
     from calibration.camera.live_page import LivePage
     from calibration.camera.prompts import Person
-    from calibration.camera.risk_threshold import least_pixels
+    from calibration.camera.reading_settings import least_pixels
     from calibration.camera.wizard_state import Desk
 
     desk = Desk(pictures.newest, least_pixels())

@@ -21,7 +21,7 @@ from calibration.camera.script import (
     Script,
     Scripted,
 )
-from calibration.camera.table_plane import ground_of
+from calibration.camera.table_layout import ground_of
 from calibration.camera.wizard import Wanted, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from shoe_daemon.game.coup import Slot

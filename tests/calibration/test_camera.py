@@ -17,9 +17,8 @@ import pytest
 from calibration.camera.calibration_result import configuration, faults, write_result
 from calibration.camera.deck_comparison import Compared
 from calibration.camera.html_report import report_of
-from calibration.camera.layout_presets import LAYOUTS, layout_named, places_of, watched
 from calibration.camera.profile_check import Kind
-from calibration.camera.risk_threshold import choose, proven
+from calibration.camera.reading_settings import choose, proven
 from calibration.camera.script import (
     CardStep,
     LayoutStep,
@@ -31,10 +30,18 @@ from calibration.camera.script import (
 )
 from calibration.camera.shoe_start_check import Checked, check_profile
 from calibration.camera.shown_cards import budget_of
-from calibration.camera.table_plane import Plane, ground_of
+from calibration.camera.table_layout import (
+    LAYOUTS,
+    Plane,
+    ground_of,
+    layout_named,
+    places_of,
+    watched,
+)
 from calibration.camera.wizard import calibrate
-from drivers.camera.driver import CameraOptions
-from drivers.camera.profile.camera_profile import CardSize, Throat, load_profile
+from drivers.camera.options import CameraOptions
+from drivers.camera.profile.camera_profile import CardSize, Throat
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.frame_quality import Image

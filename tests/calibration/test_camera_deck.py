@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibration.camera import risk_threshold
+from calibration.camera import reading_settings
 from calibration.camera.atomic_files import keep_whole
 from calibration.camera.deck_comparison import BACK, card_files, kept_cards
-from calibration.camera.index_window_fit import fit_window
-from calibration.camera.risk_threshold import choose, least_pixels
+from calibration.camera.reading_settings import choose, fit_window, least_pixels
 from calibration.camera.shown_cards import Shown
 from drivers.camera.recognition import confidence
 from drivers.camera.recognition.index_window import CropWindow
@@ -62,10 +61,10 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     names = ("threshold", "accepted", "wrong", "cards", "risk")
     told = [dict(zip(names, point, strict=True)) for point in points]
     path.write_text(json.dumps({"curve": told}))
-    monkeypatch.setattr(risk_threshold, "CURVE", path)
-    monkeypatch.setattr(risk_threshold, "curve", lambda: confidence.curve(path))
+    monkeypatch.setattr(reading_settings, "CURVE", path)
+    monkeypatch.setattr(reading_settings, "curve", lambda: confidence.curve(path))
     monkeypatch.setattr(
-        risk_threshold, "threshold_for", lambda risk: confidence.threshold_for(risk, path)
+        reading_settings, "threshold_for", lambda risk: confidence.threshold_for(risk, path)
     )
     assert choose(1 / 1000).value == 0.8
     strict = choose(1 / 5000)

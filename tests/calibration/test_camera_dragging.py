@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, expect
 
-from calibration.camera.layout_presets import layout_named
 from calibration.camera.live_page import LivePage
 from calibration.camera.plane_fitting import plane_from_points
-from calibration.camera.table_plane import ground_of
+from calibration.camera.table_layout import ground_of, layout_named
 from calibration.camera.wizard_state import Desk
 from drivers.camera.sources.frame_quality import Image
 from tests.browser.chrome import PATIENCE, browse, watch

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.exposure_lock import lock_all
+from calibration.camera.camera_device import lock_all
 from calibration.camera.image_measures import flicker_of, sharpness_of
 from tests.calibration.camera_world import (
     seen,

@@ -19,9 +19,10 @@ from calibration.camera.registration import moved_by
 from calibration.camera.script import BackStep, CardStep, EmptyStep, PlaneStep, Script, Scripted
 from calibration.camera.shoe_start_check import Checked, check_profile
 from calibration.camera.simulated_night import Lies, Night, Rehearsal
-from calibration.camera.table_plane import corners_about
+from calibration.camera.table_layout import corners_about
 from calibration.camera.wizard import Wanted, calibrate
-from drivers.camera.profile.camera_profile import Camera, load_profile
+from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.ideal_profile import write_simulated_profile

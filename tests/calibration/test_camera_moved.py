@@ -16,7 +16,8 @@ from calibration.camera.profile_check import Kind
 from calibration.camera.registration import Moved, moved_by, told_within
 from calibration.camera.shoe_start_check import Checked, check_profile
 from calibration.camera.simulated_night import Lies, Night, Rehearsal
-from drivers.camera.profile.camera_profile import Profile, load_profile
+from drivers.camera.profile.camera_profile import Profile
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.recognition.table_geometry import Ground
 from drivers.camera.sources.frame_quality import Image

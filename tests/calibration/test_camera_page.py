@@ -15,12 +15,11 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from calibration.camera.layout_presets import layout_named
 from calibration.camera.live_page import LivePage
 from calibration.camera.plane_fitting import plane_from_points
 from calibration.camera.prompts import Person
 from calibration.camera.script import MouthStep
-from calibration.camera.table_plane import ground_of
+from calibration.camera.table_layout import ground_of, layout_named
 from calibration.camera.wizard_state import Desk, Order
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError

@@ -15,9 +15,8 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.borrowed_frames import take
-from calibration.camera.exposure_lock import lock_device
-from calibration.camera.frame_source import Live, open_pictures, port_of
+from calibration.camera.camera_device import lock_device, port_of
+from calibration.camera.frame_source import Live, open_pictures, take
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.source_address import parse_source

@@ -13,7 +13,7 @@ import pytest
 from calibration.camera.calibration_result import faults
 from calibration.camera.marker_detection import find_markers
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
-from calibration.camera.table_plane import ground_of
+from calibration.camera.table_layout import ground_of
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.errors import UserError
 from tests.calibration.camera_run import result, shelf

@@ -19,8 +19,9 @@ from calibration.camera.marker_detection import find_markers
 from calibration.camera.plane_fitting import plane_from_markers
 from calibration.camera.rehearsal_video import film_night, frame_of, play_night
 from calibration.camera.simulated_night import LINES, Lies, Night, Rehearsal
-from calibration.camera.table_plane import ground_of
-from drivers.camera.profile.camera_profile import Camera, load_profile
+from calibration.camera.table_layout import ground_of
+from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.source_address import parse_source
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.table_layout import PLACES

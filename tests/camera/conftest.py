@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.camera.stations import make_station
+from drivers.camera import camera_line
 from tests.camera import scenes
 from tests.camera.reading import ByHeart
 
@@ -26,4 +26,4 @@ def by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     Stations read with `ByHeart`, in place of the recogniser.
     """
-    monkeypatch.setattr(make_station, "load_reader", lambda *_: ByHeart())
+    monkeypatch.setattr(camera_line, "load_reader", lambda *_: ByHeart())

@@ -12,14 +12,8 @@ from typing import Literal, NamedTuple
 import cv2
 import numpy as np
 
-from drivers.camera.profile.camera_profile import (
-    Camera,
-    Profile,
-    Table,
-    Throat,
-    load_profile,
-    write_profile,
-)
+from drivers.camera.profile.camera_profile import Camera, Profile, Table, Throat
+from drivers.camera.profile.profile_file import load_profile, write_profile
 from drivers.camera.sources.frame_quality import Image
 from tests.camera.scenes import card_face
 

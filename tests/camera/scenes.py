@@ -16,14 +16,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.profile.camera_profile import (
-    Camera,
-    Place,
-    Profile,
-    Table,
-    load_profile,
-    write_profile,
-)
+from drivers.camera.profile.camera_profile import Camera, Place, Profile, Table
+from drivers.camera.profile.profile_file import load_profile, write_profile
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.card_artwork import Style, back, face, outline, styles
 from shoe_daemon.game.cards import Card

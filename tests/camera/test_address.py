@@ -10,10 +10,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from drivers.camera.driver import CameraDriver, CameraOptions
+from drivers.camera.driver import CameraDriver
+from drivers.camera.options import CameraOptions
 from drivers.camera.sources import mjpeg_stream
-from drivers.camera.sources.source_address import Address, Kind, parse_address, parse_source
-from drivers.camera.sources.stream_login import logged_in
+from drivers.camera.sources.source_address import (
+    Address,
+    Kind,
+    logged_in,
+    parse_address,
+    parse_source,
+)
 from drivers.transport import LineError
 from shoe_daemon.cli import main
 from shoe_daemon.config import load_config

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drivers.camera.driver import CameraOptions
-from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.camera_line import make_station
+from drivers.camera.options import CameraOptions
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.card_detection import Bounds, find_card
 from drivers.camera.recognition.table_geometry import Ground, place_patch, stray_of
 from drivers.camera.sources.frame_quality import Image, Picture
-from drivers.camera.stations.make_station import make_station
 from drivers.simulators.camera.deck_images import card_quad
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Key, Pose

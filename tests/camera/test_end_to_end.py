@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from drivers.camera.driver import CameraOptions
-from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.camera_line import make_station
+from drivers.camera.options import CameraOptions
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.frame_quality import Judge, Picture
-from drivers.camera.stations.make_station import make_station
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import Settings, Station, Trouble

@@ -17,13 +17,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from calibration.camera import borrowed_frames
+from calibration.camera import frame_source
 from calibration.camera.image_measures import flicker_of, light_of, mean_of, sharpness_of
 from calibration.camera.registration import moved_by
-from drivers.camera.preview.frame_lending import Lender
 from drivers.camera.preview.overlay import Look
-from drivers.camera.preview.preview_server import View
-from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.preview.preview_server import Lender, View
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources import mjpeg_stream
 from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.raw_frames import RawSender
@@ -134,7 +133,7 @@ def _pushed(profile: Path, port: int) -> dict[str, Any]:
 
 
 def test_nobody_lends_and_that_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(borrowed_frames, "_PATIENCE", 0.0)
+    monkeypatch.setattr(frame_source, "_PREVIEW_TIMEOUT_S", 0.0)
     profile, port = write_simulated_profile(Settings(seed=3), tmp_path), free_port()
     done = _checked(profile, port)
     assert done.exit_code == 2
@@ -148,7 +147,7 @@ def test_who_looks_at_a_camera_that_is_taken_is_told_how(
     def taken(*_: object) -> None:
         raise UserError("/dev/video0: cannot be opened: another program has it")
 
-    monkeypatch.setattr(borrowed_frames, "open_pictures", taken)
+    monkeypatch.setattr(frame_source, "open_pictures", taken)
     profile = write_simulated_profile(Settings(seed=3), tmp_path)
     wanted = ["--check", "--profile", str(profile), "--source", "/dev/video0"]
     done = CliRunner().invoke(main, ["calibrate", "camera", *wanted])
@@ -167,7 +166,7 @@ def test_who_looks_at_a_camera_that_is_taken_is_told_how(
     ],
 )
 def test_only_a_daemon_of_this_machine_is_waited_for(port: str, yes: bool) -> None:  # noqa: FBT001 - what is expected
-    assert borrowed_frames.is_lent(parse_address(port)) is yes
+    assert frame_source.is_lent(parse_address(port)) is yes
 
 
 class _Showing:
@@ -269,7 +268,7 @@ def test_few_borrow_at_a_time(view: View) -> None:
 def test_it_ends_with_the_view_and_where_no_picture_comes(
     view: View, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("drivers.camera.preview.frame_lending._SILENT", 0.1)
+    monkeypatch.setattr("drivers.camera.preview.preview_server._SILENT", 0.1)
     with pytest.raises(LineError, match="closed by the other side"):
         _borrowed(view).read()
     monkeypatch.undo()

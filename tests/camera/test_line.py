@@ -16,7 +16,8 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera.driver import CameraDriver, CameraOptions
+from drivers.camera.driver import CameraDriver
+from drivers.camera.options import CameraOptions
 from drivers.camera.sources import raw_frames
 from drivers.camera.sources.capture_thread import Capture, Pace
 from drivers.camera.sources.frame_quality import Image, Judge

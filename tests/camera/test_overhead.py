@@ -12,11 +12,11 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera.driver import CameraOptions
+from drivers.camera.camera_line import make_station
 from drivers.camera.line_messages import Say, Statement
+from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.sources.frame_quality import Image, Picture
-from drivers.camera.stations.make_station import make_station
 from drivers.transport import LineError
 from tests.camera.reading import ByHeart
 from tests.camera.scenes import CENTRES, Scene, deck, loaded, on

@@ -4,8 +4,9 @@ What a place and the ledger promise by themselves, whatever pictures there are.
 
 from __future__ import annotations
 
-from drivers.camera.stations.deal_order import Ledger
-from drivers.camera.stations.slot_tracker import Glance, Kind, Place, Seen, State
+from drivers.camera.recognition.card_reader import Kind, Seen
+from drivers.camera.stations.overhead_station import Ledger
+from drivers.camera.stations.slot_tracker import Glance, Place, State
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 

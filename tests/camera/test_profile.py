@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from drivers.camera.profile.camera_profile import Lens, Throat, load_profile, write_profile
-from drivers.camera.profile.profile_validation import _bent
+from drivers.camera.profile.camera_profile import Lens, Throat
+from drivers.camera.profile.profile_file import _bent, dimensions, load_profile, write_profile
 from drivers.camera.recognition.table_geometry import Ground
-from drivers.camera.sources.image_size import dimensions
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Slot

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
-from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.table_geometry import Ground
 from drivers.camera.sources import raw_frames
 from drivers.simulators.camera.ideal_profile import write_simulated_profile

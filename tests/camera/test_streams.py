@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from drivers.camera import camera_line
-from drivers.camera.driver import CameraDriver, CameraOptions
+from drivers.camera.driver import CameraDriver
+from drivers.camera.options import CameraOptions
 from drivers.camera.sources import capture_thread, mjpeg_stream
 from drivers.camera.sources.source_address import Kind
 from drivers.transport import LineError

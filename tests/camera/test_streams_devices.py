@@ -19,9 +19,8 @@ from structlog.testing import capture_logs
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.open_source import open_source
-from drivers.camera.sources.opencv_video import settle
+from drivers.camera.sources.opencv_video import Device, settle
 from drivers.camera.sources.source_address import Address, Kind
-from drivers.camera.sources.v4l2_device import Device
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

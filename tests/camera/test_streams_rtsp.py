@@ -13,7 +13,8 @@ import cv2
 import pytest
 
 from bench.rtsp import Mood, RtspCamera
-from drivers.camera.driver import CameraDriver, CameraOptions
+from drivers.camera.driver import CameraDriver
+from drivers.camera.options import CameraOptions
 from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

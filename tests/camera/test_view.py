@@ -26,7 +26,7 @@ from drivers.camera.preview.loopback_address import check_listen
 from drivers.camera.preview.overlay import Look, drawn
 from drivers.camera.preview.preview_server import View
 from drivers.camera.preview.previewed_station import Viewed
-from drivers.camera.profile.camera_profile import load_profile
+from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.frame_quality import Picture
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Station

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from drivers.camera.driver import CameraOptions
+from drivers.camera.camera_line import make_station
 from drivers.camera.line_messages import Statement
+from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.sources.frame_quality import Image, Picture
-from drivers.camera.stations.make_station import make_station
 from tests.camera import mouths
 from tests.camera.mouths import FPS
 from tests.camera.reading import ByHeart

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from drivers.camera.driver import CameraDriver, CameraOptions
+from drivers.camera.driver import CameraDriver
+from drivers.camera.options import CameraOptions
 from drivers.driver_interface import Frame
 from drivers.reader_thread import Reader
 from shoe_daemon.table.observations import Link, Observation, Placed, Unreadable

@@ -10,13 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
-from drivers.camera.profile.profile_validation import check_numbers, check_reference, check_sound
-from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.toml_validation import in_plain_words, read_as, read_toml
 
 __all__ = [
     "VERSION",
@@ -30,9 +26,6 @@ __all__ = [
     "Table",
     "Throat",
     "Window",
-    "load_profile",
-    "profile_text",
-    "write_profile",
 ]
 
 VERSION: Final = 1
@@ -212,100 +205,3 @@ class Profile(_Strict, frozen=True):
         Where the picture of the empty table is.
         """
         return Path(self.folder) / self.table.reference
-
-
-def load_profile(path: Path) -> Profile:
-    """
-    Read and check a profile.
-
-    Raises:
-        UserError: The first thing wrong: file, key, what is, what is expected.
-    """
-    try:
-        mapping = read_toml(path, "a camera's profile")
-        _check_head(mapping)
-        check_numbers(mapping)
-        read = read_as(Profile, mapping, str(path))
-        profile = msgspec.structs.replace(read, folder=str(path.parent))
-        check_sound(profile)
-        check_reference(profile)
-    except UserError as error:
-        told = str(error).removeprefix(f"{path}: ")
-        raise UserError(f"{path}: {in_plain_words(told)}") from error
-    return profile
-
-
-def profile_text(profile: Profile) -> str:
-    """
-    Write a profile down so that `load_profile` reads the same.
-
-    Raises:
-        UserError: It cannot be right.
-    """
-    mapping = msgspec.to_builtins(msgspec.structs.replace(profile, folder=""))
-    check_numbers(mapping)
-    read_as(Profile, mapping, "profile")
-    check_sound(profile)
-    return "\n".join(_toml(_without_nothing(mapping))) + "\n"
-
-
-def write_profile(profile: Profile, path: Path) -> None:
-    """
-    Write a profile into a file.
-
-    Raises:
-        UserError: It cannot be right.
-        OSError: It cannot be written.
-    """
-    path.write_text(profile_text(profile), encoding="utf-8")
-
-
-def _check_head(mapping: dict[str, Any]) -> None:
-    if "folder" in mapping:
-        raise UserError("folder: unknown key; expected nothing: it is where the file lies")
-    version = mapping.get("version", VERSION)
-    if version != VERSION:
-        raise UserError(
-            f"version: {version!r}; expected {VERSION}: calibrate this camera again, or take "
-            "the daemon of that version"
-        )
-
-
-def _without_nothing(mapping: dict[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
-    for key, value in mapping.items():
-        if isinstance(value, dict):
-            value = _without_nothing(value)  # noqa: PLW2901 - the same, with less in it
-        elif key == "place":
-            value = [_without_nothing(each) for each in value]  # noqa: PLW2901 - as above
-        if value not in (None, {}, [], ""):
-            kept[key] = value
-    return kept
-
-
-def _toml(mapping: dict[str, Any], name: str = "") -> list[str]:
-    """
-    Write a table: its values first, the tables in it after them.
-    """
-    lines = [f"{key} = {_value(value)}" for key, value in mapping.items() if not _is_table(value)]
-    for key, value in mapping.items():
-        below = f"{name}.{key}" if name else key
-        if isinstance(value, dict):
-            lines += ["", f"[{below}]", *_toml(value, below)]
-        elif _is_table(value):
-            for each in value:
-                lines += ["", f"[[{below}]]", *_toml(each, below)]
-    return lines
-
-
-def _is_table(value: object) -> bool:
-    return isinstance(value, dict) or (
-        isinstance(value, list) and bool(value) and isinstance(value[0], dict)
-    )
-
-
-def _value(value: object) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
-    # JSON's texts, numbers, true and false are TOML's too.
-    return msgspec.json.encode(value).decode()

@@ -5,7 +5,8 @@ Looks at one place for a card, and says what can be said of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, Protocol
 
 import cv2
 import numpy as np
@@ -13,15 +14,14 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.blur import WIDTH, blur_of, upright
 from drivers.camera.recognition.card_detection import Bounds, find_card
+from drivers.camera.recognition.confidence import WIDTH, blur_of, upright
 from drivers.camera.recognition.index_window import CropWindow, window_quads
 from drivers.camera.recognition.table_geometry import HERE, Aside, Floats, Patch
 from drivers.camera.sources.frame_quality import Image
-from drivers.camera.stations.slot_tracker import Kind, Seen
 from shoe_daemon.game.cards import Card
 
-__all__ = ["Eye", "Reader", "Reads", "Spot", "is_back"]
+__all__ = ["Eye", "Kind", "Reader", "Reads", "Seen", "Spot", "is_back"]
 
 _PAPER: Final = 0.45
 """Share of paper beside the indexes below which a card shows its back."""
@@ -229,3 +229,36 @@ def _paper(card: Image) -> float:
     high, low = points.max(axis=1), points.min(axis=1)
     bare = (low > 0.68 * brightest) & (high - low < 0.35 * high)
     return float(bare.mean())
+
+
+class Kind(StrEnum):
+    """
+    What a look at a place found: nothing that is a card, a back, a face that counts, or
+    a card whose face cannot be told.
+    """
+
+    NOTHING = "nothing"
+    BACK = "back"
+    FACE = "face"
+    UNSURE = "unsure"
+
+
+class Seen(NamedTuple):
+    """
+    One look.
+
+    Attributes:
+        kind: What was found.
+        card: The face that counts.
+        best: What it looks most like.
+        confidence: 0 to 1.
+        blur: As a share of the card's width.
+        patch: The place as it was.
+    """
+
+    kind: Kind
+    card: Card | None = None
+    best: Card | None = None
+    confidence: float = 0.0
+    blur: float = 0.0
+    patch: Image | None = None

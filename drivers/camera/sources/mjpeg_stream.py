@@ -32,8 +32,7 @@ import cv2
 import numpy as np
 
 from drivers.camera.sources.frame_quality import Image
-from drivers.camera.sources.source_address import Address
-from drivers.camera.sources.stream_errors import in_words, refused, status
+from drivers.camera.sources.source_address import Address, in_words, refused, status
 from drivers.transport import LineError
 
 __all__ = ["Jpegs", "open_jpegs"]

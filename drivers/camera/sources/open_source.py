@@ -19,10 +19,8 @@ import cv2
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources import raw_frames
 from drivers.camera.sources.mjpeg_stream import open_jpegs
-from drivers.camera.sources.opencv_video import READ_PATIENCE, Video, settle
-from drivers.camera.sources.source_address import Address, Kind
-from drivers.camera.sources.stream_errors import refused, why_not
-from drivers.camera.sources.v4l2_device import Device
+from drivers.camera.sources.opencv_video import READ_PATIENCE, Device, Video, settle
+from drivers.camera.sources.source_address import Address, Kind, refused, why_not
 from drivers.transport import EndOfCaptureError, LineError
 
 __all__ = ["Source", "open_source"]

@@ -7,21 +7,41 @@ What stands behind ``camera:`` in a configuration.
     camera:file:PATH            a video, once from its beginning to its end
     camera:folder:PATH          pictures, by their names
     camera:raw:PATH             raw pictures of a simulator, from a socket at this path
+
+Who a table is for a network camera: a name in the configuration, a password in a file.
+
+Why a network camera gives no stream, in words: what it answers, or what the network says.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
+import socket
 from enum import StrEnum
+from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
 from drivers.redact import discreet
+from shoe_daemon.credential_files import find_file
 from shoe_daemon.errors import UserError
 
-__all__ = ["Address", "Kind", "parse_address", "parse_source"]
+__all__ = [
+    "Address",
+    "Kind",
+    "in_words",
+    "logged_in",
+    "parse_address",
+    "parse_source",
+    "read_password",
+    "refused",
+    "status",
+    "why_not",
+]
 
 _HEAD: Final = "camera:"
 _STREAMS: Final = ("rtsp://", "rtsps://", "http://", "https://")
@@ -153,3 +173,123 @@ def _shown(url: str, head: str) -> str:
     """
     _, somebody, rest = discreet(url).rpartition("@")
     return f"{head}…@{rest}" if somebody else rest
+
+
+_WORD = "{password}"
+
+
+def logged_in(
+    address: Address, username: str | None, password_file: str | None, folder: Path
+) -> Address:
+    """
+    Return the address with the name and the password that a configuration gives for it.
+
+    Args:
+        address: As the port has it.
+        username: Of the options; None for nobody.
+        password_file: Of the options; its first line is the password.
+        folder: Where the configuration lies.
+
+    Raises:
+        UserError: They do not fit together, or there is no password in that file.
+    """
+    asks = _WORD in address.where
+    if password_file is None:
+        if asks and address.is_stream:
+            raise UserError(f"port: {_WORD}; expected options.password_file, where it is")
+        if username is None:
+            return address
+    elif username is None and not asks:
+        raise UserError("options.password_file: a password needs options.username beside it")
+    try:
+        known = address.known_to(username or "", "")
+    except UserError as error:
+        key = "password_file" if username is None else "username"
+        raise UserError(f"options.{key}: {error}") from error
+    if password_file is None:
+        return known
+    return address.known_to(username or "", read_password(password_file, folder))
+
+
+def read_password(name: str, folder: Path) -> str:
+    """
+    Read a password: from the unit's credentials, or beside the configuration.
+
+    Raises:
+        UserError: The file cannot be read or is empty.
+    """
+    path = find_file(name, folder, "options.password_file")
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None)
+        why = reason.lower() if reason else "not UTF-8 text"
+        raise UserError(f"options.password_file: {path}: {why}") from error
+    if not lines or not lines[0]:
+        raise UserError(f"options.password_file: {path}: its first line is empty")
+    return lines[0]
+
+
+_RTSP_PROBE_TIMEOUT_S: Final = 2.0
+_RTSP: Final = 554
+_ADVICE: Final[dict[int, str]] = {
+    HTTPStatus.UNAUTHORIZED: ": are name and password right?",
+    HTTPStatus.FORBIDDEN: ": may this name see it?",
+    HTTPStatus.NOT_FOUND: ": is the path right?",
+}
+
+
+def refused(address: Address, why: str) -> str:
+    """
+    Say that there is no stream, and why where that is known.
+    """
+    return f"{address}: no stream comes from there{f': {why}' if why else ''}"
+
+
+def status(code: int, reason: str) -> str:
+    """
+    Say what an answer means for whoever set the address.
+    """
+    return f"{code} {' '.join(reason.split())}".rstrip() + _ADVICE.get(code, "")
+
+
+def in_words(error: object) -> str:
+    """
+    Say an error in its own words, on one line.
+    """
+    if isinstance(error, TimeoutError):
+        return "no answer"
+    text = getattr(error, "strerror", None) or str(error)
+    return " ".join(text.split()) or type(error).__name__
+
+
+def why_not(address: Address) -> str:
+    """
+    Ask a camera once more, by hand, why it gave no stream; empty where it does not say.
+    """
+    parts = urlsplit(address.where)
+    if parts.scheme != "rtsp":
+        return ""
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    question = f"DESCRIBE {bare} RTSP/1.0\r\nCSeq: 1\r\nAccept: application/sdp\r\n\r\n"
+    try:
+        port = parts.port or _RTSP
+        with socket.create_connection(
+            (parts.hostname or "", port), _RTSP_PROBE_TIMEOUT_S
+        ) as connection:
+            connection.sendall(question.encode())
+            answer = connection.recv(4096)
+    except (OSError, ValueError) as error:
+        return in_words(error)
+    return _answered(answer)
+
+
+def _answered(answer: bytes) -> str:
+    head = answer.partition(b"\r\n")[0].decode("ascii", "replace").split(maxsplit=2)
+    if not head or not head[0].startswith("RTSP/"):
+        return "what answers there speaks no RTSP"
+    with contextlib.suppress(ValueError, IndexError):
+        code = int(head[1])
+        if code != HTTPStatus.OK:
+            return status(code, head[2] if len(head) > 2 else "")  # noqa: PLR2004 - code, reason
+    return ""

@@ -17,10 +17,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.camera.recognition.card_reader import Kind, Seen
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.cards import Card
 
-__all__ = ["Glance", "Kind", "Place", "Seen", "State", "Watcher"]
+__all__ = ["Glance", "Place", "State", "Watcher"]
 
 SETTLE: Final = 0.03
 """Seconds of stillness after which a card is looked at."""
@@ -61,39 +62,6 @@ class State(StrEnum):
     DOWN = "down"
     READ = "read"
     HELD = "held"
-
-
-class Kind(StrEnum):
-    """
-    What a look at a place found: nothing that is a card, a back, a face that counts, or
-    a card whose face cannot be told.
-    """
-
-    NOTHING = "nothing"
-    BACK = "back"
-    FACE = "face"
-    UNSURE = "unsure"
-
-
-class Seen(NamedTuple):
-    """
-    One look.
-
-    Attributes:
-        kind: What was found.
-        card: The face that counts.
-        best: What it looks most like.
-        confidence: 0 to 1.
-        blur: As a share of the card's width.
-        patch: The place as it was.
-    """
-
-    kind: Kind
-    card: Card | None = None
-    best: Card | None = None
-    confidence: float = 0.0
-    blur: float = 0.0
-    patch: Image | None = None
 
 
 class Glance(NamedTuple):

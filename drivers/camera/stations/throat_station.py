@@ -21,8 +21,7 @@ from drivers.camera.recognition.table_geometry import Ground
 from drivers.camera.sources.frame_quality import Image, Picture
 from drivers.camera.stations.card_track import Extent, Fate, Passage
 from drivers.camera.stations.pose_check import Ambience, Bearings
-from drivers.camera.stations.throat_edges import Plates
-from drivers.camera.stations.throat_visibility import Sight
+from drivers.camera.stations.throat_visibility import Plates, Sight
 from drivers.camera.stations.throat_window import Mouth
 from drivers.camera.stations.two_index_vote import BothEnds, Ends, Shot
 from drivers.transport import LineError

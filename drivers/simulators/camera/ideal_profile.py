@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.profile import camera_profile as kept
+from drivers.camera.profile.profile_file import write_profile
 from drivers.simulators.camera.projection import Camera, Floats
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import Settings, Station
@@ -37,7 +38,7 @@ def write_simulated_profile(settings: Settings, folder: Path) -> Path:
     _, data = cv2.imencode(".png", _without_noise(scene))
     (folder / _REFERENCE).write_bytes(data.tobytes())
     path = folder / PROFILE
-    kept.write_profile(_profile(settings, scene.camera), path)
+    write_profile(_profile(settings, scene.camera), path)
     return path
 
 

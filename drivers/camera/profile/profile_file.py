@@ -1,23 +1,127 @@
 """
+TODO.
+
 Whether a camera's profile can be right: what no table, lens or picture can be like is told
 when it is read, in one line with its key, and not when the camera is opened.
+
+How large a picture in a file is, without decoding it, and without what decodes it.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import struct
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, BinaryIO, Final
 
-from drivers.camera.sources.image_size import dimensions
+import msgspec
+
+from drivers.camera.profile.camera_profile import VERSION, Lens, Point, Profile, Row
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import DEALING_ORDER
+from shoe_daemon.game.toml_validation import in_plain_words, read_as, read_toml
 
-if TYPE_CHECKING:
-    from drivers.camera.profile.camera_profile import Lens, Point, Profile, Row
+__all__ = ["load_profile", "profile_text", "write_profile"]
 
-__all__ = ["check_numbers", "check_reference", "check_sound"]
+
+def load_profile(path: Path) -> Profile:
+    """
+    Read and check a profile.
+
+    Raises:
+        UserError: The first thing wrong: file, key, what is, what is expected.
+    """
+    try:
+        mapping = read_toml(path, "a camera's profile")
+        _check_head(mapping)
+        check_numbers(mapping)
+        read = read_as(Profile, mapping, str(path))
+        profile = msgspec.structs.replace(read, folder=str(path.parent))
+        check_sound(profile)
+        check_reference(profile)
+    except UserError as error:
+        told = str(error).removeprefix(f"{path}: ")
+        raise UserError(f"{path}: {in_plain_words(told)}") from error
+    return profile
+
+
+def profile_text(profile: Profile) -> str:
+    """
+    Write a profile down so that `load_profile` reads the same.
+
+    Raises:
+        UserError: It cannot be right.
+    """
+    mapping = msgspec.to_builtins(msgspec.structs.replace(profile, folder=""))
+    check_numbers(mapping)
+    read_as(Profile, mapping, "profile")
+    check_sound(profile)
+    return "\n".join(_toml(_without_nothing(mapping))) + "\n"
+
+
+def write_profile(profile: Profile, path: Path) -> None:
+    """
+    Write a profile into a file.
+
+    Raises:
+        UserError: It cannot be right.
+        OSError: It cannot be written.
+    """
+    path.write_text(profile_text(profile), encoding="utf-8")
+
+
+def _check_head(mapping: dict[str, Any]) -> None:
+    if "folder" in mapping:
+        raise UserError("folder: unknown key; expected nothing: it is where the file lies")
+    version = mapping.get("version", VERSION)
+    if version != VERSION:
+        raise UserError(
+            f"version: {version!r}; expected {VERSION}: calibrate this camera again, or take "
+            "the daemon of that version"
+        )
+
+
+def _without_nothing(mapping: dict[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key, value in mapping.items():
+        if isinstance(value, dict):
+            value = _without_nothing(value)  # noqa: PLW2901 - the same, with less in it
+        elif key == "place":
+            value = [_without_nothing(each) for each in value]  # noqa: PLW2901 - as above
+        if value not in (None, {}, [], ""):
+            kept[key] = value
+    return kept
+
+
+def _toml(mapping: dict[str, Any], name: str = "") -> list[str]:
+    """
+    Write a table: its values first, the tables in it after them.
+    """
+    lines = [f"{key} = {_value(value)}" for key, value in mapping.items() if not _is_table(value)]
+    for key, value in mapping.items():
+        below = f"{name}.{key}" if name else key
+        if isinstance(value, dict):
+            lines += ["", f"[{below}]", *_toml(value, below)]
+        elif _is_table(value):
+            for each in value:
+                lines += ["", f"[[{below}]]", *_toml(each, below)]
+    return lines
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict) or (
+        isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+    )
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    # JSON's texts, numbers, true and false are TOML's too.
+    return msgspec.json.encode(value).decode()
+
 
 _FLAT: Final = 1e-9
 _SPARE: Final = 0.05
@@ -153,3 +257,44 @@ def _bent(lens: Lens, u: float, v: float) -> Point:
 def _determinant(rows: tuple[Row, Row, Row]) -> float:
     (a, b, c), (d, e, f), (g, h, i) = rows
     return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+
+
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+_JPEG: Final = b"\xff\xd8"
+_FRAMES: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+"""Marks of a JPEG before the head that says its size."""
+
+_BARE: Final = frozenset({0x01, *range(0xD0, 0xDA)})
+"""Marks with nothing behind them."""
+
+
+def dimensions(path: Path) -> tuple[int, int] | None:
+    """
+    Return width and height of a PNG or a JPEG; None where the file is neither.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(24)
+            if head.startswith(_PNG) and head[12:16] == b"IHDR":
+                width, height = struct.unpack("!II", head[16:24])
+                return width, height
+            if head.startswith(_JPEG):
+                file.seek(2)
+                return _of_jpeg(file)
+    except (OSError, struct.error):
+        pass
+    return None
+
+
+def _of_jpeg(file: BinaryIO) -> tuple[int, int] | None:
+    while file.read(1) == b"\xff":
+        mark = (file.read(1) or b"\xd9")[0]
+        while mark == 0xFF:  # noqa: PLR2004 - it may be repeated
+            mark = (file.read(1) or b"\xd9")[0]
+        if mark in _FRAMES:
+            height, width = struct.unpack("!HH", file.read(7)[3:])
+            return width, height
+        if mark not in _BARE:
+            (length,) = struct.unpack("!H", file.read(2))
+            file.seek(length - 2, 1)
+    return None

@@ -7,19 +7,34 @@ Video4Linux's numbers for the exposure's automatic mode are 3 for on and 1 for b
 from __future__ import annotations
 
 import contextlib
+import re
+from pathlib import Path
 from typing import Final, Protocol
 
 import cv2
 from msgspec import Struct
 
+from calibration.camera.profile_check import Finding, Kind
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources import v4l2_device
+from drivers.camera.sources import opencv_video
 from drivers.camera.sources.opencv_video import settle
-from drivers.camera.sources.source_address import Address, Kind
+from drivers.camera.sources.source_address import Address
+from drivers.camera.sources.source_address import Kind as AddressKind
+from drivers.redact import discreet
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
+from shoe_daemon.game.toml_validation import in_plain_words, read_as
 
-__all__ = ["Device", "Lock", "lock_all", "lock_device"]
+__all__ = [
+    "Device",
+    "Lock",
+    "fingerprint_of",
+    "lock_all",
+    "lock_device",
+    "mode_of",
+    "other_camera",
+    "port_of",
+]
 
 _NEAR: Final = 1e-3
 _SETTLING: Final = 30
@@ -82,11 +97,11 @@ def lock_device(address: Address, camera: Camera) -> list[Lock]:
     Raises:
         UserError: It is not there, or gives no pictures.
     """
-    if address.kind is not Kind.DEVICE:
+    if address.kind is not AddressKind.DEVICE:
         return []
     settle()
     try:
-        with contextlib.closing(v4l2_device.Device(address, camera, camera.fps)) as device:
+        with contextlib.closing(opencv_video.Device(address, camera, camera.fps)) as device:
             for _ in range(_SETTLING):
                 device.read()
             return lock_all(device)
@@ -122,3 +137,63 @@ def _lock(device: Device, wish: _Wish) -> Lock:
 
 def _number(name: str) -> int:
     return int(getattr(cv2, f"CAP_PROP_{name.upper()}"))
+
+
+_USUAL: Final = Camera(width=1280, height=720)
+
+
+_MODE: Final = re.compile(r"(\d+)x(\d+)(?:@(\d+(?:\.\d+)?))?(?::(\w{4}))?", re.ASCII)
+
+
+def port_of(address: Address) -> str | None:
+    """
+    Write a camera as `parse_source` reads it again, without a password; None for a recording.
+    """
+    if not address.is_live:
+        return None
+    kind = "raw:" if address.kind is AddressKind.RAW else ""
+    return discreet(f"camera:{kind}{address.where}")
+
+
+def mode_of(text: str | None) -> Camera:
+    """
+    Read a mode, such as ``1280x720@30:MJPG``; None is the usual one.
+
+    Raises:
+        UserError: It is none.
+    """
+    if text is None:
+        return _USUAL
+    found = _MODE.fullmatch(text)
+    if found is None:
+        raise UserError(f"--mode {text}: expected WIDTHxHEIGHT@FPS:FORMAT, as 1280x720@30:MJPG")
+    wide, high, fps, letters = found.groups()
+    mode = {"width": int(wide), "height": int(high), "fps": fps and float(fps), "format": letters}
+    try:
+        return read_as(Camera, mode, f"--mode {text}")
+    except UserError as error:
+        raise UserError(in_plain_words(str(error))) from error
+
+
+def fingerprint_of(address: Address) -> str | None:
+    """
+    Return what a camera of this machine is called; None for anything else.
+    """
+    if address.kind is not AddressKind.DEVICE:
+        return None
+    name = Path("/sys/class/video4linux") / Path(address.where).resolve().name / "name"
+    try:
+        return name.read_text(encoding="utf-8", errors="replace").strip() or None
+    except OSError:
+        return None
+
+
+def other_camera(address: Address, known: str | None) -> Finding | None:
+    """
+    Say where a profile was made with another camera.
+    """
+    now = fingerprint_of(address)
+    if known is None or now is None or now == known:
+        return None
+    text = f"other camera: {now}; the profile was made with {known}: plug that in, or calibrate"
+    return Finding(Kind.OTHER_CAMERA, text)

@@ -1,0 +1,202 @@
+"""
+What was measured with the weights of this package: the least pixels, and the threshold for a risk.
+
+Fits the index window to a deck from some of its cards; nothing is trained.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+
+from calibration.camera.shown_cards import Shown
+from drivers.camera.recognition.confidence import CURVE, CurvePoint, agreed, curve, threshold_for
+from drivers.camera.recognition.index_window import CropWindow
+from drivers.camera.recognition.recogniser import SHIPPED, WEIGHTS, Recogniser
+from shoe_daemon.game.cards import RANKS, SUITS
+
+__all__ = [
+    "Fit",
+    "Threshold",
+    "choose",
+    "fit_window",
+    "good_pixels",
+    "least_pixels",
+    "measured",
+    "proven",
+]
+
+_USUAL: Final = 36.0
+"""Pixels from which on nearly all cards are read, where no test of the weights says it."""
+
+
+def least_pixels() -> float:
+    """
+    Give the least height of an index window, in the picture's pixels, that is read at all.
+    """
+    return float(SHIPPED.pixels)
+
+
+def good_pixels() -> float:
+    """
+    Give the height from which on nearly all cards of the test were read.
+    """
+    known = json.loads(WEIGHTS.with_name("index.json").read_text())
+    measured = known.get("test", {}).get("limits", {}).get("pixels", _USUAL)
+    return max(float(measured), least_pixels())
+
+
+def measured() -> tuple[CurvePoint, ...]:
+    """
+    Give the measured curve of these weights; nothing where there is none.
+    """
+    return curve() if CURVE.is_file() else ()
+
+
+class Threshold(Struct, frozen=True):
+    """
+    A threshold, and what it was measured to do.
+
+    Attributes:
+        value: The least confidence of a card that is named.
+        stated: The risk that was asked for: wrong cards in one card read; None for the
+            threshold that comes with the weights.
+        risk: What is not exceeded at it, at 95 per cent; None where nothing was measured.
+        accepted: The share of readable cards that it accepts, likewise.
+    """
+
+    value: float
+    stated: float | None
+    risk: float | None = None
+    accepted: float | None = None
+
+    @property
+    def kept(self) -> bool:
+        """
+        Whether what was measured proves the stated risk.
+        """
+        return self.stated is None or (self.risk is not None and self.risk <= self.stated)
+
+    @property
+    def told(self) -> str:
+        """
+        The threshold for people.
+        """
+        head = f"{self.value:g}, that of the weights"
+        if self.stated is not None:
+            head = f"{self.value:g} for at most one wrong card in {1 / self.stated:,.0f}"
+        if self.risk is None or self.accepted is None:
+            return f"{head}; no curve was measured with these weights"
+        found = (
+            f"at most one in {1 / self.risk:,.0f} wrong (95% sure), {self.accepted:.1%} accepted"
+        )
+        return f"{head}; measured: {found}" + ("" if self.kept else "; NOT proven")
+
+
+def proven() -> CurvePoint | None:
+    """
+    Give the point of the curve at which the least risk is proven.
+    """
+    return min(measured(), key=lambda point: point.risk, default=None)
+
+
+def choose(risk: float | None) -> Threshold:
+    """
+    Choose the lowest threshold whose measured risk is at most so high.
+
+    Where no risk is stated, that of the weights is taken; where the measurement was
+    too small to prove a stated one, the strictest.
+    """
+    if not CURVE.is_file():
+        return Threshold(SHIPPED.threshold, risk)
+    value = SHIPPED.threshold if risk is None else threshold_for(risk)
+    for point in curve():
+        if point.threshold == value:
+            return Threshold(value, risk, point.risk, point.accepted)
+    return Threshold(value, risk)
+
+
+_SCALES: Final = (0.72, 0.85, 1.0, 1.18, 1.4)
+"""Parts of the usual window's width and height that are tried."""
+
+_PLAIN: Final = 0.004
+"""A window other than the usual one has to be better by so much."""
+
+_FLOOR: Final = 1e-4
+"""Belief below which a card that is not read counts no more."""
+
+
+class Fit(Struct, frozen=True):
+    """
+    A window that fits a deck.
+
+    Attributes:
+        window: The best.
+        across, along: By how much it is wider and higher than the usual one.
+        usual: The cards' mean confidence with the usual one, a geometric mean.
+        fitted: Likewise with the best.
+    """
+
+    window: CropWindow
+    across: float
+    along: float
+    usual: float
+    fitted: float
+
+    @property
+    def told(self) -> str:
+        """
+        The fit for people.
+        """
+        if (self.across, self.along) == (1, 1):
+            return f"the usual one fits this deck (confidence {self.fitted:.3f})"
+        size = f"{self.across:g} times the usual width, {self.along:g} the height"
+        return f"{size} fit this deck (confidence {self.usual:.3f}, now {self.fitted:.3f})"
+
+
+def fit_window(recogniser: Recogniser, shown: Sequence[Shown]) -> Fit:
+    """
+    Try wider, narrower, higher and lower windows on cards that are known.
+
+    The best is that in which the worse of the cards are read best.
+    """
+    usual = CropWindow()
+    trust = {
+        (x, y): _trust(recogniser, shown, usual.scaled(x, y)) for x in _SCALES for y in _SCALES
+    }
+    score = {scales: _score(values) for scales, values in trust.items()}
+    best = max(score, key=lambda scales: (score[scales], -abs(scales[0] - 1) - abs(scales[1] - 1)))
+    if score[best] - score[1.0, 1.0] < _PLAIN:
+        best = (1.0, 1.0)
+    return Fit(
+        usual.scaled(*best),
+        *best,
+        round(math.exp(score[1.0, 1.0]), 4),
+        round(math.exp(score[best]), 4),
+    )
+
+
+def _score(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
+    # Mean of logarithms: one card that is not read weighs more than many read a little better.
+    return float(np.log(np.maximum(values, _FLOOR)).mean())
+
+
+def _trust(
+    recogniser: Recogniser, shown: Sequence[Shown], window: CropWindow
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """
+    Return how much is believed of each card what it is.
+    """
+    recogniser.window = window
+    found = []
+    for each in shown:
+        reading = recogniser.read(each.image, np.asarray(each.quad, np.float32))
+        both = agreed([end.believed for end in reading.ends])
+        row, column = RANKS.index(each.card.rank), SUITS.index(each.card.suit)
+        found.append(float(both.cards[row, column]))
+    return np.array(found)

@@ -1,0 +1,239 @@
+"""
+The plane of the table as a camera sees it.
+
+Where the boxes of a layout are: presets, and how one is laid onto a table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from drivers.camera.profile.camera_profile import (
+    Camera,
+    Lens,
+    Place,
+    Point,
+    Polygon,
+    Profile,
+    Row,
+    Table,
+    Throat,
+)
+from drivers.camera.recognition.table_geometry import Floats, Ground
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.coup import Slot
+
+__all__ = [
+    "LAYOUTS",
+    "Box",
+    "Plane",
+    "apart",
+    "corners_about",
+    "ground_of",
+    "layout_named",
+    "leaves_along_x",
+    "places_of",
+    "rows_of",
+    "scaled",
+    "watched",
+]
+
+
+class Plane(NamedTuple):
+    """
+    The table as a camera sees it.
+
+    Attributes:
+        homography: From millimetres to the straightened picture.
+        lens: How the lens bends; None where that was not looked for.
+        error: Millimetres by which it is off, where cards lie, at the most in 95 of 100 such
+            calibrations; the lens is left out where it is not known.
+        worst: The marker that fits the others least, by its number; or the clicked rectangle,
+            where the first is 0.
+        misfit: By how many millimetres it does not fit.
+        size: Width and height of the picture.
+    """
+
+    homography: Floats
+    lens: Lens | None
+    error: float | None
+    worst: int | None
+    size: tuple[int, int]
+    misfit: float = 0.0
+
+    @property
+    def rows(self) -> tuple[Row, Row, Row]:
+        """
+        The homography as a profile has it.
+        """
+        return rows_of(self.homography)
+
+    def moved(self, x: float, y: float, degrees: float = 0.0) -> Plane:
+        """
+        Give the same plane, measured from another point of it and in other directions.
+        """
+        turn = math.radians(degrees)
+        frame = np.array(
+            [
+                [math.cos(turn), -math.sin(turn), x],
+                [math.sin(turn), math.cos(turn), y],
+                [0.0, 0.0, 1.0],
+            ]
+        )
+        return self._replace(homography=scaled(self.homography @ frame))
+
+
+def ground_of(plane: Plane) -> Ground:
+    """
+    Give the two ways between a plane and its picture.
+    """
+    nowhere: tuple[Place, ...] = ()
+    return Ground(
+        Profile(
+            version=1,
+            station="overhead",
+            camera=Camera(width=plane.size[0], height=plane.size[1]),
+            table=Table(homography=plane.rows, reference=""),
+            lens=plane.lens,
+            place=nowhere,
+        )
+    )
+
+
+def corners_about(width: float, height: float) -> Floats:
+    """
+    Give the corners of a rectangle about 0, 0: upper left, upper right, lower right, lower left.
+    """
+    return np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * (width / 2, height / 2)
+
+
+def apart(points: Floats, others: Floats) -> float:
+    """
+    Return how far points are from others at the most, wherever they are measured from and in
+    which directions.
+    """
+    a, b = points - points.mean(axis=0), others - others.mean(axis=0)
+    left, _, right = np.linalg.svd(a.T @ b)
+    return float(np.linalg.norm(a @ (left @ right) - b, axis=1).max())
+
+
+def scaled(homography: Floats) -> Floats:
+    """
+    Give the same homography, its last number 1.
+    """
+    return np.asarray(homography / homography[2, 2])
+
+
+def rows_of(matrix: Any) -> tuple[Row, Row, Row]:  # noqa: ANN401 - three rows of three numbers
+    """
+    Give a matrix as a profile has it.
+    """
+    a, b, c = ((float(x), float(y), float(z)) for x, y, z in matrix)
+    return a, b, c
+
+
+_UPRIGHT: Final = (80.0, 108.0)
+_SIDEWAYS: Final = (108.0, 86.0)
+"""Millimetres of a box, across and along: for a card that stands upright, and one that lies."""
+
+
+class Box(Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    A place for one card.
+
+    Attributes:
+        slot: Whose; None for a box that belongs to no hand.
+        x, y: Its middle in millimetres.
+        turn: 0 for a card whose long side runs along y, 90 along x.
+    """
+
+    slot: Slot | None
+    x: float
+    y: float
+    turn: Literal[0, 90] = 0
+
+    @property
+    def corners(self) -> Polygon:
+        """
+        Its corners from the upper left one on.
+        """
+        wide, high = _SIDEWAYS if self.turn else _UPRIGHT
+        left, right = self.x - wide / 2, self.x + wide / 2
+        top, bottom = self.y - high / 2, self.y + high / 2
+        return tuple(
+            (round(x, 1), round(y, 1))
+            for x, y in ((left, top), (right, top), (right, bottom), (left, bottom))
+        )
+
+    def at(self, middle: Point) -> Box:
+        """
+        Give the same box elsewhere.
+        """
+        return replace(self, x=middle[0], y=middle[1])
+
+
+_SIX: Final = (
+    Box(Slot.P1, -158.0, 0.0),
+    Box(Slot.B1, 72.0, 0.0),
+    Box(Slot.P2, -72.0, 0.0),
+    Box(Slot.B2, 158.0, 0.0),
+    Box(Slot.P3, -255.0, 0.0, 90),
+    Box(Slot.B3, 255.0, 0.0, 90),
+)
+_SEVENTH: Final = Box(None, 0.0, -125.0)
+
+
+def _mirrored(boxes: Iterable[Box]) -> tuple[Box, ...]:
+    return tuple(replace(box, x=-box.x) for box in boxes)
+
+
+LAYOUTS: Final = {
+    "six": _SIX,
+    "six-mirrored": _mirrored(_SIX),
+    "seven": (*_SIX, _SEVENTH),
+    "seven-mirrored": _mirrored((*_SIX, _SEVENTH)),
+}
+"""Seen from the camera: Player on the left, or mirrored on the right; the seventh box,
+behind the others, is that of burned cards, which belong to no hand."""
+
+
+def layout_named(name: str) -> tuple[Box, ...]:
+    """
+    Give a preset.
+
+    Raises:
+        UserError: There is none of that name.
+    """
+    if name not in LAYOUTS:
+        raise UserError(f"layout {name!r}: expected one of {', '.join(LAYOUTS)}")
+    return LAYOUTS[name]
+
+
+def places_of(boxes: Iterable[Box]) -> tuple[Place, ...]:
+    """
+    Write boxes as a profile has them.
+    """
+    return tuple(Place(polygon=box.corners, slot=box.slot, turn=box.turn) for box in boxes)
+
+
+def watched(places: tuple[Place, ...], throat: Throat | None) -> tuple[Place, ...]:
+    """
+    Give the places on which cards are looked for: those of a table, or the shoe's mouth alone.
+    """
+    if throat is None:
+        return places
+    lies_along_x = leaves_along_x(throat.direction) == (throat.turn == 0)
+    return (Place(polygon=throat.window, turn=90 if lies_along_x else 0),)
+
+
+def leaves_along_x(direction: Point) -> bool:
+    """
+    Tell whether cards that leave the shoe this way do so along x rather than y.
+    """
+    return abs(direction[0]) > abs(direction[1])
