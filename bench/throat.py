@@ -27,8 +27,8 @@ from msgspec import Struct
 from bench.throat_acts import Act, Acts, Stage, stage_settings
 from bench.throat_disturbances import DISTURBANCES
 from bench.throat_passages import PASSAGES
-from drivers.camera.camera_line import Station, load_reader, make_station
-from drivers.camera.line_messages import Say, Statement
+from drivers.camera.camera_line import load_reader, make_station
+from drivers.camera.line_messages import Say, Statement, Station
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile

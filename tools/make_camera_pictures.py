@@ -20,9 +20,9 @@ import numpy as np
 
 from drivers.camera.camera_line import make_station
 from drivers.camera.options import CameraOptions
-from drivers.camera.preview.overlay import Look, drawn
-from drivers.camera.preview.preview_server import View
-from drivers.camera.preview.previewed_station import Viewed
+from drivers.camera.preview.overlay import PlaceOverlay, draw_places
+from drivers.camera.preview.preview_server import PreviewServer
+from drivers.camera.preview.previewed_station import PreviewedStation
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.frame_quality import Image, Picture
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
@@ -45,7 +45,7 @@ _GAP: Final = 12
 _PAPER: Final = (250, 250, 250)
 _INK: Final = (30, 30, 30)
 
-Wanted = Callable[[list[Look]], float]
+Wanted = Callable[[list[PlaceOverlay]], float]
 
 
 def main() -> None:
@@ -76,7 +76,7 @@ def _best(settings: Settings, folder: Path, *wanted: Wanted, before: int = 1) ->
     profile = load_profile(write_simulated_profile(settings, place))
     options = CameraOptions(station=profile.station)
     station = make_station(profile, options, folder / "evidence")
-    viewed = Viewed(station, profile, View("127.0.0.1:0", profile.station))
+    viewed = PreviewedStation(station, profile, PreviewServer("127.0.0.1:0"))
     found: list[tuple[float, Image]] = []
     last: deque[Image] = deque(maxlen=before)
     for number, (image, at, _) in enumerate(Scene(settings).frames(), 1):
@@ -84,12 +84,12 @@ def _best(settings: Settings, folder: Path, *wanted: Wanted, before: int = 1) ->
             continue
         last.append(image)
         viewed.look(Picture(image, at, number))
-        looks = viewed.looks()
+        looks = viewed.overlays()
         worth = [each(looks) for each in wanted]
         found = found or [(-1.0, image)] * len(wanted)
         for place_of, each in enumerate(worth):
             if each > found[place_of][0]:
-                found[place_of] = each, drawn(max(last, key=np.mean), looks)
+                found[place_of] = each, draw_places(max(last, key=np.mean), looks)
     viewed.close()
     return [_sized(image) for _, image in found]
 
@@ -103,7 +103,7 @@ def _how_many(state: str) -> Wanted:
     return lambda looks: float(sum(look.state == state for look in looks))
 
 
-def _is_busy(looks: list[Look]) -> float:
+def _is_busy(looks: list[PlaceOverlay]) -> float:
     """
     Say how much there is to be seen: cards read, face down, and under a hand.
     """

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import cv2
 import numpy as np
 
-from drivers.camera.preview.loopback_address import LOOPBACK
+from drivers.camera.preview.loopback_server import LOOPBACK_HOSTS
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.open_source import Source, open_source
@@ -271,7 +271,7 @@ def is_lent(address: Address) -> bool:
     if not address.is_stream:
         return False
     parts = urlsplit(address.where)
-    return parts.hostname in LOOPBACK and parts.path == "/plain"
+    return parts.hostname in LOOPBACK_HOSTS and parts.path == "/plain"
 
 
 def take(address: Address, camera: Camera, count: int, at: float | None = None) -> list[Image]:

@@ -1,10 +1,10 @@
 """
-The live page's server: gives the page, the camera's picture and what lies over it to a browser
-of this machine, and takes orders from it.
+Live page of a calibration, for a browser of this machine: the camera's image, the layout over
+it, and the buttons of the wizard.
 
-Everything is below a secret path; what is changed is sent with the secret in a header,
-which no page of another site can send. What is shown, and what becomes of an order, is the
-desk's (`desk`).
+Everything is below a secret path; a command is sent with the secret in a header, which no page
+of another site can send. The wizard's state decides what is shown and what a command does
+(`wizard_state`).
 """
 
 from __future__ import annotations
@@ -12,154 +12,125 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
-import threading
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from calibration.camera.wizard_state import Desk, Order
+from calibration.camera.wizard_state import Command, WizardState
+from drivers.camera.preview.loopback_server import LoopbackHandler, LoopbackServer
 
 __all__ = ["LivePage"]
 
-_STATIC: Final = Path(__file__).parent / "static"
-_FILES: Final = {
+_STATIC_FOLDER: Final = Path(__file__).parent / "static"
+_PAGE_FILES: Final = {
     "": ("live.html", "text/html; charset=utf-8"),
     "live.js": ("live.js", "text/javascript; charset=utf-8"),
     "icon.svg": ("icon.svg", "image/svg+xml"),
     "live.css": ("live.css", "text/css; charset=utf-8"),
 }
-_POLICY: Final = (
-    "default-src 'none'; img-src 'self'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-_MOST: Final = 4096
-"""Bytes of an order."""
+_MAX_COMMAND_BYTES: Final = 4096
 
 
 class LivePage:
     """
-    Serves the page on loopback, at a port that is free.
+    Serves the page on loopback, at a free port.
 
     Attributes:
-        url: Where it is; whoever knows it sees the camera.
+        url: Address of the page; its path is secret.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.desk = desk
-        self._server.secret = secrets.token_urlsafe(18)
-        port = int(self._server.server_address[1])
-        self._server.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
-        self.url = f"http://127.0.0.1:{port}/{self._server.secret}/"
-        threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True
-        ).start()
+    def __init__(self, state: WizardState) -> None:
+        self._server = _Server(state)
+        self._server.start("calibration-page")
+        self.url = f"http://127.0.0.1:{self._server.port}/{self._server.secret}/"
 
     def close(self) -> None:
         """
-        Go away.
+        Stop serving.
         """
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.close()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    desk: Desk
-    secret: str
-    hosts: set[str]
+class _Server(LoopbackServer):
+    def __init__(self, state: WizardState) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.state = state
+        self.secret = secrets.token_urlsafe(18)
+        self.hosts = {f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LoopbackHandler):
     server: _Server
-    timeout = 20
+    content_security_policy = (
+        "default-src 'none'; img-src 'self'; script-src 'self'; style-src 'self'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - as http.server calls it
         """
-        Give the page, its parts, the picture or the state.
+        Send the page, one of its files, the image or the state.
         """
         with contextlib.suppress(OSError):
             self._get()
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - as above
         """
-        Take an order, if the page itself sends it.
+        Execute a command, if the page itself sends it.
         """
         with contextlib.suppress(OSError):
             self._post()
 
     def _get(self) -> None:
-        name = self._name()
-        if name is None:
-            self._fail(HTTPStatus.NOT_FOUND)
-        elif name == "picture.jpg":
-            self._give(self.server.desk.picture(), "image/jpeg")
+        name = self._requested_name()
+        if name == "picture.jpg":
+            self.respond(HTTPStatus.OK, self.server.state.jpeg(), "image/jpeg")
         elif name == "state":
-            state = self.server.desk.state()
-            self._give(json.dumps(state).encode(), "application/json")
-            self.server.desk.shown(state)
-        elif name in _FILES:
-            file, kind = _FILES[name]
-            self._give((_STATIC / file).read_bytes(), kind)
+            state = self.server.state.snapshot()
+            self.respond(HTTPStatus.OK, json.dumps(state).encode(), "application/json")
+            self.server.state.snapshot_sent(state)
+        elif name in _PAGE_FILES:
+            file, content_type = _PAGE_FILES[name]
+            self.respond(HTTPStatus.OK, (_STATIC_FOLDER / file).read_bytes(), content_type)
         else:
-            self._fail(HTTPStatus.NOT_FOUND)
+            self._refuse(HTTPStatus.NOT_FOUND)
 
-    def _name(self) -> str | None:
+    def _requested_name(self) -> str | None:
+        """
+        Return the path below the secret one; None for another host or path.
+        """
         if self.headers.get("Host") not in self.server.hosts:
             return None
         _, secret, *rest = [*self.path.partition("?")[0].split("/", 2), ""][:3]
-        return (
-            rest[0]
-            if secrets.compare_digest(secret.encode(), self.server.secret.encode())
-            else None
-        )
+        return rest[0] if self._is_secret(secret) else None
+
+    def _is_secret(self, text: str) -> bool:
+        return secrets.compare_digest(text.encode(), self.server.secret.encode())
 
     def _post(self) -> None:
-        told = self.headers.get("X-Calibration", "")
-        same = secrets.compare_digest(told.encode(), self.server.secret.encode())
-        kind = self.headers.get("Content-Type", "")
-        if self._name() != "do" or not same or kind != "application/json":
-            self._fail(HTTPStatus.FORBIDDEN)
+        is_authentic = self._is_secret(self.headers.get("X-Calibration", ""))
+        content_type = self.headers.get("Content-Type", "")
+        if (
+            self._requested_name() != "do"
+            or not is_authentic
+            or content_type != "application/json"
+        ):
+            self._refuse(HTTPStatus.FORBIDDEN)
             return
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > _MOST:
-            self._fail(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        if not length.isdecimal() or int(length) > _MAX_COMMAND_BYTES:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             return
         try:
-            order = msgspec.json.decode(self.rfile.read(int(length)), type=Order)
+            command = msgspec.json.decode(self.rfile.read(int(length)), type=Command)
         except msgspec.DecodeError:
-            self._fail(HTTPStatus.BAD_REQUEST)
+            self._refuse(HTTPStatus.BAD_REQUEST)
             return
-        self.server.desk.take(order)
-        self._give(json.dumps(self.server.desk.state()).encode(), "application/json")
+        self.server.state.execute(command)
+        state = json.dumps(self.server.state.snapshot()).encode()
+        self.respond(HTTPStatus.OK, state, "application/json")
 
-    def _give(self, data: bytes, kind: str) -> None:
-        self.send_response(HTTPStatus.OK)
-        self._heads(kind, len(data))
-        self.wfile.write(data)
-
-    def _fail(self, status: HTTPStatus) -> None:
+    def _refuse(self, status: HTTPStatus) -> None:
         self.close_connection = True
-        self.send_response(status)
-        self._heads("text/plain; charset=utf-8", 0)
-
-    def _heads(self, kind: str, length: int) -> None:
-        for name, value in (
-            ("Content-Type", kind),
-            ("Content-Length", str(length)),
-            ("Content-Security-Policy", _POLICY),
-            ("X-Content-Type-Options", "nosniff"),
-            ("Referrer-Policy", "no-referrer"),
-            ("Cross-Origin-Resource-Policy", "same-origin"),
-            ("Cache-Control", "no-store"),
-        ):
-            self.send_header(name, value)
-        self.end_headers()
-
-    def log_message(self, *_: Any) -> None:  # noqa: ANN401 - as http.server gives it
-        """
-        Say nothing.
-        """
+        self.respond(status, content_type="text/plain; charset=utf-8")

@@ -21,7 +21,7 @@ from calibration.camera.script import (
 )
 from calibration.camera.shown_cards import signed
 from calibration.camera.table_layout import Box, Plane, layout_named
-from calibration.camera.wizard_state import Asked, Desk
+from calibration.camera.wizard_state import CardPrompt, WizardState
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
@@ -52,7 +52,7 @@ class Person:
 
     def __init__(  # noqa: PLR0913 - who asks, where, and about what
         self,
-        desk: Desk,
+        state: WizardState,
         echo: Callable[[str], None],
         side: float,
         preset: str | None,
@@ -62,42 +62,47 @@ class Person:
     ) -> None:
         """
         Args:
-            desk: The page.
+            state: The page.
             echo: Says a line at the terminal.
             side: Of the markers in millimetres.
             preset: The layout's name.
             throat: Whether the camera is at the shoe's mouth.
             lines: What is answered at the terminal.
         """
-        self._desk = desk
+        self._state = state
         self._echo = echo
         self._side = side
         self._preset = preset or "six"
         self._throat = throat
         self._chosen = random.sample(DECK, _SAMPLE)
         self._over = False
-        self._desk.stages = _MOUTH if throat else _STAGES
+        self._state.stages = _MOUTH if throat else _STAGES
         self._lines = lines
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
         for line in self._lines:
-            self._desk.said.put(line.strip())
+            self._state.answers.put(line.strip())
         self._over = True
 
     def _ask(
-        self, name: str, text: str, wants: str = "next", hint: str = "", asked: Asked | None = None
+        self,
+        name: str,
+        text: str,
+        wants: str = "next",
+        hint: str = "",
+        asked: CardPrompt | None = None,
     ) -> str:
-        self._desk.step(name, text, wants, hint, asked)
+        self._state.begin_step(name, text, wants, hint, asked)
         self._echo(f"\n{name}{'' if name.endswith('?') else '.'} {text}")
         while True:
             try:
-                said = self._desk.said.get(timeout=_LOOK)
+                said = self._state.answers.get(timeout=_LOOK)
             except queue.Empty:
                 if self._over:
                     raise UserError("nobody answers: the terminal is closed") from None
                 continue
-            self._desk.step(name, "One moment …")
+            self._state.begin_step(name, "One moment …")
             return said
 
     def tell(self, text: str) -> None:
@@ -105,13 +110,13 @@ class Person:
         Say it at the terminal and on the page.
         """
         self._echo(f"    {text}")
-        self._desk.tell(text)
+        self._state.tell(text)
 
     def plane(self) -> PlaneStep:
         """
         Have markers laid, or four points clicked.
         """
-        self._desk.reach("plane")
+        self._state.reach_stage("plane")
         said = self._ask("The plane", self._laying(), "markers", "or a size, such as 400x200")
         if not said:
             return PlaneStep(size=self._side)
@@ -135,10 +140,10 @@ class Person:
         )
 
     def _clicked(self, wide: float, high: float) -> PlaneStep:
-        self._desk.points.clear()
-        while not self._desk.points or len(self._desk.points) % _POINTS:
+        self._state.clicked_points.clear()
+        while not self._state.clicked_points or len(self._state.clicked_points) % _POINTS:
             self._ask("Four points", self._clicking(), "points")
-        points = tuple(self._desk.points)
+        points = tuple(self._state.clicked_points)
         return PlaneStep(points=points, rectangle=(wide, high))
 
     def _clicking(self) -> str:
@@ -156,10 +161,10 @@ class Person:
         """
         Have the table cleared.
         """
-        self._desk.points.clear()
-        self._desk.reach(self._desk.stages[1])
+        self._state.clicked_points.clear()
+        self._state.reach_stage(self._state.stages[1])
         what = "out of the mouth: cards" if self._throat else "off the table: markers, cards"
-        self._ask(f"The {self._desk.stages[1]}", f"Take everything {what}, hands.")
+        self._ask(f"The {self._state.stages[1]}", f"Take everything {what}, hands.")
         return EmptyStep()
 
     def layout(self, plane: Plane, reference: Image) -> LayoutStep:
@@ -168,23 +173,23 @@ class Person:
         """
         del reference
         # Asked once more, they are where they were left.
-        self._desk.place(plane, self._desk.boxes or layout_named(self._preset))
-        self._desk.reach("boxes")
+        self._state.place_boxes(plane, self._state.boxes or layout_named(self._preset))
+        self._state.reach_stage("boxes")
         text = (
             "Drag the boxes on the page onto those of the felt: one by one, or from beside them "
             "all at once."
         )
         self._ask(f"The boxes ({self._preset})", text, "boxes")
-        x, y, turn = self._desk.shift
-        return LayoutStep(preset=self._preset, x=x, y=y, turn=turn, boxes=tuple(self._desk.boxes))
+        x, y, turn = self._state.shift
+        return LayoutStep(preset=self._preset, x=x, y=y, turn=turn, boxes=tuple(self._state.boxes))
 
     def mouth(self, plane: Plane, reference: Image) -> MouthStep:
         """
         Have it said in which way cards leave, and with which side ahead.
         """
         del reference
-        self._desk.place(plane, (Box(None, 0.0, 0.0, 90),))
-        self._desk.reach("window")
+        self._state.place_boxes(plane, (Box(None, 0.0, 0.0, 90),))
+        self._state.reach_stage("window")
         text = (
             "Which way do cards leave the shoe in the picture: right, left, up or down? "
             "Where a long side comes first, add “long”: “down long”."
@@ -204,7 +209,7 @@ class Person:
             return None
         rank, slot = missing[0], self._slot(len(done))
         usual = Card(f"{rank}{'SHDC'[len(done) % 4]}")
-        self._desk.reach("13 cards")
+        self._state.reach_stage("13 cards")
         text = (
             f"Lay the {usual} {_where(slot)}. Or answer with the {rank} that you lay; “stop” ends."
         )
@@ -216,7 +221,7 @@ class Person:
         """
         Ask for a card's name until it is one; None where nobody goes on.
         """
-        shown = Asked(signed(usual), usual.suit in "HD", str(slot or "the mouth"))
+        shown = CardPrompt(signed(usual), usual.suit in "HD", str(slot or "the mouth"))
         while (said := self._ask(name, text, "answer", str(usual), shown).upper()) != "STOP":
             try:
                 return Card(said) if said else usual
@@ -232,8 +237,8 @@ class Person:
         Ask for a back.
         """
         slot = self._slot(0)
-        self._desk.reach("back")
-        shown = Asked("a back", red=False, slot=str(slot or "the mouth"))
+        self._state.reach_stage("back")
+        shown = CardPrompt("a back", red=False, slot=str(slot or "the mouth"))
         text = f"Lay a card face down {_where(slot)}; “skip” leaves it out."
         said = self._ask("The back", text, "answer", "", shown)
         return None if said.lower() == "skip" else BackStep(slot=slot)
@@ -245,7 +250,7 @@ class Person:
         if number >= _SAMPLE:
             return None
         usual, slot = self._chosen[number], self._slot(number)
-        self._desk.reach("sample")
+        self._state.reach_stage("sample")
         text = f"Lay the {usual} {_where(slot)}, as a dealer would. Or name another; “stop” ends."
         card = self._named(f"Sample {number + 1} of {_SAMPLE}", text, usual, slot)
         return None if card is None else CardStep(card=card, slot=slot)
@@ -254,7 +259,7 @@ class Person:
         """
         Ask whether to try once more.
         """
-        self._desk.tell(fault)
+        self._state.tell(fault)
         text = f"{fault}. Go on to try again, “no” gives up."
         said = self._ask("Once more?", text, "answer", "")
         return said.lower() not in {"n", "no"}
@@ -264,11 +269,11 @@ class Person:
         Show how it ended.
         """
         for each in faults:
-            self._desk.tell(f"to put right: {each}")
+            self._state.tell(f"to put right: {each}")
         many = f"{len(faults)} thing{'s' if len(faults) > 1 else ''} to put right"
         name = many if faults else "Calibrated"
         text = f"Profile and report are written: {profile}. This page can be closed."
-        self._desk.finish(name, text, good=not faults, patience=_LAST)
+        self._state.finish(name, text, good=not faults, patience=_LAST)
 
 
 def _is_side(text: str) -> bool:

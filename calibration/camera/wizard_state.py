@@ -28,15 +28,23 @@ from drivers.camera.profile.camera_profile import CardSize, Point
 from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.sources.frame_quality import Image
 
-__all__ = ["NOWHERE", "Asked", "Desk", "Order", "Overlay", "Shift", "measured"]
+__all__ = [
+    "NO_SHIFT",
+    "CardPrompt",
+    "Command",
+    "LayoutOverlay",
+    "LayoutShift",
+    "WizardState",
+    "frame_measures",
+]
 
-Shift = tuple[float, float, float]
+LayoutShift = tuple[float, float, float]
 """Where a layout was dragged to: millimetres to the right and down, and degrees."""
 
-NOWHERE: Final[Shift] = (0.0, 0.0, 0.0)
+NO_SHIFT: Final[LayoutShift] = (0.0, 0.0, 0.0)
 
 
-class Overlay:
+class LayoutOverlay:
     """
     Boxes on a plane, as they lie over its picture and are dragged there.
 
@@ -46,7 +54,7 @@ class Overlay:
     """
 
     def __init__(
-        self, plane: Plane, boxes: Sequence[Box], least: float, shift: Shift = NOWHERE
+        self, plane: Plane, boxes: Sequence[Box], least: float, shift: LayoutShift = NO_SHIFT
     ) -> None:
         """
         Args:
@@ -107,7 +115,7 @@ class Overlay:
         ]
 
 
-def measured(image: Image, *, with_markers: bool) -> dict[str, Any]:
+def frame_measures(image: Image, *, with_markers: bool) -> dict[str, Any]:
     """
     Say how large, sharp and bright a picture is, and which markers are in it.
     """
@@ -115,27 +123,27 @@ def measured(image: Image, *, with_markers: bool) -> dict[str, Any]:
         "size": [image.shape[1], image.shape[0]],
         "sharpness": sharpness_of(image),
         "light": light_of(image),
-        "markers": _markers(image) if with_markers else [],
+        "markers": _marker_outlines(image) if with_markers else [],
     }
 
 
-def _markers(image: Image) -> list[dict[str, Any]]:
+def _marker_outlines(image: Image) -> list[dict[str, Any]]:
     return [
         {"name": str(each.number), "points": np.round(each.corners, 1).tolist()}
         for each in find_markers(image)
     ]
 
 
-_LINES: Final = 14
+_MAX_LINES: Final = 14
 """Lines that the page has room for."""
 
-_POINTS: Final = 20
+_MAX_POINTS: Final = 20
 """Corners of five rectangles: more tell no more."""
 
 Pixel = Annotated[float, Meta(ge=-16_384, le=16_384)]
 
 
-class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Command(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     What the page asks for.
 
@@ -156,7 +164,7 @@ class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(max_length=40)] = ""
 
 
-class Asked(Struct, frozen=True):
+class CardPrompt(Struct, frozen=True):
     """
     A card that is to be laid: its name for people, its colour, its place.
     """
@@ -166,7 +174,7 @@ class Asked(Struct, frozen=True):
     slot: str
 
 
-class Desk:
+class WizardState:
     """
     What the page shows and what is changed on it; any thread may use it.
 
@@ -184,26 +192,31 @@ class Desk:
             newest: Gives the camera's last picture; None where there is none.
             least: Pixels that an index needs, at the least.
         """
-        self.said: Queue[str] = Queue()
-        self.wants = ""
-        self.points: list[Point] = []
+        self.answers: Queue[str] = Queue()
+        self.allowed_action = ""
+        self.clicked_points: list[Point] = []
         self.stages: Sequence[str] = ()
         self._stage = 0
         self._hint = self._over = ""
-        self._asked: Asked | None = None
+        self._asked: CardPrompt | None = None
         self._seen = threading.Event()
         self._watched = False
         self._newest = newest
         self._least = least
-        self._overlay: Overlay | None = None
+        self._overlay: LayoutOverlay | None = None
         self._serial = 0
         self._step = "The camera's picture"
         self._text = ""
         self._lines: list[str] = []
         self._lock = threading.Lock()
 
-    def step(
-        self, name: str, text: str, wants: str = "", hint: str = "", asked: Asked | None = None
+    def begin_step(
+        self,
+        name: str,
+        text: str,
+        wants: str = "",
+        hint: str = "",
+        asked: CardPrompt | None = None,
     ) -> None:
         """
         Begin a step.
@@ -216,11 +229,11 @@ class Desk:
             asked: The card that is to be laid.
         """
         with self._lock:
-            self._step, self._text, self.wants = name, text, wants
+            self._step, self._text, self.allowed_action = name, text, wants
             self._hint, self._asked = hint, asked
             self._serial += 1
 
-    def reach(self, stage: str) -> None:
+    def reach_stage(self, stage: str) -> None:
         """
         Come to one of the stages.
         """
@@ -232,7 +245,7 @@ class Desk:
         Say how it ended; wait a little for a page to show it.
         """
         self._seen.clear()
-        self.step(name, text)
+        self.begin_step(name, text)
         # A page that is told that it is over asks no more: it must have the last step by then.
         self._over = "good" if good else "bad"
         if self._watched:
@@ -243,14 +256,14 @@ class Desk:
         Show a line.
         """
         with self._lock:
-            self._lines = [*self._lines, line][-_LINES:]
+            self._lines = [*self._lines, line][-_MAX_LINES:]
 
-    def place(self, plane: Plane, boxes: Sequence[Box]) -> None:
+    def place_boxes(self, plane: Plane, boxes: Sequence[Box]) -> None:
         """
         Show boxes on a plane, shifted as those before them were.
         """
         with self._lock:
-            self._overlay = Overlay(plane, boxes, self._least, self.shift)
+            self._overlay = LayoutOverlay(plane, boxes, self._least, self.shift)
 
     @property
     def boxes(self) -> list[Box]:
@@ -260,13 +273,13 @@ class Desk:
         return [] if self._overlay is None else self._overlay.boxes
 
     @property
-    def shift(self) -> Shift:
+    def shift(self) -> LayoutShift:
         """
         Where the layout was dragged to.
         """
-        return NOWHERE if self._overlay is None else self._overlay.shift
+        return NO_SHIFT if self._overlay is None else self._overlay.shift
 
-    def take(self, order: Order) -> None:
+    def execute(self, order: Command) -> None:
         """
         Do what the page asks for.
         """
@@ -274,21 +287,23 @@ class Desk:
             match order.do:
                 case "next" | "answer":
                     self._answer(order)
-                case "point" if self.wants == "points" and len(self.points) < _POINTS:
-                    self.points.append((order.x, order.y))
+                case "point" if (
+                    self.allowed_action == "points" and len(self.clicked_points) < _MAX_POINTS
+                ):
+                    self.clicked_points.append((order.x, order.y))
                 case "clear":
-                    self.points.clear()
+                    self.clicked_points.clear()
                 case _:
                     self._drag(order)
 
-    def _answer(self, order: Order) -> None:
-        if self.wants and order.serial == self._serial:
+    def _answer(self, order: Command) -> None:
+        if self.allowed_action and order.serial == self._serial:
             # What is answered is not asked any more, before the run has heard of it too.
-            self.wants = ""
-            self.said.put(order.text)
+            self.allowed_action = ""
+            self.answers.put(order.text)
 
-    def _drag(self, order: Order) -> None:
-        if self._overlay is None or self.wants != "boxes":
+    def _drag(self, order: Command) -> None:
+        if self._overlay is None or self.allowed_action != "boxes":
             return
         match order.do:
             case "turn":
@@ -298,7 +313,7 @@ class Desk:
             case "box":
                 self._overlay.put(order.index, (order.x, order.y))
 
-    def picture(self) -> bytes:
+    def jpeg(self) -> bytes:
         """
         Return the newest picture as a JPEG; nothing where there is none.
         """
@@ -308,14 +323,14 @@ class Desk:
         _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 85])
         return data.tobytes()
 
-    def shown(self, state: dict[str, Any]) -> None:
+    def snapshot_sent(self, state: dict[str, Any]) -> None:
         """
         A page has got this.
         """
         if state["over"]:
             self._seen.set()
 
-    def state(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """
         Return all that lies over the picture.
         """
@@ -327,9 +342,9 @@ class Desk:
                 "step": self._step,
                 "serial": self._serial,
                 "text": self._text,
-                "wants": self.wants,
+                "wants": self.allowed_action,
                 "lines": self._lines,
-                "points": self.points,
+                "points": self.clicked_points,
                 "boxes": [] if self._overlay is None else self._overlay.drawn(),
                 "stages": self.stages,
                 "stage": self._stage,
@@ -338,5 +353,5 @@ class Desk:
                 "over": self._over,
             }
         if image is not None:
-            told |= measured(image, with_markers=self.wants == "markers")
+            told |= frame_measures(image, with_markers=self.allowed_action == "markers")
         return told

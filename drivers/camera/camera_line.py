@@ -9,17 +9,18 @@ from __future__ import annotations
 import contextlib
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
 import cv2
 import numpy as np
 
 from drivers.camera.evidence import Evidence
-from drivers.camera.line_messages import Say, Statement, encode_statement
+from drivers.camera.line_messages import Say, Statement, Station, encode_statement
+from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.card_reader import Eye, Reader
 from drivers.camera.sources.capture_thread import Capture, Pace
-from drivers.camera.sources.frame_quality import Image, Judge, Picture
+from drivers.camera.sources.frame_quality import Image, Judge
 from drivers.camera.sources.open_source import open_source
 from drivers.camera.sources.raw_frames import PATIENCE
 from drivers.camera.sources.source_address import Address, Kind
@@ -28,13 +29,8 @@ from drivers.camera.stations.throat_station import Throat
 from drivers.transport import READ_TIMEOUT, EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 
-if TYPE_CHECKING:
-    from drivers.camera.options import CameraOptions
-    from drivers.camera.profile.camera_profile import Profile
-
 __all__ = [
     "CameraLine",
-    "Station",
     "judge_of",
     "load_reader",
     "make_station",
@@ -56,33 +52,6 @@ _FROZEN_AFTER: Final[dict[Kind, float | None]] = {
     Kind.FILE: None,
     Kind.FOLDER: None,
 }
-
-
-class Station(Protocol):
-    """
-    Watches pictures, and says what there is to say.
-    """
-
-    def look(self, picture: Picture) -> list[Statement]:
-        """
-        Take the next picture.
-
-        Raises:
-            LineError: It shows that the camera cannot be trusted any more.
-        """
-        ...
-
-    def finish(self) -> list[Statement]:
-        """
-        There will be no more pictures.
-        """
-        ...
-
-    def close(self) -> None:
-        """
-        Give back what it holds.
-        """
-        ...
 
 
 class CameraLine:
@@ -151,16 +120,16 @@ class CameraLine:
             self._station.close()
 
 
-def _viewed(station: Station, profile: Profile, options: CameraOptions) -> Station:
+def _previewed(station: Station, profile: Profile, options: CameraOptions) -> Station:
     """
-    Let people look over its shoulder, where that is wished for.
+    Wrap a station in a preview, where the options ask for one.
     """
     if options.view is None:
         return station
-    from drivers.camera.preview.preview_server import View  # noqa: PLC0415 - most tables have none
-    from drivers.camera.preview.previewed_station import Viewed  # noqa: PLC0415 - as above
+    from drivers.camera.preview.preview_server import PreviewServer  # noqa: PLC0415 - most tables have none
+    from drivers.camera.preview.previewed_station import PreviewedStation  # noqa: PLC0415 - as above
 
-    return Viewed(station, profile, View(options.view, profile.station))
+    return PreviewedStation(station, profile, PreviewServer(options.view))
 
 
 def open_camera(
@@ -216,7 +185,7 @@ def watch(
     cv2.setNumThreads(1)  # the daemon has other things to do
     from drivers.camera.camera_line import make_station  # noqa: PLC0415 - one needs the other
 
-    station = _viewed(make_station(profile, options, evidence), profile, options)
+    station = _previewed(make_station(profile, options, evidence), profile, options)
     try:
         capture.start()
     except Exception:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from drivers.camera.line_messages import CameraDecoder
 from drivers.camera.options import CameraOptions
-from drivers.camera.preview.loopback_address import check_listen
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.source_address import Address, logged_in, parse_address
@@ -114,7 +113,9 @@ class CameraDriver:
         """
         self._address(url)
         if self.options.view is not None:
-            check_listen(self.options.view)
+            from drivers.camera.preview.loopback_server import parse_listen_address  # noqa: PLC0415 - most tables have no preview
+
+            parse_listen_address(self.options.view)
         for module in ("cv2", "numpy"):
             if find_spec(module) is None:
                 raise UserError(

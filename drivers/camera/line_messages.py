@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +21,10 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 
-__all__ = ["CameraDecoder", "Say", "Statement", "encode_statement"]
+if TYPE_CHECKING:  # OpenCV is loaded only with a camera
+    from drivers.camera.sources.frame_quality import Picture
+
+__all__ = ["CameraDecoder", "Say", "Statement", "Station", "encode_statement"]
 
 MOST: Final = 4096
 """Bytes of a line: no statement has as many."""
@@ -76,6 +79,33 @@ class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     patch: str | None = None
     fps: float | None = None
     note: str | None = None
+
+
+class Station(Protocol):
+    """
+    Turns frames of a camera into statements.
+    """
+
+    def look(self, picture: Picture) -> list[Statement]:
+        """
+        Process the next frame.
+
+        Raises:
+            LineError: The camera can no longer be trusted.
+        """
+        ...
+
+    def finish(self) -> list[Statement]:
+        """
+        Return the last statements; there are no more frames.
+        """
+        ...
+
+    def close(self) -> None:
+        """
+        Release the resources.
+        """
+        ...
 
 
 _encoder = msgspec.json.Encoder(order="sorted")

@@ -288,17 +288,17 @@ def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -
     from calibration.camera.live_page import LivePage
     from calibration.camera.prompts import Person
     from calibration.camera.reading_settings import least_pixels
-    from calibration.camera.wizard_state import Desk
+    from calibration.camera.wizard_state import WizardState
 
-    desk = Desk(pictures.newest, least_pixels())
-    page = LivePage(desk)
+    state = WizardState(pictures.newest, least_pixels())
+    page = LivePage(state)
     click.echo(f"live page: {page.url}")
     if options["browser"]:
         webbrowser.open(page.url)
     throat = options["station"] == "throat"
     try:
         size, preset = options["size"], options["preset"]
-        yield Person(desk, say, size, preset, throat=throat, lines=typed())
+        yield Person(state, say, size, preset, throat=throat, lines=typed())
     finally:
         page.close()
 

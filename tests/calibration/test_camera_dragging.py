@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect
 from calibration.camera.live_page import LivePage
 from calibration.camera.plane_fitting import plane_from_points
 from calibration.camera.table_layout import ground_of, layout_named
-from calibration.camera.wizard_state import Desk
+from calibration.camera.wizard_state import WizardState
 from drivers.camera.sources.frame_quality import Image
 from tests.browser.chrome import PATIENCE, browse, watch
 
@@ -28,9 +28,9 @@ def browser() -> Iterator[Browser]:
 
 
 def test_a_box_is_dragged_and_a_step_is_left(browser: Browser) -> None:
-    desk = Desk(lambda: np.full((720, 1280, 3), 90, np.uint8), 36.0)
-    desk.place(PLANE, layout_named("six"))
-    desk.step("The boxes", "Drag them.", "boxes")
+    desk = WizardState(lambda: np.full((720, 1280, 3), 90, np.uint8), 36.0)
+    desk.place_boxes(PLANE, layout_named("six"))
+    desk.begin_step("The boxes", "Drag them.", "boxes")
     page = LivePage(desk)
     try:
         with watch(browser) as watched:
@@ -52,7 +52,7 @@ def test_a_box_is_dragged_and_a_step_is_left(browser: Browser) -> None:
             assert np.abs(after[0] - before[0] - (30, -10)).max() < 2
             assert np.abs(after[1:] - before[1:]).max() < 0.2
             watched.page.locator("#next").click(timeout=PATIENCE)
-            assert desk.said.get(timeout=30) == ""
+            assert desk.answers.get(timeout=30) == ""
             assert watched.troubles == []
             assert watched.page.evaluate("window.notes.violations") == []
     finally:
@@ -63,8 +63,8 @@ def test_corners_are_clicked_under_a_loupe_and_an_unplugged_camera_is_seen(
     browser: Browser,
 ) -> None:
     pictures: list[Image | None] = [np.full((720, 1280, 3), 90, np.uint8)]
-    desk = Desk(lambda: pictures[0], 36.0)
-    desk.step("Four points", "Click them.", "points")
+    desk = WizardState(lambda: pictures[0], 36.0)
+    desk.begin_step("Four points", "Click them.", "points")
     page = LivePage(desk)
     try:
         with watch(browser) as watched:
@@ -78,7 +78,7 @@ def test_corners_are_clicked_under_a_loupe_and_an_unplugged_camera_is_seen(
             expect(watched.page.locator("#loupe")).to_be_visible(timeout=PATIENCE)
             with watched.page.expect_response("**/do", timeout=PATIENCE):
                 watched.page.mouse.click(x, y)
-            assert np.abs(np.array(desk.points) - (400, 300)).max() < 1
+            assert np.abs(np.array(desk.clicked_points) - (400, 300)).max() < 1
             expect(watched.page.locator("#dark")).to_be_hidden(timeout=PATIENCE)
             pictures[0] = None
             expect(watched.page.locator("#dark")).to_be_visible(timeout=PATIENCE)

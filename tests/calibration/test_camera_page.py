@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,7 +21,7 @@ from calibration.camera.plane_fitting import plane_from_points
 from calibration.camera.prompts import Person
 from calibration.camera.script import MouthStep
 from calibration.camera.table_layout import ground_of, layout_named
-from calibration.camera.wizard_state import Desk, Order
+from calibration.camera.wizard_state import Command, WizardState
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
@@ -33,12 +34,12 @@ PLANE = plane_from_points([(580, 320), (700, 320), (700, 400), (580, 400)], (80,
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk(lambda: PICTURE, 36.0)
+def desk() -> WizardState:
+    return WizardState(lambda: PICTURE, 36.0)
 
 
 @pytest.fixture
-def page(desk: Desk) -> Iterator[LivePage]:
+def page(desk: WizardState) -> Iterator[LivePage]:
     page = LivePage(desk)
     yield page
     page.close()
@@ -48,14 +49,14 @@ def call(
     page: LivePage, path: str, body: object = None, **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
     where = urlsplit(page.url)
-    line = HTTPConnection(where.hostname or "", where.port, timeout=PATIENCE)
     sent = None if body is None else json.dumps(body)
     heads = {name.replace("_", "-"): value for name, value in headers.items()}
     target = path if path.startswith("/") else where.path + path
-    line.request("GET" if body is None else "POST", target, sent, heads)
-    got = line.getresponse()
-    told = {name.lower(): value for name, value in got.getheaders()}
-    return got.status, told, got.read()
+    with closing(HTTPConnection(where.hostname or "", where.port, timeout=PATIENCE)) as line:
+        line.request("GET" if body is None else "POST", target, sent, heads)
+        got = line.getresponse()
+        told = {name.lower(): value for name, value in got.getheaders()}
+        return got.status, told, got.read()
 
 
 def secret(page: LivePage) -> str:
@@ -84,9 +85,9 @@ def test_without_the_secret_there_is_nothing(page: LivePage) -> None:
     assert call(page, "live.html")[0] == 404
 
 
-def test_the_picture_and_what_lies_over_it(page: LivePage, desk: Desk) -> None:
-    desk.place(PLANE, layout_named("seven"))
-    desk.step("The boxes", "Drag them.", "boxes")
+def test_the_picture_and_what_lies_over_it(page: LivePage, desk: WizardState) -> None:
+    desk.place_boxes(PLANE, layout_named("seven"))
+    desk.begin_step("The boxes", "Drag them.", "boxes")
     status, heads, body = call(page, "picture.jpg?1")
     assert (status, heads["content-type"], body[:2]) == (200, "image/jpeg", b"\xff\xd8")
     state = json.loads(call(page, "state")[2])
@@ -95,8 +96,8 @@ def test_the_picture_and_what_lies_over_it(page: LivePage, desk: Desk) -> None:
     assert state["wants"] == "boxes"
 
 
-def test_orders_come_from_the_page_itself_only(page: LivePage, desk: Desk) -> None:
-    desk.step("The boxes", "Drag them.", "boxes")
+def test_orders_come_from_the_page_itself_only(page: LivePage, desk: WizardState) -> None:
+    desk.begin_step("The boxes", "Drag them.", "boxes")
     order = {"do": "next", "serial": 1}
     kind = {"Content_Type": "application/json"}
     assert call(page, "do", order, **kind)[0] == 403
@@ -106,49 +107,51 @@ def test_orders_come_from_the_page_itself_only(page: LivePage, desk: Desk) -> No
     assert call(page, "do", order, **kind, X_Calibration=secret(page), Host="evil")[0] == 403
     assert call(page, "do", {"do": "rm"}, **kind, X_Calibration=secret(page))[0] == 400
     assert call(page, "do", {"x": "9" * 5000}, **kind, X_Calibration=secret(page))[0] == 413
-    assert desk.said.empty()
+    assert desk.answers.empty()
     assert call(page, "do", order, **kind, X_Calibration=secret(page))[0] == 200
-    assert desk.said.get_nowait() == ""
+    assert desk.answers.get_nowait() == ""
 
 
-def test_a_second_click_answers_no_second_question(desk: Desk) -> None:
-    desk.step("The plane", "Lay the markers.", "markers")
-    desk.take(Order(do="next", serial=1))
-    desk.step("The empty table", "Clear it.", "next")
-    desk.take(Order(do="next", serial=1))
-    assert desk.said.qsize() == 1
+def test_a_second_click_answers_no_second_question(desk: WizardState) -> None:
+    desk.begin_step("The plane", "Lay the markers.", "markers")
+    desk.execute(Command(do="next", serial=1))
+    desk.begin_step("The empty table", "Clear it.", "next")
+    desk.execute(Command(do="next", serial=1))
+    assert desk.answers.qsize() == 1
 
 
-def test_two_clicks_before_the_run_hears_of_the_first_are_one_answer(desk: Desk) -> None:
-    desk.step("The plane", "Lay the markers.", "markers")
-    desk.take(Order(do="next", serial=1))
-    desk.take(Order(do="next", serial=1))
-    assert desk.said.qsize() == 1
-    assert desk.state()["wants"] == "", "what is answered is not asked any more"
+def test_two_clicks_before_the_run_hears_of_the_first_are_one_answer(desk: WizardState) -> None:
+    desk.begin_step("The plane", "Lay the markers.", "markers")
+    desk.execute(Command(do="next", serial=1))
+    desk.execute(Command(do="next", serial=1))
+    assert desk.answers.qsize() == 1
+    assert desk.snapshot()["wants"] == "", "what is answered is not asked any more"
 
 
-def test_dragging_moves_a_box_or_all_of_them(desk: Desk) -> None:
-    desk.place(PLANE, layout_named("six"))
-    desk.take(Order(do="box", index=0, x=300, y=300))
+def test_dragging_moves_a_box_or_all_of_them(desk: WizardState) -> None:
+    desk.place_boxes(PLANE, layout_named("six"))
+    desk.execute(Command(do="box", index=0, x=300, y=300))
     assert desk.boxes[0] == layout_named("six")[0], "not while boxes are not to be dragged"
-    desk.step("The boxes", "Drag them.", "boxes")
-    desk.take(Order(do="box", index=0, x=300, y=300))
+    desk.begin_step("The boxes", "Drag them.", "boxes")
+    desk.execute(Command(do="box", index=0, x=300, y=300))
     seen = ground_of(PLANE).to_pixels([(desk.boxes[0].x, desk.boxes[0].y)])[0]
     assert np.abs(seen - (300, 300)).max() < 0.2
-    desk.take(Order(do="all", x=15.0, y=-30.0))
+    desk.execute(Command(do="all", x=15.0, y=-30.0))
     x, y, _ = desk.shift
     assert (x, y) == pytest.approx((10.0, -19.9), abs=0.2)
-    desk.take(Order(do="turn", degrees=1.0))
+    desk.execute(Command(do="turn", degrees=1.0))
     assert desk.shift[2] == 1.0
-    desk.take(Order(do="box", index=60))
+    desk.execute(Command(do="box", index=60))
 
 
-def person(desk: Desk, lines: list[str], *, throat: bool = False) -> tuple[Person, list[str]]:
+def person(
+    desk: WizardState, lines: list[str], *, throat: bool = False
+) -> tuple[Person, list[str]]:
     said: list[str] = []
     return Person(desk, said.append, 90.0, None, throat=throat, lines=lines), said
 
 
-def test_a_person_answers_at_the_terminal(desk: Desk) -> None:
+def test_a_person_answers_at_the_terminal(desk: WizardState) -> None:
     lines = ["\n", "\n", "\n", "nonsense\n", "ad\n", "skip\n", "stop\n", "no\n"]
     asked, said = person(desk, lines)
     assert asked.plane().size == 90.0
@@ -164,41 +167,41 @@ def test_a_person_answers_at_the_terminal(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("said", ["0x0", "400x0", "5x5", f"{'9' * 30}x9", "400x", "4 x 2", "²x³"])
-def test_a_rectangle_that_cannot_be_is_told_before_any_click(desk: Desk, said: str) -> None:
+def test_a_rectangle_that_cannot_be_is_told_before_any_click(desk: WizardState, said: str) -> None:
     asked, _ = person(desk, [said])
     with pytest.raises(UserError, match="expected width x height in millimetres, from 6 to 1000"):
         asked.plane()
-    assert desk.wants == "", "no corners are asked for"
+    assert desk.allowed_action == "", "no corners are asked for"
 
 
-def test_four_points_are_clicked_on_the_page(desk: Desk) -> None:
-    desk.take(Order(do="point", x=1, y=1))
-    assert desk.points == [], "not while none is asked for"
-    desk.step("Four points", "Click them.", "points")
+def test_four_points_are_clicked_on_the_page(desk: WizardState) -> None:
+    desk.execute(Command(do="point", x=1, y=1))
+    assert desk.clicked_points == [], "not while none is asked for"
+    desk.begin_step("Four points", "Click them.", "points")
     for number in range(23):
-        desk.take(Order(do="point", x=number, y=5))
-    assert desk.points == [(float(number), 5.0) for number in range(20)], "five rectangles"
-    desk.take(Order(do="clear"))
-    assert desk.points == []
+        desk.execute(Command(do="point", x=number, y=5))
+    assert desk.clicked_points == [(float(number), 5.0) for number in range(20)], "five rectangles"
+    desk.execute(Command(do="clear"))
+    assert desk.clicked_points == []
 
 
-def test_the_page_shows_what_is_to_be_laid_and_how_far_it_is(desk: Desk) -> None:
+def test_the_page_shows_what_is_to_be_laid_and_how_far_it_is(desk: WizardState) -> None:
     asked, _ = person(desk, ["\n", "\n", "stop\n"])
     assert asked.plane().size == 90.0
-    assert desk.state()["stage"] == 0
+    assert desk.snapshot()["stage"] == 0
     asked.card([Card("AS")])
-    told = desk.state()
+    told = desk.snapshot()
     assert told["stages"][told["stage"]] == "13 cards"
     asked.card([Card("AS")])
     shown: list[dict[str, Any]] = []
-    step = desk.step
+    step = desk.begin_step
 
     def stepped(*arguments: Any) -> None:  # noqa: ANN401 - as `step` takes them
         step(*arguments)
-        shown.append(desk.state())
+        shown.append(desk.snapshot())
 
-    desk.step = stepped  # type: ignore[assignment, method-assign]
-    desk.said.put("")
+    desk.begin_step = stepped  # type: ignore[assignment, method-assign]
+    desk.answers.put("")
     asked.sample(1)
     assert shown[0]["ask"]["slot"] == "B1"
     assert shown[0]["ask"]["card"][-1] in "♠♥♦♣"
@@ -206,7 +209,7 @@ def test_the_page_shows_what_is_to_be_laid_and_how_far_it_is(desk: Desk) -> None
     assert shown[0]["hint"][-1] in "SHDC"
 
 
-def test_the_end_is_shown_with_what_is_to_be_put_right(page: LivePage, desk: Desk) -> None:
+def test_the_end_is_shown_with_what_is_to_be_put_right(page: LivePage, desk: WizardState) -> None:
     asked, _ = person(desk, [])
     assert json.loads(call(page, "state")[2])["over"] == ""
     asking = threading.Thread(target=asked.over, args=(["P1: blurred"], "table.toml"))
@@ -218,34 +221,34 @@ def test_the_end_is_shown_with_what_is_to_be_put_right(page: LivePage, desk: Des
     assert (told["over"], told["step"], told["wants"]) == ("bad", "1 thing to put right", "")
     assert told["lines"] == ["to put right: P1: blurred"]
     asked.over([], "table.toml")
-    assert (desk.state()["over"], desk.state()["step"]) == ("good", "Calibrated")
+    assert (desk.snapshot()["over"], desk.snapshot()["step"]) == ("good", "Calibrated")
 
 
-def test_no_page_takes_the_step_before_for_the_end(desk: Desk) -> None:
+def test_no_page_takes_the_step_before_for_the_end(desk: WizardState) -> None:
     shown: list[dict[str, Any]] = []
-    step = desk.step
+    step = desk.begin_step
 
     def stepped(*arguments: Any) -> None:  # noqa: ANN401 - as `step` takes them
-        shown.append(desk.state())
+        shown.append(desk.snapshot())
         step(*arguments)
 
-    desk.step = stepped  # type: ignore[assignment, method-assign]
+    desk.begin_step = stepped  # type: ignore[assignment, method-assign]
     desk.finish("Calibrated", "This page can be closed.", good=True, patience=0.0)
     assert [told["over"] for told in shown] == [""]
-    assert desk.state()["over"] == "good"
+    assert desk.snapshot()["over"] == "good"
 
 
-def test_boxes_are_where_they_were_left_if_they_are_asked_once_more(desk: Desk) -> None:
+def test_boxes_are_where_they_were_left_if_they_are_asked_once_more(desk: WizardState) -> None:
     asked, _ = person(desk, ["\n", "\n"])
     asked.layout(PLANE, PICTURE)
-    desk.step("The boxes", "Drag them.", "boxes")
-    desk.take(Order(do="box", index=0, x=300, y=300))
+    desk.begin_step("The boxes", "Drag them.", "boxes")
+    desk.execute(Command(do="box", index=0, x=300, y=300))
     left = list(desk.boxes)
     assert left != list(layout_named("six"))
     assert list(asked.layout(PLANE, PICTURE).boxes) == left
 
 
-def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: Desk) -> None:
+def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: WizardState) -> None:
     asked, _ = person(desk, ["left\n", "Down  Long\n", "\n"], throat=True)
     left, down, usual = (asked.mouth(PLANE, PICTURE) for _ in range(3))
     assert (left.direction, left.turn) == ((-1.0, 0.0), 0)
@@ -254,14 +257,14 @@ def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("said", ["sideways", "long", "left short", "up long long"])
-def test_a_way_that_is_none_is_refused_by_its_words(desk: Desk, said: str) -> None:
+def test_a_way_that_is_none_is_refused_by_its_words(desk: WizardState, said: str) -> None:
     asked, _ = person(desk, [f"{said}\n"], throat=True)
     with pytest.raises(UserError, match=f"'{said}'; expected right, left, up or down"):
         asked.mouth(PLANE, PICTURE)
 
 
 @pytest.mark.parametrize(("throat", "told"), [(True, "the card's"), (False, "the rectangle's")])
-def test_whose_corners_are_clicked_is_told(desk: Desk, *, throat: bool, told: str) -> None:
+def test_whose_corners_are_clicked_is_told(desk: WizardState, *, throat: bool, told: str) -> None:
     asked, said = person(desk, ["88x63\n"], throat=throat)
     with pytest.raises(UserError, match="nobody answers"):
         asked.plane()

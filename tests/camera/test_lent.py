@@ -20,8 +20,8 @@ from click.testing import CliRunner, Result
 from calibration.camera import frame_source
 from calibration.camera.image_measures import flicker_of, light_of, mean_of, sharpness_of
 from calibration.camera.registration import moved_by
-from drivers.camera.preview.overlay import Look
-from drivers.camera.preview.preview_server import Lender, View
+from drivers.camera.preview.overlay import PlaceOverlay
+from drivers.camera.preview.preview_server import FrameFeed, PreviewServer
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources import mjpeg_stream
 from drivers.camera.sources.frame_quality import Image
@@ -75,8 +75,8 @@ def eye(tmp_path: Path) -> Iterator[_Eye]:
 
 
 @pytest.fixture
-def view() -> Iterator[View]:
-    with closing(View("127.0.0.1:0", "overhead")) as view:
+def view() -> Iterator[PreviewServer]:
+    with closing(PreviewServer("127.0.0.1:0")) as view:
         yield view
 
 
@@ -174,7 +174,7 @@ class _Showing:
     Shows a view one picture after another, with a place marked in it.
     """
 
-    def __init__(self, view: View, picture: Image) -> None:
+    def __init__(self, view: PreviewServer, picture: Image) -> None:
         self._ended = threading.Event()
         self._view = view
         self._picture = picture
@@ -183,20 +183,22 @@ class _Showing:
 
     def _show(self) -> None:
         while not self._ended.wait(0.02):
-            self._view.show(self._picture, lambda: [Look("P1", _PLACE, "held", Card("AS"), 0.98)])
+            self._view.show(
+                self._picture, lambda: [PlaceOverlay("P1", _PLACE, "held", Card("AS"), 0.98)]
+            )
 
     def close(self) -> None:
         self._ended.set()
         self._thread.join(60)
 
 
-def _borrowed(view: View) -> mjpeg_stream.Jpegs:
+def _borrowed(view: PreviewServer) -> mjpeg_stream.Jpegs:
     found = mjpeg_stream.open_jpegs(parse_address(f"camera:http://127.0.0.1:{view.port}/plain"))
     assert found is not None
     return found
 
 
-def test_what_is_lent_is_what_the_camera_sees(view: View) -> None:
+def test_what_is_lent_is_what_the_camera_sees(view: PreviewServer) -> None:
     picture = seen()
     with closing(_Showing(view, picture)), closing(_borrowed(view)) as borrowed:
         for _ in range(3):
@@ -211,11 +213,11 @@ def test_the_check_finds_the_same_in_what_is_lent(tmp_path: Path) -> None:
     profile = load_profile(write_simulated_profile(Settings(seed=3), tmp_path))
     reference = np.asarray(cv2.imread(str(profile.reference)), np.uint8)
     pictures = [seen(pushed=(0.0, 5.0, 0.0)) for _ in range(8)]
-    lender = Lender()
-    assert lender.enter()
-    borrowed = lender.pictures()
+    lender = FrameFeed()
+    assert lender.add_reader()
+    borrowed = lender.jpegs()
     lent_ones = [_through(lender, borrowed, each) for each in pictures]
-    lender.leave()
+    lender.remove_reader()
     before, after = mean_of(pictures), mean_of(lent_ones)
     moved = [moved_by(profile, reference, each) for each in (before, after)]
     assert moved[0] is not None
@@ -227,25 +229,25 @@ def test_the_check_finds_the_same_in_what_is_lent(tmp_path: Path) -> None:
     assert flickers[1] == pytest.approx(flickers[0], abs=0.001)
 
 
-def _through(lender: Lender, borrowed: Iterator[bytes], picture: Image) -> Image:
+def _through(lender: FrameFeed, borrowed: Iterator[bytes], picture: Image) -> Image:
     taken: list[bytes] = []
     taking = threading.Thread(target=lambda: taken.append(next(borrowed)), daemon=True)
     taking.start()
     while not taken:
-        lender.give(picture)
+        lender.publish(picture)
         taking.join(0.02)
     image = cv2.imdecode(np.frombuffer(taken[0], np.uint8), cv2.IMREAD_COLOR)
     return np.asarray(image, np.uint8)
 
 
-def _asked(view: View, host: str) -> tuple[int, dict[str, str]]:
+def _asked(view: PreviewServer, host: str) -> tuple[int, dict[str, str]]:
     with closing(http.client.HTTPConnection("127.0.0.1", view.port, timeout=60)) as line:
         line.request("GET", "/plain", headers={"Host": host})
         answer = line.getresponse()
         return answer.status, {key.lower(): value for key, value in answer.getheaders()}
 
 
-def test_it_is_guarded_as_the_page_is(view: View) -> None:
+def test_it_is_guarded_as_the_page_is(view: PreviewServer) -> None:
     with closing(_Showing(view, seen())):
         assert _asked(view, "evil.example:8091")[0] == 400
         status, headers = _asked(view, "localhost:8091")
@@ -255,7 +257,7 @@ def test_it_is_guarded_as_the_page_is(view: View) -> None:
         assert "access-control-allow-origin" not in headers
 
 
-def test_few_borrow_at_a_time(view: View) -> None:
+def test_few_borrow_at_a_time(view: PreviewServer) -> None:
     first, second = _borrowed(view), _borrowed(view)
     with pytest.raises(LineError, match="503"):
         _borrowed(view)
@@ -266,9 +268,9 @@ def test_few_borrow_at_a_time(view: View) -> None:
 
 
 def test_it_ends_with_the_view_and_where_no_picture_comes(
-    view: View, monkeypatch: pytest.MonkeyPatch
+    view: PreviewServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("drivers.camera.preview.preview_server._SILENT", 0.1)
+    monkeypatch.setattr("drivers.camera.preview.preview_server._FEED_TIMEOUT_S", 0.1)
     with pytest.raises(LineError, match="closed by the other side"):
         _borrowed(view).read()
     monkeypatch.undo()
@@ -278,9 +280,9 @@ def test_it_ends_with_the_view_and_where_no_picture_comes(
         borrowed.read()
 
 
-def test_nothing_is_held_while_nobody_borrows(view: View) -> None:
+def test_nothing_is_held_while_nobody_borrows(view: PreviewServer) -> None:
     view.show(seen(), list)
-    assert view.lender._newest is None  # noqa: SLF001 - that is the promise
+    assert view.feed._newest is None  # noqa: SLF001 - that is the promise
     with closing(_Showing(view, seen())):
         _borrowed(view).close()
-        wait_for(lambda: view.lender._newest is None, timeout=60)  # noqa: SLF001 - as above
+        wait_for(lambda: view.feed._newest is None, timeout=60)  # noqa: SLF001 - as above

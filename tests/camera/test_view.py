@@ -22,10 +22,10 @@ from structlog.testing import capture_logs
 
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.preview import preview_server as views
-from drivers.camera.preview.loopback_address import check_listen
-from drivers.camera.preview.overlay import Look, drawn
-from drivers.camera.preview.preview_server import View
-from drivers.camera.preview.previewed_station import Viewed
+from drivers.camera.preview.loopback_server import parse_listen_address
+from drivers.camera.preview.overlay import PlaceOverlay, draw_places
+from drivers.camera.preview.preview_server import PreviewServer
+from drivers.camera.preview.previewed_station import PreviewedStation
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.frame_quality import Picture
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
@@ -81,17 +81,17 @@ class _Shoe(_Quiet):
 
 
 @pytest.fixture
-def view(monkeypatch: pytest.MonkeyPatch) -> Iterator[View]:
+def view(monkeypatch: pytest.MonkeyPatch) -> Iterator[PreviewServer]:
     # However long a slow machine takes between two lines of a test.
-    monkeypatch.setattr(views, "_FRESH", 3600.0)
-    monkeypatch.setattr(views, "_WANTED", 3600.0)
-    view = View("127.0.0.1:0", "overhead")
+    monkeypatch.setattr(views, "_MAX_FRAME_AGE_S", 3600.0)
+    monkeypatch.setattr(views, "_VIEWER_TIMEOUT_S", 3600.0)
+    view = PreviewServer("127.0.0.1:0")
     yield view
     view.close()
 
 
 def _ask(
-    view: View, path: str, host: str | None = None, at: str = "127.0.0.1"
+    view: PreviewServer, path: str, host: str | None = None, at: str = "127.0.0.1"
 ) -> tuple[int, dict[str, str], bytes]:
     with closing(http.client.HTTPConnection(at, view.port, timeout=60)) as line:
         line.request("GET", path, headers={} if host is None else {"Host": host})
@@ -118,18 +118,20 @@ def _grey() -> np.ndarray[tuple[int, int, int], np.dtype[np.uint8]]:
 )
 def test_it_listens_on_this_machine_alone(listen: str) -> None:
     with pytest.raises(UserError, match=r"options\.view: .* expected an address of this machine"):
-        check_listen(listen)
+        parse_listen_address(listen)
 
 
 def test_a_port_that_is_taken_costs_the_view_and_not_the_camera(
-    view: View, monkeypatch: pytest.MonkeyPatch
+    view: PreviewServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "_TRY_AGAIN", 0.0)
+    monkeypatch.setattr(views, "_LISTEN_RETRY_S", 0.0)
     with capture_logs() as logs:
-        other = View(f"127.0.0.1:{view.port}", "other")
+        other = PreviewServer(f"127.0.0.1:{view.port}")
         other.show(_grey(), list)
         other.show(_grey(), list)
-    assert [(log["event"], log["log_level"]) for log in logs] == [("view_not_there", "warning")]
+    assert [(log["event"], log["log_level"]) for log in logs] == [
+        ("preview_port_unavailable", "warning")
+    ]
     assert str(view.port) in logs[0]["listen"]
     view.close()
     other.show(_grey(), list)
@@ -139,13 +141,13 @@ def test_a_port_that_is_taken_costs_the_view_and_not_the_camera(
 
 @pytest.mark.skipif(not _has_ipv6(), reason="this machine has no IPv6")
 def test_it_listens_on_the_other_loopback_too() -> None:
-    view = View("[::1]:0", "overhead")
+    view = PreviewServer("[::1]:0")
     assert _ask(view, "/", host=f"[::1]:{view.port}", at="::1")[0] == 200
     view.close()
 
 
-@pytest.mark.parametrize("path", ["/", "/look.js", "/look.css"])
-def test_its_page_allows_nothing_from_elsewhere(view: View, path: str) -> None:
+@pytest.mark.parametrize("path", ["/", "/preview.js", "/preview.css"])
+def test_its_page_allows_nothing_from_elsewhere(view: PreviewServer, path: str) -> None:
     status, headers, body = _ask(view, path)
     assert status == 200
     assert headers["content-security-policy"].startswith("default-src 'none'")
@@ -153,42 +155,44 @@ def test_its_page_allows_nothing_from_elsewhere(view: View, path: str) -> None:
     assert b"http://" not in body
 
 
-def test_a_page_of_another_name_is_told_nothing(view: View) -> None:
+def test_a_page_of_another_name_is_told_nothing(view: PreviewServer) -> None:
     view.show(_grey(), list)
     status, _, body = _ask(view, "/picture.jpg", host="evil.example:8091")
     assert (status, body) == (400, b"")
 
 
-def test_other_paths_are_not_there(view: View) -> None:
+def test_other_paths_are_not_there(view: PreviewServer) -> None:
     assert _ask(view, "/../profile.toml")[0] == 404
     assert _ask(view, "/etc/passwd")[0] == 404
 
 
-def test_there_is_no_picture_before_the_first(view: View) -> None:
+def test_there_is_no_picture_before_the_first(view: PreviewServer) -> None:
     assert _ask(view, "/picture.jpg")[0] == 503
 
 
-def test_a_picture_of_long_ago_is_not_shown(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_of_long_ago_is_not_shown(
+    view: PreviewServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     view.show(_grey(), list)
     assert _ask(view, "/picture.jpg")[0] == 200
-    monkeypatch.setattr(views, "_FRESH", 0.0)
+    monkeypatch.setattr(views, "_MAX_FRAME_AGE_S", 0.0)
     assert _ask(view, "/picture.jpg")[0] == 503
 
 
 def test_who_comes_after_a_while_gets_the_next_picture(
-    view: View, monkeypatch: pytest.MonkeyPatch
+    view: PreviewServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "_PATIENCE", 60.0)
+    monkeypatch.setattr(views, "_FRAME_TIMEOUT_S", 60.0)
     answers: list[int] = []
     asking = Thread(target=lambda: answers.append(_ask(view, "/picture.jpg")[0]), daemon=True)
     asking.start()
-    wait_for(lambda: view.wanted)
+    wait_for(lambda: view.has_viewers)
     view.show(_grey(), list)
     asking.join(60)
     assert answers == [200]
 
 
-def test_who_looked_before_it_was_closed_is_not_shown_the_old_picture(view: View) -> None:
+def test_who_looked_before_it_was_closed_is_not_shown_the_old_picture(view: PreviewServer) -> None:
     view.show(_grey(), list)
     with closing(http.client.HTTPConnection("127.0.0.1", view.port, timeout=60)) as line:
         line.request("GET", "/picture.jpg")
@@ -201,12 +205,12 @@ def test_who_looked_before_it_was_closed_is_not_shown_the_old_picture(view: View
 
 
 def test_who_goes_away_in_the_middle_is_no_news(
-    view: View, capsys: pytest.CaptureFixture[str]
+    view: PreviewServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with socket.create_connection(("127.0.0.1", view.port), timeout=60) as line:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         line.sendall(b"GET /picture.jpg HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n")
-        wait_for(lambda: view.wanted)
+        wait_for(lambda: view.has_viewers)
     view.show(_grey(), list)
     wait_for(lambda: not any("process_request" in each.name for each in enumerate_threads()))
     assert capsys.readouterr().err == ""
@@ -218,9 +222,9 @@ def _again(line: http.client.HTTPConnection) -> None:
     line.getresponse()
 
 
-def test_the_picture_is_the_newest_with_what_is_known_drawn_over(view: View) -> None:
+def test_the_picture_is_the_newest_with_what_is_known_drawn_over(view: PreviewServer) -> None:
     _ask(view, "/picture.jpg")
-    view.show(_grey(), lambda: [Look("P1", _SQUARE, "held", Card("AS"), 0.98)])
+    view.show(_grey(), lambda: [PlaceOverlay("P1", _SQUARE, "held", Card("AS"), 0.98)])
     _, headers, body = _ask(view, "/picture.jpg")
     assert headers["content-type"] == "image/jpeg"
     assert headers["cache-control"] == "no-store"
@@ -232,10 +236,10 @@ def test_the_picture_is_the_newest_with_what_is_known_drawn_over(view: View) -> 
     assert abs(int(shown[300, 600].mean()) - 60) < 4
 
 
-def test_nothing_is_asked_of_the_station_while_nobody_looks(view: View) -> None:
+def test_nothing_is_asked_of_the_station_while_nobody_looks(view: PreviewServer) -> None:
     asked: list[int] = []
 
-    def looks() -> list[Look]:
+    def looks() -> list[PlaceOverlay]:
         asked.append(1)
         return []
 
@@ -249,7 +253,7 @@ def test_nothing_is_asked_of_the_station_while_nobody_looks(view: View) -> None:
 
 def test_a_picture_is_drawn_on_a_copy() -> None:
     image = _grey()
-    drawn(image, [Look("P1", _SQUARE, "moving")])
+    draw_places(image, [PlaceOverlay("P1", _SQUARE, "moving")])
     assert image.min() == image.max() == 60
 
 
@@ -259,11 +263,11 @@ def test_a_card_that_left_the_shoe_is_not_taken_for_the_next_one(
     folder = tmp_path_factory.mktemp("mouth")
     wanted = settings(seed=1, station=Station.THROAT)
     profile = load_profile(write_simulated_profile(wanted, folder))
-    viewed = Viewed(_Shoe(), profile, View("127.0.0.1:0", "throat"))
+    viewed = PreviewedStation(_Shoe(), profile, PreviewServer("127.0.0.1:0"))
     words = []
     for number, at in enumerate((0.0, 1.0, 2.0), 1):
         viewed.look(Picture(_grey(), at, number))
-        words.append([look.words for look in viewed.looks()])
+        words.append([look.label for look in viewed.overlays()])
     assert words == [["last AS 0.99"], ["last AS 0.99"], ["mouth empty"]]
     viewed.close()
 
@@ -281,29 +285,29 @@ def test_a_table_that_was_cleared_is_shown_without_what_was_said_of_it(
     profile = load_profile(
         write_simulated_profile(settings(seed=1), tmp_path_factory.mktemp("cleared"))
     )
-    viewed = Viewed(Clearing(), profile, View("127.0.0.1:0", "overhead"))
+    viewed = PreviewedStation(Clearing(), profile, PreviewServer("127.0.0.1:0"))
     shown = []
     for number in (1, 2):
         viewed.look(Picture(_grey(), 0.1 * number, number))
-        shown.append({look.name: look.state for look in viewed.looks()}["B1"])
+        shown.append({look.name: look.state for look in viewed.overlays()}["B1"])
     assert shown == ["unreadable", ""]
     viewed.close()
 
 
 def test_a_place_at_the_upper_edge_has_its_words_in_the_picture() -> None:
     place = ((300.0, 2.0), (360.0, 2.0), (360.0, 90.0), (300.0, 90.0))
-    picture = drawn(_grey(), [Look("P1", place, "moving")])
+    picture = draw_places(_grey(), [PlaceOverlay("P1", place, "moving")])
     # The words stand on a plate of the colour: as wide as they are, from the first row on.
     assert (picture[0, 305:330] != 60).any(axis=1).all()
     assert len(np.unique(picture[3:18, 305:340])) > 10, "letters"
 
 
 def test_what_is_written_beside_a_place_is_a_word_of_the_legend() -> None:
-    page = (files("drivers.camera.preview") / "pages/look.html").read_text(encoding="utf-8")
+    page = (files("drivers.camera.preview") / "pages/preview.html").read_text(encoding="utf-8")
     legend = re.findall(r'<li class="(\w+)">([^<]+)</li>', page)
     assert len(legend) == 6
     for state, word in legend:
-        assert Look("P1", (), state).words == f"P1 {word}"
+        assert PlaceOverlay("P1", (), state).label == f"P1 {word}"
 
 
 @pytest.mark.parametrize("width", [640, 1280, 1920])
@@ -311,7 +315,7 @@ def test_what_is_written_has_the_size_of_the_picture(width: int) -> None:
     left = width // 4
     place = ((left, 200.0), (left + width / 11, 200.0), (left + width / 11, 330.0), (left, 330.0))
     empty = np.full((width * 9 // 16, width, 3), 60, np.uint8)
-    picture = drawn(empty, [Look("P1", place, "held", Card("10H"), 0.98)])
+    picture = draw_places(empty, [PlaceOverlay("P1", place, "held", Card("10H"), 0.98)])
     label = np.argwhere((picture[:199] != 60).any(axis=2))
     high, wide = label.max(axis=0) - label.min(axis=0) + 1
     assert 0.02 * width <= high <= 0.03 * width
@@ -322,11 +326,11 @@ def test_what_was_read_stands_beside_its_place(tmp_path_factory: pytest.TempPath
     folder = tmp_path_factory.mktemp("view")
     profile = load_profile(write_simulated_profile(settings(seed=1), folder))
     station = _Quiet()
-    viewed = Viewed(station, profile, View("127.0.0.1:0", "overhead"))
+    viewed = PreviewedStation(station, profile, PreviewServer("127.0.0.1:0"))
     said = viewed.look(Picture(_grey(), 0.0, 1))
     assert [each.say for each in said] == [Say.PLACED, Say.UNREADABLE]
-    looks = {look.name: look for look in viewed.looks()}
-    assert looks["P1"].words == "P1 AS 0.98"
+    looks = {look.name: look for look in viewed.overlays()}
+    assert looks["P1"].label == "P1 AS 0.98"
     assert looks["B1"].state == "unreadable"
     assert set(looks) == {"P1", "B1", "P2", "B2", "P3", "B3"}
     viewed.close()

@@ -52,7 +52,7 @@ class Watched:
 
     def look(self, *images: Image | None) -> Told:
         """
-        Look at pictures as they are; None for one that does not come.
+        PlaceOverlay at pictures as they are; None for one that does not come.
         """
         before = len(self.said)
         for image in images:

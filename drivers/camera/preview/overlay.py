@@ -1,5 +1,5 @@
 """
-How a station sees its places, for people who look over its shoulder.
+Drawing of the places, their states and cards over a frame.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from msgspec import Struct
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.cards import Card
 
-__all__ = ["Look", "drawn"]
+__all__ = ["PlaceOverlay", "draw_places"]
 
 Corner = tuple[float, float]
 Colour = tuple[int, int, int]
 
 _GREY: Final[Colour] = (190, 190, 190)
-_SIGNS: Final[dict[str, tuple[str, Colour]]] = {
+_BLACK: Final[Colour] = (20, 20, 20)
+_STATE_LABELS: Final[dict[str, tuple[str, Colour]]] = {
     "empty": ("empty", _GREY),
     "moving": ("moving", (40, 200, 250)),
     "settled": ("lies still", (30, 150, 250)),
@@ -28,26 +29,26 @@ _SIGNS: Final[dict[str, tuple[str, Colour]]] = {
     "held": ("read", (80, 210, 90)),
     "unreadable": ("cannot be read", (70, 70, 240)),
 }
-"""The word and the colour for what is known of a place; the page's legend has the same."""
+"""Label and colour of each state; the page's legend has the same."""
 
 _FONT: Final = cv2.FONT_HERSHEY_SIMPLEX
-_SIZE: Final = 0.55
-_USUAL_WIDTH: Final = 1280
-"""Pixels of a picture in which letters have that size."""
+_FONT_SCALE: Final = 0.55
+_FONT_SCALE_WIDTH_PX: Final = 1280
+"""Width of a frame on which letters have that scale."""
 
-_SMALLEST: Final = 0.6
+_MIN_SCALE: Final = 0.6
 
 
-class Look(Struct, frozen=True):
+class PlaceOverlay(Struct, frozen=True):
     """
-    One place.
+    One place as it is drawn.
 
     Attributes:
-        name: Of the place.
-        polygon: Its corners in the picture.
-        state: What is known of it.
-        card: What was read there.
-        confidence: How certain that is, from 0 to 1.
+        name: Name of the place.
+        polygon: Its corners in the frame.
+        state: The state of the place.
+        card: The card that was read there.
+        confidence: Confidence of the reading, from 0 to 1.
     """
 
     name: str
@@ -57,43 +58,43 @@ class Look(Struct, frozen=True):
     confidence: float | None = None
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """
-        What is written beside the place.
+        The text beside the place.
         """
-        state, _ = _sign(self.state)
+        state, _ = _state_label(self.state)
         parts = [self.name, state if self.card is None else str(self.card)]
         if self.confidence is not None:
             parts.append(f"{self.confidence:.2f}")
         return " ".join(parts)
 
 
-def _sign(state: str) -> tuple[str, Colour]:
-    return _SIGNS.get(state, (state, _GREY))
+def _state_label(state: str) -> tuple[str, Colour]:
+    return _STATE_LABELS.get(state, (state, _GREY))
 
 
-def drawn(image: Image, looks: list[Look]) -> Image:
+def draw_places(image: Image, places: list[PlaceOverlay]) -> Image:
     """
-    Give the picture with what is known of each place drawn over it.
+    Draw places over a copy of a frame.
     """
-    picture = image.copy()
-    for look in looks:
-        _draw(picture, look)
-    return picture
+    drawn = image.copy()
+    for place in places:
+        _draw_place(drawn, place)
+    return drawn
 
 
-def _draw(picture: Image, look: Look) -> None:
-    _, colour = _sign(look.state)
-    corners = np.round(np.array(look.polygon)).astype(np.int32)
-    scale = max(_SMALLEST, picture.shape[1] / _USUAL_WIDTH)
-    thick = round((1 if look.state == "empty" else 2) * max(1.0, scale))
-    cv2.polylines(picture, [corners], True, colour, thick, cv2.LINE_AA)  # noqa: FBT003 - OpenCV knows it by position
-    (wide, high), _ = cv2.getTextSize(look.words, _FONT, _SIZE * scale, 1)
-    edge = round(5 * scale)
+def _draw_place(image: Image, place: PlaceOverlay) -> None:
+    _, colour = _state_label(place.state)
+    corners = np.round(np.array(place.polygon)).astype(np.int32)
+    scale = max(_MIN_SCALE, image.shape[1] / _FONT_SCALE_WIDTH_PX)
+    thickness = round((1 if place.state == "empty" else 2) * max(1.0, scale))
+    cv2.polylines(image, [corners], True, colour, thickness, cv2.LINE_AA)  # noqa: FBT003 - OpenCV knows it by position
+    font_scale = _FONT_SCALE * scale
+    (width, height), _ = cv2.getTextSize(place.label, _FONT, font_scale, 1)
+    padding = round(5 * scale)
     left = int(corners[:, 0].min())
-    top = max(0, int(corners[:, 1].min()) - high - 2 * edge - 2)
-    cv2.rectangle(
-        picture, (left, top), (left + wide + 2 * edge, top + high + 2 * edge), colour, -1
-    )
-    at = (left + edge, top + high + edge)
-    cv2.putText(picture, look.words, at, _FONT, _SIZE * scale, (20, 20, 20), 1, cv2.LINE_AA)
+    top = max(0, int(corners[:, 1].min()) - height - 2 * padding - 2)
+    corner = (left + width + 2 * padding, top + height + 2 * padding)
+    cv2.rectangle(image, (left, top), corner, colour, -1)
+    at = (left + padding, top + height + padding)
+    cv2.putText(image, place.label, at, _FONT, font_scale, _BLACK, 1, cv2.LINE_AA)

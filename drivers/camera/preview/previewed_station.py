@@ -1,117 +1,117 @@
 """
-A station over whose shoulder people look.
+A station whose frames and readings are shown in the preview.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
-from drivers.camera.line_messages import Say, Statement
-from drivers.camera.preview.overlay import Look
-from drivers.camera.preview.preview_server import View
+from drivers.camera.line_messages import Say, Statement, Station
+from drivers.camera.preview.overlay import PlaceOverlay
+from drivers.camera.preview.preview_server import PreviewServer
 from drivers.camera.profile.camera_profile import Place, Profile
 from drivers.camera.recognition.table_geometry import Ground
 from drivers.camera.sources.frame_quality import Picture
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 
-if TYPE_CHECKING:
-    from drivers.camera.camera_line import Station
+__all__ = ["HasPlaceStates", "PreviewedStation"]
 
-__all__ = ["KnowsPlaces", "Viewed"]
-
-_STAYS: Final = 1.5
-"""Seconds for which a card that left the shoe is still shown at its mouth."""
+_THROAT_CARD_SHOWN_S: Final = 1.5
+"""Time for which a card that left the shoe is still shown at the throat."""
 
 
 @runtime_checkable
-class KnowsPlaces(Protocol):
+class HasPlaceStates(Protocol):
     """
-    A station that can say how its places are.
+    A station that knows the state of each place.
     """
 
     def states(self) -> dict[Slot, tuple[str, Card | None]]:
         """
-        Give each place's state, and the card that was read there.
+        Return the state of each place and the card that was read there.
         """
         ...
 
 
-class Viewed:
+class PreviewedStation:
     """
-    Does what its station does, and shows each picture with what was read in it.
+    Passes frames to a station, and shows them with its readings.
     """
 
-    def __init__(self, station: Station, profile: Profile, view: View) -> None:
+    def __init__(self, station: Station, profile: Profile, preview: PreviewServer) -> None:
         self._station = station
-        self._view = view
+        self._preview = preview
         self._ground = Ground(profile)
         self._profile = profile
-        self._said: dict[Slot | None, tuple[float, Statement]] = {}
+        self._statements: dict[Slot | None, tuple[float, Statement]] = {}
         self._now = 0.0
 
     def look(self, picture: Picture) -> list[Statement]:
         """
-        Take the next picture.
+        Process the next frame.
         """
-        said = self._station.look(picture)
+        statements = self._station.look(picture)
         self._now = picture.at
-        for each in said:
+        for each in statements:
             if each.say is Say.CLEARED:
-                self._said.clear()
+                self._statements.clear()
             elif each.say in {Say.PLACED, Say.CARD, Say.UNREADABLE}:
-                self._said[each.slot] = picture.at, each
-        self._view.show(picture.image, self.looks)
-        return said
+                self._statements[each.slot] = picture.at, each
+        self._preview.show(picture.image, self.overlays)
+        return statements
 
     def finish(self) -> list[Statement]:
         """
-        There will be no more pictures.
+        Return the last statements; there are no more frames.
         """
         return self._station.finish()
 
     def close(self) -> None:
         """
-        Give back what it holds.
+        Close the preview and the station.
         """
         with contextlib.suppress(Exception):
-            self._view.close()
+            self._preview.close()
         self._station.close()
 
-    def looks(self) -> list[Look]:
+    def overlays(self) -> list[PlaceOverlay]:
         """
-        Say how every place is.
+        Return every place with its state and card.
         """
         throat = self._profile.throat
         if throat is not None:
-            return [self._mouth(throat.window)]
-        states = self._station.states() if isinstance(self._station, KnowsPlaces) else {}
+            return [self._throat_overlay(throat.window)]
+        states = self._station.states() if isinstance(self._station, HasPlaceStates) else {}
         return [
-            self._place(place, place.slot, *states.get(place.slot, ("", None)))
+            self._place_overlay(place, place.slot, *states.get(place.slot, ("", None)))
             for place in self._profile.place
             if place.slot is not None
         ]
 
-    def _place(self, place: Place, slot: Slot, state: str, card: Card | None) -> Look:
-        _, said = self._said.get(slot, (0.0, None))
+    def _place_overlay(
+        self, place: Place, slot: Slot, state: str, card: Card | None
+    ) -> PlaceOverlay:
+        _, statement = self._statements.get(slot, (0.0, None))
         confidence = None
-        if said is not None and said.say is Say.PLACED and said.card is card:
-            confidence = said.confidence
-        elif said is not None and said.say is Say.UNREADABLE and card is None:
+        if statement is not None and statement.say is Say.PLACED and statement.card is card:
+            confidence = statement.confidence
+        elif statement is not None and statement.say is Say.UNREADABLE and card is None:
             state = "unreadable"
-        return Look(slot.value, self._in_picture(place.polygon), state, card, confidence)
+        polygon = self._to_pixels(place.polygon)
+        return PlaceOverlay(slot.value, polygon, state, card, confidence)
 
-    def _mouth(self, window: tuple[tuple[float, float], ...]) -> Look:
-        corners = self._in_picture(window)
-        at, said = self._said.get(None, (0.0, None))
-        if said is None or self._now - at > _STAYS:
-            return Look("mouth", corners, "empty")
-        state = "unreadable" if said.card is None else "read"
-        # The next one may be passing already.
-        return Look("last", corners, state, said.card, said.confidence)
+    def _throat_overlay(self, window: tuple[tuple[float, float], ...]) -> PlaceOverlay:
+        corners = self._to_pixels(window)
+        at, statement = self._statements.get(None, (0.0, None))
+        if statement is None or self._now - at > _THROAT_CARD_SHOWN_S:
+            return PlaceOverlay("mouth", corners, "empty")
+        state = "unreadable" if statement.card is None else "read"
+        # The next card may be in the window already.
+        return PlaceOverlay("last", corners, state, statement.card, statement.confidence)
 
-    def _in_picture(
+    def _to_pixels(
         self, polygon: tuple[tuple[float, float], ...]
     ) -> tuple[tuple[float, float], ...]:
         return tuple((float(x), float(y)) for x, y in self._ground.to_pixels(polygon))

@@ -1,4 +1,4 @@
-/* The next picture is asked for when the last one has come, so that a slow line skips some. */
+/* Requests the next image when the last one has arrived, so that a slow connection skips some. */
 (function () {
   "use strict";
   var picture = document.getElementById("picture");
@@ -10,20 +10,20 @@
     picture.src = "/picture.jpg?" + count;
   }
 
-  function come() {
+  function loaded() {
     lost.hidden = true;
     picture.className = "";
     window.setTimeout(next, 60);
   }
 
-  picture.addEventListener("load", come);
+  picture.addEventListener("load", loaded);
   picture.addEventListener("error", function () {
     lost.hidden = false;
     picture.className = "old";
     window.setTimeout(next, 1000);
   });
   if (picture.complete && picture.naturalWidth) {
-    come();
+    loaded();
   } else if (picture.complete) {
     window.setTimeout(next, 300);
   }
