@@ -15,9 +15,9 @@ import numpy as np
 
 from bench.calibration_camera_table import FEW, calibrated, reader, table
 from calibration.camera.calibration_result import write_result
-from calibration.camera.profile_check import Kind
-from calibration.camera.shoe_start_check import Checked, check_profile
-from calibration.camera.simulated_night import Night, Rehearsal
+from calibration.camera.profile_check import FindingKind
+from calibration.camera.shoe_start_check import CheckResult, check_profile
+from calibration.camera.simulated_night import SimulatedTable, TableState
 from drivers.camera.profile.profile_file import load_profile
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import DEALING_ORDER
@@ -44,8 +44,8 @@ class _Change(NamedTuple):
 
     name: str
     amount: float
-    night: Night
-    kind: Kind
+    night: TableState
+    kind: FindingKind
 
 
 class _Tally:
@@ -65,17 +65,17 @@ class _Tally:
         self.false: list[str] = []
         self.unchanged = 0
 
-    def change(self, change: _Change, found: Checked) -> None:
+    def change(self, change: _Change, found: CheckResult) -> None:
         """
         Hear what was found after a change.
         """
         said = [each.kind for each in found.findings if each.bad]
         self.told[change.name, change.amount].append(change.kind in said)
-        pushed_far = change.kind is Kind.MOVED and change.amount > _TOLD_FROM
+        pushed_far = change.kind is FindingKind.MOVED and change.amount > _TOLD_FROM
         if pushed_far and found.moved is not None:
             self.off.append(abs(found.moved - change.amount))
 
-    def nothing(self, number: int, found: Checked) -> None:
+    def nothing(self, number: int, found: CheckResult) -> None:
         """
         Hear what was found where nothing was changed.
         """
@@ -137,18 +137,18 @@ def _changes(chance: np.random.Generator) -> Iterator[_Change]:
     for amount in _PUSHES:
         way = float(chance.uniform(0, 2 * np.pi))
         pushed = (amount * np.cos(way), amount * np.sin(way), 0.0)
-        yield _Change("pushed, mm", amount, Night(pushed=pushed), Kind.MOVED)
+        yield _Change("pushed, mm", amount, TableState(pushed=pushed), FindingKind.MOVED)
     for amount in _BLURS:
-        yield _Change("blur, pixels", amount, Night(blur=amount), Kind.BLURRED)
+        yield _Change("blur, pixels", amount, TableState(blur=amount), FindingKind.BLURRED)
     for amount in _LIGHTS:
-        yield _Change("light, times", amount, Night(light=amount), Kind.DARKER)
+        yield _Change("light, times", amount, TableState(light=amount), FindingKind.DARKER)
     for amount in _BRIGHTER:
-        yield _Change("bright, times", amount, Night(light=amount), Kind.BRIGHTER)
-    yield _Change("lamps out", 1, Night(lamp_out=True), Kind.DARKER)
-    yield _Change("flicker, Hz", 60, Night(flicker=60), Kind.FLICKER)
+        yield _Change("bright, times", amount, TableState(light=amount), FindingKind.BRIGHTER)
+    yield _Change("lamps out", 1, TableState(lamp_out=True), FindingKind.DARKER)
+    yield _Change("flicker, Hz", 60, TableState(flicker=60), FindingKind.FLICKER)
 
 
-def _unchanged(here: Rehearsal, chance: np.random.Generator) -> Night:
+def _unchanged(here: SimulatedTable, chance: np.random.Generator) -> TableState:
     """
     Change what always changes a little; some cards of the deck lie there, or none.
     """
@@ -161,7 +161,7 @@ def _unchanged(here: Rehearsal, chance: np.random.Generator) -> Night:
         slot: here.lies(Card(f"{card.rank}{'SHDC'[suit]}") if n else None)
         for n, (slot, card, suit) in enumerate(zip(slots, chosen, suits, strict=True))
     }
-    return Night(
+    return TableState(
         cards=cards,
         pushed=(far * np.cos(way), far * np.sin(way), 0.0),
         light=float(chance.uniform(0.9, 1.1)),
@@ -169,6 +169,6 @@ def _unchanged(here: Rehearsal, chance: np.random.Generator) -> Night:
     )
 
 
-def _checked(here: Rehearsal, path: Path, night: Night) -> Checked:
+def _checked(here: SimulatedTable, path: Path, night: TableState) -> CheckResult:
     pictures = [here.picture(night, number / 25) for number in range(_PICTURES)]
     return check_profile(load_profile(path), path, pictures, reader)

@@ -11,16 +11,16 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from bench.calibration_camera_table import THIRTEEN, calibrated
-from calibration.camera.card_print import Print, ink_of
+from calibration.camera.card_print import CardPrint, print_of
 from calibration.camera.deck_comparison import (
-    BACK,
-    SAME_BACK,
-    SURE,
-    Deck,
-    are_others,
+    BACK_NAME,
+    MIN_BACK_LIKENESS,
+    MIN_FACES,
+    ReferenceDeck,
     back_likeness,
+    is_other_deck,
 )
-from calibration.camera.simulated_night import Rehearsal
+from calibration.camera.simulated_night import SimulatedTable
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game.cards import RANKS, Card
@@ -42,8 +42,8 @@ class _Known(NamedTuple):
     A deck as its profile has it, and cards of it that were seen later.
     """
 
-    deck: Deck
-    seen: list[tuple[str, Print]]
+    deck: ReferenceDeck
+    seen: list[tuple[str, CardPrint]]
     back: Image | None
 
 
@@ -79,19 +79,19 @@ def _pairs(decks: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
 
 
 def _known(number: int) -> _Known:
-    here = Rehearsal(Settings(seed=3 + number % 4, deck=number * 37 + 5))
+    here = SimulatedTable(Settings(seed=3 + number % 4, deck=number * 37 + 5))
     made = calibrated(here, THIRTEEN)
     cards = {shown.card.rank: shown.flat(160) for shown in made.shown}
     if made.back is not None:
-        cards[BACK] = made.back
+        cards[BACK_NAME] = made.back
     others = [Card(f"{rank}{'HDCS'[n % 4]}") for n, rank in enumerate(RANKS)]
     again = calibrated(here, others)
-    seen = [(each.card.rank, ink_of(each.flat(160))) for each in again.shown]
-    return _Known(Deck(cards), seen, again.back)
+    seen = [(each.card.rank, print_of(each.flat(160))) for each in again.shown]
+    return _Known(ReferenceDeck(cards), seen, again.back)
 
 
 def _told(odds: Sequence[float], count: int, chance: np.random.Generator) -> bool:
-    return are_others([odds[n] for n in chance.permutation(len(odds))[:count]])
+    return is_other_deck([odds[n] for n in chance.permutation(len(odds))[:count]])
 
 
 def _backs(known: Sequence[_Known], odds: Odds, chance: np.random.Generator) -> str:
@@ -99,15 +99,15 @@ def _backs(known: Sequence[_Known], odds: Odds, chance: np.random.Generator) -> 
     same = [_alike(known[n], known[n]) for n in there]
     other = {(i, j): _alike(known[i], known[j]) for i in there for j in there if i != j}
     passed = [
-        likeness >= SAME_BACK and not _told(odds[i][j], SURE, chance)
+        likeness >= MIN_BACK_LIKENESS and not _told(odds[i][j], MIN_FACES, chance)
         for (i, j), likeness in other.items()
         for _ in range(_DRAWS)
     ]
-    alone = 100 * np.mean([likeness >= SAME_BACK for likeness in other.values()])
+    alone = 100 * np.mean([likeness >= MIN_BACK_LIKENESS for likeness in other.values()])
     return (
         f"backs: of the same deck {min(same):.2f} alike or more, of others "
-        f"{np.median(list(other.values())):.2f}; {SAME_BACK} is needed\n"
-        f"another deck passes by its back alone {alone:.1f}, with {SURE} faces besides "
+        f"{np.median(list(other.values())):.2f}; {MIN_BACK_LIKENESS} is needed\n"
+        f"another deck passes by its back alone {alone:.1f}, with {MIN_FACES} faces besides "
         f"{100 * np.mean(passed):.2f} of 100 times"
     )
 

@@ -13,11 +13,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from bench.calibration_camera_table import SIZE, table
-from calibration.camera.image_measures import mean_of
+from calibration.camera.image_measures import mean_image
 from calibration.camera.marker_detection import Marker, find_markers
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
-from calibration.camera.simulated_night import SHEETS, Night, Rehearsal
-from calibration.camera.table_layout import Plane, apart, corners_about, ground_of
+from calibration.camera.simulated_night import MARKER_SHEETS, SimulatedTable, TableState
+from calibration.camera.table_layout import Plane, max_distance, projection_of, rectangle_corners
 from drivers.simulators.camera.table_layout import PLACES
 
 __all__ = ["measure_plane"]
@@ -67,27 +67,29 @@ def _planes(number: int) -> Iterator[Found]:
         yield f"{name}{lens}", plane, _off(here, plane)
 
 
-def _by_markers(here: Rehearsal, chance: np.random.Generator) -> Iterator[tuple[str, Plane]]:
+def _by_markers(here: SimulatedTable, chance: np.random.Generator) -> Iterator[tuple[str, Plane]]:
     found = _laid(here, chance)
     for count in (5, 4, 3, 2, 1):
         many = f"{count} marker{'s' if count > 1 else ''}"
         yield many, plane_from_markers(found[-count:], _SIDE, SIZE)
 
 
-def _laid(here: Rehearsal, chance: np.random.Generator) -> list[Marker]:
+def _laid(here: SimulatedTable, chance: np.random.Generator) -> list[Marker]:
     """
     Lay all sheets a little elsewhere and turned anyhow, and find them.
     """
-    shifts = chance.uniform(-1, 1, (len(SHEETS), 3)) * (25, 8, 180)
+    shifts = chance.uniform(-1, 1, (len(MARKER_SHEETS), 3)) * (25, 8, 180)
     sheets = tuple(
         replace(sheet, x=sheet.x + x, y=sheet.y + y, turn=sheet.turn + turn)
-        for sheet, (x, y, turn) in zip(SHEETS, shifts.tolist(), strict=True)
+        for sheet, (x, y, turn) in zip(MARKER_SHEETS, shifts.tolist(), strict=True)
     )
-    return find_markers(mean_of([here.picture(Night(sheets=sheets)) for _ in range(_STILL)]))
+    return find_markers(
+        mean_image([here.picture(TableState(sheets=sheets)) for _ in range(_STILL)])
+    )
 
 
-def _by_clicks(here: Rehearsal, chance: np.random.Generator) -> Iterator[tuple[str, Plane]]:
-    rectangle = corners_about(*_RECTANGLE)
+def _by_clicks(here: SimulatedTable, chance: np.random.Generator) -> Iterator[tuple[str, Plane]]:
+    rectangle = rectangle_corners(*_RECTANGLE)
     for middles in _MIDDLES:
         corners = np.concatenate([rectangle + middle for middle in np.array(middles)])
         clicks = here.camera.on_table(corners) + chance.normal(0, 1, (len(corners), 2))
@@ -96,6 +98,6 @@ def _by_clicks(here: Rehearsal, chance: np.random.Generator) -> Iterator[tuple[s
         yield f"clicks on {many} of 400x200", plane
 
 
-def _off(here: Rehearsal, plane: Plane) -> float:
-    found = ground_of(plane).to_table(here.camera.on_table(_CORNERS))
-    return apart(found, _CORNERS)
+def _off(here: SimulatedTable, plane: Plane) -> float:
+    found = projection_of(plane).to_table(here.camera.on_table(_CORNERS))
+    return max_distance(found, _CORNERS)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from calibration.camera.calibration_result import Result
-from calibration.camera.rehearsal_video import frame_of
+from calibration.camera.calibration_result import CalibrationResult
+from calibration.camera.rehearsal_video import layout_position
 from calibration.camera.script import (
     BackStep,
     CardStep,
@@ -17,10 +17,10 @@ from calibration.camera.script import (
     LayoutStep,
     PlaneStep,
     Script,
-    Scripted,
+    ScriptedDialogue,
 )
-from calibration.camera.simulated_night import SHEETS, Night, Rehearsal
-from calibration.camera.wizard import Wanted, calibrate
+from calibration.camera.simulated_night import MARKER_SHEETS, SimulatedTable, TableState
+from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.frame_quality import Image
@@ -43,11 +43,11 @@ FEW: Final = THIRTEEN[::4]
 _Laid = tuple[Card, Slot]
 
 
-def table(number: int) -> Rehearsal:
+def table(number: int) -> SimulatedTable:
     """
     Put up a table with its camera.
     """
-    return Rehearsal(Settings(seed=100 + number, lens=_LENSES[number % len(_LENSES)]))
+    return SimulatedTable(Settings(seed=100 + number, lens=_LENSES[number % len(_LENSES)]))
 
 
 class _Staged:
@@ -55,7 +55,7 @@ class _Staged:
     A recording that was never made: each moment is a night.
     """
 
-    def __init__(self, here: Rehearsal, nights: Sequence[Night]) -> None:
+    def __init__(self, here: SimulatedTable, nights: Sequence[TableState]) -> None:
         self._here = here
         self._nights = nights
         self._last: Image | None = None
@@ -81,25 +81,32 @@ def reader() -> Recogniser:
     return Recogniser()
 
 
-def calibrated(here: Rehearsal, cards: Sequence[Card]) -> Result:
+def calibrated(here: SimulatedTable, cards: Sequence[Card]) -> CalibrationResult:
     """
     Calibrate a table with cards that lie on one place after the other, and a back.
     """
     laid = [(card, DEALING_ORDER[n % len(DEALING_ORDER)]) for n, card in enumerate(cards)]
     known = Camera(width=SIZE[0], height=SIZE[1])
-    wanted = Wanted("overhead", "simulated", known, None, "now", reader=lambda _: reader())
+    wanted = CalibrationRequest(
+        "overhead", "simulated", known, None, "now", reader=lambda _: reader()
+    )
     return calibrate(
-        _Staged(here, _nights(here, laid)), Scripted(_script(here, laid), None), wanted
+        _Staged(here, _nights(here, laid)), ScriptedDialogue(_script(here, laid), None), wanted
     )
 
 
-def _nights(here: Rehearsal, laid: Sequence[_Laid]) -> list[Night]:
-    cards = [Night(cards={slot: here.lies(card)}) for card, slot in laid]
-    return [Night(sheets=SHEETS), Night(), *cards, Night(cards={Slot.P1: here.lies(None)})]
+def _nights(here: SimulatedTable, laid: Sequence[_Laid]) -> list[TableState]:
+    cards = [TableState(cards={slot: here.lies(card)}) for card, slot in laid]
+    return [
+        TableState(sheets=MARKER_SHEETS),
+        TableState(),
+        *cards,
+        TableState(cards={Slot.P1: here.lies(None)}),
+    ]
 
 
-def _script(here: Rehearsal, laid: Sequence[_Laid]) -> Script:
-    x, y, turn = frame_of(here)
+def _script(here: SimulatedTable, laid: Sequence[_Laid]) -> Script:
+    x, y, turn = layout_position(here)
     return Script(
         plane=PlaneStep(at=0.0),
         empty=EmptyStep(at=1.0),

@@ -31,9 +31,9 @@ from drivers.camera.camera_line import make_station
 from drivers.camera.line_messages import Say
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.index_window import CropWindow, cut, window_quads
+from drivers.camera.recognition.index_window import CropWindow, crop_window, window_quads
 from drivers.camera.recognition.recogniser import Recogniser
-from drivers.camera.sources.frame_quality import Image, Picture
+from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.camera.sources.raw_frames import RawSender
 from drivers.simulators.camera.deck_images import deck_of
 from drivers.simulators.camera.ground_truth import Lying
@@ -113,7 +113,7 @@ def watch(settings: Settings, folder: Path) -> tuple[list[Cost], list[float], in
         if shot.image is None:
             continue
         began = time.thread_time()
-        said = station.look(Picture(shot.image, shot.at, number))
+        said = station.look(VideoFrame(shot.image, shot.at, number))
         took = time.thread_time() - began
         costs.append(Cost(took * 1000, _lands(shot)))
         truth = {each.slot: each for each in shot.truth.cards}
@@ -156,7 +156,7 @@ class Matcher:
         for card in DECK:
             drawn = np.asarray(face(card, deck.style, 240), np.uint8)
             quad[2:, 1] = drawn.shape[0]
-            patch = cut(drawn, window_quads(quad, CropWindow())[0])
+            patch = crop_window(drawn, window_quads(quad, CropWindow())[0])
             inner = patch[_SEARCH:-_SEARCH, _SEARCH:-_SEARCH]
             self._templates.append((card, np.ascontiguousarray(inner)))
 
@@ -164,7 +164,7 @@ class Matcher:
         """
         Return the card whose template fits best at either end.
         """
-        patches = [cut(image, window) for window in window_quads(quad, CropWindow())]
+        patches = [crop_window(image, window) for window in window_quads(quad, CropWindow())]
         scores = [
             max(
                 float(cv2.matchTemplate(patch, template, cv2.TM_CCOEFF_NORMED).max())

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from drivers.camera.camera_line import CameraLine, judge_of, watch
+from drivers.camera.camera_line import CameraLine, frame_check_for, start_line
 from drivers.camera.driver import CameraDriver
-from drivers.camera.sources.capture_thread import Capture, Pace
+from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.ground_truth import Truth
 from drivers.simulators.camera.scene_renderer import Scene, Shot
@@ -249,11 +249,11 @@ class FilmDriver(CameraDriver):
     def open_line(self, url: str) -> _Line:
         turns = _Turns(self.settle)
         film, profile = self.film, self.profile()
-        capture = Capture(
+        capture = CaptureThread(
             url,
             lambda: _Source(film, turns),
-            judge_of(url, profile, frozen_after=_FROZEN),
+            frame_check_for(url, profile, frozen_after=_FROZEN),
             # No picture is lost: one that nobody has looked at is waited for.
-            Pace(live=False, own=False),
+            CapturePace(live=False, own=False),
         )
-        return _Line(watch(url, capture, profile, self.options, self.evidence), turns)
+        return _Line(start_line(url, capture, profile, self.options, self.evidence), turns)

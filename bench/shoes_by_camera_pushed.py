@@ -17,11 +17,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from calibration.camera.profile_check import Kind
+from calibration.camera.profile_check import FindingKind
 from calibration.camera.shoe_start_check import check_profile
-from drivers.camera.camera_line import load_reader
+from drivers.camera.camera_line import load_recogniser
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.card_reader import Reader
+from drivers.camera.recognition.card_reader import CardRecogniser
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
 from drivers.simulators.camera.play_segment import Effect, Stretch
@@ -75,8 +75,8 @@ def push(settings: Settings, folder: Path) -> list[Pushed]:
     profile = load_profile(path)
     chance = Random(f"push {settings.seed}")
 
-    def reader() -> Reader:
-        return load_reader(profile, None)
+    def reader() -> CardRecogniser:
+        return load_recogniser(profile, None)
 
     found = []
     for far, trouble in _PUSHES.items():
@@ -84,7 +84,7 @@ def push(settings: Settings, folder: Path) -> list[Pushed]:
         where = x, chance.choice([-1, 1]) * (far**2 - x**2) ** 0.5
         pictures = _pictures(settings, trouble, where)
         checked = check_profile(profile, path, pictures, reader)
-        told = any(each.kind is Kind.MOVED and each.bad for each in checked.findings)
+        told = any(each.kind is FindingKind.MOVED and each.bad for each in checked.findings)
         found.append(Pushed(far, checked.moved if told else None, checked.passed))
     return found
 

@@ -30,8 +30,8 @@ import numpy as np
 from bench.rig import percentile
 from bench.streams_cameras import CAMERAS, FPS, HEIGHT, WIDTH, Server, age
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.capture_thread import Capture, Pace
-from drivers.camera.sources.frame_quality import Judge
+from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
+from drivers.camera.sources.frame_quality import FrameCheck
 from drivers.camera.sources.open_source import open_source
 from drivers.camera.sources.source_address import parse_address
 from drivers.transport import LineError
@@ -60,17 +60,17 @@ class Delays(NamedTuple):
 
 
 @contextmanager
-def looked_through(url: str) -> Iterator[Capture]:
+def looked_through(url: str) -> Iterator[CaptureThread]:
     """
     Look through a camera as the driver does.
     """
     address = parse_address(url)
-    capture = Capture(
+    capture = CaptureThread(
         str(address),
         lambda: open_source(address, Camera(width=WIDTH, height=HEIGHT)),
-        Judge(str(address), (WIDTH, HEIGHT), frozen_after=None),
+        FrameCheck(str(address), (WIDTH, HEIGHT), frozen_after=None),
         # More than the newest, so that the lag of the start is seen.
-        Pace(live=True, waiting=100),
+        CapturePace(live=True, waiting=100),
     )
     try:
         capture.start()

@@ -27,13 +27,13 @@ from msgspec import Struct
 from bench.throat_acts import Act, Acts, Stage, stage_settings
 from bench.throat_disturbances import DISTURBANCES
 from bench.throat_passages import PASSAGES
-from drivers.camera.camera_line import load_reader, make_station
+from drivers.camera.camera_line import load_recogniser, make_station
 from drivers.camera.line_messages import Say, Statement, Station
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.card_reader import Reader
-from drivers.camera.sources.frame_quality import Judge, Picture
+from drivers.camera.recognition.card_reader import CardRecogniser
+from drivers.camera.sources.frame_quality import FrameCheck, VideoFrame
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.transport import LineError
@@ -79,16 +79,16 @@ class Watch:
     A camera's line, without its thread.
     """
 
-    def __init__(self, profile: Profile, reader: Reader) -> None:
+    def __init__(self, profile: Profile, reader: CardRecogniser) -> None:
         self._profile, self._reader = profile, reader
         self._station: Station | None = None
         self._now = self._again = 0.0
         self._number = 0
         self._judge = self._new_judge()
 
-    def _new_judge(self) -> Judge:
+    def _new_judge(self) -> FrameCheck:
         camera = self._profile.camera
-        return Judge("camera", (camera.width, camera.height))
+        return FrameCheck("camera", (camera.width, camera.height))
 
     def see(self, stage: Stage, act: Act) -> Told:
         """
@@ -101,13 +101,13 @@ class Watch:
                 continue
             self._number += 1
             try:
-                told.statements += self._look(Picture(image, self._now, self._number))
+                told.statements += self._look(VideoFrame(image, self._now, self._number))
             except LineError as error:
                 told.lost.append(str(error))
                 self._station, self._again = None, self._now + _AGAIN
         return told
 
-    def _look(self, picture: Picture) -> list[Statement]:
+    def _look(self, picture: VideoFrame) -> list[Statement]:
         if self._station is None:
             options = CameraOptions(station="throat")
             self._station = make_station(self._profile, options, None, self._reader)
@@ -157,7 +157,7 @@ def _shift(settings: Settings, troubles: list[str], many: int) -> Iterator[tuple
     with tempfile.TemporaryDirectory() as folder:
         profile = load_profile(write_simulated_profile(settings, Path(folder)))
         stage, maker = Stage(settings), Acts(settings)
-        watch = Watch(profile, load_reader(profile, None))
+        watch = Watch(profile, load_recogniser(profile, None))
         order = (troubles * 4)[:many]
         maker.chance.shuffle(order)
         watch.see(stage, Act(seconds=0.5))

@@ -17,12 +17,12 @@ from msgspec import Struct
 from calibration.label_reading import read_label
 from calibration.photo_labels import Label, read_labels
 from drivers.camera.recognition.index_window import Image
-from drivers.camera.recognition.recogniser import Reading, Recogniser
+from drivers.camera.recognition.recogniser import CardReading, Recogniser
 from shoe_daemon.errors import UserError
 
 __all__ = ["Report", "Tally", "evaluate"]
 
-Told = Callable[[Label, Reading | None], None]
+Told = Callable[[Label, CardReading | None], None]
 
 
 class Tally(Struct):
@@ -45,7 +45,7 @@ class Tally(Struct):
     missing: int = 0
     ms_per_card: float = 0.0
 
-    def count(self, label: Label, reading: Reading, milliseconds: float) -> None:
+    def count(self, label: Label, reading: CardReading, milliseconds: float) -> None:
         """
         Count one card.
         """

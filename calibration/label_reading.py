@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from calibration.photo_labels import Kind, Label
-from drivers.camera.recognition.confidence import seeing
+from drivers.camera.recognition.confidence import count_visible_ends
 from drivers.camera.recognition.index_window import Image, Quad
-from drivers.camera.recognition.recogniser import Reading, Recogniser
+from drivers.camera.recognition.recogniser import CardReading, Recogniser
 
 __all__ = ["index_window", "index_windows", "read_label"]
 
@@ -38,14 +38,14 @@ _CERTAIN: Final = 0.98
 """Confidence from which no other outline is tried."""
 
 
-def read_label(recogniser: Recogniser, image: Image, label: Label) -> Reading:
+def read_label(recogniser: Recogniser, image: Image, label: Label) -> CardReading:
     """
     Read the card of a label in its photo.
     """
     return _READERS[label.kind](recogniser, image, np.array(label.points, np.float32))
 
 
-def _corners(recogniser: Recogniser, image: Image, points: _Points) -> Reading:
+def _corners(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
     """
     Read a card by its corners. None is seen from behind: where they go round the other way,
     they are only listed so.
@@ -55,7 +55,7 @@ def _corners(recogniser: Recogniser, image: Image, points: _Points) -> Reading:
     return recogniser.read(image, points if clockwise else points[[0, 3, 2, 1]])
 
 
-def _index(recogniser: Recogniser, image: Image, points: _Points) -> Reading:
+def _index(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
     """
     Read an index of which the figure's middle and the pip's are known, in several sizes.
     """
@@ -91,20 +91,20 @@ def index_window(
     return np.asarray(origin + _UNIT[:, :1] * across + _UNIT[:, 1:] * down * height, np.float32)
 
 
-def _box(recogniser: Recogniser, image: Image, points: _Points) -> Reading:
+def _box(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
     """
     Read a card of which only a box is known: its outline is looked for, any way it may lie.
 
     The outline may not be found, and an index in the box be a neighbour's: a card is named only
     where both ends of what was found are one card's.
     """
-    readings: list[Reading] = []
+    readings: list[CardReading] = []
     for quad in _outlines(image, points):
         readings.append(recogniser.read(image, quad))
         if readings[-1].confidence > _CERTAIN:
             break
     best = max(readings, key=lambda reading: reading.confidence)
-    both = seeing([end.believed for end in best.ends]) > 1
+    both = count_visible_ends([end.believed for end in best.ends]) > 1
     return best if both else replace(best, card=None)
 
 
@@ -169,7 +169,7 @@ def _upright(quad: Quad) -> Quad:
     return np.asarray(np.roll(ordered, -1, 0) if long_first else ordered, np.float32)
 
 
-_READERS: Final[dict[Kind, Callable[[Recogniser, Image, _Points], Reading]]] = {
+_READERS: Final[dict[Kind, Callable[[Recogniser, Image, _Points], CardReading]]] = {
     Kind.QUAD: _corners,
     Kind.BBOX: _box,
     Kind.CORNER: _index,

@@ -24,7 +24,7 @@ from drivers.camera.preview.overlay import PlaceOverlay, draw_places
 from drivers.camera.preview.preview_server import PreviewServer
 from drivers.camera.preview.previewed_station import PreviewedStation
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_quality import Image, Picture
+from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
@@ -83,7 +83,7 @@ def _best(settings: Settings, folder: Path, *wanted: Wanted, before: int = 1) ->
         if image is None:
             continue
         last.append(image)
-        viewed.look(Picture(image, at, number))
+        viewed.look(VideoFrame(image, at, number))
         looks = viewed.overlays()
         worth = [each(looks) for each in wanted]
         found = found or [(-1.0, image)] * len(wanted)

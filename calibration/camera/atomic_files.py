@@ -12,10 +12,10 @@ from pathlib import Path
 
 from shoe_daemon.errors import UserError
 
-__all__ = ["check_room", "keep_whole"]
+__all__ = ["check_writable", "write_together"]
 
 
-def keep_whole(files: Mapping[Path, bytes | None]) -> None:
+def write_together(files: Mapping[Path, bytes | None]) -> None:
     """
     Write files beside where they go, and put them there only once all of them are on the disk;
     None takes one away. Their folders are made.
@@ -29,20 +29,20 @@ def keep_whole(files: Mapping[Path, bytes | None]) -> None:
             try:
                 _write(path, data, written)
             except OSError as error:
-                _drop(written.values())
-                raise _told(path, error) from error
+                _delete(written.values())
+                raise _write_error(path, error) from error
     for path, data in files.items():
         try:
             if data is None:
                 path.unlink(missing_ok=True)
             else:
-                written[path].replace(_place(path))
+                written[path].replace(_link_target(path))
         except OSError as error:
-            _drop(written.values())
-            raise _told(path, error) from error
+            _delete(written.values())
+            raise _write_error(path, error) from error
 
 
-def check_room(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """
     Look whether a file can come there, before the work of which it is the result.
 
@@ -61,7 +61,7 @@ def check_room(path: Path) -> None:
 
 
 def _write(path: Path, data: bytes, written: dict[Path, Path]) -> None:
-    place = _place(path)
+    place = _link_target(path)
     place.parent.mkdir(parents=True, exist_ok=True)
     written[path] = new = place.with_name(f".{place.name}.{os.getpid()}")
     with new.open("wb") as file:
@@ -70,16 +70,16 @@ def _write(path: Path, data: bytes, written: dict[Path, Path]) -> None:
         os.fsync(file.fileno())
 
 
-def _place(path: Path) -> Path:
+def _link_target(path: Path) -> Path:
     # What a link leads to is replaced, and not the link.
     return Path(os.path.realpath(path))
 
 
-def _drop(files: Iterable[Path]) -> None:
+def _delete(files: Iterable[Path]) -> None:
     for file in files:
         with contextlib.suppress(OSError):
             file.unlink(missing_ok=True)
 
 
-def _told(path: Path, error: OSError) -> UserError:
+def _write_error(path: Path, error: OSError) -> UserError:
     return UserError(f"{path}: cannot be written: {error.strerror or error}")

@@ -12,15 +12,15 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from calibration.camera.atomic_files import keep_whole
-from calibration.camera.camera_device import Lock
-from calibration.camera.deck_comparison import BACK, card_files
-from calibration.camera.frame_source import picture_data
+from calibration.camera.atomic_files import write_together
+from calibration.camera.camera_device import ControlLock
+from calibration.camera.deck_comparison import BACK_NAME, card_files
+from calibration.camera.frame_source import encode_png
 from calibration.camera.image_measures import Flicker
 from calibration.camera.marker_detection import Marker
-from calibration.camera.profile_check import flickering
-from calibration.camera.reading_settings import Fit, Threshold, proven
-from calibration.camera.shown_cards import NEARER, Budget, Sample, Shown
+from calibration.camera.profile_check import flicker_finding
+from calibration.camera.reading_settings import Threshold, WindowFit, best_proven_point
+from calibration.camera.shown_cards import MORE_PIXELS_ADVICE, PixelBudget, ShownCard, ShownReading
 from calibration.camera.table_layout import Plane
 from drivers.camera.profile import camera_profile as kept
 from drivers.camera.profile.profile_file import load_profile, profile_text
@@ -28,17 +28,24 @@ from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.recognition.table_geometry import Floats
 from drivers.camera.sources.frame_quality import Image
 
-__all__ = ["Result", "card_folder", "configuration", "draft", "faults", "write_result"]
+__all__ = [
+    "CalibrationResult",
+    "card_folder",
+    "draft_profile",
+    "list_faults",
+    "reader_configuration",
+    "write_result",
+]
 
-_MOST_OFF: Final = 1.5
+_MAX_PLANE_ERROR_MM: Final = 1.5
 """Millimetres that a plane may be off."""
 
-_LEAST_SHARP: Final = 0.35
+_MIN_SHARPNESS: Final = 0.35
 """Sharpness of the empty table, of 1, below which the lens has to be focused."""
 
 
 @dataclass(kw_only=True)
-class Result:
+class CalibrationResult:
     """
     Filled step by step.
 
@@ -69,17 +76,17 @@ class Result:
     sharpness: float
     light: float
     clicked: Sequence[Floats] = ()
-    locks: Sequence[Lock] = ()
+    locks: Sequence[ControlLock] = ()
     places: tuple[kept.Place, ...] = ()
     throat: kept.Throat | None = None
     card: kept.CardSize = field(default_factory=kept.CardSize)
-    budget: Sequence[Budget] = ()
-    shown: list[Shown] = field(default_factory=list)
+    budget: Sequence[PixelBudget] = ()
+    shown: list[ShownCard] = field(default_factory=list)
     back: Image | None = None
-    fit: Fit | None = None
+    fit: WindowFit | None = None
     threshold: Threshold | None = None
-    cards: list[Sample] = field(default_factory=list)
-    samples: list[Sample] = field(default_factory=list)
+    cards: list[ShownReading] = field(default_factory=list)
+    samples: list[ShownReading] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -90,40 +97,41 @@ class Result:
         return CropWindow() if self.fit is None else self.fit.window
 
 
-def faults(result: Result) -> list[str]:
+def list_faults(result: CalibrationResult) -> list[str]:
     """
     Say everything that is not good enough, and what to do, a line each.
     """
-    told = [f"{each.slot}: {_few(each)}" for each in result.budget if not each.passed]
+    told = [f"{each.slot}: {_too_few_pixels(each)}" for each in result.budget if not each.passed]
     told = _plane_faults(result) + told
-    if result.sharpness < _LEAST_SHARP:
+    if result.sharpness < _MIN_SHARPNESS:
         told.append(f"the empty table's sharpness is {result.sharpness:.2f}: focus the lens")
     if not result.flicker.steady:
-        told.append(flickering(result.flicker).text)
+        told.append(flicker_finding(result.flicker).text)
     told += _risk_faults(result.threshold)
     told += [f"{each.card} on {each.slot}: {each.fault}" for each in _failed(result)]
     return told + result.notes
 
 
-def _plane_faults(result: Result) -> list[str]:
+def _plane_faults(result: CalibrationResult) -> list[str]:
     plane, told = result.plane, []
     sheet = f"marker {plane.worst}" if result.markers else f"rectangle {(plane.worst or 0) + 1}"
     advice = "lay more markers, far apart" if result.markers else "lay printed markers instead"
-    if plane.misfit > _MOST_OFF:
+    if plane.misfit > _MAX_PLANE_ERROR_MM:
         told.append(
-            f"{sheet} does not fit the plane by {plane.misfit:.1f} mm; expected {_MOST_OFF} mm: "
+            f"{sheet} does not fit the plane by {plane.misfit:.1f} mm; "
+            f"expected {_MAX_PLANE_ERROR_MM} mm: "
             + ("press it flat, and measure its printed size" if result.markers else advice)
         )
-    elif plane.error is not None and plane.error > _MOST_OFF:
+    elif plane.error is not None and plane.error > _MAX_PLANE_ERROR_MM:
         off = f"the plane may be {plane.error:.1f} mm off"
-        told.append(f"{off}; expected {_MOST_OFF} mm: {advice}")
+        told.append(f"{off}; expected {_MAX_PLANE_ERROR_MM} mm: {advice}")
     if plane.lens is None and result.station == "overhead":
         told.append(f"the lens is not known, it may bend by millimetres: {advice}")
     return told
 
 
 def _risk_faults(chosen: Threshold | None) -> list[str]:
-    best = proven()
+    best = best_proven_point()
     if chosen is None or chosen.stated is None or chosen.kept or best is None:
         return []
     most = f"{1 / best.risk:.0f}"
@@ -135,16 +143,16 @@ def _risk_faults(chosen: Threshold | None) -> list[str]:
     return [told]
 
 
-def _few(budget: Budget) -> str:
+def _too_few_pixels(budget: PixelBudget) -> str:
     few = f"{budget.pixels:.0f} pixels for an index, at least {budget.least:.0f} are needed"
-    return f"{few}: {NEARER}"
+    return f"{few}: {MORE_PIXELS_ADVICE}"
 
 
-def _failed(result: Result) -> list[Sample]:
+def _failed(result: CalibrationResult) -> list[ShownReading]:
     return [each for each in (*result.cards, *result.samples) if not each.passed]
 
 
-def draft(result: Result) -> kept.Profile:
+def draft_profile(result: CalibrationResult) -> kept.Profile:
     """
     Write down what is known as a profile.
     """
@@ -166,7 +174,7 @@ def draft(result: Result) -> kept.Profile:
     )
 
 
-def _extra(result: Result) -> dict[str, Any]:
+def _extra(result: CalibrationResult) -> dict[str, Any]:
     known: dict[str, Any] = {
         "sharpness": result.sharpness,
         "light": result.light,
@@ -177,7 +185,7 @@ def _extra(result: Result) -> dict[str, Any]:
     return {"calibration": known}
 
 
-def write_result(result: Result, path: Path, version: str) -> kept.Profile:
+def write_result(result: CalibrationResult, path: Path, version: str) -> kept.Profile:
     """
     Write the profile, and beside it the empty table and the cards; return it as read again.
 
@@ -187,12 +195,12 @@ def write_result(result: Result, path: Path, version: str) -> kept.Profile:
     reference = f"{path.stem}-reference.png"
     risk = "" if result.threshold is None else result.threshold.told
     made = kept.Made(at=result.at, version=version, risk=risk)
-    profile = draft(result)
+    profile = draft_profile(result)
     table = replace(profile.table, reference=reference)
     profile = replace(profile, table=table, made=made)
-    keep_whole(
+    write_together(
         {
-            path.with_name(reference): picture_data(result.reference),
+            path.with_name(reference): encode_png(result.reference),
             **card_files(card_folder(path), _cards(result)),
             path: profile_text(profile).encode(),
         }
@@ -200,10 +208,10 @@ def write_result(result: Result, path: Path, version: str) -> kept.Profile:
     return load_profile(path)
 
 
-def _cards(result: Result) -> dict[str, Image]:
+def _cards(result: CalibrationResult) -> dict[str, Image]:
     cards = {shown.card.rank: shown.flat(160) for shown in reversed(result.shown)}
     if result.back is not None:
-        cards[BACK] = result.back
+        cards[BACK_NAME] = result.back
     return cards
 
 
@@ -214,7 +222,7 @@ def card_folder(profile: Path) -> Path:
     return profile.with_name(f"{profile.stem}-cards")
 
 
-def configuration(profile: kept.Profile, path: Path) -> str | None:
+def reader_configuration(profile: kept.Profile, path: Path) -> str | None:
     """
     Return the part of a table's configuration that reads with this profile; None for one of
     a recording, which no table reads.

@@ -14,34 +14,33 @@ from typing import Final, Protocol
 import cv2
 from msgspec import Struct
 
-from calibration.camera.profile_check import Finding, Kind
+from calibration.camera.profile_check import Finding, FindingKind
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources import opencv_video
-from drivers.camera.sources.opencv_video import settle
-from drivers.camera.sources.source_address import Address
-from drivers.camera.sources.source_address import Kind as AddressKind
+from drivers.camera.sources.opencv_video import configure_opencv
+from drivers.camera.sources.source_address import Address, SourceKind
 from drivers.redact import discreet
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.toml_validation import in_plain_words, read_as
 
 __all__ = [
-    "Device",
-    "Lock",
-    "fingerprint_of",
-    "lock_all",
+    "ControlDevice",
+    "ControlLock",
+    "camera_finding",
+    "camera_fingerprint",
+    "lock_controls",
     "lock_device",
-    "mode_of",
-    "other_camera",
-    "port_of",
+    "parse_mode",
+    "port_text",
 ]
 
-_NEAR: Final = 1e-3
-_SETTLING: Final = 30
+_VALUE_TOLERANCE: Final = 1e-3
+_SETTLING_FRAMES: Final = 30
 """Pictures in which the automatic settings come to rest before they are locked."""
 
 
-class Device(Protocol):
+class ControlDevice(Protocol):
     """
     What of OpenCV's capture is used.
     """
@@ -59,21 +58,21 @@ class Device(Protocol):
         ...
 
 
-class _Wish(Struct, frozen=True):
+class _Control(Struct, frozen=True):
     name: str
     automatic: str
     manual: float
     value: str
 
 
-_WISHES: Final = (
-    _Wish("exposure", "auto_exposure", 1.0, "exposure"),
-    _Wish("white balance", "auto_wb", 0.0, "wb_temperature"),
-    _Wish("focus", "autofocus", 0.0, "focus"),
+_CONTROLS: Final = (
+    _Control("exposure", "auto_exposure", 1.0, "exposure"),
+    _Control("white balance", "auto_wb", 0.0, "wb_temperature"),
+    _Control("focus", "autofocus", 0.0, "focus"),
 )
 
 
-class Lock(Struct, frozen=True):
+class ControlLock(Struct, frozen=True):
     """
     One setting.
 
@@ -90,72 +89,74 @@ class Lock(Struct, frozen=True):
     said: str
 
 
-def lock_device(address: Address, camera: Camera) -> list[Lock]:
+def lock_device(address: Address, camera: Camera) -> list[ControlLock]:
     """
     Lock what a camera of this machine lets be locked; nothing for other sources.
 
     Raises:
         UserError: It is not there, or gives no pictures.
     """
-    if address.kind is not AddressKind.DEVICE:
+    if address.kind is not SourceKind.DEVICE:
         return []
-    settle()
+    configure_opencv()
     try:
-        with contextlib.closing(opencv_video.Device(address, camera, camera.fps)) as device:
-            for _ in range(_SETTLING):
+        with contextlib.closing(opencv_video.V4l2Device(address, camera, camera.fps)) as device:
+            for _ in range(_SETTLING_FRAMES):
                 device.read()
-            return lock_all(device)
+            return lock_controls(device)
     except LineError as error:
         raise UserError(f"{error}") from error
 
 
-def lock_all(device: Device) -> list[Lock]:
+def lock_controls(device: ControlDevice) -> list[ControlLock]:
     """
     Keep what the automatic settings have found, and switch them off.
     """
-    return [_lock(device, wish) for wish in _WISHES]
+    return [_lock_control(device, wish) for wish in _CONTROLS]
 
 
-def _lock(device: Device, wish: _Wish) -> Lock:
-    automatic, value = _number(wish.automatic), _number(wish.value)
+def _lock_control(device: ControlDevice, wish: _Control) -> ControlLock:
+    automatic, value = _property_number(wish.automatic), _property_number(wish.value)
     found = device.get(value)
     if device.get(automatic) < 0 or (device.get(automatic) == 0 and found <= 0):
         advice = "set it on the camera itself, or take one that lets it be set"
-        return Lock(wish.name, locked=False, controls={}, said=f"the device has none: {advice}")
+        return ControlLock(
+            wish.name, locked=False, controls={}, said=f"the device has none: {advice}"
+        )
     device.set(automatic, wish.manual)
     device.set(value, found)
     held, kept = device.get(automatic), device.get(value)
-    if abs(held - wish.manual) > _NEAR:
+    if abs(held - wish.manual) > _VALUE_TOLERANCE:
         said = f"refused: its automatic stays at {held:g}: it may drift with the light"
-        return Lock(wish.name, locked=False, controls={}, said=said)
+        return ControlLock(wish.name, locked=False, controls={}, said=said)
     controls = {wish.automatic: wish.manual, wish.value: kept}
-    if abs(kept - found) > _NEAR * max(1.0, abs(found)):
+    if abs(kept - found) > _VALUE_TOLERANCE * max(1.0, abs(found)):
         said = f"locked, but at {kept:g} instead of {found:g}"
-        return Lock(wish.name, locked=True, controls=controls, said=said)
-    return Lock(wish.name, locked=True, controls=controls, said=f"locked at {kept:g}")
+        return ControlLock(wish.name, locked=True, controls=controls, said=said)
+    return ControlLock(wish.name, locked=True, controls=controls, said=f"locked at {kept:g}")
 
 
-def _number(name: str) -> int:
+def _property_number(name: str) -> int:
     return int(getattr(cv2, f"CAP_PROP_{name.upper()}"))
 
 
-_USUAL: Final = Camera(width=1280, height=720)
+_DEFAULT_MODE: Final = Camera(width=1280, height=720)
 
 
-_MODE: Final = re.compile(r"(\d+)x(\d+)(?:@(\d+(?:\.\d+)?))?(?::(\w{4}))?", re.ASCII)
+_MODE_TEXT: Final = re.compile(r"(\d+)x(\d+)(?:@(\d+(?:\.\d+)?))?(?::(\w{4}))?", re.ASCII)
 
 
-def port_of(address: Address) -> str | None:
+def port_text(address: Address) -> str | None:
     """
     Write a camera as `parse_source` reads it again, without a password; None for a recording.
     """
     if not address.is_live:
         return None
-    kind = "raw:" if address.kind is AddressKind.RAW else ""
+    kind = "raw:" if address.kind is SourceKind.RAW else ""
     return discreet(f"camera:{kind}{address.where}")
 
 
-def mode_of(text: str | None) -> Camera:
+def parse_mode(text: str | None) -> Camera:
     """
     Read a mode, such as ``1280x720@30:MJPG``; None is the usual one.
 
@@ -163,8 +164,8 @@ def mode_of(text: str | None) -> Camera:
         UserError: It is none.
     """
     if text is None:
-        return _USUAL
-    found = _MODE.fullmatch(text)
+        return _DEFAULT_MODE
+    found = _MODE_TEXT.fullmatch(text)
     if found is None:
         raise UserError(f"--mode {text}: expected WIDTHxHEIGHT@FPS:FORMAT, as 1280x720@30:MJPG")
     wide, high, fps, letters = found.groups()
@@ -175,11 +176,11 @@ def mode_of(text: str | None) -> Camera:
         raise UserError(in_plain_words(str(error))) from error
 
 
-def fingerprint_of(address: Address) -> str | None:
+def camera_fingerprint(address: Address) -> str | None:
     """
     Return what a camera of this machine is called; None for anything else.
     """
-    if address.kind is not AddressKind.DEVICE:
+    if address.kind is not SourceKind.DEVICE:
         return None
     name = Path("/sys/class/video4linux") / Path(address.where).resolve().name / "name"
     try:
@@ -188,12 +189,12 @@ def fingerprint_of(address: Address) -> str | None:
         return None
 
 
-def other_camera(address: Address, known: str | None) -> Finding | None:
+def camera_finding(address: Address, known: str | None) -> Finding | None:
     """
     Say where a profile was made with another camera.
     """
-    now = fingerprint_of(address)
+    now = camera_fingerprint(address)
     if known is None or now is None or now == known:
         return None
     text = f"other camera: {now}; the profile was made with {known}: plug that in, or calibrate"
-    return Finding(Kind.OTHER_CAMERA, text)
+    return Finding(FindingKind.OTHER_CAMERA, text)

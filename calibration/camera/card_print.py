@@ -14,39 +14,39 @@ from numpy.typing import NDArray
 from drivers.camera.recognition.table_geometry import Floats
 from drivers.camera.sources.frame_quality import Image
 
-__all__ = ["Print", "apart_in_ink", "figures_alike", "ink_of", "patterns_alike"]
+__all__ = ["CardPrint", "figure_likeness", "ink_distance", "pattern_likeness", "print_of"]
 
 Single = NDArray[np.float32]
 
-SIZE: Final = (160, 224)
+CARD_SIZE_PX: Final = (160, 224)
 """Width and height to which a card's picture is brought, in pixels."""
 
-_INDEX: Final = (round(SIZE[0] * 0.25), round(SIZE[1] * 0.43))
+_INDEX_SIZE_PX: Final = (round(CARD_SIZE_PX[0] * 0.25), round(CARD_SIZE_PX[1] * 0.43))
 """Where the index is, from the card's corner."""
 
-_DARK: Final = 0.5
-_SURE: Final = 0.8
+_MIN_INK: Final = 0.5
+_PURE_INK: Final = 0.8
 """Shares of the darkest print from which something is print, and is nothing but ink."""
 
-_ROW: Final = 3
-_ROOM: Final = 4
+_MIN_FIGURE_ROWS: Final = 3
+_FIGURE_MARGIN_PX: Final = 4
 """Pixels: the least height of a figure, and by how far it may stand elsewhere."""
 
-_COARSE: Final = 2.5
-_STRAY: Final = 5
+_COARSE_BLUR_PX: Final = 2.5
+_MAX_OFFSET_PX: Final = 5
 """Pixels: over which whole faces are blurred to be compared, and by how far they may lie off."""
 
-_FEWEST: Final = 8
+_MIN_INK_PIXELS: Final = 8
 """Pixels of nothing but ink, without which its colour is not told."""
 
-_BASE: Final = 8.0
+_GREY_OFFSET: Final = 8.0
 """Grey values that are added to ink and paper, so that black is not infinitely far from grey."""
 
-_RED: Final = 1.35
+_MIN_RED_RATIO: Final = 1.35
 """How many times as bright in red as in blue a red ink is, at the least."""
 
 
-class Print(NamedTuple):
+class CardPrint(NamedTuple):
     """
     The print of an upright card, as seen from either end.
 
@@ -64,38 +64,40 @@ class Print(NamedTuple):
         """
         Whether the ink is red.
         """
-        return self.colour is not None and bool(self.colour[2] > _RED * self.colour[0])
+        return self.colour is not None and bool(self.colour[2] > _MIN_RED_RATIO * self.colour[0])
 
 
-def ink_of(flat: Image) -> Print:
+def print_of(flat: Image) -> CardPrint:
     """
     See what is printed on an upright card, whatever the light.
     """
-    card = np.asarray(cv2.resize(flat, SIZE, interpolation=cv2.INTER_CUBIC), np.uint8)
+    card = np.asarray(cv2.resize(flat, CARD_SIZE_PX, interpolation=cv2.INTER_CUBIC), np.uint8)
     turned = np.ascontiguousarray(card[::-1, ::-1])
     upper, lower = _ink(card), _ink(turned)
     colours = [each for each in (_colour(card, upper), _colour(turned, lower)) if each is not None]
-    return Print((upper, lower), np.median(colours, axis=0) if colours else None)
+    return CardPrint((upper, lower), np.median(colours, axis=0) if colours else None)
 
 
 def _ink(card: Image) -> Single:
     dark = cv2.GaussianBlur(card, (0, 0), 1.0).min(axis=2).astype(np.float32)
     paper = max(float(np.percentile(dark, 85)), 1.0)
     ink = np.clip((paper - dark) / paper, 0, 1)
-    darkest = float(np.percentile(ink[: _INDEX[1], : _INDEX[0]], 99))
+    darkest = float(np.percentile(ink[: _INDEX_SIZE_PX[1], : _INDEX_SIZE_PX[0]], 99))
     return np.asarray(np.clip(ink / max(darkest, 0.15), 0, 1), np.float32)
 
 
 def _colour(card: Image, ink: Single) -> Floats | None:
     paper = np.percentile(card.reshape(-1, 3), 85, axis=0)
-    corner = card[: _INDEX[1], : _INDEX[0]]
-    there = ink[: _INDEX[1], : _INDEX[0]] > _SURE
-    if there.sum() < _FEWEST:
+    corner = card[: _INDEX_SIZE_PX[1], : _INDEX_SIZE_PX[0]]
+    there = ink[: _INDEX_SIZE_PX[1], : _INDEX_SIZE_PX[0]] > _PURE_INK
+    if there.sum() < _MIN_INK_PIXELS:
         return None
-    return np.asarray((corner[there].mean(axis=0) + _BASE) / (paper + _BASE), np.float64)
+    return np.asarray(
+        (corner[there].mean(axis=0) + _GREY_OFFSET) / (paper + _GREY_OFFSET), np.float64
+    )
 
 
-def figures_alike(now: Print, before: Print) -> float:
+def figure_likeness(now: CardPrint, before: CardPrint) -> float:
     """
     Return how alike the figures of two indexes are, and whether they stand in the same place,
     at the ends at which they are most; 1 is the same.
@@ -107,9 +109,9 @@ def figures_alike(now: Print, before: Print) -> float:
             continue
         left, top, right, bottom = figure
         wanted = np.ascontiguousarray(end[top:bottom, left:right])
-        rows = slice(top - _ROOM, bottom + _ROOM)
-        columns = slice(left - _ROOM, right + _ROOM)
-        found += [_best(each[rows, columns], wanted) for each in now.ends]
+        rows = slice(top - _FIGURE_MARGIN_PX, bottom + _FIGURE_MARGIN_PX)
+        columns = slice(left - _FIGURE_MARGIN_PX, right + _FIGURE_MARGIN_PX)
+        found += [_best_match(each[rows, columns], wanted) for each in now.ends]
     return max(found)
 
 
@@ -117,13 +119,16 @@ def _figure(ink: Single) -> tuple[int, int, int, int] | None:
     """
     Find the figure: the uppermost print in the index, with a little white about it.
     """
-    printed = ink[2 : _INDEX[1], 2 : _INDEX[0]] > _DARK
-    top, bottom = _first_run(np.asarray(printed.any(axis=1)), _ROW, 0)
+    printed = ink[2 : _INDEX_SIZE_PX[1], 2 : _INDEX_SIZE_PX[0]] > _MIN_INK
+    top, bottom = _first_run(np.asarray(printed.any(axis=1)), _MIN_FIGURE_ROWS, 0)
     if top == bottom:
         return None
-    left, right = _first_run(np.asarray(printed[top:bottom].any(axis=0)), 1, _ROW)
-    x, y = max(_ROOM, left + 2 - _ROOM), max(_ROOM, top + 2 - _ROOM)
-    return x, y, right + 2 + _ROOM, bottom + 4
+    left, right = _first_run(np.asarray(printed[top:bottom].any(axis=0)), 1, _MIN_FIGURE_ROWS)
+    x, y = (
+        max(_FIGURE_MARGIN_PX, left + 2 - _FIGURE_MARGIN_PX),
+        max(_FIGURE_MARGIN_PX, top + 2 - _FIGURE_MARGIN_PX),
+    )
+    return x, y, right + 2 + _FIGURE_MARGIN_PX, bottom + 4
 
 
 def _first_run(there: NDArray[Any], least: int, gap: int) -> tuple[int, int]:
@@ -142,24 +147,26 @@ def _first_run(there: NDArray[Any], least: int, gap: int) -> tuple[int, int]:
     return (first, last + 1) if first >= 0 else (0, 0)
 
 
-def _best(where: Single, wanted: Single) -> float:
+def _best_match(where: Single, wanted: Single) -> float:
     found = cv2.matchTemplate(np.ascontiguousarray(where), wanted, cv2.TM_CCOEFF_NORMED)
     return float(found.max())
 
 
-def patterns_alike(now: Print, before: Print) -> float:
+def pattern_likeness(now: CardPrint, before: CardPrint) -> float:
     """
     Return how alike the whole faces of two cards of one rank are, roughly; 1 is the same.
     """
-    wanted = np.ascontiguousarray(_rough(before.ends[0])[_STRAY:-_STRAY, _STRAY:-_STRAY])
-    return max(_best(_rough(each), wanted) for each in now.ends)
+    wanted = np.ascontiguousarray(
+        _coarse(before.ends[0])[_MAX_OFFSET_PX:-_MAX_OFFSET_PX, _MAX_OFFSET_PX:-_MAX_OFFSET_PX]
+    )
+    return max(_best_match(_coarse(each), wanted) for each in now.ends)
 
 
-def _rough(ink: Single) -> Single:
-    return np.asarray(cv2.GaussianBlur(ink, (0, 0), _COARSE), np.float32)
+def _coarse(ink: Single) -> Single:
+    return np.asarray(cv2.GaussianBlur(ink, (0, 0), _COARSE_BLUR_PX), np.float32)
 
 
-def apart_in_ink(now: Print, others: Iterable[Print]) -> float:
+def ink_distance(now: CardPrint, others: Iterable[CardPrint]) -> float:
     """
     Return how far an ink is from that of the other cards of its colour: 0 is the same, 0.7
     is twice as bright in one of its colours.

@@ -25,16 +25,24 @@ from drivers.camera.sources.source_address import Address
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 
-__all__ = ["Live", "Pictures", "Recorded", "is_lent", "open_pictures", "picture_data", "take"]
+__all__ = [
+    "FrameSource",
+    "LiveFrames",
+    "RecordedFrames",
+    "encode_png",
+    "is_preview_stream",
+    "open_frames",
+    "take_frames",
+]
 
-_PATIENCE: Final = 12.0
-_BETWEEN: Final = 0.5
+_FRAME_TIMEOUT_S: Final = 12.0
+_REOPEN_INTERVAL_S: Final = 0.5
 """Seconds: for a picture, and until a camera that went away is looked for again."""
 
 _DIMENSIONS: Final = 3
 
 
-class Pictures(Protocol):
+class FrameSource(Protocol):
     """
     Where pictures come from.
     """
@@ -62,7 +70,7 @@ class Pictures(Protocol):
         ...
 
 
-class Recorded:
+class RecordedFrames:
     """
     A video, or a folder of pictures: taken from once, from its beginning to its end.
     """
@@ -70,7 +78,7 @@ class Recorded:
     def __init__(self, source: Source, name: str) -> None:
         self._source = source
         self._name = name
-        self._form = _Form(name)
+        self._form = _FrameFormat(name)
         self._last: Image | None = None
         self._at = 0.0
 
@@ -116,7 +124,7 @@ class Recorded:
         self._source.close()
 
 
-class Live:
+class LiveFrames:
     """
     A camera: a thread takes what comes, so that the newest is always at hand; a camera that
     went away is opened again, until it is there.
@@ -125,7 +133,7 @@ class Live:
     def __init__(self, source: Source, name: str, again: Callable[[], Source]) -> None:
         self._source: Source | None = source
         self._name = name
-        self._form = _Form(name)
+        self._form = _FrameFormat(name)
         self._again = again
         self._newest: Image | None = None
         self._count = self._faults = 0
@@ -151,12 +159,12 @@ class Live:
         return found
 
     def _await(self, seen: int, faults: int) -> None:
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + _FRAME_TIMEOUT_S
         while self._count == seen:
             if self._faults != faults:
                 raise UserError(f"{self._fault}") from self._fault
             if not self._changed.wait(max(0.0, until - time.monotonic())):
-                raise UserError(f"{self._name}: no picture for {_PATIENCE:g} s: unplugged?")
+                raise UserError(f"{self._name}: no picture for {_FRAME_TIMEOUT_S:g} s: unplugged?")
 
     def newest(self) -> Image | None:
         """
@@ -184,7 +192,7 @@ class Live:
                     self._newest, self._fault = None, error
                     self._faults += 1
                     self._changed.notify_all()
-                self._stopping.wait(_BETWEEN)
+                self._stopping.wait(_REOPEN_INTERVAL_S)
 
     def _look(self) -> None:
         source = self._source = self._source or self._again()
@@ -203,7 +211,7 @@ class Live:
                 source.close()
 
 
-def open_pictures(address: Address, camera: Camera) -> Pictures:
+def open_frames(address: Address, camera: Camera) -> FrameSource:
     """
     Open a source.
 
@@ -215,11 +223,11 @@ def open_pictures(address: Address, camera: Camera) -> Pictures:
     except LineError as error:
         raise UserError(f"{error}") from error
     if address.is_live:
-        return Live(source, str(address), lambda: open_source(address, camera))
-    return Recorded(source, str(address))
+        return LiveFrames(source, str(address), lambda: open_source(address, camera))
+    return RecordedFrames(source, str(address))
 
 
-class _Form:
+class _FrameFormat:
     """
     What every picture of a camera is like; all that is measured in one holds for the next.
     """
@@ -248,7 +256,7 @@ class _Form:
         return np.asarray(image)
 
 
-def picture_data(image: Image) -> bytes:
+def encode_png(image: Image) -> bytes:
     """
     Return a picture as a PNG file has it.
     """
@@ -260,11 +268,11 @@ _PREVIEW_TIMEOUT_S: Final = 25.0
 """Seconds: of a camera that was pushed far away the daemon lends pictures for two seconds
 whenever it tries it again, which is every ten in the end."""
 
-_AGAIN: Final = 0.2
+_RETRY_INTERVAL_S: Final = 0.2
 """Seconds between two attempts."""
 
 
-def is_lent(address: Address) -> bool:
+def is_preview_stream(address: Address) -> bool:
     """
     Whether this is what a camera's view lends.
     """
@@ -274,27 +282,29 @@ def is_lent(address: Address) -> bool:
     return parts.hostname in LOOPBACK_HOSTS and parts.path == "/plain"
 
 
-def take(address: Address, camera: Camera, count: int, at: float | None = None) -> list[Image]:
+def take_frames(
+    address: Address, camera: Camera, count: int, at: float | None = None
+) -> list[Image]:
     """
     Take pictures in a row; where a daemon lends them, wait until it does.
 
     Raises:
         UserError: There are none.
     """
-    until = time.monotonic() + (_PREVIEW_TIMEOUT_S if is_lent(address) else 0.0)
+    until = time.monotonic() + (_PREVIEW_TIMEOUT_S if is_preview_stream(address) else 0.0)
     while True:
         try:
-            with contextlib.closing(open_pictures(address, camera)) as pictures:
+            with contextlib.closing(open_frames(address, camera)) as pictures:
                 return pictures.take(count, at)
         except UserError as error:
             if time.monotonic() < until:
-                time.sleep(_AGAIN)
+                time.sleep(_RETRY_INTERVAL_S)
                 continue
-            raise _told(address, error) from error
+            raise _with_advice(address, error) from error
 
 
-def _told(address: Address, error: UserError) -> UserError:
-    if is_lent(address):
+def _with_advice(address: Address, error: UserError) -> UserError:
+    if is_preview_stream(address):
         place = urlsplit(address.where).netloc
         return UserError(f"{error}; is options.view {place}, does the daemon run?")
     if "another program has it" in str(error):

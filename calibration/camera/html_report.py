@@ -15,46 +15,46 @@ from typing import Final
 import cv2
 import numpy as np
 
-from calibration.camera.atomic_files import keep_whole
-from calibration.camera.calibration_result import Result, faults
-from calibration.camera.reading_settings import good_pixels, measured
-from calibration.camera.shown_cards import Sample, drawn_outline, signed
-from calibration.camera.table_layout import ground_of
+from calibration.camera.atomic_files import write_together
+from calibration.camera.calibration_result import CalibrationResult, list_faults
+from calibration.camera.reading_settings import good_index_pixels, risk_curve
+from calibration.camera.shown_cards import ShownReading, card_with_symbol, draw_outline
+from calibration.camera.table_layout import projection_of
 from drivers.camera.recognition.confidence import CurvePoint
 from drivers.camera.recognition.index_window import window_quads
 from drivers.camera.sources.frame_quality import Image
 
-__all__ = ["report_of", "write_report"]
+__all__ = ["render_report", "write_report"]
 
-_PAGE: Final = Path(__file__).parent / "static" / "report.html"
-_WIDTH: Final = 1100
+_TEMPLATE_FILE: Final = Path(__file__).parent / "static" / "report.html"
+_MAX_IMAGE_WIDTH_PX: Final = 1100
 """Pixels of a picture's width in the report, at the most."""
 
-_NONE: Final = "&ndash;"
-_CHART: Final = (680, 190, 62)
+_NO_VALUE: Final = "&ndash;"
+_CHART_SIZE: Final = (680, 190, 62)
 """Width, height, and what is left of the line."""
 
-_GOOD, _BAD, _MARK = (84, 160, 60), (38, 30, 200), (230, 140, 60)
+_PASSED_COLOUR, _FAILED_COLOUR, _MARKER_COLOUR = (84, 160, 60), (38, 30, 200), (230, 140, 60)
 """Blue, green and red of outlines."""
 
 
-def write_report(result: Result, path: Path) -> None:
+def write_report(result: CalibrationResult, path: Path) -> None:
     """
     Write it.
 
     Raises:
         UserError: It cannot be written; one of before is then as it was.
     """
-    keep_whole({path: report_of(result).encode()})
+    write_together({path: render_report(result).encode()})
 
 
-def report_of(result: Result) -> str:
+def render_report(result: CalibrationResult) -> str:
     """
     Return the page.
     """
-    wrong = faults(result)
+    wrong = list_faults(result)
     count = f"{len(wrong)} thing{'s' if len(wrong) != 1 else ''} to put right"
-    return Template(_PAGE.read_text(encoding="utf-8")).substitute(
+    return Template(_TEMPLATE_FILE.read_text(encoding="utf-8")).substitute(
         station=escape(result.station),
         source=escape(result.source),
         at=escape(result.at),
@@ -69,36 +69,36 @@ def report_of(result: Result) -> str:
         cards=_cards(result),
         samples=_samples(result.samples),
         settings=_settings(result),
-        good=f"{good_pixels():.0f}",
+        good=f"{good_index_pixels():.0f}",
         curve=_curve(result),
     )
 
 
-def _keys(result: Result) -> str:
+def _keys(result: CalibrationResult) -> str:
     least = min(result.budget, key=lambda each: each.pixels, default=None)
     threshold, error = result.threshold, result.plane.error
     told = (
-        ("plane off by at most", _NONE if error is None else f"{error:.2f} <small>mm</small>"),
+        ("plane off by at most", _NO_VALUE if error is None else f"{error:.2f} <small>mm</small>"),
         ("sharpness, 1 is best", f"{result.sharpness:.2f}"),
         ("light of 255", f"{result.light:.0f}"),
         ("flicker", f"{result.flicker.strength:.1%}"),
-        ("fewest pixels of an index", _NONE if least is None else f"{least.pixels:.0f}"),
-        ("threshold", _NONE if threshold is None else f"{threshold.value:g}"),
+        ("fewest pixels of an index", _NO_VALUE if least is None else f"{least.pixels:.0f}"),
+        ("threshold", _NO_VALUE if threshold is None else f"{threshold.value:g}"),
     )
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in told)
 
 
-def _table(result: Result) -> Image:
+def _table(result: CalibrationResult) -> Image:
     drawn = result.reference.copy()
-    ground = ground_of(result.plane)
+    ground = projection_of(result.plane)
     passed = {each.slot: each.passed for each in result.budget}
     for place in result.places:
         name = place.slot or "other"
         corners = ground.to_pixels(place.polygon)
-        drawn_outline(drawn, corners, _GOOD if passed.get(name, True) else _BAD)
+        draw_outline(drawn, corners, _PASSED_COLOUR if passed.get(name, True) else _FAILED_COLOUR)
         _label(drawn, name, np.array([corners[:, 0].mean(), corners[:, 1].max() + 22]))
     if result.throat is not None:
-        drawn_outline(drawn, ground.to_pixels(result.throat.window), _GOOD)
+        draw_outline(drawn, ground.to_pixels(result.throat.window), _PASSED_COLOUR)
     return drawn
 
 
@@ -110,20 +110,20 @@ def _label(
         cv2.putText(image, words, (x, y), cv2.FONT_HERSHEY_DUPLEX, 0.9, colour, thick, cv2.LINE_AA)
 
 
-def _markers(result: Result) -> str:
+def _markers(result: CalibrationResult) -> str:
     drawn = result.marker_image.copy()
     for each in result.markers:
-        drawn_outline(drawn, each.corners, _MARK)
+        draw_outline(drawn, each.corners, _MARKER_COLOUR)
         _label(drawn, str(each.number), each.corners.mean(axis=0))
     for quad in result.clicked:
-        drawn_outline(drawn, np.array(quad), _MARK)
+        draw_outline(drawn, np.array(quad), _MARKER_COLOUR)
     count = len(result.markers) or len(result.clicked)
     what = "marker" if result.markers else "clicked rectangle"
     words = f"{count} {what}{'s' if count != 1 else ''}. {_plane(result, count)}"
     return _picture(drawn, "What the plane was found by") + f'<p class="note">{words}</p>'
 
 
-def _plane(result: Result, count: int) -> str:
+def _plane(result: CalibrationResult, count: int) -> str:
     plane, lens = result.plane, result.plane.lens
     told = (
         f"Where cards lie, the plane is at most {plane.error or 0:.2f} mm off (95 of 100 such "
@@ -139,7 +139,7 @@ def _plane(result: Result, count: int) -> str:
     return f"{told} The lens is not known: that takes two or more."
 
 
-def _budget(result: Result) -> str:
+def _budget(result: CalibrationResult) -> str:
     most = max((each.pixels for each in result.budget), default=1.0) * 1.15
     rows = [
         f"<tr><td>{escape(each.slot)}</td><td class='n'><b>{each.pixels:.0f}</b></td>"
@@ -166,7 +166,7 @@ def _verdict(passed: bool) -> str:  # noqa: FBT001 - the one thing that is told
     return f'<span class="{"good" if passed else "bad"}">{"passed" if passed else "failed"}</span>'
 
 
-def _cards(result: Result) -> str:
+def _cards(result: CalibrationResult) -> str:
     told = []
     for shown, sample in zip(result.shown, result.cards, strict=False):
         flat = shown.flat(180)
@@ -176,10 +176,14 @@ def _cards(result: Result) -> str:
         corners = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], np.float32)
         corners += np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], np.float32) * edge
         for window in window_quads(corners, result.window):
-            drawn_outline(flat, window.astype(np.float64), _GOOD if sample.passed else _BAD)
+            draw_outline(
+                flat,
+                window.astype(np.float64),
+                _PASSED_COLOUR if sample.passed else _FAILED_COLOUR,
+            )
         picture = _picture(flat, str(sample.card), 180)
         told.append(
-            f"<figure>{picture}<figcaption><b>{signed(sample.card)}</b> "
+            f"<figure>{picture}<figcaption><b>{card_with_symbol(sample.card)}</b> "
             f"{escape(sample.slot)}<br>{sample.confidence:.3f}, {sample.pixels:.0f} px<br>"
             f"{_verdict(sample.passed)}</figcaption></figure>"
         )
@@ -189,10 +193,10 @@ def _cards(result: Result) -> str:
     return "".join(told) or "<p>None.</p>"
 
 
-def _samples(samples: Iterable[Sample]) -> str:
+def _samples(samples: Iterable[ShownReading]) -> str:
     return "".join(
-        f"<tr><td><b>{signed(each.card)}</b></td><td>{escape(each.slot)}</td>"
-        f"<td>{each.read or _NONE}</td><td class='n'>{each.confidence:.3f}</td>"
+        f"<tr><td><b>{card_with_symbol(each.card)}</b></td><td>{escape(each.slot)}</td>"
+        f"<td>{each.read or _NO_VALUE}</td><td class='n'>{each.confidence:.3f}</td>"
         f"<td class='n'>{each.pixels:.0f}</td><td class='n'>{each.blur:.2%}</td>"
         f"<td>{_verdict(each.passed)} {escape(each.fault)}</td></tr>"
         for each in samples
@@ -216,23 +220,23 @@ class _Chart:
         """
         Say how far down one in so many, as a power of ten, is.
         """
-        return 8 + (_CHART[1] - 26) * (1 - (power - self._low) / (self._high - self._low))
+        return 8 + (_CHART_SIZE[1] - 26) * (1 - (power - self._low) / (self._high - self._low))
 
     def at(self, number: int) -> tuple[float, float]:
         """
         Say where a threshold is.
         """
-        wide = _CHART[0] - _CHART[2] - 24
-        x = _CHART[2] + wide * number / (len(self._rare) - 1)
+        wide = _CHART_SIZE[0] - _CHART_SIZE[2] - 24
+        x = _CHART_SIZE[2] + wide * number / (len(self._rare) - 1)
         return x, self.down(self._rare[number])
 
 
-def _curve(result: Result) -> str:
+def _curve(result: CalibrationResult) -> str:
     """
     Draw what was measured with these weights: how rarely a card was wrong at each threshold,
     as proven, and the one that is set.
     """
-    points, chosen = measured(), result.threshold
+    points, chosen = risk_curve(), result.threshold
     if len(points) < 2 or chosen is None:  # noqa: PLR2004 - two make a line
         return ""
     chart = _Chart(points)
@@ -244,13 +248,13 @@ def _curve(result: Result) -> str:
     name = f"Threshold {chosen.told}"
     return (
         f'<svg class="curve" role="img" aria-label="{escape(name)}" '
-        f'viewBox="0 0 {_CHART[0]} {_CHART[1]}">{"".join(drawn)}</svg>'
+        f'viewBox="0 0 {_CHART_SIZE[0]} {_CHART_SIZE[1]}">{"".join(drawn)}</svg>'
     )
 
 
 def _rarity(power: int, chart: _Chart) -> str:
     return (
-        f'<text x="{_CHART[2] - 6}" y="{chart.down(power) + 3:.1f}" '
+        f'<text x="{_CHART_SIZE[2] - 6}" y="{chart.down(power) + 3:.1f}" '
         f'text-anchor="end">1 in {10**power:,}</text>'
     )
 
@@ -260,10 +264,10 @@ def _threshold(point: CurvePoint, at: tuple[float, float], *, is_set: bool) -> I
     yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{4.5 if is_set else 2}"/>'
     words = f"<tspan>{point.threshold:g}</tspan>"
     kind = ' class="set"' if is_set else ""
-    yield f'<text x="{x:.1f}" y="{_CHART[1] - 4}" text-anchor="middle"{kind}>{words}</text>'
+    yield f'<text x="{x:.1f}" y="{_CHART_SIZE[1] - 4}" text-anchor="middle"{kind}>{words}</text>'
 
 
-def _settings(result: Result) -> str:
+def _settings(result: CalibrationResult) -> str:
     camera, fit, chosen = result.camera, result.fit, result.threshold
     told = [("picture", f"{camera.width}x{camera.height}")]
     told += [(lock.name, lock.said) for lock in result.locks]
@@ -278,7 +282,7 @@ def _settings(result: Result) -> str:
     )
 
 
-def _picture(image: Image, words: str, width: int = _WIDTH) -> str:
+def _picture(image: Image, words: str, width: int = _MAX_IMAGE_WIDTH_PX) -> str:
     if image.shape[1] > width:
         size = (width, round(image.shape[0] * width / image.shape[1]))
         image = np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)

@@ -17,14 +17,14 @@ __all__ = ["DICTIONARY", "Marker", "find_markers"]
 
 DICTIONARY: Final = cv2.aruco.DICT_4X4_50
 
-_ALONG: Final = np.linspace(0.12, 0.88, 40)
-_ACROSS: Final = np.arange(-4.0, 4.01, 0.25)
+_EDGE_POSITIONS: Final = np.linspace(0.12, 0.88, 40)
+_EDGE_OFFSETS_PX: Final = np.arange(-4.0, 4.01, 0.25)
 """Where an edge is looked at: shares of its length, and pixels to either side of it."""
 
-_CLEAR: Final = 0.3
+_MIN_SLOPE_SHARE: Final = 0.3
 """A slope that is not this share of the steepest is no edge."""
 
-_FARTHEST: Final = 2.0
+_MAX_CORRECTION_PX: Final = 2.0
 """Pixels by which a corner may be put right."""
 
 
@@ -52,27 +52,29 @@ def find_markers(image: Image) -> list[Marker]:
     soft = cv2.GaussianBlur(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), (0, 0), 0.8)
     grey = np.asarray(soft, np.float32)
     known = {
-        int(number): Marker(int(number), _refined(grey, np.asarray(quad, np.float64)[0]))
+        int(number): Marker(int(number), _refine_corners(grey, np.asarray(quad, np.float64)[0]))
         for number, quad in zip(np.asarray(numbers).ravel(), corners, strict=True)
     }
     return [known[number] for number in sorted(known)]
 
 
-def _refined(grey: NDArray[np.float32], quad: Floats) -> Floats:
+def _refine_corners(grey: NDArray[np.float32], quad: Floats) -> Floats:
     """
     Take the corners as where the edges cross.
 
     A corner that is blurred is round, and seems to lie further in than it is: all
     markers would be taken to be a little smaller, and the table larger.
     """
-    lines = [_edge(grey, quad[side], quad[(side + 1) % 4], quad.mean(axis=0)) for side in range(4)]
+    lines = [
+        _fit_edge(grey, quad[side], quad[(side + 1) % 4], quad.mean(axis=0)) for side in range(4)
+    ]
     if any(line is None for line in lines):
         return quad
-    found = np.stack([_crossing(lines[side - 1], lines[side]) for side in range(4)])
-    return found if np.linalg.norm(found - quad, axis=1).max() < _FARTHEST else quad
+    found = np.stack([_intersection(lines[side - 1], lines[side]) for side in range(4)])
+    return found if np.linalg.norm(found - quad, axis=1).max() < _MAX_CORRECTION_PX else quad
 
 
-def _edge(
+def _fit_edge(
     grey: NDArray[np.float32], first: Floats, last: Floats, middle: Floats
 ) -> tuple[Floats, Floats] | None:
     """
@@ -82,24 +84,24 @@ def _edge(
     outwards = np.array([-along[1], along[0]])
     if outwards @ ((first + last) / 2 - middle) < 0:
         outwards = -outwards
-    base = first + (last - first) * _ALONG[:, None]
-    points = base[:, None] + _ACROSS[None, :, None] * outwards
+    base = first + (last - first) * _EDGE_POSITIONS[:, None]
+    points = base[:, None] + _EDGE_OFFSETS_PX[None, :, None] * outwards
     x, y = (points[..., axis].astype(np.float32) for axis in (0, 1))
     seen = cv2.remap(grey, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     climb: Floats = np.asarray(np.gradient(np.asarray(seen, np.float64), axis=1), np.float64)
     slopes: Floats = np.clip(climb, 0, None)
-    slopes[slopes < slopes.max() * _CLEAR] = 0
+    slopes[slopes < slopes.max() * _MIN_SLOPE_SHARE] = 0
     weight = slopes.sum(axis=1)
     clear = weight > 0
-    if clear.sum() < len(_ALONG) / 2:
+    if clear.sum() < len(_EDGE_POSITIONS) / 2:
         return None
-    off = np.asarray(slopes @ _ACROSS, np.float64)[clear] / weight[clear]
+    off = np.asarray(slopes @ _EDGE_OFFSETS_PX, np.float64)[clear] / weight[clear]
     line = (base[clear] + off[:, None] * outwards).astype(np.float32)
     right, down, left, top = cv2.fitLine(line, cv2.DIST_HUBER, 0, 0.01, 0.01).ravel()
     return np.array([left, top], np.float64), np.array([right, down], np.float64)
 
 
-def _crossing(one: Any, other: Any) -> Floats:  # noqa: ANN401 - two lines
+def _intersection(one: Any, other: Any) -> Floats:  # noqa: ANN401 - two lines
     (here, way), (there, across) = one, other
     steps = np.linalg.solve(np.column_stack([way, -across]), there - here)
     return np.asarray(here + way * steps[0], np.float64)

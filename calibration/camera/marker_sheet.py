@@ -18,28 +18,28 @@ import numpy as np
 from calibration.camera.marker_detection import DICTIONARY
 from shoe_daemon.errors import UserError
 
-__all__ = ["FORMS", "PAPERS", "Sheet", "draw_sheets", "write_sheets"]
+__all__ = ["FILE_SUFFIXES", "PAPER_SIZES_MM", "SheetPage", "draw_sheets", "write_sheets"]
 
-PAPERS: Final = {"a4": (210.0, 297.0), "letter": (215.9, 279.4)}
-FORMS: Final = (".pdf", ".svg", ".html")
+PAPER_SIZES_MM: Final = {"a4": (210.0, 297.0), "letter": (215.9, 279.4)}
+FILE_SUFFIXES: Final = (".pdf", ".svg", ".html")
 
-_MARGIN: Final = 14.0
-_FOOT: Final = 62.0
+_MARGIN_MM: Final = 14.0
+_FOOTER_MM: Final = 62.0
 """Millimetres of a page that are left free at its sides, and that its foot takes."""
 
-_CELLS: Final = 6
+_MARKER_CELLS: Final = 6
 """Cells of a marker of four by four with its black rim."""
 
-_POINT: Final = 72 / 25.4
+_POINTS_PER_MM: Final = 72 / 25.4
 """Points of a PDF in a millimetre."""
 
-_RULER: Final = 100
+_RULER_MM: Final = 100
 """Millimetres of the ruler at the foot."""
 
-_GAP: Final = 0.25
+_QUIET_ZONE: Final = 0.25
 """White round a marker, as a share of its side: without it none is found."""
 
-_ADVICE: Final = (
+_INSTRUCTIONS: Final = (
     "Print at 100 %, not “fit to page”. The scale above must be 100 mm long: measure it.",
     "Where it is not, measure the black edge of a marker: that is its --size, not {side}.",
     "1  Where several are on a sheet, cut midway between them: each needs its white rim.",
@@ -51,7 +51,7 @@ _ADVICE: Final = (
 """What is printed at the foot of each page; the first line is bold."""
 
 
-class _Block(NamedTuple):
+class _Rectangle(NamedTuple):
     x: float
     y: float
     width: float
@@ -66,7 +66,7 @@ class _Text(NamedTuple):
     bold: bool = False
 
 
-class Sheet(NamedTuple):
+class SheetPage(NamedTuple):
     """
     One page.
 
@@ -78,92 +78,96 @@ class Sheet(NamedTuple):
     """
 
     paper: tuple[float, float]
-    blocks: list[_Block]
-    marks: list[_Block]
+    blocks: list[_Rectangle]
+    marks: list[_Rectangle]
     texts: list[_Text]
 
 
-def draw_sheets(count: int, side: float, paper: str) -> list[Sheet]:
+def draw_sheets(count: int, side: float, paper: str) -> list[SheetPage]:
     """
     Draw so many markers, as many on a page as there is room for.
 
     Args:
         count: How many; they are numbered from 0.
         side: Millimetres of the black edge of each.
-        paper: One of `PAPERS`.
+        paper: One of `PAPER_SIZES_MM`.
 
     Raises:
         UserError: They are too large for it.
     """
-    size = PAPERS[paper]
-    across = int((size[0] - 2 * _MARGIN + side * _GAP) // (side * (1 + _GAP)))
-    down = int((size[1] - _MARGIN - _FOOT - 10 + side * _GAP) // (side * (1 + _GAP)))
+    size = PAPER_SIZES_MM[paper]
+    across = int((size[0] - 2 * _MARGIN_MM + side * _QUIET_ZONE) // (side * (1 + _QUIET_ZONE)))
+    down = int(
+        (size[1] - _MARGIN_MM - _FOOTER_MM - 10 + side * _QUIET_ZONE) // (side * (1 + _QUIET_ZONE))
+    )
     if across < 1 or down < 1:
-        most = min(size[0] - 2 * _MARGIN, size[1] - _MARGIN - _FOOT - 10)
+        most = min(size[0] - 2 * _MARGIN_MM, size[1] - _MARGIN_MM - _FOOTER_MM - 10)
         raise UserError(f"--size {side:g}: too large for {paper}; expected at most {most:.0f}")
     # Far apart is what helps: large markers one a page, small ones to be cut out.
     each = across * down
     numbers = range(count)
     return [
-        _sheet([*numbers[first : first + each]], across, side, size)
+        _draw_page([*numbers[first : first + each]], across, side, size)
         for first in range(0, count, each)
     ]
 
 
-def _sheet(numbers: Sequence[int], across: int, side: float, paper: tuple[float, float]) -> Sheet:
-    sheet = Sheet(paper, [], [], [])
-    step = side * (1 + _GAP)
+def _draw_page(
+    numbers: Sequence[int], across: int, side: float, paper: tuple[float, float]
+) -> SheetPage:
+    sheet = SheetPage(paper, [], [], [])
+    step = side * (1 + _QUIET_ZONE)
     columns = min(across, len(numbers))
-    left = (paper[0] - columns * step + side * _GAP) / 2
+    left = (paper[0] - columns * step + side * _QUIET_ZONE) / 2
     for place, number in enumerate(numbers):
-        x, y = left + place % across * step, _MARGIN + place // across * step
-        sheet.blocks.extend(_marker(number, x, y, side))
+        x, y = left + place % across * step, _MARGIN_MM + place // across * step
+        sheet.blocks.extend(_marker_rectangles(number, x, y, side))
         label = f"marker {number}   {side:g} mm"
         sheet.texts.append(_Text(x, y + side + min(5.0, side * 0.14), 3.4, label))
-    _foot(sheet, side)
+    _draw_footer(sheet, side)
     return sheet
 
 
-def _marker(number: int, x: float, y: float, side: float) -> Iterator[_Block]:
+def _marker_rectangles(number: int, x: float, y: float, side: float) -> Iterator[_Rectangle]:
     drawn = cv2.aruco.generateImageMarker(
-        cv2.aruco.getPredefinedDictionary(DICTIONARY), number, _CELLS
+        cv2.aruco.getPredefinedDictionary(DICTIONARY), number, _MARKER_CELLS
     )
-    cell = side / _CELLS
+    cell = side / _MARKER_CELLS
     for row, line in enumerate(np.asarray(drawn) == 0):
         first = 0
-        while first < _CELLS:
+        while first < _MARKER_CELLS:
             if not line[first]:
                 first += 1
                 continue
             last = first
-            while last < _CELLS and line[last]:
+            while last < _MARKER_CELLS and line[last]:
                 last += 1
             # Rows touch by a hair, so that no printer leaves white lines between them.
-            yield _Block(x + first * cell, y + row * cell, (last - first) * cell, cell + 0.02)
+            yield _Rectangle(x + first * cell, y + row * cell, (last - first) * cell, cell + 0.02)
             first = last
 
 
-def _foot(sheet: Sheet, side: float) -> None:
+def _draw_footer(sheet: SheetPage, side: float) -> None:
     """
     Draw the ruler, and say what to do.
     """
-    top = sheet.paper[1] - _FOOT + 4
-    _ruler(sheet, (sheet.paper[0] - _RULER) / 2, top)
-    for number, words in enumerate(_ADVICE):
+    top = sheet.paper[1] - _FOOTER_MM + 4
+    _draw_ruler(sheet, (sheet.paper[0] - _RULER_MM) / 2, top)
+    for number, words in enumerate(_INSTRUCTIONS):
         line = words.format(side=f"{side:g}")
-        text = _Text(_MARGIN + 4, top + 17 + number * 5, 3.3, line, bold=number == 0)
+        text = _Text(_MARGIN_MM + 4, top + 17 + number * 5, 3.3, line, bold=number == 0)
         sheet.texts.append(text)
 
 
-def _ruler(sheet: Sheet, left: float, top: float) -> None:
-    for mark in range(_RULER + 1):
+def _draw_ruler(sheet: SheetPage, left: float, top: float) -> None:
+    for mark in range(_RULER_MM + 1):
         long = 5.0 if mark % 10 == 0 else 3.5 if mark % 5 == 0 else 2.2
-        sheet.marks.append(_Block(left + mark - 0.075, top, 0.15, long))
+        sheet.marks.append(_Rectangle(left + mark - 0.075, top, 0.15, long))
         if mark % 10 == 0:
             sheet.texts.append(_Text(left + mark - 1.2, top + 8.2, 2.6, str(mark)))
 
 
-def write_sheets(sheets: Sequence[Sheet], path: Path) -> list[Path]:
+def write_sheets(sheets: Sequence[SheetPage], path: Path) -> list[Path]:
     """
     Write them in the form that the file's name asks for; return the files.
 
@@ -173,8 +177,8 @@ def write_sheets(sheets: Sequence[Sheet], path: Path) -> list[Path]:
         UserError: The name is of another form, or the file cannot be written.
     """
     form = path.suffix.lower()
-    if form not in FORMS:
-        raise UserError(f"{path}: expected a name ending in {', '.join(FORMS)}")
+    if form not in FILE_SUFFIXES:
+        raise UserError(f"{path}: expected a name ending in {', '.join(FILE_SUFFIXES)}")
     files = {path: _pdf(sheets)} if form == ".pdf" else {path: _html(sheets).encode()}
     if form == ".svg":
         files = {
@@ -191,20 +195,20 @@ def write_sheets(sheets: Sequence[Sheet], path: Path) -> list[Path]:
     return list(files)
 
 
-def _svg(sheet: Sheet) -> str:
+def _svg(sheet: SheetPage) -> str:
     wide, high = sheet.paper
-    texts = "".join(map(_written, sheet.texts))
+    texts = "".join(map(_svg_text, sheet.texts))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}mm" height="{high}mm" '
         f'viewBox="0 0 {wide} {high}" font-family="Helvetica, Arial, sans-serif">'
         '<rect width="100%" height="100%" fill="#fff"/>'
         # Crisp, cells leave no seams between them; a screen would leave out lines of the ruler.
-        f'<g shape-rendering="crispEdges">{_rectangles(sheet.blocks)}</g>'
-        f"{_rectangles(sheet.marks)}{texts}</svg>"
+        f'<g shape-rendering="crispEdges">{_svg_rectangles(sheet.blocks)}</g>'
+        f"{_svg_rectangles(sheet.marks)}{texts}</svg>"
     )
 
 
-def _written(text: _Text) -> str:
+def _svg_text(text: _Text) -> str:
     # Browsers make one space of several that stand together.
     words = escape(text.words.replace("  ", "\N{NO-BREAK SPACE}" * 2))
     weight = ' font-weight="700"' if text.bold else ""
@@ -213,14 +217,14 @@ def _written(text: _Text) -> str:
     )
 
 
-def _rectangles(blocks: Sequence[_Block]) -> str:
+def _svg_rectangles(blocks: Sequence[_Rectangle]) -> str:
     return "".join(
         f'<rect x="{b.x:.3f}" y="{b.y:.3f}" width="{b.width:.3f}" height="{b.height:.3f}"/>'
         for b in blocks
     )
 
 
-def _html(sheets: Sequence[Sheet]) -> str:
+def _html(sheets: Sequence[SheetPage]) -> str:
     wide, high = sheets[0].paper
     pages = "\n".join(_svg(sheet) for sheet in sheets)
     return f"""<!doctype html>
@@ -233,7 +237,7 @@ svg {{ display: block; break-after: page }}</style></head><body>
 """
 
 
-def _pdf(sheets: Sequence[Sheet]) -> bytes:
+def _pdf(sheets: Sequence[SheetPage]) -> bytes:
     """
     Write a PDF by hand: rectangles, and text in the fonts that every reader has.
     """
@@ -247,38 +251,39 @@ def _pdf(sheets: Sequence[Sheet]) -> bytes:
         f"<< {font} /BaseFont /Helvetica-Bold >>",
     ]
     for page, sheet in zip(pages, sheets, strict=True):
-        box = " ".join(f"{side * _POINT:.3f}" for side in sheet.paper)
+        box = " ".join(f"{side * _POINTS_PER_MM:.3f}" for side in sheet.paper)
         objects += [
-            _page(box, page + 1),
-            _stream(sheet),
+            _pdf_page(box, page + 1),
+            _pdf_content(sheet),
         ]
-    return _document(objects)
+    return _pdf_document(objects)
 
 
-def _page(box: str, contents: int) -> str:
+def _pdf_page(box: str, contents: int) -> str:
     fonts = "/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >>"
     kind = f"/Type /Page /Parent 2 0 R /MediaBox [0 0 {box}]"
     return f"<< {kind} /Contents {contents} 0 R {fonts} >>"
 
 
-def _stream(sheet: Sheet) -> str:
+def _pdf_content(sheet: SheetPage) -> str:
     high = sheet.paper[1]
     drawn = [
-        f"{b.x * _POINT:.3f} {(high - b.y - b.height) * _POINT:.3f} "
-        f"{b.width * _POINT:.3f} {b.height * _POINT:.3f} re f"
+        f"{b.x * _POINTS_PER_MM:.3f} {(high - b.y - b.height) * _POINTS_PER_MM:.3f} "
+        f"{b.width * _POINTS_PER_MM:.3f} {b.height * _POINTS_PER_MM:.3f} re f"
         for b in (*sheet.blocks, *sheet.marks)
     ]
     for text in sheet.texts:
         words = text.words.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
         drawn.append(
-            f"BT /F{2 if text.bold else 1} {text.size * _POINT:.2f} Tf "
-            f"{text.x * _POINT:.3f} {(high - text.y) * _POINT:.3f} Td ({words}) Tj ET"
+            f"BT /F{2 if text.bold else 1} {text.size * _POINTS_PER_MM:.2f} Tf "
+            f"{text.x * _POINTS_PER_MM:.3f} {(high - text.y) * _POINTS_PER_MM:.3f} Td "
+            f"({words}) Tj ET"
         )
     whole = "\n".join(drawn)
     return f"<< /Length {len(whole.encode('cp1252'))} >>\nstream\n{whole}\nendstream"
 
 
-def _document(objects: Sequence[str]) -> bytes:
+def _pdf_document(objects: Sequence[str]) -> bytes:
     data, places = b"%PDF-1.4\n", []
     for number, text in enumerate(objects, 1):
         places.append(len(data))

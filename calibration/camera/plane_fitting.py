@@ -16,33 +16,40 @@ import cv2
 import numpy as np
 
 from calibration.camera.marker_detection import Marker
-from calibration.camera.table_layout import Plane, apart, corners_about, ground_of, rows_of, scaled
+from calibration.camera.table_layout import (
+    Plane,
+    matrix_rows,
+    max_distance,
+    normalise_homography,
+    projection_of,
+    rectangle_corners,
+)
 from drivers.camera.profile.camera_profile import Lens, Point
 from drivers.camera.recognition.table_geometry import Floats
 from shoe_daemon.errors import UserError
 
 __all__ = ["plane_from_markers", "plane_from_points"]
 
-_FOR_LENS: Final = 2
+_MIN_RECTANGLES_FOR_LENS: Final = 2
 """Rectangles from which on the lens can be told from the plane."""
 
-_ROUNDS: Final = 60
+_MAX_ITERATIONS: Final = 60
 """Steps of the search, at the most."""
 
-_CORNERS: Final = 4
-_SMALLEST: Final = 20.0
+_CORNER_COUNT: Final = 4
+_MIN_CLICKED_SIDE_PX: Final = 20.0
 """Pixels of the side of a square that is just large enough to be clicked."""
 
-_SEEN: Final = 0.1
-_CLICKED: Final = 1.0
+_MARKER_NOISE_PX: Final = 0.1
+_CLICK_NOISE_PX: Final = 1.0
 """Pixels by which a marker's corner is off at the least, and one that was clicked."""
 
-_DRAWS: Final = 60
-_OFTEN: Final = 95
+_NOISE_SAMPLES: Final = 60
+_ERROR_PERCENTILE: Final = 95
 """How often the search is tried with other noise, and the percentile that is told of it."""
 
-_ACROSS: Final = (0.15, 0.38, 0.62, 0.85)
-_DOWN: Final = (0.3, 0.5, 0.7)
+_CARD_AREA_X: Final = (0.15, 0.38, 0.62, 0.85)
+_CARD_AREA_Y: Final = (0.3, 0.5, 0.7)
 """Shares of the picture between which cards lie."""
 
 
@@ -63,21 +70,24 @@ def plane_from_points(
     Raises:
         UserError: These are no corners of rectangles, or go round the wrong way.
     """
-    if not points or len(points) % _CORNERS:
+    if not points or len(points) % _CORNER_COUNT:
         raise UserError(f"{len(points)} point(s); expected the four corners of a rectangle")
-    seen = np.asarray(points, np.float64).reshape(-1, _CORNERS, 2)
+    seen = np.asarray(points, np.float64).reshape(-1, _CORNER_COUNT, 2)
     _check_clicked(seen)
-    return _plane([*seen], rectangle, size, _CLICKED)
+    return _fit_plane([*seen], rectangle, size, _CLICK_NOISE_PX)
 
 
 def _check_clicked(quads: Floats) -> None:
     for quad in quads:
-        if not cv2.isContourConvex(quad.astype(np.float32)) or abs(_area(quad)) < _SMALLEST**2:
+        if (
+            not cv2.isContourConvex(quad.astype(np.float32))
+            or abs(_signed_area(quad)) < _MIN_CLICKED_SIDE_PX**2
+        ):
             raise UserError(
                 "the four points are no rectangle; expected its corners one after the other, "
                 "from the upper left one clockwise"
             )
-    if _area(quads[0]) < 0:
+    if _signed_area(quads[0]) < 0:
         raise UserError("the points go round the wrong way; expected them clockwise")
 
 
@@ -100,30 +110,30 @@ def plane_from_markers(markers: Sequence[Marker], side: float, size: tuple[int, 
             "no marker found; expected the printed sheets flat on the table, whole in the "
             "picture and with their white rim: more light, or larger markers"
         )
-    plane = _plane([each.corners for each in markers], (side, side), size, _SEEN)
+    plane = _fit_plane([each.corners for each in markers], (side, side), size, _MARKER_NOISE_PX)
     worst = 0 if plane.worst is None else plane.worst
     return plane._replace(worst=markers[worst].number)
 
 
-def _plane(
+def _fit_plane(
     quads: list[Floats], rectangle: tuple[float, float], size: tuple[int, int], least: float
 ) -> Plane:
-    problem = _Problem(quads, rectangle, size)
+    problem = _PlaneProblem(quads, rectangle, size)
     solved = problem.solve()
     off = problem.millimetres(solved)
     misfit = round(float(off.max()), 2)
     plane = Plane(
-        scaled(problem.homography(solved)),
+        normalise_homography(problem.homography(solved)),
         problem.lens(solved),
         max(misfit, round(problem.doubt(solved, least), 2)),
-        int(off.argmax()) // _CORNERS,
+        int(off.argmax()) // _CORNER_COUNT,
         size,
         misfit,
     )
-    return _framed(plane, np.concatenate(quads))
+    return _centred(plane, np.concatenate(quads))
 
 
-class _Problem:
+class _PlaneProblem:
     """
     What is unknown, as one row of numbers: the homography (8), the lens (1), and where each
     rectangle but the largest lies (3 each: x, y and turn).
@@ -133,12 +143,12 @@ class _Problem:
         self, quads: Sequence[Floats], rectangle: tuple[float, float], size: tuple[int, int]
     ) -> None:
         self._seen = np.stack(quads)
-        self._first = int(np.argmax([abs(_area(quad)) for quad in quads]))
-        self._square = corners_about(*rectangle)
+        self._first = int(np.argmax([abs(_signed_area(quad)) for quad in quads]))
+        self._square = rectangle_corners(*rectangle)
         self._count = len(quads)
         self._middle = np.array([(size[0] - 1) / 2, (size[1] - 1) / 2])
         self._focal = float(size[0])
-        self._bends = self._count >= _FOR_LENS
+        self._bends = self._count >= _MIN_RECTANGLES_FOR_LENS
 
     def solve(self) -> Floats:
         """
@@ -146,7 +156,7 @@ class _Problem:
         """
         now = self._start()
         damping, off = 1e-3, self._off(now)
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ITERATIONS):
             slopes = self._slopes(now, off)
             normal = slopes.T @ slopes
             step = np.linalg.solve(
@@ -169,9 +179,11 @@ class _Problem:
         """
         seen: Floats = np.asarray((self._seen - self._middle) / self._focal, np.float64)
         square, first = (each.astype(np.float32) for each in (self._square, seen[self._first]))
-        plane = scaled(np.asarray(cv2.getPerspectiveTransform(square, first), np.float64))
+        plane = normalise_homography(
+            np.asarray(cv2.getPerspectiveTransform(square, first), np.float64)
+        )
         back: Floats = np.asarray(np.linalg.inv(plane), np.float64)
-        poses = [_pose(_through(back, seen[number])) for number in self._others]
+        poses = [_rectangle_pose(_transform(back, seen[number])) for number in self._others]
         bend = [0.0] if self._bends else []
         return np.array([*plane.ravel()[:8], *bend, *(each for pose in poses for each in pose)])
 
@@ -185,7 +197,7 @@ class _Problem:
     def _shown(self, given: Floats) -> Floats:
         plane = np.append(given[:8], 1.0).reshape(3, 3)
         bend = float(given[8]) if self._bends else 0.0
-        flat = _through(plane, self._corners(given).reshape(-1, 2))
+        flat = _transform(plane, self._corners(given).reshape(-1, 2))
         bent = flat * (1 + bend * (flat**2).sum(axis=1, keepdims=True))
         return np.asarray(bent * self._focal + self._middle).reshape(-1, 4, 2)
 
@@ -211,18 +223,24 @@ class _Problem:
         noise = max(least, math.sqrt(float(off @ off) / spare) if spare else 0.0)
         slopes = self._slopes(given, off)
         sides, spread, _ = np.linalg.svd(slopes.T @ slopes)
-        chance = np.random.default_rng(0).normal(0, 1, (_DRAWS, len(given)))
+        chance = np.random.default_rng(0).normal(0, 1, (_NOISE_SAMPLES, len(given)))
         steps = chance * noise / np.sqrt(np.maximum(spread, 1e-12)) @ sides.T
         there = self._on_table(given)
         return float(
-            np.percentile([apart(self._on_table(given + step), there) for step in steps], _OFTEN)
+            np.percentile(
+                [max_distance(self._on_table(given + step), there) for step in steps],
+                _ERROR_PERCENTILE,
+            )
         )
 
     def _on_table(self, given: Floats) -> Floats:
         wide, high = self._size
-        grid = np.stack(np.meshgrid(_ACROSS, _DOWN), axis=-1).reshape(-1, 2) * (wide, high)
+        grid = np.stack(np.meshgrid(_CARD_AREA_X, _CARD_AREA_Y), axis=-1).reshape(-1, 2) * (
+            wide,
+            high,
+        )
         plane = Plane(self.homography(given), self.lens(given), None, None, self._size)
-        return ground_of(plane).to_table(grid)
+        return projection_of(plane).to_table(grid)
 
     def _slopes(self, given: Floats, off: Floats) -> Floats:
         columns = []
@@ -238,7 +256,7 @@ class _Problem:
         Say by how much each corner is off on the table.
         """
         plane = Plane(self.homography(given), self.lens(given), None, None, self._size)
-        there = ground_of(plane).to_table(self._seen.reshape(-1, 2))
+        there = projection_of(plane).to_table(self._seen.reshape(-1, 2))
         return np.asarray(
             np.linalg.norm(there - self._corners(given).reshape(-1, 2), axis=1), np.float64
         )
@@ -265,30 +283,31 @@ class _Problem:
         if not self._bends:
             return None
         return Lens(
-            matrix=rows_of(self._matrix()), distortion=(round(float(given[8]), 6), 0.0, 0.0, 0.0)
+            matrix=matrix_rows(self._matrix()),
+            distortion=(round(float(given[8]), 6), 0.0, 0.0, 0.0),
         )
 
 
-def _framed(plane: Plane, corners: Floats) -> Plane:
-    ground = ground_of(plane)
+def _centred(plane: Plane, corners: Floats) -> Plane:
+    ground = projection_of(plane)
     x, y = (float(value) for value in ground.to_table(corners).mean(axis=0))
     base = ground.to_pixels([(x, y)])[0]
     right = ground.to_table([(base[0] + 1, base[1])])[0] - (x, y)
     return plane.moved(x, y, math.degrees(math.atan2(right[1], right[0])))
 
 
-def _through(matrix: Floats, points: Floats) -> Floats:
+def _transform(matrix: Floats, points: Floats) -> Floats:
     whole = np.column_stack([points, np.ones(len(points))]) @ matrix.T
     return np.asarray(whole[:, :2] / whole[:, 2:])
 
 
-def _pose(quad: Floats) -> tuple[float, float, float]:
+def _rectangle_pose(quad: Floats) -> tuple[float, float, float]:
     right = quad[1] - quad[0] + quad[2] - quad[3]
     x, y = quad.mean(axis=0)
     return float(x), float(y), math.atan2(right[1], right[0])
 
 
-def _area(quad: Floats) -> float:
+def _signed_area(quad: Floats) -> float:
     """
     Return the area of what has these corners; below 0 where they go round counterclockwise.
     """

@@ -12,24 +12,31 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from calibration.camera.image_measures import Flicker, light_of, sharpness_of
-from calibration.camera.registration import Moved, is_mirrored, told_within
+from calibration.camera.image_measures import Flicker, mean_brightness, measure_sharpness
+from calibration.camera.registration import TableShift, is_mirrored, max_recognised_shift_mm
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.table_geometry import Floats, Ground
+from drivers.camera.recognition.table_geometry import Floats, TableProjection
 from drivers.camera.sources.frame_quality import Image
 
-__all__ = ["Finding", "Kind", "Limits", "compare", "flickering", "gain_of"]
+__all__ = [
+    "Finding",
+    "FindingKind",
+    "Limits",
+    "brightness_gain",
+    "compare_with_profile",
+    "flicker_finding",
+]
 
-_BLACK: Final = 8.0
+_MIN_BRIGHTNESS: Final = 8.0
 """A picture whose light, of 255, is less shows nothing."""
 
-_LIT_MOUTH: Final = 3.5
+_THROAT_GAIN: Final = 3.5
 
-_TURNED: Final = 45.0
+_MIN_ROTATION_DEGREES: Final = 45.0
 """Degrees from which on a picture is rather turned round than pushed."""
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """
     What a finding is about.
     """
@@ -62,7 +69,7 @@ class Finding(Struct, frozen=True, omit_defaults=True):
         before: What the profile had, where that is a number.
     """
 
-    kind: Kind
+    kind: FindingKind
     text: str
     bad: bool = True
     amount: float | None = None
@@ -86,11 +93,11 @@ class Limits(Struct, frozen=True):
     brighter: float = 1.35
 
 
-def compare(  # noqa: PLR0913, PLR0917 - what was, what is, and what is known of it
+def compare_with_profile(  # noqa: PLR0913, PLR0917 - what was, what is, and what is known of it
     profile: Profile,
     reference: Image,
     now: Image,
-    moved: Moved | None,
+    moved: TableShift | None,
     flicker: Flicker | None = None,
     limits: Limits | None = None,
 ) -> list[Finding]:
@@ -107,62 +114,66 @@ def compare(  # noqa: PLR0913, PLR0917 - what was, what is, and what is known of
     """
     limits = limits or Limits()
     if now.shape != reference.shape:
-        return [_resolution(now, reference)]
-    if light_of(now) < _BLACK:
+        return [_resolution_finding(now, reference)]
+    if mean_brightness(now) < _MIN_BRIGHTNESS:
         text = "the picture is black: switch the lamp on, and take the cap off the lens"
-        return [Finding(Kind.NO_PICTURE, text)]
-    ratios = _ratios(profile, reference, now)
+        return [Finding(FindingKind.NO_PICTURE, text)]
+    ratios = _brightness_ratios(profile, reference, now)
     lit = cv2.convertScaleAbs(now, alpha=1 / min(1.0, max(0.2, float(np.nanmedian(ratios)))))
-    blurred = _blur(reference, np.asarray(lit, np.uint8), limits)
+    blurred = _blur_findings(reference, np.asarray(lit, np.uint8), limits)
     if moved is not None:
-        found = _here(moved, limits, _light(ratios, limits), blurred)
+        found = _recognised_findings(moved, limits, _brightness_findings(ratios, limits), blurred)
     elif blurred and not blurred[0].amount:
-        return [_nothing()]
+        return [_nothing_visible()]
     elif blurred:
         text = "the picture is too blurred to tell where the table is"
-        found = [*_light(ratios, limits), *blurred, Finding(Kind.OTHER_SCENE, text)]
+        found = [
+            *_brightness_findings(ratios, limits),
+            *blurred,
+            Finding(FindingKind.OTHER_SCENE, text),
+        ]
     elif is_mirrored(profile, reference, now):
-        found = [_mirrored()]
+        found = [_mirrored_finding()]
     else:
-        found = [*_light(ratios, limits), _elsewhere(profile)]
+        found = [*_brightness_findings(ratios, limits), _unrecognised_finding(profile)]
     if flicker is not None and not flicker.steady:
-        found.append(flickering(flicker))
+        found.append(flicker_finding(flicker))
     return found
 
 
-def _here(
-    moved: Moved, limits: Limits, light: list[Finding], blurred: list[Finding]
+def _recognised_findings(
+    moved: TableShift, limits: Limits, light: list[Finding], blurred: list[Finding]
 ) -> list[Finding]:
     """
     Say what is unlike of a table that is recognised: what lies over half of it is no lamp.
     """
-    pushed = _moved(moved, limits)
+    pushed = _shift_findings(moved, limits)
     if moved.covered is None or blurred or pushed:
         return [*light, *blurred, *pushed]
     text = (
         f"covered: nothing of the table is found {moved.covered} in the picture: take away what "
         "lies there or hangs before the lens, and check once more"
     )
-    return [Finding(Kind.COVERED, text)]
+    return [Finding(FindingKind.COVERED, text)]
 
 
-def _nothing() -> Finding:
+def _nothing_visible() -> Finding:
     text = (
         "nothing can be seen in the picture: is the lens covered or far out of focus, is a lamp "
         "out, is the exposure right?"
     )
-    return Finding(Kind.NO_PICTURE, text)
+    return Finding(FindingKind.NO_PICTURE, text)
 
 
-def _mirrored() -> Finding:
+def _mirrored_finding() -> Finding:
     text = (
         "mirrored: the picture shows the table as in a mirror: switch the camera's mirroring "
         "(flip) back, and check once more"
     )
-    return Finding(Kind.MIRRORED, text)
+    return Finding(FindingKind.MIRRORED, text)
 
 
-def flickering(flicker: Flicker) -> Finding:
+def flicker_finding(flicker: Flicker) -> Finding:
     """
     Say that lamps flicker.
     """
@@ -173,53 +184,57 @@ def flickering(flicker: Flicker) -> Finding:
         else "change the lamp, or set the exposure to a multiple of 1/100 s (1/120 s)"
     )
     return Finding(
-        Kind.FLICKER,
+        FindingKind.FLICKER,
         f"the light comes and goes by {flicker.strength:.0%} ({lamps}): {advice}",
         amount=flicker.strength,
         unit="share",
     )
 
 
-def _resolution(now: Image, reference: Image) -> Finding:
+def _resolution_finding(now: Image, reference: Image) -> Finding:
     wide, high = now.shape[1], now.shape[0]
     advice = "set the camera's mode back, or calibrate"
     if (high, wide) == reference.shape[1::-1]:
         advice = "the picture is turned by 90 degrees: turn it back in the camera's settings"
     return Finding(
-        Kind.OTHER_RESOLUTION,
+        FindingKind.OTHER_RESOLUTION,
         f"pictures of {wide}x{high}; the profile was made with "
         f"{reference.shape[1]}x{reference.shape[0]}: {advice}",
     )
 
 
-def _light(ratios: Floats, limits: Limits) -> list[Finding]:
+def _brightness_findings(ratios: Floats, limits: Limits) -> list[Finding]:
     gain = float(np.nanmedian(ratios))
     darkest, where = _worst_side(ratios)
     if gain > limits.brighter:
         text = f"brighter: {gain:.2f} times as bright as the profile"
         advice = "is the exposure locked, is there a new lamp or daylight?"
-        return [Finding(Kind.BRIGHTER, f"{text}: {advice}", amount=round(gain, 3), unit="times")]
+        return [
+            Finding(FindingKind.BRIGHTER, f"{text}: {advice}", amount=round(gain, 3), unit="times")
+        ]
     if min(gain, darkest) < limits.darker:
         part = f" {where}" if darkest < gain * 0.9 else ""
         amount = min(gain, darkest)
         text = f"darker{part}: {amount:.2f} times as bright as the profile"
         advice = "is a lamp out, is the exposure locked, is the lens free?"
-        return [Finding(Kind.DARKER, f"{text}: {advice}", amount=round(amount, 3), unit="times")]
+        return [
+            Finding(FindingKind.DARKER, f"{text}: {advice}", amount=round(amount, 3), unit="times")
+        ]
     return []
 
 
-def gain_of(profile: Profile, reference: Image, now: Image) -> float:
+def brightness_gain(profile: Profile, reference: Image, now: Image) -> float:
     """
     Return how many times as bright what lies below a card is taken to be as it was.
 
     A shoe's mouth is as dark as print: its print would not differ from it, were it not
     taken to be brighter.
     """
-    brighter = 1.0 if profile.throat is None else _LIT_MOUTH
-    return brighter * float(np.nanmedian(_ratios(profile, reference, now)))
+    brighter = 1.0 if profile.throat is None else _THROAT_GAIN
+    return brighter * float(np.nanmedian(_brightness_ratios(profile, reference, now)))
 
 
-def _ratios(profile: Profile, reference: Image, now: Image) -> Floats:
+def _brightness_ratios(profile: Profile, reference: Image, now: Image) -> Floats:
     """
     Compare the light part by part; a card in the shoe's mouth is no lamp.
     """
@@ -230,7 +245,7 @@ def _ratios(profile: Profile, reference: Image, now: Image) -> Floats:
     )
     ratios = np.asarray((after + 1) / (before + 1))
     if profile.throat is not None:
-        window = Ground(profile).to_pixels(profile.throat.window)
+        window = TableProjection(profile).to_pixels(profile.throat.window)
         scale = np.array([size[0] / now.shape[1], size[1] / now.shape[0]])
         hole = cv2.convexHull(np.round(window * scale).astype(np.int32))
         passed = cv2.fillConvexPoly(np.zeros(ratios.shape, np.uint8), hole, 1)
@@ -253,13 +268,13 @@ def _worst_side(ratios: Floats) -> tuple[float, str]:
     )
 
 
-def _blur(reference: Image, now: Image, limits: Limits) -> list[Finding]:
-    before, after = sharpness_of(reference), sharpness_of(now)
+def _blur_findings(reference: Image, now: Image, limits: Limits) -> list[Finding]:
+    before, after = measure_sharpness(reference), measure_sharpness(now)
     if after >= before * limits.sharpness:
         return []
     return [
         Finding(
-            Kind.BLURRED,
+            FindingKind.BLURRED,
             f"the picture is blurred: sharpness {after:.2f}, this profile had {before:.2f}: "
             "clean or refocus the lens",
             amount=after,
@@ -269,14 +284,14 @@ def _blur(reference: Image, now: Image, limits: Limits) -> list[Finding]:
     ]
 
 
-def _elsewhere(profile: Profile) -> Finding:
+def _unrecognised_finding(profile: Profile) -> Finding:
     """
     Say what is known of a table that is not recognised.
     """
     text = (
-        f"the table of the profile is not within {told_within(profile):.0f} mm of where it was: "
-        "the camera was pushed further or turned away, it is another table or another camera, or "
-        "something lies over the table"
+        f"the table of the profile is not within {max_recognised_shift_mm(profile):.0f} mm "
+        "of where it was: the camera was pushed further or turned away, it is another table or "
+        "another camera, or something lies over the table"
     )
     if profile.throat is not None:
         # A card hides most of what would tell how far: nothing is known of that.
@@ -285,31 +300,31 @@ def _elsewhere(profile: Profile) -> Finding:
             "another shoe or another camera, or something lies over it: check once more with the "
             "mouth empty"
         )
-    return Finding(Kind.OTHER_SCENE, text)
+    return Finding(FindingKind.OTHER_SCENE, text)
 
 
-def _moved(moved: Moved, limits: Limits) -> list[Finding]:
+def _shift_findings(moved: TableShift, limits: Limits) -> list[Finding]:
     if moved.far < limits.millimetres:
         return []
-    if abs(moved.turned) > _TURNED:
-        return [_turned(moved)]
+    if abs(moved.turned) > _MIN_ROTATION_DEGREES:
+        return [_rotation_finding(moved)]
     advice = "push the camera back" if moved.far < 15 else "calibrate again"  # noqa: PLR2004 - mm
     return [
         Finding(
-            Kind.MOVED,
-            f"moved: the table lies {_way(moved)} in the picture, {moved.far:.1f} mm in the worst "
-            f"place: {advice} and check once more",
+            FindingKind.MOVED,
+            f"moved: the table lies {_direction_text(moved)} in the picture, "
+            f"{moved.far:.1f} mm in the worst place: {advice} and check once more",
             amount=round(moved.far, 2),
             unit="mm",
         )
     ]
 
 
-def _turned(moved: Moved) -> Finding:
+def _rotation_finding(moved: TableShift) -> Finding:
     turned = round(abs(moved.turned))
-    way = "" if turned == 180 else f" {_clock(moved)}"  # noqa: PLR2004 - degrees: either way
+    way = "" if turned == 180 else f" {_rotation_direction(moved)}"  # noqa: PLR2004 - degrees: either way
     return Finding(
-        Kind.MOVED,
+        FindingKind.MOVED,
         f"moved: the picture is turned by {turned} degrees{way}: turn the camera back, or its "
         "picture in its settings, and check once more",
         amount=round(moved.far, 2),
@@ -317,11 +332,11 @@ def _turned(moved: Moved) -> Finding:
     )
 
 
-def _clock(moved: Moved) -> str:
+def _rotation_direction(moved: TableShift) -> str:
     return f"{'' if moved.turned > 0 else 'counter'}clockwise"
 
 
-def _way(moved: Moved) -> str:
+def _direction_text(moved: TableShift) -> str:
     told = []
     for value, forth, back in (
         (moved.right, "to the right", "to the left"),
@@ -330,5 +345,5 @@ def _way(moved: Moved) -> str:
         if abs(value) >= 0.5:  # noqa: PLR2004 - millimetres worth a word
             told.append(f"{abs(value):.1f} mm {forth if value > 0 else back}")
     if abs(moved.turned) >= 0.2:  # noqa: PLR2004 - degrees likewise
-        told.append(f"{abs(moved.turned):.1f}° {_clock(moved)}")
+        told.append(f"{abs(moved.turned):.1f}° {_rotation_direction(moved)}")
     return " and ".join(told) or "turned or tilted"

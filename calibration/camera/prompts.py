@@ -15,11 +15,11 @@ from calibration.camera.script import (
     CardStep,
     EmptyStep,
     LayoutStep,
-    MouthStep,
     PlaneStep,
+    ThroatStep,
     missing_ranks,
 )
-from calibration.camera.shown_cards import signed
+from calibration.camera.shown_cards import card_with_symbol
 from calibration.camera.table_layout import Box, Plane, layout_named
 from calibration.camera.wizard_state import CardPrompt, WizardState
 from drivers.camera.sources.frame_quality import Image
@@ -27,25 +27,30 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import DEALING_ORDER, Slot
 
-__all__ = ["Person"]
+__all__ = ["PromptDialogue"]
 
-_POINTS: Final = 4
-_SAMPLE: Final = 6
-_LOOK: Final = 0.3
-_LAST: Final = 3.0
+_RECTANGLE_CORNERS: Final = 4
+_SAMPLE_CARDS: Final = 6
+_POLL_INTERVAL_S: Final = 0.3
+_FINISH_TIMEOUT_S: Final = 3.0
 """Seconds: until it is looked whether anybody still answers, and for a page to show the end."""
 
-_SIDES: Final = range(6, 1001)
+_SIDE_RANGE_MM: Final = range(6, 1001)
 """Millimetres of a rectangle's side."""
 
-_STAGES: Final = ("plane", "empty table", "boxes", "13 cards", "back", "sample")
-_MOUTH: Final = ("plane", "empty mouth", "window", "13 cards", "back", "sample")
+_OVERHEAD_STAGES: Final = ("plane", "empty table", "boxes", "13 cards", "back", "sample")
+_THROAT_STAGES: Final = ("plane", "empty mouth", "window", "13 cards", "back", "sample")
 
-_WAYS: Final = {"right": (1.0, 0.0), "left": (-1.0, 0.0), "down": (0.0, 1.0), "up": (0.0, -1.0)}
+_DIRECTIONS: Final = {
+    "right": (1.0, 0.0),
+    "left": (-1.0, 0.0),
+    "down": (0.0, 1.0),
+    "up": (0.0, -1.0),
+}
 """Which way cards leave the shoe, in the picture."""
 
 
-class Person:
+class PromptDialogue:
     """
     Asks in words, one thing after the other; Enter goes on, as does the page's button.
     """
@@ -74,9 +79,9 @@ class Person:
         self._side = side
         self._preset = preset or "six"
         self._throat = throat
-        self._chosen = random.sample(DECK, _SAMPLE)
+        self._chosen = random.sample(DECK, _SAMPLE_CARDS)
         self._over = False
-        self._state.stages = _MOUTH if throat else _STAGES
+        self._state.stages = _THROAT_STAGES if throat else _OVERHEAD_STAGES
         self._lines = lines
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -97,7 +102,7 @@ class Person:
         self._echo(f"\n{name}{'' if name.endswith('?') else '.'} {text}")
         while True:
             try:
-                said = self._state.answers.get(timeout=_LOOK)
+                said = self._state.answers.get(timeout=_POLL_INTERVAL_S)
             except queue.Empty:
                 if self._over:
                     raise UserError("nobody answers: the terminal is closed") from None
@@ -123,8 +128,8 @@ class Person:
         wide, cross, high = said.partition("x")
         if not (cross and _is_side(wide) and _is_side(high)):
             raise UserError(
-                f"{said!r}; expected width x height in millimetres, from {_SIDES[0]} to "
-                f"{_SIDES[-1]}, such as 400x200"
+                f"{said!r}; expected width x height in millimetres, from {_SIDE_RANGE_MM[0]} to "
+                f"{_SIDE_RANGE_MM[-1]}, such as 400x200"
             )
         return self._clicked(float(wide), float(high))
 
@@ -141,7 +146,9 @@ class Person:
 
     def _clicked(self, wide: float, high: float) -> PlaneStep:
         self._state.clicked_points.clear()
-        while not self._state.clicked_points or len(self._state.clicked_points) % _POINTS:
+        while (
+            not self._state.clicked_points or len(self._state.clicked_points) % _RECTANGLE_CORNERS
+        ):
             self._ask("Four points", self._clicking(), "points")
         points = tuple(self._state.clicked_points)
         return PlaneStep(points=points, rectangle=(wide, high))
@@ -183,7 +190,7 @@ class Person:
         x, y, turn = self._state.shift
         return LayoutStep(preset=self._preset, x=x, y=y, turn=turn, boxes=tuple(self._state.boxes))
 
-    def mouth(self, plane: Plane, reference: Image) -> MouthStep:
+    def mouth(self, plane: Plane, reference: Image) -> ThroatStep:
         """
         Have it said in which way cards leave, and with which side ahead.
         """
@@ -196,9 +203,9 @@ class Person:
         )
         said = self._ask("The shoe's mouth", text, "answer", "right").lower()
         way, *ahead = said.split() or ["right"]
-        if way not in _WAYS or ahead not in ([], ["long"]):
+        if way not in _DIRECTIONS or ahead not in ([], ["long"]):
             raise UserError(f"{said!r}; expected right, left, up or down, or such as “down long”")
-        return MouthStep(direction=_WAYS[way], turn=90 if ahead else 0)
+        return ThroatStep(direction=_DIRECTIONS[way], turn=90 if ahead else 0)
 
     def card(self, done: Sequence[Card]) -> CardStep | None:
         """
@@ -211,7 +218,8 @@ class Person:
         usual = Card(f"{rank}{'SHDC'[len(done) % 4]}")
         self._state.reach_stage("13 cards")
         text = (
-            f"Lay the {usual} {_where(slot)}. Or answer with the {rank} that you lay; “stop” ends."
+            f"Lay the {usual} {_place_text(slot)}. "
+            f"Or answer with the {rank} that you lay; “stop” ends."
         )
         name = f"Card {len(done) + 1} of {len(done) + len(missing)}"
         card = self._named(name, text, usual, slot)
@@ -221,7 +229,7 @@ class Person:
         """
         Ask for a card's name until it is one; None where nobody goes on.
         """
-        shown = CardPrompt(signed(usual), usual.suit in "HD", str(slot or "the mouth"))
+        shown = CardPrompt(card_with_symbol(usual), usual.suit in "HD", str(slot or "the mouth"))
         while (said := self._ask(name, text, "answer", str(usual), shown).upper()) != "STOP":
             try:
                 return Card(said) if said else usual
@@ -239,7 +247,7 @@ class Person:
         slot = self._slot(0)
         self._state.reach_stage("back")
         shown = CardPrompt("a back", red=False, slot=str(slot or "the mouth"))
-        text = f"Lay a card face down {_where(slot)}; “skip” leaves it out."
+        text = f"Lay a card face down {_place_text(slot)}; “skip” leaves it out."
         said = self._ask("The back", text, "answer", "", shown)
         return None if said.lower() == "skip" else BackStep(slot=slot)
 
@@ -247,12 +255,15 @@ class Person:
         """
         Ask for a card, drawn by chance.
         """
-        if number >= _SAMPLE:
+        if number >= _SAMPLE_CARDS:
             return None
         usual, slot = self._chosen[number], self._slot(number)
         self._state.reach_stage("sample")
-        text = f"Lay the {usual} {_where(slot)}, as a dealer would. Or name another; “stop” ends."
-        card = self._named(f"Sample {number + 1} of {_SAMPLE}", text, usual, slot)
+        text = (
+            f"Lay the {usual} {_place_text(slot)}, as a dealer would. "
+            "Or name another; “stop” ends."
+        )
+        card = self._named(f"Sample {number + 1} of {_SAMPLE_CARDS}", text, usual, slot)
         return None if card is None else CardStep(card=card, slot=slot)
 
     def again(self, fault: str) -> bool:
@@ -273,12 +284,12 @@ class Person:
         many = f"{len(faults)} thing{'s' if len(faults) > 1 else ''} to put right"
         name = many if faults else "Calibrated"
         text = f"Profile and report are written: {profile}. This page can be closed."
-        self._state.finish(name, text, good=not faults, patience=_LAST)
+        self._state.finish(name, text, good=not faults, patience=_FINISH_TIMEOUT_S)
 
 
 def _is_side(text: str) -> bool:
-    return text.isdecimal() and int(text) in _SIDES
+    return text.isdecimal() and int(text) in _SIDE_RANGE_MM
 
 
-def _where(slot: Slot | None) -> str:
+def _place_text(slot: Slot | None) -> str:
     return "into the shoe's mouth" if slot is None else f"on {slot}"

@@ -14,48 +14,54 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 
-from calibration.camera.shown_cards import Shown
-from drivers.camera.recognition.confidence import CURVE, CurvePoint, agreed, curve, threshold_for
+from calibration.camera.shown_cards import ShownCard
+from drivers.camera.recognition.confidence import (
+    CURVE_FILE,
+    CurvePoint,
+    combine_ends,
+    load_curve,
+    threshold_for,
+)
 from drivers.camera.recognition.index_window import CropWindow
-from drivers.camera.recognition.recogniser import SHIPPED, WEIGHTS, Recogniser
+from drivers.camera.recognition.recogniser import WEIGHTS_FILE, WEIGHTS_INFO, Recogniser
 from shoe_daemon.game.cards import RANKS, SUITS
 
 __all__ = [
-    "Fit",
     "Threshold",
-    "choose",
+    "WindowFit",
+    "best_proven_point",
+    "choose_threshold",
     "fit_window",
-    "good_pixels",
-    "least_pixels",
-    "measured",
-    "proven",
+    "good_index_pixels",
+    "min_index_pixels",
+    "risk_curve",
 ]
 
-_USUAL: Final = 36.0
+_DEFAULT_GOOD_PX: Final = 36.0
 """Pixels from which on nearly all cards are read, where no test of the weights says it."""
 
 
-def least_pixels() -> float:
+def min_index_pixels() -> float:
     """
     Give the least height of an index window, in the picture's pixels, that is read at all.
     """
-    return float(SHIPPED.pixels)
+    return float(WEIGHTS_INFO.pixels)
 
 
-def good_pixels() -> float:
+def good_index_pixels() -> float:
     """
     Give the height from which on nearly all cards of the test were read.
     """
-    known = json.loads(WEIGHTS.with_name("index.json").read_text())
-    measured = known.get("test", {}).get("limits", {}).get("pixels", _USUAL)
-    return max(float(measured), least_pixels())
+    known = json.loads(WEIGHTS_FILE.with_name("index.json").read_text())
+    risk_curve = known.get("test", {}).get("limits", {}).get("pixels", _DEFAULT_GOOD_PX)
+    return max(float(risk_curve), min_index_pixels())
 
 
-def measured() -> tuple[CurvePoint, ...]:
+def risk_curve() -> tuple[CurvePoint, ...]:
     """
     Give the measured curve of these weights; nothing where there is none.
     """
-    return curve() if CURVE.is_file() else ()
+    return load_curve() if CURVE_FILE.is_file() else ()
 
 
 class Threshold(Struct, frozen=True):
@@ -98,24 +104,24 @@ class Threshold(Struct, frozen=True):
         return f"{head}; measured: {found}" + ("" if self.kept else "; NOT proven")
 
 
-def proven() -> CurvePoint | None:
+def best_proven_point() -> CurvePoint | None:
     """
     Give the point of the curve at which the least risk is proven.
     """
-    return min(measured(), key=lambda point: point.risk, default=None)
+    return min(risk_curve(), key=lambda point: point.risk, default=None)
 
 
-def choose(risk: float | None) -> Threshold:
+def choose_threshold(risk: float | None) -> Threshold:
     """
     Choose the lowest threshold whose measured risk is at most so high.
 
     Where no risk is stated, that of the weights is taken; where the measurement was
     too small to prove a stated one, the strictest.
     """
-    if not CURVE.is_file():
-        return Threshold(SHIPPED.threshold, risk)
-    value = SHIPPED.threshold if risk is None else threshold_for(risk)
-    for point in curve():
+    if not CURVE_FILE.is_file():
+        return Threshold(WEIGHTS_INFO.threshold, risk)
+    value = WEIGHTS_INFO.threshold if risk is None else threshold_for(risk)
+    for point in load_curve():
         if point.threshold == value:
             return Threshold(value, risk, point.risk, point.accepted)
     return Threshold(value, risk)
@@ -124,14 +130,14 @@ def choose(risk: float | None) -> Threshold:
 _SCALES: Final = (0.72, 0.85, 1.0, 1.18, 1.4)
 """Parts of the usual window's width and height that are tried."""
 
-_PLAIN: Final = 0.004
+_MIN_GAIN: Final = 0.004
 """A window other than the usual one has to be better by so much."""
 
-_FLOOR: Final = 1e-4
+_MIN_BELIEF: Final = 1e-4
 """Belief below which a card that is not read counts no more."""
 
 
-class Fit(Struct, frozen=True):
+class WindowFit(Struct, frozen=True):
     """
     A window that fits a deck.
 
@@ -159,7 +165,7 @@ class Fit(Struct, frozen=True):
         return f"{size} fit this deck (confidence {self.usual:.3f}, now {self.fitted:.3f})"
 
 
-def fit_window(recogniser: Recogniser, shown: Sequence[Shown]) -> Fit:
+def fit_window(recogniser: Recogniser, shown: Sequence[ShownCard]) -> WindowFit:
     """
     Try wider, narrower, higher and lower windows on cards that are known.
 
@@ -167,13 +173,13 @@ def fit_window(recogniser: Recogniser, shown: Sequence[Shown]) -> Fit:
     """
     usual = CropWindow()
     trust = {
-        (x, y): _trust(recogniser, shown, usual.scaled(x, y)) for x in _SCALES for y in _SCALES
+        (x, y): _believed(recogniser, shown, usual.scaled(x, y)) for x in _SCALES for y in _SCALES
     }
     score = {scales: _score(values) for scales, values in trust.items()}
     best = max(score, key=lambda scales: (score[scales], -abs(scales[0] - 1) - abs(scales[1] - 1)))
-    if score[best] - score[1.0, 1.0] < _PLAIN:
+    if score[best] - score[1.0, 1.0] < _MIN_GAIN:
         best = (1.0, 1.0)
-    return Fit(
+    return WindowFit(
         usual.scaled(*best),
         *best,
         round(math.exp(score[1.0, 1.0]), 4),
@@ -183,11 +189,11 @@ def fit_window(recogniser: Recogniser, shown: Sequence[Shown]) -> Fit:
 
 def _score(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
     # Mean of logarithms: one card that is not read weighs more than many read a little better.
-    return float(np.log(np.maximum(values, _FLOOR)).mean())
+    return float(np.log(np.maximum(values, _MIN_BELIEF)).mean())
 
 
-def _trust(
-    recogniser: Recogniser, shown: Sequence[Shown], window: CropWindow
+def _believed(
+    recogniser: Recogniser, shown: Sequence[ShownCard], window: CropWindow
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """
     Return how much is believed of each card what it is.
@@ -196,7 +202,7 @@ def _trust(
     found = []
     for each in shown:
         reading = recogniser.read(each.image, np.asarray(each.quad, np.float32))
-        both = agreed([end.believed for end in reading.ends])
+        both = combine_ends([end.believed for end in reading.ends])
         row, column = RANKS.index(each.card.rank), SUITS.index(each.card.suit)
         found.append(float(both.cards[row, column]))
     return np.array(found)

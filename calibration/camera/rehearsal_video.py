@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 import cv2
 import numpy as np
 
-from calibration.camera.atomic_files import keep_whole
-from calibration.camera.simulated_night import SHEETS, Rehearsal, corners_of
-from calibration.camera.table_layout import corners_about
+from calibration.camera.atomic_files import write_together
+from calibration.camera.simulated_night import MARKER_SHEETS, SimulatedTable, marker_corners
+from calibration.camera.table_layout import rectangle_corners
 from drivers.simulators.camera.live_sender import open_sender
 from drivers.simulators.camera.scene_settings import Station
 from drivers.simulators.camera.table_layout import CARD, Point
@@ -26,18 +26,18 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, RANKS
 from shoe_daemon.game.coup import DEALING_ORDER
 
-__all__ = ["film_night", "frame_of", "mouth_points", "play_night"]
+__all__ = ["layout_position", "play_live", "record_video", "throat_card_corners"]
 
-_SCENE: Final = 8
-_EMPTY: Final = 30
-_AFTER: Final = 2
+_SCENE_FRAMES: Final = 8
+_EMPTY_TABLE_FRAMES: Final = 30
+_FRAMES_BEFORE_STEP: Final = 2
 """Pictures: of a scene, of the empty table, and from a scene's beginning to its answer."""
 
-_SAMPLE: Final = 6
+_SAMPLE_CARDS: Final = 6
 """Cards that are shown to verify with."""
 
 
-class _Scene(NamedTuple):
+class _ScriptedScene(NamedTuple):
     """
     What is done, and what the script says of it.
     """
@@ -47,7 +47,7 @@ class _Scene(NamedTuple):
     told: tuple[str, ...] = ()
 
 
-def film_night(rehearsal: Rehearsal, path: Path) -> Path:
+def record_video(rehearsal: SimulatedTable, path: Path) -> Path:
     """
     Write a video of a night, and beside it the answers to it; return where those are.
 
@@ -55,26 +55,26 @@ def film_night(rehearsal: Rehearsal, path: Path) -> Path:
         UserError: Video or answers cannot be written there.
     """
     fps = rehearsal.settings.fps
-    video = _opened(path, rehearsal)
-    answers, count = [_where(rehearsal)], 0
+    video = _open_video(path, rehearsal)
+    answers, count = [_layout_text(rehearsal)], 0
     try:
         for scene in _scenes(rehearsal):
             for line in scene.lines:
                 rehearsal.do(line)
-            at = f"at = {(count + _AFTER) / fps:.2f}"
+            at = f"at = {(count + _FRAMES_BEFORE_STEP) / fps:.2f}"
             answers.append("\n".join((scene.answer, at, *scene.told, "")))
-            for _ in range(_EMPTY if scene.answer == "[empty]" else _SCENE):
+            for _ in range(_EMPTY_TABLE_FRAMES if scene.answer == "[empty]" else _SCENE_FRAMES):
                 video.write(rehearsal.picture(at=count / fps))
                 count += 1
     finally:
         video.release()
     check_whole(path, count)
     script = path.with_suffix(".toml")
-    keep_whole({script: "\n".join(answers).encode()})
+    write_together({script: "\n".join(answers).encode()})
     return script
 
 
-def _opened(path: Path, rehearsal: Rehearsal) -> cv2.VideoWriter:
+def _open_video(path: Path, rehearsal: SimulatedTable) -> cv2.VideoWriter:
     fault = f"{path}: no video can be written there; expected a name ending in .avi"
     # To open a video empties what is there: the name comes first.
     if path.suffix.lower() != ".avi":
@@ -89,46 +89,46 @@ def _opened(path: Path, rehearsal: Rehearsal) -> cv2.VideoWriter:
     return video
 
 
-def _scenes(rehearsal: Rehearsal) -> Iterator[_Scene]:
+def _scenes(rehearsal: SimulatedTable) -> Iterator[_ScriptedScene]:
     if rehearsal.settings.station is Station.THROAT:
-        points = [[round(x, 2), round(y, 2)] for x, y in mouth_points(rehearsal)]
+        points = [[round(x, 2), round(y, 2)] for x, y in throat_card_corners(rehearsal)]
         size = f"rectangle = [{CARD[1]:g}, {CARD[0]:g}]"
-        yield _Scene(("exactly P1 AS",), "[plane]", (f"points = {points}", size))
+        yield _ScriptedScene(("exactly P1 AS",), "[plane]", (f"points = {points}", size))
     else:
-        yield _Scene(("markers",), "[plane]", (f"size = {rehearsal.night.side:g}",))
-    yield _Scene(("empty",), "[empty]")
+        yield _ScriptedScene(("markers",), "[plane]", (f"size = {rehearsal.night.side:g}",))
+    yield _ScriptedScene(("empty",), "[empty]")
     for number, rank in enumerate(RANKS):
-        yield _laid(number, f"{rank}{'SHDC'[number % 4]}", "[[card]]")
-    yield _Scene(("empty", "lay P1 back"), "[back]", ('slot = "P1"',))
-    chosen = np.random.default_rng(rehearsal.settings.seed).permutation(len(DECK))[:_SAMPLE]
+        yield _card_scene(number, f"{rank}{'SHDC'[number % 4]}", "[[card]]")
+    yield _ScriptedScene(("empty", "lay P1 back"), "[back]", ('slot = "P1"',))
+    chosen = np.random.default_rng(rehearsal.settings.seed).permutation(len(DECK))[:_SAMPLE_CARDS]
     for number, which in enumerate(chosen):
-        yield _laid(number, str(DECK[which]), "[[sample]]")
+        yield _card_scene(number, str(DECK[which]), "[[sample]]")
 
 
-def _laid(number: int, card: str, answer: str) -> _Scene:
+def _card_scene(number: int, card: str, answer: str) -> _ScriptedScene:
     slot = DEALING_ORDER[number % len(DEALING_ORDER)]
-    return _Scene(
+    return _ScriptedScene(
         ("empty", f"lay {slot} {card}"), answer, (f'card = "{card}"', f'slot = "{slot}"')
     )
 
 
-def _where(rehearsal: Rehearsal) -> str:
+def _layout_text(rehearsal: SimulatedTable) -> str:
     """
     Write where the boxes are, as one who drags exactly finds them.
     """
     if rehearsal.settings.station is Station.THROAT:
         return "# The shoe's mouth: all that its camera sees of it is watched.\n"
-    x, y, turn = frame_of(rehearsal)
+    x, y, turn = layout_position(rehearsal)
     return f'[layout]\npreset = "six"\nx = {x:.2f}\ny = {y:.2f}\nturn = {turn:.3f}\n'
 
 
-def frame_of(rehearsal: Rehearsal) -> tuple[float, float, float]:
+def layout_position(rehearsal: SimulatedTable) -> tuple[float, float, float]:
     """
     Say where the middle of the places is, and how they are turned, from the middle of the
     markers, as `plane_from_markers` counts.
     """
     side = rehearsal.night.side
-    corners = np.concatenate([corners_of(sheet, side) for sheet in SHEETS])
+    corners = np.concatenate([marker_corners(sheet, side) for sheet in MARKER_SHEETS])
     middle = corners.mean(axis=0)
     camera = rehearsal.camera
     base, along = camera.on_table(np.array([middle, middle + np.array([1.0, 0.0])]))
@@ -141,16 +141,16 @@ def frame_of(rehearsal: Rehearsal) -> tuple[float, float, float]:
     return float(x), float(y), -math.degrees(turn)
 
 
-def mouth_points(rehearsal: Rehearsal) -> tuple[Point, ...]:
+def throat_card_corners(rehearsal: SimulatedTable) -> tuple[Point, ...]:
     """
     Say where the corners of a card in the shoe's mouth are in the picture.
     """
-    quad = corners_about(*CARD[::-1])
+    quad = rectangle_corners(*CARD[::-1])
     return tuple((float(x), float(y)) for x, y in rehearsal.camera.on_table(quad))
 
 
-def play_night(  # noqa: PLR0913 - what is played, where, and who says and hears what
-    rehearsal: Rehearsal,
+def play_live(  # noqa: PLR0913 - what is played, where, and who says and hears what
+    rehearsal: SimulatedTable,
     where: str,
     lines: Iterable[str],
     echo: Callable[[str], None],
@@ -170,7 +170,7 @@ def play_night(  # noqa: PLR0913 - what is played, where, and who says and hears
         rehearsal.picture()  # the first takes long: who looks should not wait for it
         opened(sender.address)
         began = time.monotonic()
-        while not stopping.is_set() and _heard(rehearsal, said, echo):
+        while not stopping.is_set() and _execute_lines(rehearsal, said, echo):
             now = time.monotonic() - began
             if sender.watched:
                 sender.send(rehearsal.picture(at=now), now)
@@ -185,7 +185,9 @@ def _listen(lines: Iterable[str], said: Queue[Any]) -> None:
     said.put(None)
 
 
-def _heard(rehearsal: Rehearsal, said: Queue[Any], echo: Callable[[str], None]) -> bool:
+def _execute_lines(
+    rehearsal: SimulatedTable, said: Queue[Any], echo: Callable[[str], None]
+) -> bool:
     while True:
         try:
             line = said.get_nowait()

@@ -42,20 +42,20 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.toml_validation import in_plain_words, read_as, read_toml
 
 __all__ = [
-    "Asker",
     "BackStep",
     "CardStep",
+    "Dialogue",
     "EmptyStep",
     "LayoutStep",
-    "MouthStep",
     "PlaneStep",
     "Script",
-    "Scripted",
+    "ScriptedDialogue",
+    "ThroatStep",
     "load_script",
     "missing_ranks",
 ]
 
-_COUNT: Final = 12
+_EMPTY_TABLE_FRAMES: Final = 12
 """Pictures of the empty table."""
 
 Side = Annotated[float, Meta(gt=5, le=1000)]
@@ -88,7 +88,7 @@ class EmptyStep(_Step, frozen=True):
     The empty table.
     """
 
-    pictures: Annotated[int, Meta(ge=1, le=200)] = _COUNT
+    pictures: Annotated[int, Meta(ge=1, le=200)] = _EMPTY_TABLE_FRAMES
 
 
 class LayoutStep(_Step, frozen=True):
@@ -110,7 +110,7 @@ class LayoutStep(_Step, frozen=True):
         return self.boxes or layout_named(self.preset)
 
 
-class MouthStep(_Step, frozen=True):
+class ThroatStep(_Step, frozen=True):
     """
     What a camera at the shoe's mouth watches, and the way that cards leave.
 
@@ -162,7 +162,7 @@ class Script(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     plane: PlaneStep
     empty: EmptyStep = EmptyStep()
     layout: LayoutStep | None = None
-    mouth: MouthStep = MouthStep()
+    mouth: ThroatStep = ThroatStep()
     card: tuple[CardStep, ...] = ()
     back: BackStep | None = None
     sample: tuple[CardStep, ...] = ()
@@ -179,7 +179,7 @@ def load_script(path: Path) -> Script:
         raise UserError(in_plain_words(str(error))) from error
 
 
-class Asker(Protocol):
+class Dialogue(Protocol):
     """
     Whoever answers. All that it is asked raises a UserError where nobody answers any more, or
     what was answered makes no sense: `again` then says whether it is asked once more.
@@ -209,7 +209,7 @@ class Asker(Protocol):
         """
         ...
 
-    def mouth(self, plane: Plane, reference: Image) -> MouthStep:
+    def mouth(self, plane: Plane, reference: Image) -> ThroatStep:
         """
         Place the window at the shoe's mouth.
         """
@@ -246,7 +246,7 @@ class Asker(Protocol):
         ...
 
 
-class Scripted:
+class ScriptedDialogue:
     """
     Answers by a script: each question once.
     """
@@ -285,7 +285,7 @@ class Scripted:
         del plane, reference
         return self._script.layout or LayoutStep(preset=self._preset or "six")
 
-    def mouth(self, plane: Plane, reference: Image) -> MouthStep:
+    def mouth(self, plane: Plane, reference: Image) -> ThroatStep:
         """
         Give the script's.
         """

@@ -15,38 +15,43 @@ from msgspec import Struct
 
 from calibration.camera.calibration_result import card_folder
 from calibration.camera.deck_comparison import (
-    Compared,
-    Deck,
-    Face,
+    Certainty,
+    FaceUpCard,
+    ReferenceDeck,
     compare_deck,
     is_back,
-    kept_cards,
+    load_cards,
 )
-from calibration.camera.image_measures import Flicker, flicker_of, mean_of
-from calibration.camera.profile_check import Finding, Kind, compare, gain_of
-from calibration.camera.registration import moved_by
-from calibration.camera.shown_cards import find_on
-from calibration.camera.table_layout import Plane, watched
+from calibration.camera.image_measures import Flicker, mean_image, measure_flicker
+from calibration.camera.profile_check import (
+    Finding,
+    FindingKind,
+    brightness_gain,
+    compare_with_profile,
+)
+from calibration.camera.registration import find_table_shift
+from calibration.camera.shown_cards import find_card_on
+from calibration.camera.table_layout import Plane, watched_places
 from drivers.camera.profile.camera_profile import Place, Profile
-from drivers.camera.recognition.card_reader import Reader
-from drivers.camera.recognition.confidence import upright
+from drivers.camera.recognition.card_reader import CardRecogniser
+from drivers.camera.recognition.confidence import crop_card
 from drivers.camera.recognition.table_geometry import Floats
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 
-__all__ = ["Checked", "check_pictures", "check_profile"]
+__all__ = ["CheckResult", "check_frames", "check_profile"]
 
-_STILL: Final = 24.0
+_MAX_STILL_DIFFERENCE: Final = 24.0
 """Grey values by which most of a still picture differs from the next, at the most."""
 
-_MOST: Final = 60
+_STILL_PERCENTILE: Final = 60
 """Of 100 points of a picture, so many are most of it."""
 
-_NEAR: Final = 15.0
+_MAX_COMPARED_SHIFT_MM: Final = 15.0
 """Millimetres by which the table may have moved so that its places are still looked into."""
 
 
-class Checked(Struct, frozen=True):
+class CheckResult(Struct, frozen=True):
     """
     What a check found.
 
@@ -60,12 +65,12 @@ class Checked(Struct, frozen=True):
     passed: bool
     findings: tuple[Finding, ...]
     moved: float | None = None
-    deck: Compared = Compared.NOT
+    deck: Certainty = Certainty.NOT
 
 
 def check_profile(
-    profile: Profile, path: Path, pictures: Sequence[Image], reader: Callable[[], Reader]
-) -> Checked:
+    profile: Profile, path: Path, pictures: Sequence[Image], reader: Callable[[], CardRecogniser]
+) -> CheckResult:
     """
     Compare pictures with a profile, its empty table and its cards.
 
@@ -78,31 +83,31 @@ def check_profile(
     reference = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
     if reference is None:
         raise UserError(f"{profile.reference}: no picture; calibrate this camera again")
-    return check_pictures(
-        profile, np.asarray(reference, np.uint8), pictures, kept_cards(card_folder(path)), reader
+    return check_frames(
+        profile, np.asarray(reference, np.uint8), pictures, load_cards(card_folder(path)), reader
     )
 
 
-def check_pictures(
+def check_frames(
     profile: Profile,
     reference: Image,
     pictures: Sequence[Image],
     cards: dict[str, Image],
-    reader: Callable[[], Reader],
-) -> Checked:
+    reader: Callable[[], CardRecogniser],
+) -> CheckResult:
     """
     Compare pictures with an empty table and a deck.
     """
     if len({each.shape for each in pictures}) != 1:
         raise UserError("pictures of different sizes; expected those of one camera")
-    now = mean_of(pictures)
-    moved = moved_by(profile, reference, now)
-    found = compare(profile, reference, now, moved, _flicker(profile, pictures))
-    compared = Compared.NOT
-    if moved is not None and moved.far < _NEAR:
-        told, compared = _deck(profile, reference, now, cards, reader)
+    now = mean_image(pictures)
+    moved = find_table_shift(profile, reference, now)
+    found = compare_with_profile(profile, reference, now, moved, _flicker(profile, pictures))
+    compared = Certainty.NOT
+    if moved is not None and moved.far < _MAX_COMPARED_SHIFT_MM:
+        told, compared = _compare_lying_cards(profile, reference, now, cards, reader)
         found += told
-    return Checked(
+    return CheckResult(
         passed=not any(each.bad for each in found),
         findings=tuple(found),
         moved=None if moved is None else round(moved.far, 2),
@@ -116,12 +121,12 @@ def _flicker(profile: Profile, pictures: Sequence[Image]) -> Flicker | None:
     """
     for first, second in pairwise(pictures):
         apart = cv2.absdiff(first[::8, ::8], second[::8, ::8])
-        if float(np.percentile(apart, _MOST)) > _STILL:
+        if float(np.percentile(apart, _STILL_PERCENTILE)) > _MAX_STILL_DIFFERENCE:
             return None
-    return flicker_of(pictures, profile.camera.fps)
+    return measure_flicker(pictures, profile.camera.fps)
 
 
-def _unseen(profile: Profile) -> Finding:
+def _no_cards_finding(profile: Profile) -> Finding:
     text = (
         "no card lies on a place: the deck was not compared; that takes three cards face up and "
         "one face down"
@@ -131,22 +136,22 @@ def _unseen(profile: Profile) -> Finding:
             "no whole card is seen in the shoe's mouth: the deck was not compared; show one card "
             "at a time, in its middle, one face up and at the next check one face down"
         )
-    return Finding(Kind.NOTE, text, bad=False)
+    return Finding(FindingKind.NOTE, text, bad=False)
 
 
-def _deck(
+def _compare_lying_cards(
     profile: Profile,
     reference: Image,
     now: Image,
     cards: dict[str, Image],
-    reader: Callable[[], Reader],
-) -> tuple[list[Finding], Compared]:
-    known = Deck(cards)
-    faces: list[Face] = []
+    reader: Callable[[], CardRecogniser],
+) -> tuple[list[Finding], Certainty]:
+    known = ReferenceDeck(cards)
+    faces: list[FaceUpCard] = []
     backs: list[Image] = []
     unread: list[str] = []
-    for place, quad in _lying(profile, reference, now):
-        flat = upright(now, quad)
+    for place, quad in _lying_cards(profile, reference, now):
+        flat = crop_card(now, quad)
         if is_back(flat):
             backs.append(flat)
             continue
@@ -154,26 +159,26 @@ def _deck(
         if reading.card is None:
             unread.append(place.slot or "the shoe's mouth")
         else:
-            faces.append(Face(flat, reading.card.rank))
+            faces.append(FaceUpCard(flat, reading.card.rank))
     if not (faces or backs or unread):
-        return [_unseen(profile)], Compared.NOT
+        return [_no_cards_finding(profile)], Certainty.NOT
     found, compared = compare_deck(faces, backs, known, alone=profile.throat is not None)
-    return [*(_unread(name) for name in unread), *found], compared
+    return [*(_unread_finding(name) for name in unread), *found], compared
 
 
-def _unread(name: str) -> Finding:
+def _unread_finding(name: str) -> Finding:
     text = f"the card on {name} could not be read surely: it was not compared"
-    return Finding(Kind.NOTE, text, bad=False)
+    return Finding(FindingKind.NOTE, text, bad=False)
 
 
-def _lying(profile: Profile, reference: Image, now: Image) -> Iterator[tuple[Place, Floats]]:
+def _lying_cards(profile: Profile, reference: Image, now: Image) -> Iterator[tuple[Place, Floats]]:
     """
     Give the cards that lie on the places, by their corners.
     """
     size = profile.camera.width, profile.camera.height
     plane = Plane(np.array(profile.table.homography), profile.lens, None, None, size)
-    gain = gain_of(profile, reference, now)
-    for place in watched(profile.place, profile.throat):
-        quad = find_on(plane, place, now, reference, profile.card, gain)
+    gain = brightness_gain(profile, reference, now)
+    for place in watched_places(profile.place, profile.throat):
+        quad = find_card_on(plane, place, now, reference, profile.card, gain)
         if quad is not None:
             yield place, quad

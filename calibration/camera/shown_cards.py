@@ -11,51 +11,51 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from calibration.camera.table_layout import Plane, corners_about, ground_of
+from calibration.camera.table_layout import Plane, projection_of, rectangle_corners
 from drivers.camera.profile.camera_profile import CardSize, Place
-from drivers.camera.recognition.card_detection import Bounds, find_card
-from drivers.camera.recognition.card_reader import Reader
-from drivers.camera.recognition.confidence import blur_of, upright
+from drivers.camera.recognition.card_detection import CardBounds, find_card
+from drivers.camera.recognition.card_reader import CardRecogniser
+from drivers.camera.recognition.confidence import crop_card, measure_blur
 from drivers.camera.recognition.index_window import CropWindow, window_quads
 from drivers.camera.recognition.table_geometry import Floats, place_patch
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.cards import Card
 
 __all__ = [
-    "NEARER",
-    "Budget",
-    "Sample",
-    "Shown",
-    "budget_of",
-    "drawn_outline",
-    "find_on",
+    "MORE_PIXELS_ADVICE",
+    "PixelBudget",
+    "ShownCard",
+    "ShownReading",
+    "card_with_symbol",
+    "draw_outline",
+    "find_card_on",
     "index_pixels",
-    "read_shown",
-    "signed",
+    "pixel_budgets",
+    "read_shown_card",
 ]
 
-NEARER: Final = "bring the camera nearer, zoom in, or choose a mode with more pixels"
+MORE_PIXELS_ADVICE: Final = "bring the camera nearer, zoom in, or choose a mode with more pixels"
 """What to do where an index has too few pixels."""
 
-_SIGNS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
+_SUIT_SYMBOLS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 
-_STRAY: Final = 28.0
+_MAX_STRAY_MM: Final = 28.0
 """Millimetres by which a shown card may lie off its place."""
 
-_OTHER: Final = 28
-_MOST_OF_IT: Final = 0.4
+_MIN_DIFFERENCE: Final = 28
+_MIN_DIFFERENT_SHARE: Final = 0.4
 """Grey values by which so much of a card's surface differs from the empty table."""
 
-_RIM: Final = 3
-_SIDE: Final = 0.33
+_RIM_PX: Final = 3
+_MIN_RIM_SHARE: Final = 0.33
 """Pixels along a side of an upright card, and the share of what all of it differs by that they
 differ by at the least: no card on 32 simulated places had less than 0.7."""
 
-_PATCH: Final = 240
+_REPORT_WIDTH_PX: Final = 240
 """Pixels of the width of a card's picture in the report."""
 
 
-class Shown(NamedTuple):
+class ShownCard(NamedTuple):
     """
     A card that lay on a place.
 
@@ -71,14 +71,14 @@ class Shown(NamedTuple):
     image: Image
     quad: Floats
 
-    def flat(self, width: int = _PATCH) -> Image:
+    def flat(self, width: int = _REPORT_WIDTH_PX) -> Image:
         """
         Give the card's own picture, upright.
         """
-        return upright(self.image, self.quad, width=width)
+        return crop_card(self.image, self.quad, width=width)
 
 
-class Budget(Struct, frozen=True):
+class PixelBudget(Struct, frozen=True):
     """
     How many pixels an index has on a place, and how many it needs.
     """
@@ -95,7 +95,7 @@ class Budget(Struct, frozen=True):
         return self.pixels >= self.least
 
 
-class Sample(Struct, frozen=True):
+class ShownReading(Struct, frozen=True):
     """
     What was read of a card that was shown.
 
@@ -125,33 +125,33 @@ class Sample(Struct, frozen=True):
         return not self.fault
 
 
-def find_on(  # noqa: PLR0913, PLR0917 - what is looked for, in what, and with what light
+def find_card_on(  # noqa: PLR0913, PLR0917 - what is looked for, in what, and with what light
     plane: Plane, place: Place, image: Image, empty: Image, card: CardSize, gain: float = 1.0
 ) -> Floats | None:
     """
     Find the corners, in the picture, of the card that lies on a place; None where none is seen
     whole there.
     """
-    patch = place_patch(ground_of(plane), place, card)
-    bounds = Bounds(patch.scale, (card.width, card.height), _STRAY)
+    patch = place_patch(projection_of(plane), place, card)
+    bounds = CardBounds(patch.scale, (card.width, card.height), _MAX_STRAY_MM)
     found = find_card(patch.cut(image), patch.cut(empty), bounds, gain)
     if found is None:
         return None
     quad = patch.to_picture(found.quad)
-    return quad if _differs(image, empty, quad) else None
+    return quad if _is_card_there(image, empty, quad) else None
 
 
-def _differs(image: Image, empty: Image, quad: Floats) -> bool:
+def _is_card_there(image: Image, empty: Image, quad: Floats) -> bool:
     """
     Whether something lies there at all, and not only another light; and up to each side.
 
     A shoe's mouth is as dark as print, and cuts cards off: an outline may begin where none is.
     """
-    apart = cv2.absdiff(upright(image, quad), upright(empty, quad)).max(axis=2)
-    sides = apart[:_RIM], apart[-_RIM:], apart[:, :_RIM], apart[:, -_RIM:]
+    apart = cv2.absdiff(crop_card(image, quad), crop_card(empty, quad)).max(axis=2)
+    sides = apart[:_RIM_PX], apart[-_RIM_PX:], apart[:, :_RIM_PX], apart[:, -_RIM_PX:]
     least = min(float(np.median(side)) for side in sides)
-    lies = float(np.mean(apart > _OTHER)) > _MOST_OF_IT
-    return lies and least > _SIDE * float(np.median(apart))
+    lies = float(np.mean(apart > _MIN_DIFFERENCE)) > _MIN_DIFFERENT_SHARE
+    return lies and least > _MIN_RIM_SHARE * float(np.median(apart))
 
 
 def index_pixels(quad: Floats, window: CropWindow) -> float:
@@ -162,39 +162,39 @@ def index_pixels(quad: Floats, window: CropWindow) -> float:
     return min(float(np.linalg.norm(each[3] - each[0])) for each in ends)
 
 
-def budget_of(  # noqa: PLR0913, PLR0917 - what is seen, and what it needs
+def pixel_budgets(  # noqa: PLR0913, PLR0917 - what is seen, and what it needs
     plane: Plane,
     places: Iterable[Place],
     card: CardSize,
     window: CropWindow,
     least: float,
     other: str = "other",
-) -> list[Budget]:
+) -> list[PixelBudget]:
     """
     Say how many pixels an index will have on each place.
     """
-    ground = ground_of(plane)
+    ground = projection_of(plane)
     told = []
     for place in places:
-        quad = corners_about(card.width, card.height)
+        quad = rectangle_corners(card.width, card.height)
         if place.turn:
             quad = quad @ np.array([[0.0, 1.0], [-1.0, 0.0]])
         pixels = index_pixels(ground.to_pixels(quad + np.array(place.centre)), window)
-        told.append(Budget(place.slot or other, round(pixels, 1), least))
+        told.append(PixelBudget(place.slot or other, round(pixels, 1), least))
     return told
 
 
-def read_shown(
-    shown: Shown, reader: Reader, window: CropWindow, least: float, most_blur: float
-) -> Sample:
+def read_shown_card(
+    shown: ShownCard, reader: CardRecogniser, window: CropWindow, least: float, most_blur: float
+) -> ShownReading:
     """
     Read a card of which it is known which it is.
     """
     reading = reader.read(shown.image, np.asarray(shown.quad, np.float32))
-    budget = Budget(shown.slot, round(index_pixels(shown.quad, window), 1), least)
-    blur = round(blur_of(shown.flat(120)), 4)
+    budget = PixelBudget(shown.slot, round(index_pixels(shown.quad, window), 1), least)
+    blur = round(measure_blur(shown.flat(120)), 4)
     sharp = blur <= most_blur
-    return Sample(
+    return ShownReading(
         card=shown.card,
         slot=shown.slot,
         read=reading.card if sharp else None,
@@ -206,11 +206,12 @@ def read_shown(
     )
 
 
-def _fault(card: Card, read: Card | None, best: Card, budget: Budget, *, sharp: bool) -> str:
+def _fault(card: Card, read: Card | None, best: Card, budget: PixelBudget, *, sharp: bool) -> str:
     if read not in {None, card}:
         return f"read as {read}: is the shown card named right? Else do not use this camera"
     if not budget.passed:
-        return f"{budget.pixels:.0f} pixels, at least {budget.least:.0f} are needed: {NEARER}"
+        needed = f"at least {budget.least:.0f} are needed"
+        return f"{budget.pixels:.0f} pixels, {needed}: {MORE_PIXELS_ADVICE}"
     if not sharp:
         return "blurred: focus the lens, give more light or a shorter exposure"
     if read is None:
@@ -219,14 +220,14 @@ def _fault(card: Card, read: Card | None, best: Card, budget: Budget, *, sharp: 
     return ""
 
 
-def signed(card: Card) -> str:
+def card_with_symbol(card: Card) -> str:
     """
     Write a card with its suit's sign, for people.
     """
-    return f"{card.rank}{_SIGNS[card.suit]}"
+    return f"{card.rank}{_SUIT_SYMBOLS[card.suit]}"
 
 
-def drawn_outline(image: Image, quad: Floats, colour: tuple[int, int, int]) -> None:
+def draw_outline(image: Image, quad: Floats, colour: tuple[int, int, int]) -> None:
     """
     Draw the outline of a card into a picture.
     """

@@ -42,27 +42,35 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 
-__all__ = ["LINES", "SHEETS", "Lies", "Night", "Rehearsal", "Sheet", "corners_of"]
+__all__ = [
+    "COMMAND_FORMS",
+    "MARKER_SHEETS",
+    "LyingCard",
+    "MarkerSheet",
+    "SimulatedTable",
+    "TableState",
+    "marker_corners",
+]
 
-LINES: Final = (
+COMMAND_FORMS: Final = (
     "markers [NUMBER], empty, lay SLOT CARD|back, exactly SLOT CARD, push X Y [DEGREES], "
     "blur PIXELS, light SHARE, lamp out|on, flicker 50|60|0 or deck NUMBER"
 )
 """What can be said, for people."""
 
-_LONG: Final = 99.0
-_WAVE: Final = 0.08
+_TRACK_END_S: Final = 99.0
+_FLICKER_SHARE: Final = 0.08
 """The share of the light by which lamps come and go."""
 
-_CELLS: Final = 480
-_RIM: Final = 120
-_PAPER: Final = 0.85
-_OFF: Final = 3.0
-_ASKEW: Final = 3.0
+_MARKER_PX: Final = 480
+_RIM_PX: Final = 120
+_PAPER_BRIGHTNESS: Final = 0.85
+_MAX_OFFSET_MM: Final = 3.0
+_MAX_TURN_DEGREES: Final = 3.0
 """Millimetres and degrees by which a card lies off its place, usually."""
 
 
-class Sheet(Struct, frozen=True):
+class MarkerSheet(Struct, frozen=True):
     """
     A printed marker that lies on the table.
     """
@@ -73,7 +81,7 @@ class Sheet(Struct, frozen=True):
     turn: float = 0.0
 
 
-class Lies(Struct, frozen=True):
+class LyingCard(Struct, frozen=True):
     """
     A card on its place: off it by so much; None lies face down.
     """
@@ -84,16 +92,16 @@ class Lies(Struct, frozen=True):
     turn: float = 2.0
 
 
-SHEETS: Final = (
-    Sheet(0, -300, -120, 5),
-    Sheet(1, 300, -130, -12),
-    Sheet(2, 290, 150, 30),
-    Sheet(3, -290, 160, 88),
-    Sheet(4, 0, 10, 0),
+MARKER_SHEETS: Final = (
+    MarkerSheet(0, -300, -120, 5),
+    MarkerSheet(1, 300, -130, -12),
+    MarkerSheet(2, 290, 150, 30),
+    MarkerSheet(3, -290, 160, 88),
+    MarkerSheet(4, 0, 10, 0),
 )
 
 
-class Night(Struct, frozen=True, kw_only=True):
+class TableState(Struct, frozen=True, kw_only=True):
     """
     How everything is.
 
@@ -108,9 +116,9 @@ class Night(Struct, frozen=True, kw_only=True):
         flicker: Mains on which lamps flicker; 0 where they do not.
     """
 
-    sheets: tuple[Sheet, ...] = ()
+    sheets: tuple[MarkerSheet, ...] = ()
     side: float = 120.0
-    cards: Mapping[Slot, Lies] = {}
+    cards: Mapping[Slot, LyingCard] = {}
     deck: int = 0
     pushed: tuple[float, float, float] = (0.0, 0.0, 0.0)
     blur: float = 0.0
@@ -119,7 +127,7 @@ class Night(Struct, frozen=True, kw_only=True):
     flicker: int = 0
 
 
-class Rehearsal:
+class SimulatedTable:
     """
     A simulated table and its camera.
 
@@ -132,17 +140,17 @@ class Rehearsal:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.camera = camera_of(settings)
-        self.night = Night()
+        self.night = TableState()
         overhead = settings.station is Station.OVERHEAD
         self._view = (TableView if overhead else MouthView)(settings, self.camera)
         self._sensor = Sensor(settings)
         self._chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 17])
-        self._drawn: tuple[Night, Image] | None = None
+        self._drawn: tuple[TableState, Image] | None = None
         # What was drawn is known by the tracks it was drawn of: they have to live on.
         self._tracks: list[CardTrack] = []
         self._points: tuple[tuple[float, float, float], NDArray[np.float32]] | None = None
 
-    def picture(self, night: Night | None = None, at: float = 0.0) -> Image:
+    def picture(self, night: TableState | None = None, at: float = 0.0) -> Image:
         """
         Take a picture, of how everything is now if nothing else is said.
         """
@@ -152,21 +160,21 @@ class Rehearsal:
             drawn = self._waved(drawn, night.flicker, at)
         return self._sensor.take(drawn, at, flicker=False, blur=night.blur, torn=False)
 
-    def _still(self, night: Night) -> Image:
+    def _still(self, night: TableState) -> Image:
         if self._drawn is None or self._drawn[0] != night:
             self._drawn = night, self._draw(night)
         return self._drawn[1]
 
-    def _draw(self, night: Night) -> Image:
+    def _draw(self, night: TableState) -> Image:
         seen = self.camera.moved(*night.pushed) if any(night.pushed) else self.camera
         self._view.camera = seen
-        effects = [Effect(Trouble.LAMP_OUT, 0.0, _LONG)] if night.lamp_out else []
+        effects = [Effect(Trouble.LAMP_OUT, 0.0, _TRACK_END_S)] if night.lamp_out else []
         cards = [self._track(slot, lies) for slot, lies in night.cards.items()]
         self._tracks += cards
         stretch = Stretch(0, cards=cards, effects=effects, deck=night.deck)
         drawn = np.array(self._view.draw(moment(stretch, 3.0)))
         for sheet in night.sheets:
-            _lay_sheet(drawn, self._seen_points(night.pushed), sheet, night.side)
+            _draw_sheet(drawn, self._seen_points(night.pushed), sheet, night.side)
         if night.light != 1:
             drawn = np.asarray(cv2.convertScaleAbs(drawn, alpha=night.light), np.uint8)
         return drawn
@@ -176,14 +184,14 @@ class Rehearsal:
             self._points = pushed, self.camera.moved(*pushed).table_points()
         return self._points[1]
 
-    def _track(self, slot: Slot, lies: Lies) -> CardTrack:
+    def _track(self, slot: Slot, lies: LyingCard) -> CardTrack:
         turn = 0.0 if lies.card is None else FACE
         if self.settings.station is Station.THROAT:
             pose = Pose(lies.x, lies.y, heading=90.0 + lies.turn, turn=turn)
         else:
             box = PLACES[slot]
             pose = Pose(box.x + lies.x, box.y + lies.y, heading=box.turn + lies.turn, turn=turn)
-        keys = [Key(0.0, pose), Key(_LONG, pose)]
+        keys = [Key(0.0, pose), Key(_TRACK_END_S, pose)]
         return CardTrack(keys=keys, card=lies.card or Card("AS"), slot=slot)
 
     def _waved(self, drawn: Image, mains: int, at: float) -> Image:
@@ -191,15 +199,19 @@ class Rehearsal:
         Let lamps flash twice a period, and the shutter roll over the rows meanwhile.
         """
         rows = np.arange(len(drawn)) / len(drawn) / self.settings.fps
-        wave = 1 + _WAVE * np.sin(2 * np.pi * 2 * mains * (at + rows))
+        wave = 1 + _FLICKER_SHARE * np.sin(2 * np.pi * 2 * mains * (at + rows))
         return np.asarray(np.clip(drawn * wave[:, None, None], 0, 255), np.uint8)
 
-    def lies(self, card: Card | None) -> Lies:
+    def lies(self, card: Card | None) -> LyingCard:
         """
         Let a card lie as a dealer lays it.
         """
-        x, y, turn = self._chance.uniform(-1, 1, 3) * (_OFF, _OFF, _ASKEW)
-        return Lies(card, float(x), float(y), float(turn))
+        x, y, turn = self._chance.uniform(-1, 1, 3) * (
+            _MAX_OFFSET_MM,
+            _MAX_OFFSET_MM,
+            _MAX_TURN_DEGREES,
+        )
+        return LyingCard(card, float(x), float(y), float(turn))
 
     def do(self, line: str) -> None:
         """
@@ -209,43 +221,45 @@ class Rehearsal:
             UserError: It says nothing that can be done.
         """
         name, *words = line.split() or [""]
-        done = _DOINGS.get(name)
+        done = _COMMANDS.get(name)
         try:
             if done is None:
                 raise ValueError  # noqa: TRY301 - said below, with what is expected
             self.night = done(self, words)
         except (ValueError, IndexError, KeyError):
-            raise UserError(f"{line!r}; expected {LINES}") from None
+            raise UserError(f"{line!r}; expected {COMMAND_FORMS}") from None
 
-    def markers(self, words: Sequence[str]) -> Night:
+    def markers(self, words: Sequence[str]) -> TableState:
         """
         Lay some sheets.
         """
-        return replace(self.night, sheets=SHEETS[: int(words[0]) if words else len(SHEETS)])
+        return replace(
+            self.night, sheets=MARKER_SHEETS[: int(words[0]) if words else len(MARKER_SHEETS)]
+        )
 
-    def lay(self, words: Sequence[str]) -> Night:
+    def lay(self, words: Sequence[str]) -> TableState:
         """
         Lay a card.
         """
         card = None if words[1] == "back" else Card(words[1].upper())
         return self._with(words[0], self.lies(card))
 
-    def exactly(self, words: Sequence[str]) -> Night:
+    def exactly(self, words: Sequence[str]) -> TableState:
         """
         Lay a card quite straight.
         """
-        return self._with(words[0], Lies(Card(words[1].upper()), 0.0, 0.0, 0.0))
+        return self._with(words[0], LyingCard(Card(words[1].upper()), 0.0, 0.0, 0.0))
 
-    def _with(self, slot: str, lies: Lies) -> Night:
+    def _with(self, slot: str, lies: LyingCard) -> TableState:
         return replace(self.night, cards={**self.night.cards, Slot(slot.upper()): lies})
 
 
-_DOINGS: Final[dict[str, Callable[[Rehearsal, Sequence[str]], Night]]] = {
-    "markers": Rehearsal.markers,
+_COMMANDS: Final[dict[str, Callable[[SimulatedTable, Sequence[str]], TableState]]] = {
+    "markers": SimulatedTable.markers,
     "empty": lambda here, _: replace(here.night, sheets=(), cards={}),
-    "lay": Rehearsal.lay,
-    "exactly": Rehearsal.exactly,
-    "push": lambda here, words: replace(here.night, pushed=_pushed(words)),
+    "lay": SimulatedTable.lay,
+    "exactly": SimulatedTable.exactly,
+    "push": lambda here, words: replace(here.night, pushed=_parse_push(words)),
     "blur": lambda here, words: replace(here.night, blur=float(words[0])),
     "light": lambda here, words: replace(here.night, light=float(words[0])),
     "lamp": lambda here, words: replace(here.night, lamp_out={"out": True, "on": False}[words[0]]),
@@ -254,30 +268,32 @@ _DOINGS: Final[dict[str, Callable[[Rehearsal, Sequence[str]], Night]]] = {
 }
 
 
-def _pushed(words: Sequence[str]) -> tuple[float, float, float]:
+def _parse_push(words: Sequence[str]) -> tuple[float, float, float]:
     return float(words[0]), float(words[1]), float(words[2]) if words[2:] else 0.0
 
 
-def _lay_sheet(picture: Image, points: NDArray[np.float32], sheet: Sheet, side: float) -> None:
+def _draw_sheet(
+    picture: Image, points: NDArray[np.float32], sheet: MarkerSheet, side: float
+) -> None:
     """
     Draw a sheet into a picture of which is known what point of the table each pixel shows.
     """
     dictionary = cv2.aruco.getPredefinedDictionary(DICTIONARY)
-    whole = _CELLS + 2 * _RIM
+    whole = _MARKER_PX + 2 * _RIM_PX
     drawn = np.full((whole, whole), 255, np.uint8)
-    inner = slice(_RIM, _RIM + _CELLS)
-    drawn[inner, inner] = cv2.aruco.generateImageMarker(dictionary, sheet.number, _CELLS)
+    inner = slice(_RIM_PX, _RIM_PX + _MARKER_PX)
+    drawn[inner, inner] = cv2.aruco.generateImageMarker(dictionary, sheet.number, _MARKER_PX)
     soft = cv2.GaussianBlur(drawn, (0, 0), 2.2)
     turn, middle = math.radians(sheet.turn), (whole - 1) / 2
     dx, dy = points[..., 0] - sheet.x, points[..., 1] - sheet.y
-    u = (dx * math.cos(turn) + dy * math.sin(turn)) / side * _CELLS + middle
-    v = (dy * math.cos(turn) - dx * math.sin(turn)) / side * _CELLS + middle
+    u = (dx * math.cos(turn) + dy * math.sin(turn)) / side * _MARKER_PX + middle
+    v = (dy * math.cos(turn) - dx * math.sin(turn)) / side * _MARKER_PX + middle
     seen = cv2.remap(soft, u.astype(np.float32), v.astype(np.float32), cv2.INTER_LINEAR)
     there = (u > 0) & (v > 0) & (u < whole - 1) & (v < whole - 1)
-    picture[there] = (np.asarray(seen)[there] * _PAPER)[:, None]
+    picture[there] = (np.asarray(seen)[there] * _PAPER_BRIGHTNESS)[:, None]
 
 
-def corners_of(sheet: Sheet, side: float) -> list[Point]:
+def marker_corners(sheet: MarkerSheet, side: float) -> list[Point]:
     """
     Say where a marker's corners are on the table, from the upper left one on.
     """

@@ -25,7 +25,7 @@ from drivers.camera.profile.camera_profile import (
     Table,
     Throat,
 )
-from drivers.camera.recognition.table_geometry import Floats, Ground
+from drivers.camera.recognition.table_geometry import Floats, TableProjection
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Slot
 
@@ -33,15 +33,15 @@ __all__ = [
     "LAYOUTS",
     "Box",
     "Plane",
-    "apart",
-    "corners_about",
-    "ground_of",
     "layout_named",
     "leaves_along_x",
+    "matrix_rows",
+    "max_distance",
+    "normalise_homography",
     "places_of",
-    "rows_of",
-    "scaled",
-    "watched",
+    "projection_of",
+    "rectangle_corners",
+    "watched_places",
 ]
 
 
@@ -72,7 +72,7 @@ class Plane(NamedTuple):
         """
         The homography as a profile has it.
         """
-        return rows_of(self.homography)
+        return matrix_rows(self.homography)
 
     def moved(self, x: float, y: float, degrees: float = 0.0) -> Plane:
         """
@@ -86,15 +86,15 @@ class Plane(NamedTuple):
                 [0.0, 0.0, 1.0],
             ]
         )
-        return self._replace(homography=scaled(self.homography @ frame))
+        return self._replace(homography=normalise_homography(self.homography @ frame))
 
 
-def ground_of(plane: Plane) -> Ground:
+def projection_of(plane: Plane) -> TableProjection:
     """
     Give the two ways between a plane and its picture.
     """
     nowhere: tuple[Place, ...] = ()
-    return Ground(
+    return TableProjection(
         Profile(
             version=1,
             station="overhead",
@@ -106,14 +106,14 @@ def ground_of(plane: Plane) -> Ground:
     )
 
 
-def corners_about(width: float, height: float) -> Floats:
+def rectangle_corners(width: float, height: float) -> Floats:
     """
     Give the corners of a rectangle about 0, 0: upper left, upper right, lower right, lower left.
     """
     return np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * (width / 2, height / 2)
 
 
-def apart(points: Floats, others: Floats) -> float:
+def max_distance(points: Floats, others: Floats) -> float:
     """
     Return how far points are from others at the most, wherever they are measured from and in
     which directions.
@@ -123,14 +123,14 @@ def apart(points: Floats, others: Floats) -> float:
     return float(np.linalg.norm(a @ (left @ right) - b, axis=1).max())
 
 
-def scaled(homography: Floats) -> Floats:
+def normalise_homography(homography: Floats) -> Floats:
     """
     Give the same homography, its last number 1.
     """
     return np.asarray(homography / homography[2, 2])
 
 
-def rows_of(matrix: Any) -> tuple[Row, Row, Row]:  # noqa: ANN401 - three rows of three numbers
+def matrix_rows(matrix: Any) -> tuple[Row, Row, Row]:  # noqa: ANN401 - three rows of three numbers
     """
     Give a matrix as a profile has it.
     """
@@ -138,8 +138,8 @@ def rows_of(matrix: Any) -> tuple[Row, Row, Row]:  # noqa: ANN401 - three rows o
     return a, b, c
 
 
-_UPRIGHT: Final = (80.0, 108.0)
-_SIDEWAYS: Final = (108.0, 86.0)
+_UPRIGHT_BOX_MM: Final = (80.0, 108.0)
+_SIDEWAYS_BOX_MM: Final = (108.0, 86.0)
 """Millimetres of a box, across and along: for a card that stands upright, and one that lies."""
 
 
@@ -163,7 +163,7 @@ class Box(Struct, frozen=True, forbid_unknown_fields=True):
         """
         Its corners from the upper left one on.
         """
-        wide, high = _SIDEWAYS if self.turn else _UPRIGHT
+        wide, high = _SIDEWAYS_BOX_MM if self.turn else _UPRIGHT_BOX_MM
         left, right = self.x - wide / 2, self.x + wide / 2
         top, bottom = self.y - high / 2, self.y + high / 2
         return tuple(
@@ -178,7 +178,7 @@ class Box(Struct, frozen=True, forbid_unknown_fields=True):
         return replace(self, x=middle[0], y=middle[1])
 
 
-_SIX: Final = (
+_SIX_BOXES: Final = (
     Box(Slot.P1, -158.0, 0.0),
     Box(Slot.B1, 72.0, 0.0),
     Box(Slot.P2, -72.0, 0.0),
@@ -186,7 +186,7 @@ _SIX: Final = (
     Box(Slot.P3, -255.0, 0.0, 90),
     Box(Slot.B3, 255.0, 0.0, 90),
 )
-_SEVENTH: Final = Box(None, 0.0, -125.0)
+_SEVENTH_BOX: Final = Box(None, 0.0, -125.0)
 
 
 def _mirrored(boxes: Iterable[Box]) -> tuple[Box, ...]:
@@ -194,10 +194,10 @@ def _mirrored(boxes: Iterable[Box]) -> tuple[Box, ...]:
 
 
 LAYOUTS: Final = {
-    "six": _SIX,
-    "six-mirrored": _mirrored(_SIX),
-    "seven": (*_SIX, _SEVENTH),
-    "seven-mirrored": _mirrored((*_SIX, _SEVENTH)),
+    "six": _SIX_BOXES,
+    "six-mirrored": _mirrored(_SIX_BOXES),
+    "seven": (*_SIX_BOXES, _SEVENTH_BOX),
+    "seven-mirrored": _mirrored((*_SIX_BOXES, _SEVENTH_BOX)),
 }
 """Seen from the camera: Player on the left, or mirrored on the right; the seventh box,
 behind the others, is that of burned cards, which belong to no hand."""
@@ -222,7 +222,7 @@ def places_of(boxes: Iterable[Box]) -> tuple[Place, ...]:
     return tuple(Place(polygon=box.corners, slot=box.slot, turn=box.turn) for box in boxes)
 
 
-def watched(places: tuple[Place, ...], throat: Throat | None) -> tuple[Place, ...]:
+def watched_places(places: tuple[Place, ...], throat: Throat | None) -> tuple[Place, ...]:
     """
     Give the places on which cards are looked for: those of a table, or the shoe's mouth alone.
     """

@@ -20,10 +20,10 @@ import msgspec
 import numpy as np
 from msgspec import Meta, Struct
 
-from calibration.camera.image_measures import light_of, sharpness_of
+from calibration.camera.image_measures import mean_brightness, measure_sharpness
 from calibration.camera.marker_detection import find_markers
-from calibration.camera.shown_cards import budget_of
-from calibration.camera.table_layout import Box, Plane, ground_of, places_of
+from calibration.camera.shown_cards import pixel_budgets
+from calibration.camera.table_layout import Box, Plane, places_of, projection_of
 from drivers.camera.profile.camera_profile import CardSize, Point
 from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.sources.frame_quality import Image
@@ -80,7 +80,7 @@ class LayoutOverlay:
         Drag all of them by so many pixels of the picture.
         """
         right, down, degrees = self.shift
-        ground = ground_of(self._plane)
+        ground = projection_of(self._plane)
         middle = ground.to_pixels([(right, down)])[0]
         to = ground.to_table([(middle[0] + x, middle[1] + y)])[0]
         self.shift = (float(to[0]), float(to[1]), degrees)
@@ -90,7 +90,7 @@ class LayoutOverlay:
         Drag one of them, if there is such a one, so that its middle is seen at a point.
         """
         if index < len(self.boxes):
-            to = ground_of(self._shifted()).to_table([at])[0]
+            to = projection_of(self._shifted()).to_table([at])[0]
             there = (round(float(to[0]), 1), round(float(to[1]), 1))
             self.boxes[index] = self.boxes[index].at(there)
 
@@ -102,8 +102,8 @@ class LayoutOverlay:
         Say where each is in the picture, and how many pixels an index has on it.
         """
         plane = self._shifted()
-        ground, places = ground_of(plane), places_of(self.boxes)
-        told = budget_of(plane, places, CardSize(), CropWindow(), self._least)
+        ground, places = projection_of(plane), places_of(self.boxes)
+        told = pixel_budgets(plane, places, CardSize(), CropWindow(), self._least)
         return [
             {
                 "name": budget.slot,
@@ -121,8 +121,8 @@ def frame_measures(image: Image, *, with_markers: bool) -> dict[str, Any]:
     """
     return {
         "size": [image.shape[1], image.shape[0]],
-        "sharpness": sharpness_of(image),
-        "light": light_of(image),
+        "sharpness": measure_sharpness(image),
+        "light": mean_brightness(image),
         "markers": _marker_outlines(image) if with_markers else [],
     }
 

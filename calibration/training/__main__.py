@@ -142,9 +142,9 @@ def publish(folder: Path) -> None:
     Puts what `all` made into the package: weights, figures, curve, picture.
     """
     from calibration.training import publish_weights as shipping
-    from drivers.camera.recognition.recogniser import WEIGHTS
+    from drivers.camera.recognition.recogniser import WEIGHTS_FILE
 
-    shipping.publish(folder, WEIGHTS.parent, Path("docs/pictures/recogniser.svg"))
+    shipping.publish(folder, WEIGHTS_FILE.parent, Path("docs/pictures/recogniser.svg"))
 
 
 @main.command(name="all")

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from calibration.training.reading_limits import LIMITS, Limits
 from calibration.training.rendered_test import Results
-from drivers.camera.recognition.confidence import CurvePoint, least_alone
-from drivers.camera.recognition.recogniser import SHIPPED
+from drivers.camera.recognition.confidence import CurvePoint, single_index_threshold
+from drivers.camera.recognition.recogniser import WEIGHTS_INFO
 
 __all__ = ["accepted", "at_most", "curve_of", "readable", "shipped_threshold"]
 
@@ -42,8 +42,8 @@ def accepted(results: Results, threshold: float) -> NDArray[np.bool_]:
     """
     Say of every card whether it is named at a threshold.
     """
-    clear = (results.sharpness >= SHIPPED.sharpness) & (results.pixels >= SHIPPED.pixels)
-    least = np.where(results.ends > 1, threshold, least_alone(threshold))
+    clear = (results.sharpness >= WEIGHTS_INFO.sharpness) & (results.pixels >= WEIGHTS_INFO.pixels)
+    least = np.where(results.ends > 1, threshold, single_index_threshold(threshold))
     return np.asarray(clear & (results.confidence >= least))
 
 

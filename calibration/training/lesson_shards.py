@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from calibration.training.card_faces import Source
 from calibration.training.process_pool import together
 from calibration.training.training_patches import Patch, patches
-from drivers.camera.recognition.index_window import PATCH, normalised
+from drivers.camera.recognition.index_window import PATCH_SIZE_PX, normalise_patch
 
 __all__ = ["SHARD", "Lessons", "generate", "load", "restored"]
 
@@ -52,7 +52,7 @@ def generate(
 def _make(folder: Path, source: Source, seed: int, number: int) -> None:
     cv2.setNumThreads(1)
     chance = np.random.default_rng([seed, number, int(source.held_out)])
-    images = np.empty((SHARD, 3, PATCH[1], PATCH[0]), np.uint8)
+    images = np.empty((SHARD, 3, PATCH_SIZE_PX[1], PATCH_SIZE_PX[0]), np.uint8)
     answers = np.empty((SHARD, 3), np.float32)
     for place, patch in enumerate(islice(patches(chance, source), SHARD)):
         images[place] = packed(patch)
@@ -74,7 +74,7 @@ def packed(patch: Patch) -> NDArray[np.uint8]:
     """
     Normalise a patch as the recogniser does and keep it in bytes.
     """
-    return np.round((normalised(patch.image) + 2.0) * _STEPS).astype(np.uint8)
+    return np.round((normalise_patch(patch.image) + 2.0) * _STEPS).astype(np.uint8)
 
 
 def restored(images: NDArray[np.uint8]) -> NDArray[np.float32]:

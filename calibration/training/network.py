@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from calibration.training.training_patches import NO_INDEX
-from drivers.camera.recognition.index_window import PATCH
+from drivers.camera.recognition.index_window import PATCH_SIZE_PX
 from shoe_daemon.game.cards import SUITS
 
 __all__ = ["RANK_OUTPUTS", "export", "network"]
@@ -28,7 +28,7 @@ def network() -> Any:  # noqa: ANN401 - torch is an extra, without types here
     Build the network: seven convolutions, one hidden layer, 14 ranks and 4 suits in one row.
     """
     a, b, c, d, e, f, g = _CHANNELS
-    seen = PATCH[0] * PATCH[1] // 256
+    seen = PATCH_SIZE_PX[0] * PATCH_SIZE_PX[1] // 256
     return nn.Sequential(
         *_layer(3, a, stride=2), *_layer(a, b, pool=True),
         *_layer(b, c), *_layer(c, d, pool=True),
@@ -50,7 +50,7 @@ def export(net: Any, path: Path) -> None:  # noqa: ANN401 - as above
     Write a trained network as ONNX, for any number of patches at once.
     """
     net = net.to(memory_format=torch.contiguous_format).eval()
-    example = torch.zeros(1, 3, PATCH[1], PATCH[0])
+    example = torch.zeros(1, 3, PATCH_SIZE_PX[1], PATCH_SIZE_PX[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(

@@ -22,7 +22,7 @@ from calibration.training.confidence_threshold import (
 )
 from calibration.training.reading_limits import LIMITS
 from calibration.training.rendered_test import Results
-from drivers.camera.recognition.recogniser import SHIPPED, checksum
+from drivers.camera.recognition.recogniser import WEIGHTS_INFO, checksum
 
 __all__ = ["ONE_IN", "Figures", "measure", "publish", "ship"]
 
@@ -105,9 +105,9 @@ def ship(choice: Results, test: Results, weights: Path, svg: Path | None = None)
     known = {
         "sha256": checksum(weights),
         "threshold": figures.threshold,
-        "sharpness": SHIPPED.sharpness,
-        "pixels": SHIPPED.pixels,
-        "temperature": SHIPPED.temperature,
+        "sharpness": WEIGHTS_INFO.sharpness,
+        "pixels": WEIGHTS_INFO.pixels,
+        "temperature": WEIGHTS_INFO.temperature,
         "test": msgspec.to_builtins(figures),
     }
     _write(weights.with_name("index.json"), known)

@@ -22,7 +22,7 @@ from calibration.training.card_faces import Chance, Source, draw_face
 from calibration.training.photo_effects import chosen, photograph
 from calibration.training.process_pool import together
 from calibration.training.reading_limits import within
-from drivers.camera.recognition.confidence import seeing
+from drivers.camera.recognition.confidence import count_visible_ends
 from drivers.camera.recognition.index_window import Image, Quad
 from drivers.camera.recognition.recogniser import Recogniser
 from shoe_daemon.game.cards import DECK, Card
@@ -153,7 +153,7 @@ def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
     for image, quad, row in _kept(path):
         reading = recogniser.read(image, quad)
         right = float(reading.best is DECK[int(row[0])])
-        seen = seeing([end.believed for end in reading.ends])
+        seen = count_visible_ends([end.believed for end in reading.ends])
         measured = (reading.confidence, reading.sharpness, reading.index_pixels, seen)
         rows.append([right, *measured, *row[1:]])
     return np.array(rows, np.float64)

@@ -21,7 +21,7 @@ from torch.nn import functional
 from calibration.training.lesson_shards import Lessons, load, restored
 from calibration.training.network import RANK_OUTPUTS, export, network
 from calibration.training.training_patches import NO_INDEX
-from drivers.camera.recognition.index_window import PATCH
+from drivers.camera.recognition.index_window import PATCH_SIZE_PX
 from shoe_daemon.errors import UserError
 
 __all__ = ["Plan", "train", "work"]
@@ -125,7 +125,10 @@ def _is_half_quicker() -> bool:
     weights that are as good.
     """
     net = network().to(memory_format=torch.channels_last)
-    images, answers = torch.zeros(_BATCH, 3, PATCH[1], PATCH[0]), torch.ones(_BATCH, 3)
+    images, answers = (
+        torch.zeros(_BATCH, 3, PATCH_SIZE_PX[1], PATCH_SIZE_PX[0]),
+        torch.ones(_BATCH, 3),
+    )
     took = {}
     for half in (True, False, True, False):  # the first of each makes ready
         began = time.process_time()

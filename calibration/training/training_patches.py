@@ -20,11 +20,11 @@ from calibration.label_reading import index_window
 from calibration.training.card_faces import Chance, Face, Source, draw_back, draw_face
 from calibration.training.photo_effects import Photo, chosen, enlarged, photograph, sharpness_limit
 from drivers.camera.recognition.index_window import (
-    PATCH,
+    PATCH_SIZE_PX,
     CropWindow,
     Image,
     Quad,
-    cut,
+    crop_window,
     window_quads,
 )
 from drivers.simulators.card_artwork.card_faces import Place
@@ -41,7 +41,7 @@ _DARK: Final = 9.0
 """The contrast, in grey levels, that drowns in noise and packing; at twice that all is seen."""
 _MOST = 240
 _UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
-_TARGET: Final = _UNIT * np.array(PATCH, np.float32)
+_TARGET: Final = _UNIT * np.array(PATCH_SIZE_PX, np.float32)
 _GRID: Final = (np.array([(x, y) for x in range(5) for y in range(5)], np.float32) / 4 - 0.5) * 0.9
 _USUAL: Final = (((0.1, 0.1), (0.1, 0.1)), ((0.1, 0.2), (0.1, 0.1)))
 """Where an index would be, on what has none."""
@@ -169,7 +169,7 @@ def lesson(
     """
     Cut a window at an end and say how much of the index can be known from it.
     """
-    image = cut(photo.image, window)
+    image = crop_window(photo.image, window)
     hidden = _hand(chance, image)
     end, legible = known
     legible *= float(np.clip((_contrast(image) - _DARK) / _DARK, 0, 1))
@@ -203,8 +203,8 @@ def _share(photo: Photo, place: Place, end: int, window: Quad, hidden: Image) ->
         side = along[:, 0] * off[..., 1] - along[:, 1] * off[..., 0]
         seen &= ~(np.all(side > 0, axis=1) | np.all(side < 0, axis=1))
     at = np.floor(_moved(points, window, _TARGET)).astype(int)
-    seen &= np.all((at >= 0) & (at < PATCH), axis=1)
-    at = np.clip(at, 0, np.array(PATCH) - 1)
+    seen &= np.all((at >= 0) & (at < PATCH_SIZE_PX), axis=1)
+    at = np.clip(at, 0, np.array(PATCH_SIZE_PX) - 1)
     return float((seen & (hidden[at[:, 1], at[:, 0]] == 0)).mean())
 
 
@@ -227,7 +227,7 @@ def _hand(chance: Chance, image: Image) -> Image:
     """
     Sometimes lay a hand over what is seen; give what it hides.
     """
-    width, height = PATCH
+    width, height = PATCH_SIZE_PX
     hidden: Image = np.zeros((height, width), np.uint8)
     if chance.random() > 0.09:  # noqa: PLR2004 - the share of the lessons
         return hidden
@@ -254,7 +254,7 @@ def _elsewhere(chance: Chance, photo: Photo) -> Patch:
     else:
         x, y = chance.uniform(0.28, 0.6), chance.uniform(0.3, 0.5)
         window = CropWindow(x=float(x), y=float(y))
-    return _nothing(cut(photo.image, window_quads(quad, window)[0]))
+    return _nothing(crop_window(photo.image, window_quads(quad, window)[0]))
 
 
 def _nothing(image: Image) -> Patch:

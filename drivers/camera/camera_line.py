@@ -18,39 +18,39 @@ from drivers.camera.evidence import Evidence
 from drivers.camera.line_messages import Say, Statement, Station, encode_statement
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.card_reader import Eye, Reader
-from drivers.camera.sources.capture_thread import Capture, Pace
-from drivers.camera.sources.frame_quality import Image, Judge
+from drivers.camera.recognition.card_reader import CardReader, CardRecogniser
+from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
+from drivers.camera.sources.frame_quality import FrameCheck, Image
 from drivers.camera.sources.open_source import open_source
-from drivers.camera.sources.raw_frames import PATIENCE
-from drivers.camera.sources.source_address import Address, Kind
-from drivers.camera.stations.overhead_station import Overhead
-from drivers.camera.stations.throat_station import Throat
+from drivers.camera.sources.raw_frames import RAW_TIMEOUT_S
+from drivers.camera.sources.source_address import Address, SourceKind
+from drivers.camera.stations.overhead_station import OverheadStation
+from drivers.camera.stations.throat_station import ThroatStation
 from drivers.transport import READ_TIMEOUT, EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 
 __all__ = [
     "CameraLine",
-    "judge_of",
-    "load_reader",
+    "frame_check_for",
+    "load_recogniser",
     "make_station",
     "open_camera",
-    "watch",
+    "start_line",
 ]
 
-_BEAT: Final = 1.0
+_STATUS_INTERVAL_S: Final = 1.0
 """Seconds between two statements of how many pictures come."""
 
-_WAITING: Final = 16
+_THROAT_QUEUE_SIZE: Final = 16
 """Pictures of the shoe's mouth that may wait: none of a passage may be lost."""
 
-_FROZEN_AFTER: Final[dict[Kind, float | None]] = {
-    Kind.DEVICE: 3.0,
+_FROZEN_LIMITS_S: Final[dict[SourceKind, float | None]] = {
+    SourceKind.DEVICE: 3.0,
     # What a network camera's encoder does not see change, it may not send.
-    Kind.STREAM: 15.0,
-    Kind.RAW: 3.0,
-    Kind.FILE: None,
-    Kind.FOLDER: None,
+    SourceKind.STREAM: 15.0,
+    SourceKind.RAW: 3.0,
+    SourceKind.FILE: None,
+    SourceKind.FOLDER: None,
 }
 
 
@@ -62,7 +62,7 @@ class CameraLine:
         looked: Pictures that were looked at.
     """
 
-    def __init__(self, name: str, capture: Capture, station: Station) -> None:
+    def __init__(self, name: str, capture: CaptureThread, station: Station) -> None:
         self.looked = 0
         self._name = name
         self._capture = capture
@@ -91,7 +91,7 @@ class CameraLine:
     def _watching(self) -> list[Statement]:
         now = time.monotonic()
         span = now - self._beat
-        if span < _BEAT:
+        if span < _STATUS_INTERVAL_S:
             return []
         fps = (self.looked - self._counted) / span
         self._counted, self._beat = self.looked, now
@@ -143,34 +143,34 @@ def open_camera(
         UserError: The profile or the options cannot be right.
     """
     throat = profile.station == "throat"
-    pace = Pace(
+    pace = CapturePace(
         live=address.is_live,
         own=options.pace == "own",
         # A card passes the shoe's mouth in a few pictures; above the table the newest
         # one tells all.
-        waiting=_WAITING if throat else 1,
-        silent=PATIENCE if address.kind is Kind.RAW else None,
+        waiting=_THROAT_QUEUE_SIZE if throat else 1,
+        silent=RAW_TIMEOUT_S if address.kind is SourceKind.RAW else None,
     )
-    capture = Capture(
+    capture = CaptureThread(
         str(address),
         lambda: open_source(address, profile.camera, options.fps),
-        judge_of(str(address), profile, frozen_after=_FROZEN_AFTER[address.kind]),
+        frame_check_for(str(address), profile, frozen_after=_FROZEN_LIMITS_S[address.kind]),
         pace,
     )
-    return watch(str(address), capture, profile, options, evidence)
+    return start_line(str(address), capture, profile, options, evidence)
 
 
-def judge_of(name: str, profile: Profile, *, frozen_after: float | None) -> Judge:
+def frame_check_for(name: str, profile: Profile, *, frozen_after: float | None) -> FrameCheck:
     """
     Return who refuses pictures that are not of the profile's camera.
     """
     size = profile.camera.width, profile.camera.height
-    return Judge(name, size, frozen_after=frozen_after)
+    return FrameCheck(name, size, frozen_after=frozen_after)
 
 
-def watch(
+def start_line(
     name: str,
-    capture: Capture,
+    capture: CaptureThread,
     profile: Profile,
     options: CameraOptions,
     evidence: Path | None,
@@ -198,7 +198,7 @@ def make_station(
     profile: Profile,
     options: CameraOptions,
     evidence: Path | None,
-    reader: Reader | None = None,
+    reader: CardRecogniser | None = None,
 ) -> Station:
     """
     Make it; `reader` instead of the recogniser that comes with the package.
@@ -206,16 +206,16 @@ def make_station(
     Raises:
         UserError: A picture of the profile is not one.
     """
-    reference = _reference(profile)
-    eye = Eye(profile, reader or load_reader(profile, options.threshold))
+    reference = _load_reference(profile)
+    eye = CardReader(profile, reader or load_recogniser(profile, options.threshold))
     kept = None
     if evidence is not None:
         kept = Evidence(evidence, options.evidence_days, options.evidence_megabytes)
-    kind = Throat if profile.station == "throat" else Overhead
+    kind = ThroatStation if profile.station == "throat" else OverheadStation
     return kind(profile, reference, eye, kept)
 
 
-def load_reader(profile: Profile, threshold: float | None) -> Reader:
+def load_recogniser(profile: Profile, threshold: float | None) -> CardRecogniser:
     """
     Load the recogniser, set as a profile says.
     """
@@ -230,7 +230,7 @@ def load_reader(profile: Profile, threshold: float | None) -> Reader:
     )
 
 
-def _reference(profile: Profile) -> Image:
+def _load_reference(profile: Profile) -> Image:
     image = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
     wanted = profile.camera.height, profile.camera.width
     if image is None:

@@ -15,7 +15,7 @@ from drivers.camera.line_messages import CameraDecoder
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.source_address import Address, logged_in, parse_address
+from drivers.camera.sources.source_address import Address, add_login, parse_address
 from drivers.driver_interface import Decoder, LineSettings, Transport
 from drivers.redact import discreet
 from shoe_daemon.errors import UserError
@@ -23,7 +23,7 @@ from shoe_daemon.table.observations import Signal
 
 __all__ = ["CameraDriver"]
 
-_SIGNALS: Final = {
+_SIGNALS_BY_STATION: Final = {
     "overhead": (Signal.PLACEMENT, Signal.CLEARED),
     "throat": (Signal.FAULTS,),
 }
@@ -51,7 +51,7 @@ class CameraDriver:
         """
         What this station can tell.
         """
-        return _SIGNALS[self.options.station]
+        return _SIGNALS_BY_STATION[self.options.station]
 
     @property
     def look(self) -> str:
@@ -139,4 +139,4 @@ class CameraDriver:
 
     def _address(self, url: str) -> Address:
         options = self.options
-        return logged_in(parse_address(url), options.username, options.password_file, self._folder)
+        return add_login(parse_address(url), options.username, options.password_file, self._folder)

@@ -26,28 +26,28 @@ from drivers.camera.sources.frame_quality import Image
 
 __all__ = ["Evidence"]
 
-_WAITING: Final = 64
+_QUEUE_SIZE: Final = 64
 """Pictures that wait for the disk; more are lost, and counted."""
 
-_QUALITY: Final = 88
-_DAY: Final = 86_400.0
-_MINUTE: Final = 60.0
-_TIDY_EVERY: Final = 600.0
+_JPEG_QUALITY: Final = 88
+_DAY_S: Final = 86_400.0
+_CLOCK_TOLERANCE_S: Final = 60.0
+_CLEANUP_INTERVAL_S: Final = 600.0
 """Seconds after which what is old is removed, also where nothing new comes."""
 
-_SPARE: Final = 64_000_000
+_RESERVED_BYTES: Final = 64_000_000
 """Bytes of the disk that are left to the journal."""
 
-_MODE: Final = 0o640
+_FILE_MODE: Final = 0o640
 _FOLDER_MODE: Final = 0o750
 """It shows faces that the players may not have seen: not for everyone on the machine."""
 
-_OURS: Final = re.compile(r"\.?\d{8}-\d{6}\.\d{3}-[0-9A-Za-z-]+\.jpg")
+_FILE_NAME: Final = re.compile(r"\.?\d{8}-\d{6}\.\d{3}-[0-9A-Za-z-]+\.jpg")
 
 _log = structlog.get_logger(__name__)
 
 
-class _Kept(NamedTuple):
+class _StoredFile(NamedTuple):
     """
     One file; those that sort first go first.
 
@@ -72,12 +72,12 @@ class Evidence:
     def __init__(self, folder: Path, days: float, megabytes: float) -> None:
         self.lost = 0
         self._folder = folder
-        self._age = days * _DAY
+        self._age = days * _DAY_S
         self._room = int(megabytes * 1_000_000)
         self._used = 0
-        self._waiting: queue.Queue[tuple[str, Image] | None] = queue.Queue(_WAITING)
+        self._waiting: queue.Queue[tuple[str, Image] | None] = queue.Queue(_QUEUE_SIZE)
         self._failing = self._closing = False
-        self._names: deque[str] = deque(maxlen=_WAITING)
+        self._names: deque[str] = deque(maxlen=_QUEUE_SIZE)
         self._thread = threading.Thread(target=self._run, name="camera-evidence", daemon=True)
         self._thread.start()
 
@@ -117,11 +117,11 @@ class Evidence:
         tidied = float("-inf")  # not before the first picture: to look changes nothing
         while not (self._closing and self._waiting.empty()):
             with contextlib.suppress(queue.Empty):
-                item = self._waiting.get(timeout=_TIDY_EVERY)
+                item = self._waiting.get(timeout=_CLEANUP_INTERVAL_S)
                 if item is None:
                     return
                 self._keep(*item)
-            if self._used > self._room or time.monotonic() - tidied >= _TIDY_EVERY:
+            if self._used > self._room or time.monotonic() - tidied >= _CLEANUP_INTERVAL_S:
                 self._tidy()
                 tidied = time.monotonic()
 
@@ -139,19 +139,21 @@ class Evidence:
                 _log.warning("evidence_not_kept", folder=str(self._folder), reason=reason)
 
     def _leave_room(self) -> None:
-        if shutil.disk_usage(self._folder).free >= _SPARE:
+        if shutil.disk_usage(self._folder).free >= _RESERVED_BYTES:
             return
         self._tidy()
-        if shutil.disk_usage(self._folder).free < _SPARE:
-            raise OSError(f"less than {_SPARE // 1_000_000} MB are free, which the journal needs")
+        if shutil.disk_usage(self._folder).free < _RESERVED_BYTES:
+            raise OSError(
+                f"less than {_RESERVED_BYTES // 1_000_000} MB are free, which the journal needs"
+            )
 
     def _write(self, name: str, image: Image) -> int:
-        good, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
+        good, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
         if not good:
             raise OSError("no picture that OpenCV can write")
         half = self._folder / f".{name}"
         try:
-            half.touch(_MODE)
+            half.touch(_FILE_MODE)
             half.write_bytes(data.tobytes())
             half.rename(self._folder / name)
         except OSError:
@@ -169,7 +171,10 @@ class Evidence:
         room, oldest = self._room_now(total), time.time() - self._age
         for each in kept:
             # A half one was being written when the power was cut.
-            half = each.path.name.startswith(".") and abs(time.time() - each.moment) > _MINUTE
+            half = (
+                each.path.name.startswith(".")
+                and abs(time.time() - each.moment) > _CLOCK_TOLERANCE_S
+            )
             if total <= room and each.moment >= oldest and not half:
                 continue
             with contextlib.suppress(OSError):
@@ -184,19 +189,21 @@ class Evidence:
         """
         room = self._room if total <= self._room else int(self._room * 0.9)
         try:
-            short = _SPARE - shutil.disk_usage(self._folder).free
+            short = _RESERVED_BYTES - shutil.disk_usage(self._folder).free
         except OSError:
             return room
         return room if short <= 0 else min(room, total - short)
 
-    def _kept(self) -> list[_Kept]:
+    def _kept(self) -> list[_StoredFile]:
         kept = []
-        soon = time.time() + _MINUTE
+        soon = time.time() + _CLOCK_TOLERANCE_S
         with contextlib.suppress(OSError), os.scandir(self._folder) as entries:
             for entry in entries:
-                if _OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                if _FILE_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                     with contextlib.suppress(OSError):
                         told = entry.stat(follow_symlinks=False)
                         past = told.st_mtime < soon
-                        kept.append(_Kept(past, told.st_mtime, told.st_size, Path(entry.path)))
+                        kept.append(
+                            _StoredFile(past, told.st_mtime, told.st_size, Path(entry.path))
+                        )
         return kept

@@ -22,11 +22,11 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 
 if TYPE_CHECKING:  # OpenCV is loaded only with a camera
-    from drivers.camera.sources.frame_quality import Picture
+    from drivers.camera.sources.frame_quality import VideoFrame
 
 __all__ = ["CameraDecoder", "Say", "Statement", "Station", "encode_statement"]
 
-MOST: Final = 4096
+MAX_LINE_BYTES: Final = 4096
 """Bytes of a line: no statement has as many."""
 
 
@@ -86,7 +86,7 @@ class Station(Protocol):
     Turns frames of a camera into statements.
     """
 
-    def look(self, picture: Picture) -> list[Statement]:
+    def look(self, picture: VideoFrame) -> list[Statement]:
         """
         Process the next frame.
 
@@ -134,12 +134,12 @@ class CameraDecoder:
         """
         *lines, rest = (self._rest + data).split(b"\n")
         frames = [frame for line in lines for frame in self._line(line + b"\n", now)]
-        heads, self._rest = _portions(rest)
+        heads, self._rest = _split_long(rest)
         self._too_long |= bool(heads)
         return frames + [_noise(head, now) for head in heads]
 
     def _line(self, line: bytes, now: float) -> list[Frame]:
-        heads, tail = _portions(line)
+        heads, tail = _split_long(line)
         # What ends a line that was too long is no line, whatever it looks like.
         is_rest, self._too_long = self._too_long or bool(heads), False
         last = _noise(tail, now) if is_rest else _frame(tail, now)
@@ -152,13 +152,13 @@ class CameraDecoder:
         self._rest, self._too_long = b"", False
 
 
-def _portions(data: bytes) -> tuple[list[bytes], bytes]:
+def _split_long(data: bytes) -> tuple[list[bytes], bytes]:
     """
     Cut off what is more than a line may have, in portions that are the same however it came.
     """
     heads = []
-    while len(data) > MOST:
-        head, data = data[:MOST], data[MOST:]
+    while len(data) > MAX_LINE_BYTES:
+        head, data = data[:MAX_LINE_BYTES], data[MAX_LINE_BYTES:]
         heads.append(head)
     return heads, data
 
@@ -174,11 +174,11 @@ def _frame(line: bytes, now: float) -> Frame:
         return _noise(line, now)
     if statement.say is Say.WATCHING:
         return Frame(line, FrameKind.REPEAT, (), now)
-    return Frame(line, FrameKind.FRAME, _meaning(statement), now, statement.note or "")
+    return Frame(line, FrameKind.FRAME, _observations(statement), now, statement.note or "")
 
 
-def _meaning(statement: Statement) -> tuple[seen.Observation, ...]:
-    return _MEANINGS[statement.say](statement)
+def _observations(statement: Statement) -> tuple[seen.Observation, ...]:
+    return _OBSERVATIONS_BY_SAY[statement.say](statement)
 
 
 def _placed(said: Statement) -> tuple[seen.Observation, ...]:
@@ -203,7 +203,7 @@ def _returned(said: Statement) -> tuple[seen.Observation, ...]:
     return (seen.DeviceError(cause=seen.Cause.CARD_RETURNED, code=Say.RETURNED.value, text=text),)
 
 
-_MEANINGS: Final[dict[Say, Callable[[Statement], tuple[seen.Observation, ...]]]] = {
+_OBSERVATIONS_BY_SAY: Final[dict[Say, Callable[[Statement], tuple[seen.Observation, ...]]]] = {
     Say.PLACED: _placed,
     Say.CARD: _card,
     Say.UNREADABLE: lambda said: (seen.Unreadable(slot=said.slot),),

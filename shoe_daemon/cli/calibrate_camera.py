@@ -22,11 +22,11 @@ from shoe_daemon.cli.typed_input import typed
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
-    from calibration.camera.calibration_result import Result
-    from calibration.camera.frame_source import Pictures
-    from calibration.camera.script import Asker, Script
-    from calibration.camera.shoe_start_check import Checked
-    from calibration.camera.wizard import Wanted
+    from calibration.camera.calibration_result import CalibrationResult
+    from calibration.camera.frame_source import FrameSource
+    from calibration.camera.script import Dialogue, Script
+    from calibration.camera.shoe_start_check import CheckResult
+    from calibration.camera.wizard import CalibrationRequest
 
 __all__ = ["camera", "folded", "print_markers", "say"]
 
@@ -190,10 +190,10 @@ def _camera_extra() -> Iterator[None]:
 
 
 def _check(path: Path | None, source: str | None, at: float | None, *, as_json: bool) -> None:
-    from calibration.camera.camera_device import other_camera
-    from calibration.camera.frame_source import take
+    from calibration.camera.camera_device import camera_finding
+    from calibration.camera.frame_source import take_frames
     from calibration.camera.shoe_start_check import check_profile
-    from drivers.camera.camera_line import load_reader
+    from drivers.camera.camera_line import load_recogniser
     from drivers.camera.profile.profile_file import load_profile
     from drivers.camera.sources.source_address import parse_source
 
@@ -204,13 +204,13 @@ def _check(path: Path | None, source: str | None, at: float | None, *, as_json: 
     if source is None:
         raise UserError(f"{path}: names no camera; expected --source, the one to check")
     address = parse_source(source)
-    taken = take(address, profile.camera, _PICTURES, at)
-    found = check_profile(profile, path, taken, lambda: load_reader(profile, None))
-    other = other_camera(address, profile.camera.fingerprint)
+    taken = take_frames(address, profile.camera, _PICTURES, at)
+    found = check_profile(profile, path, taken, lambda: load_recogniser(profile, None))
+    other = camera_finding(address, profile.camera.fingerprint)
     _tell_check(found, [other] if other else [], path, as_json=as_json)
 
 
-def _tell_check(found: Checked, others: list[Any], path: Path, *, as_json: bool) -> None:
+def _tell_check(found: CheckResult, others: list[Any], path: Path, *, as_json: bool) -> None:
     import msgspec
 
     findings = (*others, *found.findings)
@@ -228,21 +228,21 @@ def _tell_check(found: Checked, others: list[Any], path: Path, *, as_json: bool)
 
 
 def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) -> None:
-    from calibration.camera.atomic_files import check_room
-    from calibration.camera.frame_source import open_pictures
+    from calibration.camera.atomic_files import check_writable
+    from calibration.camera.frame_source import open_frames
     from calibration.camera.script import load_script
     from calibration.camera.table_layout import layout_named
     from calibration.camera.wizard import calibrate
     from drivers.camera.sources.source_address import parse_source
 
     for path in (out, report):
-        check_room(path)
+        check_writable(path)
     if options["preset"] is not None:
         layout_named(options["preset"])
     script = load_script(options["script"]) if options["script"] else None
     address = parse_source(source)
     wanted = _wanted(address, script, options)
-    pictures = open_pictures(address, wanted.camera)
+    pictures = open_frames(address, wanted.camera)
     try:
         with _asker(pictures, script, options) as asker:
             wrong = _write(calibrate(pictures, asker, wanted), out, report)
@@ -253,44 +253,51 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
         raise click.exceptions.Exit(1)
 
 
-def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Wanted:  # noqa: ANN401 - an Address
+def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> CalibrationRequest:  # noqa: ANN401 - an Address
     import msgspec
 
-    from calibration.camera.camera_device import fingerprint_of, lock_device, mode_of, port_of
-    from calibration.camera.wizard import Wanted
+    from calibration.camera.camera_device import (
+        camera_fingerprint,
+        lock_device,
+        parse_mode,
+        port_text,
+    )
+    from calibration.camera.wizard import CalibrationRequest
 
-    mode = mode_of(options["mode"])
+    mode = parse_mode(options["mode"])
     locks = tuple(lock_device(address, mode))
     for lock in locks:
         say(f"{lock.name}: {lock.said}")
     mode = msgspec.structs.replace(
         mode,
-        source=port_of(address),
+        source=port_text(address),
         controls={name: value for lock in locks for name, value in lock.controls.items()},
-        fingerprint=fingerprint_of(address),
+        fingerprint=camera_fingerprint(address),
     )
     risk = 1 / options["risk"] if options["risk"] else None
     if script is not None and script.risk is not None:
         risk = script.risk
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return Wanted(options["station"], str(address), mode, risk, now, locks)
+    return CalibrationRequest(options["station"], str(address), mode, risk, now, locks)
 
 
 @contextlib.contextmanager
-def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -> Iterator[Asker]:
-    from calibration.camera.script import Scripted
+def _asker(
+    pictures: FrameSource, script: Script | None, options: dict[str, Any]
+) -> Iterator[Dialogue]:
+    from calibration.camera.script import ScriptedDialogue
 
     if script is not None:
-        yield Scripted(script, options["preset"], say)
+        yield ScriptedDialogue(script, options["preset"], say)
         return
     if not sys.stdin.isatty():
         raise UserError("nobody can answer: no terminal; expected one, or --script")
     from calibration.camera.live_page import LivePage
-    from calibration.camera.prompts import Person
-    from calibration.camera.reading_settings import least_pixels
+    from calibration.camera.prompts import PromptDialogue
+    from calibration.camera.reading_settings import min_index_pixels
     from calibration.camera.wizard_state import WizardState
 
-    state = WizardState(pictures.newest, least_pixels())
+    state = WizardState(pictures.newest, min_index_pixels())
     page = LivePage(state)
     click.echo(f"live page: {page.url}")
     if options["browser"]:
@@ -298,22 +305,26 @@ def _asker(pictures: Pictures, script: Script | None, options: dict[str, Any]) -
     throat = options["station"] == "throat"
     try:
         size, preset = options["size"], options["preset"]
-        yield Person(state, say, size, preset, throat=throat, lines=typed())
+        yield PromptDialogue(state, say, size, preset, throat=throat, lines=typed())
     finally:
         page.close()
 
 
-def _write(result: Result, out: Path, report: Path) -> list[str]:
-    from calibration.camera.calibration_result import configuration, faults, write_result
+def _write(result: CalibrationResult, out: Path, report: Path) -> list[str]:
+    from calibration.camera.calibration_result import (
+        list_faults,
+        reader_configuration,
+        write_result,
+    )
     from calibration.camera.html_report import write_report
 
     made = write_result(result, out, __version__)
-    wrong = faults(result)
+    wrong = list_faults(result)
     for each in wrong:
         say(f"to put right: {each}")
     say(f"{out}: the profile")
     write_report(result, report)
     say(f"{report}: the report")
-    if not wrong and (lines := configuration(made, out)):
+    if not wrong and (lines := reader_configuration(made, out)):
         click.echo(f"next, in the table's configuration:\n\n{lines}")
     return wrong

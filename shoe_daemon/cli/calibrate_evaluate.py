@@ -16,7 +16,7 @@ from shoe_daemon.errors import UserError
 if TYPE_CHECKING:
     from calibration.evaluate_recogniser import Report, Tally
     from calibration.photo_labels import Label
-    from drivers.camera.recognition.recogniser import Reading
+    from drivers.camera.recognition.recogniser import CardReading
 
 __all__ = ["evaluate"]
 
@@ -67,7 +67,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
         raise click.exceptions.Exit(1)
 
 
-def _tell(label: Label, reading: Reading | None) -> None:
+def _tell(label: Label, reading: CardReading | None) -> None:
     if reading is None:
         told = "missing: no such photo, or none that can be read"
     elif reading.card == label.card:

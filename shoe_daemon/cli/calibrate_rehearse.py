@@ -45,16 +45,16 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
     if (out is None) == (live is None):
         raise UserError("expected either --out FILE or --live ADDRESS")
     try:
-        from calibration.camera.rehearsal_video import film_night, play_night
-        from calibration.camera.simulated_night import LINES, Rehearsal
+        from calibration.camera.rehearsal_video import play_live, record_video
+        from calibration.camera.simulated_night import COMMAND_FORMS, SimulatedTable
         from drivers.simulators.camera.scene_settings import Settings, Station
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error
 
-    table = Rehearsal(Settings(seed=seed, fps=fps, station=Station(station)))
+    table = SimulatedTable(Settings(seed=seed, fps=fps, station=Station(station)))
     head = f"shoe-daemon calibrate camera --station {station}"
     if out is not None:
-        script = film_night(table, out)
+        script = record_video(table, out)
         click.echo(f"{out}: the night; {script}: the answers")
         profile = out.with_name(f"{out.stem}-profile.toml")
         click.echo(f"next: {head} --source file:{out} --script {script} --out {profile}")
@@ -63,7 +63,7 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
         def opened(port: str) -> None:
             click.echo(f"port: {port}\nnext, in another terminal:")
             click.echo(f"{head} --source {port.removeprefix('camera:')} --out rehearsed.toml")
-            say(f"type here what is done at the table: {LINES}")
+            say(f"type here what is done at the table: {COMMAND_FORMS}")
 
         with stopped_by_signals() as stopping:
-            play_night(table, live, typed(), say, stopping, opened=opened)
+            play_live(table, live, typed(), say, stopping, opened=opened)

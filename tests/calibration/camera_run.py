@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from calibration.camera.calibration_result import Result
+from calibration.camera.calibration_result import CalibrationResult
 from calibration.camera.marker_detection import find_markers
 from calibration.camera.plane_fitting import plane_from_markers
 from calibration.camera.script import (
@@ -19,10 +19,10 @@ from calibration.camera.script import (
     LayoutStep,
     PlaneStep,
     Script,
-    Scripted,
+    ScriptedDialogue,
 )
-from calibration.camera.table_layout import ground_of
-from calibration.camera.wizard import Wanted, calibrate
+from calibration.camera.table_layout import projection_of
+from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from shoe_daemon.game.coup import Slot
 from tests.calibration.camera_world import (
@@ -36,7 +36,9 @@ from tests.calibration.camera_world import (
     seen,
 )
 
-WANTED = Wanted("overhead", "simulated", Camera(width=1280, height=720), 1 / 4000, "now")
+WANTED = CalibrationRequest(
+    "overhead", "simulated", Camera(width=1280, height=720), 1 / 4000, "now"
+)
 
 
 @lru_cache(maxsize=1)
@@ -53,7 +55,7 @@ def script() -> Script:
         for second, (card, slot) in enumerate((*THIRTEEN[::3], *SAMPLE), 2)
     ]
     plane = plane_from_markers(find_markers(shelf().pictures[0.0]), SIDE, SIZE)
-    ground = ground_of(plane)
+    ground = projection_of(plane)
     middle, right = ground.to_table(camera().on_table(np.array([[0.0, 0.0], [100.0, 0.0]])))
     turn = math.degrees(math.atan2(*(right - middle)[::-1]))
     return Script(
@@ -67,5 +69,5 @@ def script() -> Script:
 
 
 @lru_cache(maxsize=1)
-def result() -> Result:
-    return calibrate(shelf(), Scripted(script(), None), WANTED)
+def result() -> CalibrationResult:
+    return calibrate(shelf(), ScriptedDialogue(script(), None), WANTED)

@@ -14,29 +14,29 @@ import msgspec
 import numpy as np
 import pytest
 
-from calibration.camera.calibration_result import configuration, faults, write_result
-from calibration.camera.deck_comparison import Compared
-from calibration.camera.html_report import report_of
-from calibration.camera.profile_check import Kind
-from calibration.camera.reading_settings import choose, proven
+from calibration.camera.calibration_result import list_faults, reader_configuration, write_result
+from calibration.camera.deck_comparison import Certainty
+from calibration.camera.html_report import render_report
+from calibration.camera.profile_check import FindingKind
+from calibration.camera.reading_settings import best_proven_point, choose_threshold
 from calibration.camera.script import (
     CardStep,
     LayoutStep,
-    MouthStep,
     PlaneStep,
     Script,
-    Scripted,
+    ScriptedDialogue,
+    ThroatStep,
     load_script,
 )
-from calibration.camera.shoe_start_check import Checked, check_profile
-from calibration.camera.shown_cards import budget_of
+from calibration.camera.shoe_start_check import CheckResult, check_profile
+from calibration.camera.shown_cards import pixel_budgets
 from calibration.camera.table_layout import (
     LAYOUTS,
     Plane,
-    ground_of,
     layout_named,
     places_of,
-    watched,
+    projection_of,
+    watched_places,
 )
 from calibration.camera.wizard import calibrate
 from drivers.camera.options import CameraOptions
@@ -70,11 +70,11 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_configuration_is_one_that_the_daemon_reads(written: Path) -> None:
     profile = load_profile(written)
-    assert configuration(profile, written) is None, "no table reads a recording"
+    assert reader_configuration(profile, written) is None, "no table reads a recording"
     port = 'camera:/dev/v4l/by-id/usb-"odd" näme'
     seen_by = msgspec.structs.replace(profile.camera, source=port)
     live = msgspec.structs.replace(profile, camera=seen_by)
-    table = tomllib.loads(configuration(live, written) or "")
+    table = tomllib.loads(reader_configuration(live, written) or "")
     (reader,) = (msgspec.convert(each, ReaderSettings) for each in table["reader"])
     assert (reader.id, reader.driver, reader.port) == ("camera", "camera", port)
     options = msgspec.convert(reader.options, CameraOptions)
@@ -82,7 +82,7 @@ def test_the_configuration_is_one_that_the_daemon_reads(written: Path) -> None:
 
 
 def test_the_places_are_where_they_are() -> None:
-    ground = ground_of(result().plane)
+    ground = projection_of(result().plane)
     for place in result().places:
         assert place.slot is not None
         box = PLACES[place.slot]
@@ -106,10 +106,10 @@ def test_a_mouth_has_room_for_a_card_as_it_leaves(way: tuple[float, float], turn
     """
     Whichever side led, a card was looked for as if that were a short one.
     """
-    step = MouthStep(direction=way, turn=90 if turn else 0)
+    step = ThroatStep(direction=way, turn=90 if turn else 0)
     wide, high = step.window_size
     throat = Throat(window=((0, 0), (wide, 0), (wide, high)), direction=way, turn=step.turn)
-    (place,) = watched((), throat)
+    (place,) = watched_places((), throat)
     lies_along_x = (way[0] != 0) == (turn == 0)
     assert (place.turn == 90) == lies_along_x
     assert wide > (88 if lies_along_x else 63)
@@ -122,7 +122,7 @@ def test_cards_are_found_measured_and_kept(written: Path) -> None:
     assert not any(each.read not in {None, each.card} for each in result().cards)
     kept = {path.stem for path in written.with_name("profile-cards").iterdir()}
     assert kept == {"A", "4", "7", "10", "K", "back"}
-    assert any("not shown: 2, 3, 5" in each for each in faults(result()))
+    assert any("not shown: 2, 3, 5" in each for each in list_faults(result()))
 
 
 def test_a_profile_is_read_again_as_it_was_written(written: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_profile_is_read_again_as_it_was_written(written: Path) -> None:
 
 
 def test_the_report_needs_nothing_from_elsewhere() -> None:
-    page = report_of(result())
+    page = render_report(result())
     assert "default-src 'none'" in page
     assert "http" not in page.replace("http-equiv", "")
     assert "<script" not in page
@@ -147,34 +147,34 @@ def test_the_report_needs_nothing_from_elsewhere() -> None:
 def test_the_report_asks_for_more_to_know_the_lens_by_only_above_a_table() -> None:
     made = result()
     one = replace(made, markers=made.markers[:1], plane=made.plane._replace(lens=None))
-    table = report_of(one)
+    table = render_report(one)
     assert "The lens is not known: that takes two or more." in table
     assert "off the others" not in table, "there are none"
     window = ((-90.0, -60.0), (90.0, -60.0), (90.0, 60.0), (-90.0, 60.0))
     throat = Throat(window=window, direction=(1.0, 0.0))
-    mouth = report_of(replace(one, station="throat", throat=throat, places=()))
+    mouth = render_report(replace(one, station="throat", throat=throat, places=()))
     assert "<h2>The shoe's mouth</h2>" in mouth
     assert "The lens" not in mouth
 
 
 def test_a_risk_that_no_test_proves_is_said_with_the_one_that_is() -> None:
-    told = faults(replace(result(), threshold=choose(1 / 1_000_000)))
+    told = list_faults(replace(result(), threshold=choose_threshold(1 / 1_000_000)))
     line = next(each for each in told if "is not proven" in each)
     assert line.startswith("one wrong card in 1000000 is not proven")
-    best = proven()
+    best = best_proven_point()
     assert best is not None
     assert f"--risk {1 / best.risk:.0f}" in line
-    assert not any("proven" in each for each in faults(result()))
+    assert not any("proven" in each for each in list_faults(result()))
 
 
 # The check at the start of a shoe
 
 
-def checked(path: Path, *pictures: Image) -> Checked:
+def checked(path: Path, *pictures: Image) -> CheckResult:
     return check_profile(load_profile(path), path, pictures, Recogniser)
 
 
-def bad(found: Checked) -> list[Kind]:
+def bad(found: CheckResult) -> list[FindingKind]:
     return [each.kind for each in found.findings if each.bad]
 
 
@@ -182,8 +182,8 @@ def test_nothing_changed_is_nothing_to_say(written: Path) -> None:
     found = checked(written, seen(), seen())
     assert found.passed
     assert bad(found) == []
-    assert [each.kind for each in found.findings] == [Kind.NOTE]
-    assert found.deck is Compared.NOT
+    assert [each.kind for each in found.findings] == [FindingKind.NOTE]
+    assert found.deck is Certainty.NOT
 
 
 @pytest.mark.parametrize(("pushed", "far"), [((-3.0, 4.0, 0.1), 5.0), ((30.0, 40.0, 0.8), 50.0)])
@@ -191,8 +191,8 @@ def test_a_bumped_camera_is_said_by_how_far_and_which_way(
     written: Path, pushed: tuple[float, float, float], far: float
 ) -> None:
     found = checked(written, seen(pushed=pushed))
-    assert bad(found) == [Kind.MOVED]
-    moved = next(each for each in found.findings if each.kind is Kind.MOVED)
+    assert bad(found) == [FindingKind.MOVED]
+    moved = next(each for each in found.findings if each.kind is FindingKind.MOVED)
     assert moved.amount == pytest.approx(far, rel=0.15)
     assert ("to the right" if pushed[0] < 0 else "to the left") in moved.text
     assert "mm up" in moved.text
@@ -200,7 +200,7 @@ def test_a_bumped_camera_is_said_by_how_far_and_which_way(
 
 def test_a_blurred_picture_is_said_with_both_figures(written: Path) -> None:
     found = checked(written, seen(blur=2.8))
-    assert bad(found) == [Kind.BLURRED]
+    assert bad(found) == [FindingKind.BLURRED]
     text = next(each.text for each in found.findings if each.bad)
     assert "this profile had 0.9" in text
     assert "clean or refocus the lens" in text
@@ -208,33 +208,36 @@ def test_a_blurred_picture_is_said_with_both_figures(written: Path) -> None:
 
 def test_a_lamp_that_is_out_is_said(written: Path) -> None:
     found = checked(written, seen(trouble=Trouble.LAMP_OUT))
-    assert bad(found) == [Kind.DARKER]
+    assert bad(found) == [FindingKind.DARKER]
 
 
 def test_a_brighter_and_a_black_picture_are_said(written: Path) -> None:
     bright = np.clip(seen().astype(np.float64) * 1.6, 0, 255).astype(np.uint8)
-    assert bad(checked(written, bright)) == [Kind.BRIGHTER]
-    assert bad(checked(written, np.zeros_like(bright))) == [Kind.NO_PICTURE]
+    assert bad(checked(written, bright)) == [FindingKind.BRIGHTER]
+    assert bad(checked(written, np.zeros_like(bright))) == [FindingKind.NO_PICTURE]
 
 
 def test_cards_of_the_same_deck_pass(written: Path) -> None:
     laid = {Slot.P2: Card("4H"), Slot.B1: Card("7S"), Slot.B3: Card("KC"), Slot.P1: None}
     found = checked(written, seen(laid))
     assert bad(found) == []
-    assert found.deck is Compared.SURELY
+    assert found.deck is Certainty.SURELY
 
 
 def test_another_deck_and_another_back_are_said(written: Path) -> None:
     laid = {Slot.P2: Card("4H"), Slot.B1: Card("7S"), Slot.B3: Card("KC"), Slot.P1: None}
-    assert set(bad(checked(written, seen(laid, deck=1)))) == {Kind.OTHER_DECK, Kind.OTHER_BACK}
+    assert set(bad(checked(written, seen(laid, deck=1)))) == {
+        FindingKind.OTHER_DECK,
+        FindingKind.OTHER_BACK,
+    }
 
 
 def test_other_pictures_are_said(written: Path) -> None:
     small = np.ascontiguousarray(seen()[::2, ::2])
-    assert bad(checked(written, small)) == [Kind.OTHER_RESOLUTION]
+    assert bad(checked(written, small)) == [FindingKind.OTHER_RESOLUTION]
     noise = np.random.default_rng(1).integers(0, 255, (45, 80, 3)).astype(np.uint8)
     other = np.asarray(cv2.resize(noise, SIZE), np.uint8)
-    assert Kind.OTHER_SCENE in bad(checked(written, other))
+    assert FindingKind.OTHER_SCENE in bad(checked(written, other))
 
 
 # Scripts
@@ -252,7 +255,7 @@ def test_a_script_is_read_strictly(tmp_path: Path) -> None:
 def test_a_plane_that_nobody_can_put_right_ends_the_run() -> None:
     broken = msgspec.structs.replace(script(), plane=PlaneStep(at=1.0, size=SIDE))
     with pytest.raises(UserError, match="no marker found"):
-        calibrate(shelf(), Scripted(broken, None), WANTED)
+        calibrate(shelf(), ScriptedDialogue(broken, None), WANTED)
 
 
 def test_a_layout_out_of_the_picture_ends_the_run() -> None:
@@ -264,10 +267,10 @@ def test_a_layout_out_of_the_picture_ends_the_run() -> None:
         layout=LayoutStep(x=900.0),
     )
     with pytest.raises(UserError, match="outside the picture"):
-        calibrate(shelf(), Scripted(plain, None), WANTED)
+        calibrate(shelf(), ScriptedDialogue(plain, None), WANTED)
 
 
-class Corrected(Scripted):
+class Corrected(ScriptedDialogue):
     """
     Answers with a layout outside of the picture, then with the right one.
     """
@@ -295,7 +298,7 @@ def test_a_layout_that_is_put_right_is_measured_from_the_same_plane() -> None:
 
 def test_too_few_pixels_are_said_with_what_to_do() -> None:
     plane = result().plane
-    told = budget_of(plane, result().places, CardSize(), CropWindow(), least=60.0)
+    told = pixel_budgets(plane, result().places, CardSize(), CropWindow(), least=60.0)
     assert [each.passed for each in told] == [False] * 6
     poor = replace(result(), budget=told)
-    assert any(each.startswith("P1: 5") and "nearer" in each for each in faults(poor))
+    assert any(each.startswith("P1: 5") and "nearer" in each for each in list_faults(poor))

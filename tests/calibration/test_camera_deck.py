@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 
 from calibration.camera import reading_settings
-from calibration.camera.atomic_files import keep_whole
-from calibration.camera.deck_comparison import BACK, card_files, kept_cards
-from calibration.camera.reading_settings import choose, fit_window, least_pixels
-from calibration.camera.shown_cards import Shown
+from calibration.camera.atomic_files import write_together
+from calibration.camera.deck_comparison import BACK_NAME, card_files, load_cards
+from calibration.camera.reading_settings import choose_threshold, fit_window, min_index_pixels
+from calibration.camera.shown_cards import ShownCard
 from drivers.camera.recognition import confidence
 from drivers.camera.recognition.index_window import CropWindow
-from drivers.camera.recognition.recogniser import SHIPPED, Recogniser
+from drivers.camera.recognition.recogniser import WEIGHTS_INFO, Recogniser
 from drivers.simulators.card_artwork import Style, face, styles
 from shoe_daemon.game.cards import Card
 
 CARDS = ("AS", "10H", "KD")
 
 
-def shown(name: str, style: Style, shrunk: float = 1.0) -> Shown:
+def shown(name: str, style: Style, shrunk: float = 1.0) -> ShownCard:
     """
     Show a card whose corners are taken to be further out than they are, which makes its
     index smaller than the window expects.
@@ -35,7 +35,7 @@ def shown(name: str, style: Style, shrunk: float = 1.0) -> Shown:
     out = np.array([wide, high]) * (1 / shrunk - 1)
     corners = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], np.float64) + 60
     corners += np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) * out
-    return Shown(Card(name), "P1", drawn, corners)
+    return ShownCard(Card(name), "P1", drawn, corners)
 
 
 def test_a_window_that_fits_is_left_as_it_is() -> None:
@@ -61,31 +61,31 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     names = ("threshold", "accepted", "wrong", "cards", "risk")
     told = [dict(zip(names, point, strict=True)) for point in points]
     path.write_text(json.dumps({"curve": told}))
-    monkeypatch.setattr(reading_settings, "CURVE", path)
-    monkeypatch.setattr(reading_settings, "curve", lambda: confidence.curve(path))
+    monkeypatch.setattr(reading_settings, "CURVE_FILE", path)
+    monkeypatch.setattr(reading_settings, "load_curve", lambda: confidence.load_curve(path))
     monkeypatch.setattr(
         reading_settings, "threshold_for", lambda risk: confidence.threshold_for(risk, path)
     )
-    assert choose(1 / 1000).value == 0.8
-    strict = choose(1 / 5000)
+    assert choose_threshold(1 / 1000).value == 0.8
+    strict = choose_threshold(1 / 5000)
     assert (strict.value, strict.kept) == (0.9, True)
-    assert choose(None).value == SHIPPED.threshold
+    assert choose_threshold(None).value == WEIGHTS_INFO.threshold
     assert strict.told == (
         "0.9 for at most one wrong card in 5,000; measured: at most one in 9,700 wrong "
         "(95% sure), 98.0% accepted"
     )
-    unproven = choose(1 / 50000)
+    unproven = choose_threshold(1 / 50000)
     assert (unproven.value, unproven.kept) == (0.9, False)
 
 
 def test_cards_of_the_deck_before_are_not_kept(tmp_path: Path) -> None:
     red, blue = (np.full((224, 160, 3), grey, np.uint8) for grey in (90, 200))
-    keep_whole(card_files(tmp_path, {"A": red, "K": red, BACK: red}))
-    keep_whole(card_files(tmp_path, {"A": blue}))
-    kept = kept_cards(tmp_path)
+    write_together(card_files(tmp_path, {"A": red, "K": red, BACK_NAME: red}))
+    write_together(card_files(tmp_path, {"A": blue}))
+    kept = load_cards(tmp_path)
     assert list(kept) == ["A"], "the back and the king are those of another deck"
     assert np.array_equal(kept["A"], blue)
 
 
 def test_the_least_pixels_are_not_below_those_of_the_recogniser() -> None:
-    assert least_pixels() >= 28
+    assert min_index_pixels() >= 28

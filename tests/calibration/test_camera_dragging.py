@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from calibration.camera.live_page import LivePage
 from calibration.camera.plane_fitting import plane_from_points
-from calibration.camera.table_layout import ground_of, layout_named
+from calibration.camera.table_layout import layout_named, projection_of
 from calibration.camera.wizard_state import WizardState
 from drivers.camera.sources.frame_quality import Image
 from tests.browser.chrome import PATIENCE, browse, watch
@@ -37,7 +37,7 @@ def test_a_box_is_dragged_and_a_step_is_left(browser: Browser) -> None:
             watched.page.goto(page.url)
             expect(watched.page.locator("polygon")).to_have_count(6, timeout=PATIENCE)
             expect(watched.page.locator("#budget tr")).to_have_count(6, timeout=PATIENCE)
-            before = ground_of(PLANE).to_pixels([(box.x, box.y) for box in desk.boxes])
+            before = projection_of(PLANE).to_pixels([(box.x, box.y) for box in desk.boxes])
             area = watched.page.locator("#over").bounding_box(timeout=PATIENCE)
             assert area is not None
             scale = area["width"] / SIZE[0]
@@ -48,7 +48,7 @@ def test_a_box_is_dragged_and_a_step_is_left(browser: Browser) -> None:
             mouse.move(x + 30 * scale, y - 10 * scale, steps=4)
             with watched.page.expect_response("**/do", timeout=PATIENCE):
                 mouse.up()
-            after = ground_of(PLANE).to_pixels([(box.x, box.y) for box in desk.boxes])
+            after = projection_of(PLANE).to_pixels([(box.x, box.y) for box in desk.boxes])
             assert np.abs(after[0] - before[0] - (30, -10)).max() < 2
             assert np.abs(after[1:] - before[1:]).max() < 0.2
             watched.page.locator("#next").click(timeout=PATIENCE)

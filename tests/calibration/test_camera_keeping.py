@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from calibration.camera.atomic_files import check_room, keep_whole
+from calibration.camera.atomic_files import check_writable, write_together
 from shoe_daemon.errors import UserError
 
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    keep_whole({tmp_path / "a" / name: b"old" for name in ("one", "two", "three")})
+    write_together({tmp_path / "a" / name: b"old" for name in ("one", "two", "three")})
     return tmp_path / "a"
 
 
@@ -25,7 +25,7 @@ def _held(folder: Path) -> dict[str, bytes]:
 
 
 def test_all_of_them_are_put_there(old: Path) -> None:
-    keep_whole({old / "one": b"new", old / "b" / "four": b"new", old / "two": None})
+    write_together({old / "one": b"new", old / "b" / "four": b"new", old / "two": None})
     assert (old / "b" / "four").read_bytes() == b"new"
     (old / "b" / "four").unlink()
     (old / "b").rmdir()
@@ -45,34 +45,34 @@ def test_a_full_disk_leaves_those_of_before(
 
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(UserError, match="cannot be written: No space left on device"):
-        keep_whole({old / "one": b"new", old / "two": b"new", old / "three": None})
+        write_together({old / "one": b"new", old / "two": b"new", old / "three": None})
     assert _held(old) == {"one": b"old", "two": b"old", "three": b"old"}
 
 
 def test_a_file_that_cannot_be_replaced_is_told(old: Path) -> None:
     (old / "four").mkdir()
     with pytest.raises(UserError, match="four: cannot be written: Is a directory"):
-        keep_whole({old / "four": b"new"})
+        write_together({old / "four": b"new"})
     assert not [*old.glob(".*")]
 
 
 def test_what_a_link_leads_to_is_replaced(old: Path) -> None:
     (old / "link").symlink_to("one")
-    keep_whole({old / "link": b"new"})
+    write_together({old / "link": b"new"})
     assert (old / "link").is_symlink()
     assert (old / "one").read_bytes() == b"new"
 
 
 def test_where_no_file_can_come_is_told_before_the_work(old: Path) -> None:
-    check_room(old / "one")
-    check_room(old / "not yet" / "there" / "five")
+    check_writable(old / "one")
+    check_writable(old / "not yet" / "there" / "five")
     for path, said in (
         (old / "one" / "five", "one is no folder"),
         (old, "expected the name of a file"),
         (Path("/dev/null"), "expected the name of a file"),
     ):
         with pytest.raises(UserError, match=f"{path}: cannot be written: .*{said}"):
-            check_room(path)
+            check_writable(path)
 
 
 def test_a_folder_that_may_not_be_written_is_told(
@@ -80,4 +80,4 @@ def test_a_folder_that_may_not_be_written_is_told(
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(UserError, match=f"five: cannot be written: no file may come into {old}"):
-        check_room(old / "not yet" / "five")
+        check_writable(old / "not yet" / "five")

@@ -8,19 +8,19 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.camera_device import lock_all
-from calibration.camera.image_measures import flicker_of, sharpness_of
+from calibration.camera.camera_device import lock_controls
+from calibration.camera.image_measures import measure_flicker, measure_sharpness
 from tests.calibration.camera_world import (
     seen,
 )
 
 
 def test_sharpness_falls_with_blur() -> None:
-    sharp = [sharpness_of(seen(blur=blur)) for blur in (0.0, 1.0, 2.0, 4.0)]
+    sharp = [measure_sharpness(seen(blur=blur)) for blur in (0.0, 1.0, 2.0, 4.0)]
     assert sharp == sorted(sharp, reverse=True)
     assert sharp[0] > 0.85
     assert sharp[-1] < 0.5
-    assert sharpness_of(np.full((96, 96, 3), 90, np.uint8)) == 0
+    assert measure_sharpness(np.full((96, 96, 3), 90, np.uint8)) == 0
 
 
 @pytest.mark.parametrize(("mains", "fps"), [(50, 30.0), (60, 25.0)])
@@ -30,11 +30,11 @@ def test_lamps_that_flicker_are_told_by_their_mains(mains: int, fps: float) -> N
     for number in range(24):
         wave = 1 + 0.08 * np.sin(2 * np.pi * 2 * mains * (number / fps + rows))
         pictures.append((np.full((360, 640, 3), 120.0) * wave[:, None, None]).astype(np.uint8))
-    found = flicker_of(pictures, fps)
+    found = measure_flicker(pictures, fps)
     assert not found.steady
     assert found.strength == pytest.approx(0.08, abs=0.02)
     assert found.mains == mains
-    assert flicker_of(pictures[:1] * 24, fps).steady
+    assert measure_flicker(pictures[:1] * 24, fps).steady
 
 
 class Refusing:
@@ -60,7 +60,7 @@ class Refusing:
 
 
 def test_what_a_device_refuses_is_said() -> None:
-    exposure, white, focus = lock_all(Refusing())
+    exposure, white, focus = lock_controls(Refusing())
     assert (exposure.locked, white.locked, focus.locked) == (False, True, False)
     assert "refused" in exposure.said
     assert white.controls == {"auto_wb": 0.0, "wb_temperature": 4600.0}

@@ -11,16 +11,23 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.calibration_result import faults, write_result
-from calibration.camera.deck_comparison import Compared
-from calibration.camera.image_measures import mean_of
-from calibration.camera.profile_check import Kind
-from calibration.camera.registration import moved_by
-from calibration.camera.script import BackStep, CardStep, EmptyStep, PlaneStep, Script, Scripted
-from calibration.camera.shoe_start_check import Checked, check_profile
-from calibration.camera.simulated_night import Lies, Night, Rehearsal
-from calibration.camera.table_layout import corners_about
-from calibration.camera.wizard import Wanted, calibrate
+from calibration.camera.calibration_result import list_faults, write_result
+from calibration.camera.deck_comparison import Certainty
+from calibration.camera.image_measures import mean_image
+from calibration.camera.profile_check import FindingKind
+from calibration.camera.registration import find_table_shift
+from calibration.camera.script import (
+    BackStep,
+    CardStep,
+    EmptyStep,
+    PlaneStep,
+    Script,
+    ScriptedDialogue,
+)
+from calibration.camera.shoe_start_check import CheckResult, check_profile
+from calibration.camera.simulated_night import LyingCard, SimulatedTable, TableState
+from calibration.camera.table_layout import rectangle_corners
+from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.recogniser import Recogniser
@@ -64,7 +71,7 @@ def seen(card: str | None = None, *, turn: float = FACE, deck: int = 0, out: flo
 
 @pytest.fixture(scope="module")
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    quad = corners_about(*CARD[::-1])
+    quad = rectangle_corners(*CARD[::-1])
     points = tuple((float(x), float(y)) for x, y in CAMERA.on_table(quad))
     pictures = {0.0: seen("AS"), 1.0: seen(), 30.0: seen("AS", turn=0.0)}
     pictures |= {2.0 + number: seen(card) for number, card in enumerate(CARDS)}
@@ -76,20 +83,22 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         back=BackStep(at=30.0),
         sample=steps[:1],
     )
-    wanted = Wanted("throat", "simulated", Camera(width=1280, height=720), 1 / 4000, "now")
-    result = calibrate(Shelf(pictures), Scripted(script, None), wanted)
+    wanted = CalibrationRequest(
+        "throat", "simulated", Camera(width=1280, height=720), 1 / 4000, "now"
+    )
+    result = calibrate(Shelf(pictures), ScriptedDialogue(script, None), wanted)
     assert all(each.read == each.card for each in result.cards)
-    assert len(faults(result)) == 1, "only that not every rank was shown"
+    assert len(list_faults(result)) == 1, "only that not every rank was shown"
     path = tmp_path_factory.mktemp("mouth") / "profile.toml"
     write_result(result, path, "0.0")
     return path
 
 
-def checked(path: Path, picture: Image) -> Checked:
+def checked(path: Path, picture: Image) -> CheckResult:
     return check_profile(load_profile(path), path, [picture] * 2, Recogniser)
 
 
-def bad(found: Checked) -> list[Kind]:
+def bad(found: CheckResult) -> list[FindingKind]:
     return [each.kind for each in found.findings if each.bad]
 
 
@@ -109,12 +118,12 @@ def test_a_moved_camera_is_said(profile: Path) -> None:
     shift = np.array([[1.0, 0.0, 30.0], [0.0, 1.0, -5.0]])
     pushed = cv2.warpAffine(seen(), shift, (1280, 720), borderMode=cv2.BORDER_REPLICATE)
     found = checked(profile, np.asarray(pushed, np.uint8))
-    assert bad(found) == [Kind.MOVED]
+    assert bad(found) == [FindingKind.MOVED]
     assert found.moved == pytest.approx(3.0, abs=0.3)
 
 
 def test_another_deck_in_the_mouth_is_said(profile: Path) -> None:
-    assert Kind.OTHER_DECK in bad(checked(profile, seen("5S", deck=1)))
+    assert FindingKind.OTHER_DECK in bad(checked(profile, seen("5S", deck=1)))
 
 
 def test_a_mouth_asks_only_for_what_it_can_show_and_says_what_one_card_tells(
@@ -124,9 +133,9 @@ def test_a_mouth_asks_only_for_what_it_can_show_and_says_what_one_card_tells(
     It asked for two more cards face up beside the one that fills it.
     """
     for picture, sure, wanted in (
-        (seen(), Compared.NOT, "one card at a time"),
-        (seen("KC"), Compared.UNSURE, "once more with one face down"),
-        (seen("KC", turn=0.0), Compared.UNSURE, "once more with one face up"),
+        (seen(), Certainty.NOT, "one card at a time"),
+        (seen("KC"), Certainty.UNSURE, "once more with one face down"),
+        (seen("KC", turn=0.0), Certainty.UNSURE, "once more with one face up"),
     ):
         found = checked(profile, picture)
         assert found.passed
@@ -151,7 +160,7 @@ def test_half_a_mouth_that_is_covered_does_not_pass(
     picture = seen().copy()
     picture[half] = (215, 220, 222)
     found = checked(profile, picture)
-    assert bad(found) in ([Kind.COVERED], [Kind.OTHER_SCENE])
+    assert bad(found) in ([FindingKind.COVERED], [FindingKind.OTHER_SCENE])
     assert "covered" in found.findings[0].text or "lies over it" in found.findings[0].text
 
 
@@ -176,7 +185,9 @@ def test_of_a_mouth_that_is_not_recognised_nothing_is_claimed_that_a_card_may_hi
         write_simulated_profile(Settings(seed=4, station=Station.THROAT), tmp_path)
     )
     picture = np.asarray(cv2.imread(str(other.reference)), np.uint8)
-    told = [each for each in checked(profile, picture).findings if each.kind is Kind.OTHER_SCENE]
+    told = [
+        each for each in checked(profile, picture).findings if each.kind is FindingKind.OTHER_SCENE
+    ]
     assert "mouth empty" in told[0].text
     assert " mm" not in told[0].text
 
@@ -184,14 +195,14 @@ def test_of_a_mouth_that_is_not_recognised_nothing_is_claimed_that_a_card_may_hi
 @pytest.mark.parametrize(
     ("seed", "night"),
     [
-        (301, Night(cards={Slot.P1: Lies(Card("2C"), -20, 2, 2)}, light=0.8)),
-        (302, Night(cards={Slot.P1: Lies(Card("KD"), 10, 0, 2)}, light=0.8, blur=1.0)),
-        (308, Night(cards={Slot.P1: Lies(Card("KD"), 10, 0, 2)}, light=0.8, blur=1.0)),
-        (308, Night(lamp_out=True)),
+        (301, TableState(cards={Slot.P1: LyingCard(Card("2C"), -20, 2, 2)}, light=0.8)),
+        (302, TableState(cards={Slot.P1: LyingCard(Card("KD"), 10, 0, 2)}, light=0.8, blur=1.0)),
+        (308, TableState(cards={Slot.P1: LyingCard(Card("KD"), 10, 0, 2)}, light=0.8, blur=1.0)),
+        (308, TableState(lamp_out=True)),
     ],
 )
 def test_a_mouth_is_recognised_by_what_no_card_hides(
-    seed: int, night: Night, tmp_path: Path
+    seed: int, night: TableState, tmp_path: Path
 ) -> None:
     """
     Points were looked for in the mouth's cloth, and nearly all of them lay under the card.
@@ -199,8 +210,10 @@ def test_a_mouth_is_recognised_by_what_no_card_hides(
     settings = Settings(seed=seed, station=Station.THROAT)
     made = load_profile(write_simulated_profile(settings, tmp_path))
     reference = np.asarray(cv2.imread(str(made.reference)), np.uint8)
-    here = Rehearsal(settings)
-    moved = moved_by(made, reference, mean_of([here.picture(night, n / 25) for n in range(2)]))
+    here = SimulatedTable(settings)
+    moved = find_table_shift(
+        made, reference, mean_image([here.picture(night, n / 25) for n in range(2)])
+    )
     assert moved is not None
     assert moved.far < 0.5
     assert moved.covered is None
@@ -208,4 +221,4 @@ def test_a_mouth_is_recognised_by_what_no_card_hides(
 
 def test_a_lamp_that_is_out_in_the_mouth_is_said(profile: Path) -> None:
     dark = (seen() * 0.5).astype(np.uint8)
-    assert bad(checked(profile, dark)) == [Kind.DARKER]
+    assert bad(checked(profile, dark)) == [FindingKind.DARKER]

@@ -11,15 +11,15 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.image_measures import mean_of
-from calibration.camera.profile_check import Kind
-from calibration.camera.registration import Moved, moved_by, told_within
-from calibration.camera.shoe_start_check import Checked, check_profile
-from calibration.camera.simulated_night import Lies, Night, Rehearsal
+from calibration.camera.image_measures import mean_image
+from calibration.camera.profile_check import FindingKind
+from calibration.camera.registration import TableShift, find_table_shift, max_recognised_shift_mm
+from calibration.camera.shoe_start_check import CheckResult, check_profile
+from calibration.camera.simulated_night import LyingCard, SimulatedTable, TableState
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.recogniser import Recogniser
-from drivers.camera.recognition.table_geometry import Ground
+from drivers.camera.recognition.table_geometry import TableProjection
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Settings
@@ -39,14 +39,14 @@ class Table:
         self.path = write_simulated_profile(settings, folder)
         self.profile: Profile = load_profile(self.path)
         self.reference = np.asarray(cv2.imread(str(self.profile.reference)), np.uint8)
-        self.here = Rehearsal(settings)
+        self.here = SimulatedTable(settings)
 
     def seen(self, push: Push = (0.0, 0.0, 0.0), **night: object) -> Image:
-        there = Night(pushed=push, **night)  # type: ignore[arg-type]
-        return mean_of([self.here.picture(there, number / 25) for number in range(4)])
+        there = TableState(pushed=push, **night)  # type: ignore[arg-type]
+        return mean_image([self.here.picture(there, number / 25) for number in range(4)])
 
-    def moved(self, picture: Image) -> Moved | None:
-        return moved_by(self.profile, self.reference, picture)
+    def moved(self, picture: Image) -> TableShift | None:
+        return find_table_shift(self.profile, self.reference, picture)
 
     def far(self, push: Push) -> float:
         """
@@ -54,10 +54,10 @@ class Table:
         """
         middles = np.array([place.centre for place in self.profile.place])
         after = self.here.camera.moved(*push).on_table(middles)
-        away = Ground(self.profile).to_table(after) - middles
+        away = TableProjection(self.profile).to_table(after) - middles
         return float(np.linalg.norm(away, axis=1).max())
 
-    def checked(self, picture: Image) -> Checked:
+    def checked(self, picture: Image) -> CheckResult:
         return check_profile(self.profile, self.path, [picture], Recogniser)
 
 
@@ -72,7 +72,7 @@ def test_a_push_along_lines_that_are_as_far_apart_is_told(table: Table) -> None:
     where the next one was. It was once refused as another table.
     """
     found = table.checked(table.seen((-10.9, 48.8, 0.8)))
-    assert [each.kind for each in found.findings if each.bad] == [Kind.MOVED]
+    assert [each.kind for each in found.findings if each.bad] == [FindingKind.MOVED]
     assert found.moved == pytest.approx(table.far((-10.9, 48.8, 0.8)), abs=0.1)
     assert found.moved == pytest.approx(50, abs=6), "with what the turn adds at the places"
 
@@ -86,7 +86,7 @@ def test_a_push_is_told_however_far_and_turned(table: Table, push: Push) -> None
 
 
 def test_cards_on_the_places_and_a_lens_out_of_focus_hide_no_push(table: Table) -> None:
-    cards = {slot: Lies(Card("9D")) for slot in Slot}
+    cards = {slot: LyingCard(Card("9D")) for slot in Slot}
     found = table.moved(table.seen((30.0, 20.0, 1.0), cards=cards, blur=1.5, light=0.7))
     assert found is not None
     assert found.far == pytest.approx(table.far((30.0, 20.0, 1.0)), abs=0.3)
@@ -97,8 +97,8 @@ def test_another_table_with_the_same_print_is_not_told_to_be_this_one_moved(
 ) -> None:
     other = Table(Settings(seed=5182), tmp_path)
     found = table.checked(other.reference)
-    assert Kind.OTHER_SCENE in [each.kind for each in found.findings]
-    assert Kind.MOVED not in [each.kind for each in found.findings]
+    assert FindingKind.OTHER_SCENE in [each.kind for each in found.findings]
+    assert FindingKind.MOVED not in [each.kind for each in found.findings]
     assert found.moved is None
 
 
@@ -106,11 +106,13 @@ def test_what_is_not_recognised_is_said_with_what_is_known(table: Table) -> None
     """
     No push that is shorter than what the finding names can be the cause.
     """
-    within = told_within(table.profile)
+    within = max_recognised_shift_mm(table.profile)
     assert 60 < within < 90
     covered = table.seen((10.0, 0.0, 0.0))
     covered[:, :900] = (60, 50, 40)
-    told = [each for each in table.checked(covered).findings if each.kind is Kind.OTHER_SCENE]
+    told = [
+        each for each in table.checked(covered).findings if each.kind is FindingKind.OTHER_SCENE
+    ]
     assert f"not within {within:.0f} mm of where it was" in told[0].text
     assert "another table" in told[0].text
     assert "something lies over the table" in told[0].text
@@ -125,7 +127,7 @@ def test_a_black_picture_and_one_of_nothing_are_no_table(table: Table) -> None:
     assert table.moved(np.clip(cloth, 0, 255).astype(np.uint8)) is None
 
 
-def told(found: Checked) -> list[tuple[Kind, str]]:
+def told(found: CheckResult) -> list[tuple[FindingKind, str]]:
     return [(each.kind, each.text) for each in found.findings if each.bad]
 
 
@@ -139,21 +141,21 @@ def test_a_picture_that_is_turned_round_is_to_be_turned_back(table: Table, turns
     size = table.reference.shape[1::-1]
     picture = cv2.warpAffine(table.reference, way, size, borderValue=(60, 70, 60))
     found = told(table.checked(np.asarray(picture, np.uint8)))
-    assert [kind for kind, _ in found] == [Kind.MOVED]
+    assert [kind for kind, _ in found] == [FindingKind.MOVED]
     assert f"turned by {90 * turns} degrees" in found[0][1]
     assert "calibrate" not in found[0][1]
 
 
 def test_a_picture_of_a_camera_turned_upright_is_said_to_be_turned(table: Table) -> None:
     found = told(table.checked(np.ascontiguousarray(np.rot90(table.reference))))
-    assert [kind for kind, _ in found] == [Kind.OTHER_RESOLUTION]
+    assert [kind for kind, _ in found] == [FindingKind.OTHER_RESOLUTION]
     assert "turned by 90 degrees" in found[0][1]
 
 
 @pytest.mark.parametrize("flipped", [0, 1])
 def test_a_mirrored_picture_is_said_to_be_mirrored(table: Table, flipped: int) -> None:
     found = told(table.checked(np.asarray(cv2.flip(table.reference, flipped), np.uint8)))
-    assert [kind for kind, _ in found] == [Kind.MIRRORED]
+    assert [kind for kind, _ in found] == [FindingKind.MIRRORED]
     assert "mirrored" in found[0][1]
 
 
@@ -163,7 +165,7 @@ def test_a_picture_of_nothing_is_said_in_one_line(table: Table, grey: int) -> No
     It was told to be brighter or darker, and blurred, and too blurred to tell.
     """
     found = told(table.checked(np.full_like(table.reference, grey)))
-    assert [kind for kind, _ in found] == [Kind.NO_PICTURE]
+    assert [kind for kind, _ in found] == [FindingKind.NO_PICTURE]
     assert "nothing can be seen in the picture" in found[0][1]
     assert "is the lens covered" in found[0][1]
 
@@ -181,12 +183,12 @@ def test_half_a_table_that_is_covered_does_not_pass(
     picture = table.reference.copy()
     picture[part] = (215, 220, 222)
     found = told(table.checked(picture))
-    assert [kind for kind, _ in found] == [Kind.COVERED]
+    assert [kind for kind, _ in found] == [FindingKind.COVERED]
     assert f"nothing of the table is found {where} in the picture" in found[0][1]
 
 
 def test_cards_on_all_places_in_poor_light_cover_nothing(table: Table) -> None:
-    cards = {slot: Lies(Card("9D")) for slot in Slot}
+    cards = {slot: LyingCard(Card("9D")) for slot in Slot}
     found = table.moved(table.seen(cards=cards, blur=2.0, lamp_out=True))
     assert found is not None
     assert found.covered is None

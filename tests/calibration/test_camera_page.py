@@ -18,9 +18,9 @@ import pytest
 
 from calibration.camera.live_page import LivePage
 from calibration.camera.plane_fitting import plane_from_points
-from calibration.camera.prompts import Person
-from calibration.camera.script import MouthStep
-from calibration.camera.table_layout import ground_of, layout_named
+from calibration.camera.prompts import PromptDialogue
+from calibration.camera.script import ThroatStep
+from calibration.camera.table_layout import layout_named, projection_of
 from calibration.camera.wizard_state import Command, WizardState
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
@@ -134,7 +134,7 @@ def test_dragging_moves_a_box_or_all_of_them(desk: WizardState) -> None:
     assert desk.boxes[0] == layout_named("six")[0], "not while boxes are not to be dragged"
     desk.begin_step("The boxes", "Drag them.", "boxes")
     desk.execute(Command(do="box", index=0, x=300, y=300))
-    seen = ground_of(PLANE).to_pixels([(desk.boxes[0].x, desk.boxes[0].y)])[0]
+    seen = projection_of(PLANE).to_pixels([(desk.boxes[0].x, desk.boxes[0].y)])[0]
     assert np.abs(seen - (300, 300)).max() < 0.2
     desk.execute(Command(do="all", x=15.0, y=-30.0))
     x, y, _ = desk.shift
@@ -146,9 +146,9 @@ def test_dragging_moves_a_box_or_all_of_them(desk: WizardState) -> None:
 
 def person(
     desk: WizardState, lines: list[str], *, throat: bool = False
-) -> tuple[Person, list[str]]:
+) -> tuple[PromptDialogue, list[str]]:
     said: list[str] = []
-    return Person(desk, said.append, 90.0, None, throat=throat, lines=lines), said
+    return PromptDialogue(desk, said.append, 90.0, None, throat=throat, lines=lines), said
 
 
 def test_a_person_answers_at_the_terminal(desk: WizardState) -> None:
@@ -253,7 +253,7 @@ def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: WizardState) -> None:
     left, down, usual = (asked.mouth(PLANE, PICTURE) for _ in range(3))
     assert (left.direction, left.turn) == ((-1.0, 0.0), 0)
     assert (down.direction, down.turn) == ((0.0, 1.0), 90)
-    assert usual == MouthStep()
+    assert usual == ThroatStep()
 
 
 @pytest.mark.parametrize("said", ["sideways", "long", "left short", "up long long"])

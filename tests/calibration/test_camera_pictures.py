@@ -15,8 +15,8 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.camera_device import lock_device, port_of
-from calibration.camera.frame_source import Live, open_pictures, take
+from calibration.camera.camera_device import lock_device, port_text
+from calibration.camera.frame_source import LiveFrames, open_frames, take_frames
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.source_address import parse_source
@@ -70,13 +70,13 @@ def cable() -> Cable:
 
 
 @pytest.fixture
-def live(cable: Cable) -> Iterator[Live]:
-    pictures = Live(cable, "eye", cable.again)
+def live(cable: Cable) -> Iterator[LiveFrames]:
+    pictures = LiveFrames(cable, "eye", cable.again)
     yield pictures
     pictures.close()
 
 
-def test_a_camera_that_comes_back_is_looked_through_again(cable: Cable, live: Live) -> None:
+def test_a_camera_that_comes_back_is_looked_through_again(cable: Cable, live: LiveFrames) -> None:
     assert len(live.take(3)) == 3
     cable.plugged.clear()
     with pytest.raises(UserError, match=r"eye: no .*unplugged\?"):
@@ -91,10 +91,10 @@ def test_a_camera_that_comes_back_is_looked_through_again(cable: Cable, live: Li
 
 @pytest.mark.parametrize("source", ["/dev/video0", "raw:/run/eye", "rtsp://10.0.0.5/stream1"])
 def test_a_profile_names_its_camera_so_that_it_is_found_again(source: str) -> None:
-    port = port_of(parse_source(source))
+    port = port_text(parse_source(source))
     assert port == f"camera:{source}"
     assert parse_source(port) == parse_source(source)
-    assert port_of(parse_source("file:night.avi")) is None
+    assert port_text(parse_source("file:night.avi")) is None
 
 
 def _folder(folder: Path, *pictures: Image) -> Path:
@@ -110,7 +110,7 @@ def test_a_folder_with_something_else_in_it_is_told(tmp_path: Path) -> None:
     (folder / "2.png").write_bytes(VAST)
     (folder / "3.png").mkdir()
     os.mkfifo(folder / "4.png")
-    pictures = open_pictures(parse_source(f"folder:{folder}"), USUAL)
+    pictures = open_frames(parse_source(f"folder:{folder}"), USUAL)
     assert len(pictures.take(1)) == 1
     for name in ("1.png", "2.png"):
         with pytest.raises(UserError, match=f"{name}: no picture that OpenCV can read"):
@@ -147,19 +147,19 @@ def test_a_camera_that_drips_what_it_says_is_told_as_soon_as_one_that_is_silent(
     It held the run for as long as it liked: each line came before patience with silence ended.
     """
     with NetworkCamera(behave) as camera, pytest.raises(UserError, match=said):
-        take(parse_source(camera.url), USUAL, 1)
+        take_frames(parse_source(camera.url), USUAL, 1)
 
 
 def test_pictures_of_another_size_than_before_are_told(tmp_path: Path) -> None:
     folder = _folder(tmp_path / "night", PICTURE, PICTURE, PICTURE[:6])
-    pictures = open_pictures(parse_source(f"folder:{folder}"), USUAL)
+    pictures = open_frames(parse_source(f"folder:{folder}"), USUAL)
     assert len(pictures.take(2)) == 2
     with pytest.raises(UserError, match="pictures of 8x6 after such of 8x8; expected one size"):
         pictures.take(1)
 
 
 def test_a_camera_that_changes_its_size_is_told_until_it_is_set_back(
-    cable: Cable, live: Live
+    cable: Cable, live: LiveFrames
 ) -> None:
     assert len(live.take(1)) == 1
     cable.picture = PICTURE[:6]
@@ -172,7 +172,7 @@ def test_a_camera_that_changes_its_size_is_told_until_it_is_set_back(
 @pytest.mark.parametrize("kind", ["file", "folder", "raw"])
 def test_a_name_that_no_file_can_have_is_told(kind: str) -> None:
     with pytest.raises(UserError, match="too long"):
-        open_pictures(parse_source(f"{kind}:{'long' * 99}"), USUAL)
+        open_frames(parse_source(f"{kind}:{'long' * 99}"), USUAL)
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calibration.camera.calibration_result import faults
+from calibration.camera.calibration_result import list_faults
 from calibration.camera.marker_detection import find_markers
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
-from calibration.camera.table_layout import ground_of
+from calibration.camera.table_layout import projection_of
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.errors import UserError
 from tests.calibration.camera_run import result, shelf
@@ -32,7 +32,7 @@ def test_markers_anyhow_on_the_table_give_the_plane_and_the_lens() -> None:
     markers = find_markers(shelf().pictures[0.0])
     plane = plane_from_markers(markers, SIDE, SIZE)
     assert [each.number for each in markers] == sorted(SHEETS)
-    found = ground_of(plane).to_table(camera().on_table(POINTS))
+    found = projection_of(plane).to_table(camera().on_table(POINTS))
     assert aligned(found, POINTS) < 0.3
     assert plane.error is not None
     assert aligned(found, POINTS) < plane.error < 0.5
@@ -41,7 +41,7 @@ def test_markers_anyhow_on_the_table_give_the_plane_and_the_lens() -> None:
 def test_two_markers_tell_how_the_lens_bends_and_how_far_off_it_may_all_be() -> None:
     markers = find_markers(shelf().pictures[0.0])
     plane = plane_from_markers([markers[0], markers[2]], SIDE, SIZE)
-    found = ground_of(plane).to_table(camera().on_table(POINTS))
+    found = projection_of(plane).to_table(camera().on_table(POINTS))
     assert plane.lens is not None
     assert plane.error is not None
     assert aligned(found, POINTS) < min(1.5, plane.error)
@@ -53,7 +53,7 @@ def test_one_marker_says_that_the_lens_is_not_known() -> None:
     assert plane.lens is None
     assert plane.error is not None
     assert plane.error > 1.0, "all fits, and yet nothing is known far from it"
-    told = faults(replace(result(), plane=plane, markers=markers[4:]))
+    told = list_faults(replace(result(), plane=plane, markers=markers[4:]))
     assert any("the lens is not known" in each and "more markers" in each for each in told)
 
 
@@ -64,7 +64,7 @@ def test_a_marker_of_another_size_is_told_by_its_number() -> None:
     plane = plane_from_markers(markers, SIDE, SIZE)
     assert plane.misfit > 1.5
     assert plane.worst == 1
-    told = faults(replace(result(), plane=plane))
+    told = list_faults(replace(result(), plane=plane))
     assert told[0].startswith("marker 1 does not fit the plane by ")
 
 
@@ -77,7 +77,7 @@ def test_four_points_of_a_rectangle_give_the_plane_too() -> None:
     corners = np.array([[-198.0, -54.0], [-118.0, -54.0], [-118.0, 54.0], [-198.0, 54.0]])
     points = [(float(x), float(y)) for x, y in camera().on_table(corners)]
     plane = plane_from_points(points, (80.0, 108.0), SIZE)
-    assert aligned(ground_of(plane).to_table(np.array(points)), corners) < 0.01
+    assert aligned(projection_of(plane).to_table(np.array(points)), corners) < 0.01
     with pytest.raises(UserError, match="no rectangle"):
         plane_from_points([points[0], points[2], points[1], points[3]], (80, 108), SIZE)
     with pytest.raises(UserError, match="clockwise"):
@@ -89,7 +89,7 @@ def test_corners_of_two_rectangles_tell_of_the_lens_too() -> None:
     both = np.concatenate([corners, corners + np.array([340.0, 20.0])])
     points = [(float(x), float(y)) for x, y in camera().on_table(both)]
     plane = plane_from_points(points, (250.0, 180.0), SIZE)
-    found = ground_of(plane).to_table(camera().on_table(POINTS))
+    found = projection_of(plane).to_table(camera().on_table(POINTS))
     assert plane.lens is not None
     assert aligned(found, POINTS) < 0.2
     assert plane.error is not None

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from calibration.camera.frame_source import open_pictures
+from calibration.camera.frame_source import open_frames
 from calibration.camera.marker_detection import find_markers
 from calibration.camera.plane_fitting import plane_from_markers
-from calibration.camera.rehearsal_video import film_night, frame_of, play_night
-from calibration.camera.simulated_night import LINES, Lies, Night, Rehearsal
-from calibration.camera.table_layout import ground_of
+from calibration.camera.rehearsal_video import layout_position, play_live, record_video
+from calibration.camera.simulated_night import COMMAND_FORMS, LyingCard, SimulatedTable, TableState
+from calibration.camera.table_layout import projection_of
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.source_address import parse_source
@@ -33,8 +33,8 @@ from shoe_daemon.game.coup import Slot
 
 
 @pytest.fixture
-def table() -> Rehearsal:
-    return Rehearsal(Settings(seed=7, fps=10.0))
+def table() -> SimulatedTable:
+    return SimulatedTable(Settings(seed=7, fps=10.0))
 
 
 def run(*words: str) -> Result:
@@ -59,30 +59,30 @@ def test_a_filmed_night_is_calibrated_by_its_own_answers(tmp_path: Path, station
     assert "as it was calibrated" in checked.output
 
 
-def test_answers_that_cannot_be_written_are_told(table: Rehearsal, tmp_path: Path) -> None:
+def test_answers_that_cannot_be_written_are_told(table: SimulatedTable, tmp_path: Path) -> None:
     (tmp_path / "night.toml").mkdir()
     with pytest.raises(UserError, match=r"night\.toml: cannot be written: Is a directory"):
-        film_night(table, tmp_path / "night.avi")
+        record_video(table, tmp_path / "night.avi")
 
 
-def test_a_video_of_another_kind_is_left_as_it_is(table: Rehearsal, tmp_path: Path) -> None:
+def test_a_video_of_another_kind_is_left_as_it_is(table: SimulatedTable, tmp_path: Path) -> None:
     path = tmp_path / "holidays.mp4"
     path.write_bytes(b"a film of somebody's")
     with pytest.raises(UserError, match=r"expected a name ending in \.avi"):
-        film_night(table, path)
+        record_video(table, path)
     assert path.read_bytes() == b"a film of somebody's"
 
 
-def test_the_filmed_answers_say_where_the_places_are(table: Rehearsal) -> None:
+def test_the_filmed_answers_say_where_the_places_are(table: SimulatedTable) -> None:
     table.do("markers")
     plane = plane_from_markers(find_markers(table.picture()), table.night.side, (1280, 720))
-    ground = ground_of(plane.moved(*frame_of(table)))
+    ground = projection_of(plane.moved(*layout_position(table)))
     points = np.array([[box.x, box.y] for box in PLACES.values()])
     off = ground.to_table(table.camera.on_table(points)) - points
     assert np.abs(off).max() < 0.5
 
 
-def test_what_is_typed_is_done(table: Rehearsal) -> None:
+def test_what_is_typed_is_done(table: SimulatedTable) -> None:
     for line in ("empty", "lay P1 AS", "lay b3 back", "push 5 0", "light 0.5", "deck 1"):
         table.do(line)
     night = table.night
@@ -94,9 +94,9 @@ def test_what_is_typed_is_done(table: Rehearsal) -> None:
             table.do(line)
 
 
-def test_another_card_on_the_same_spot_is_another_picture(table: Rehearsal) -> None:
+def test_another_card_on_the_same_spot_is_another_picture(table: SimulatedTable) -> None:
     pictures = [
-        table.picture(Night(cards={Slot.P1: Lies(Card(name), 0.0, 0.0, 0.0)}))
+        table.picture(TableState(cards={Slot.P1: LyingCard(Card(name), 0.0, 0.0, 0.0)}))
         for name in ("AS", "KD", "7H")
     ]
     for one, other in ((0, 1), (1, 2)):
@@ -104,7 +104,7 @@ def test_another_card_on_the_same_spot_is_another_picture(table: Rehearsal) -> N
         assert apart > 100
 
 
-def test_it_is_played_live_as_it_is_typed(table: Rehearsal, tmp_path: Path) -> None:
+def test_it_is_played_live_as_it_is_typed(table: SimulatedTable, tmp_path: Path) -> None:
     path, lines, said = tmp_path / "eye", Queue[str](), list[str]()
     opened, stopping = Queue[str](), threading.Event()
 
@@ -113,7 +113,7 @@ def test_it_is_played_live_as_it_is_typed(table: Rehearsal, tmp_path: Path) -> N
             yield line
 
     playing = threading.Thread(
-        target=play_night,
+        target=play_live,
         args=(table, f"raw:{path}", typed(), said.append, stopping),
         kwargs={"opened": opened.put},
         daemon=True,
@@ -121,7 +121,7 @@ def test_it_is_played_live_as_it_is_typed(table: Rehearsal, tmp_path: Path) -> N
     playing.start()
     try:
         assert opened.get(timeout=60) == f"camera:raw:{path}"
-        pictures = open_pictures(parse_source(f"raw:{path}"), Camera(width=1280, height=720))
+        pictures = open_frames(parse_source(f"raw:{path}"), Camera(width=1280, height=720))
         lines.put("markers")
         for _ in range(600):
             if len(find_markers(pictures.take(1)[0])) == 5:
@@ -146,7 +146,7 @@ def test_who_rehearses_live_is_told_what_to_type_where(tmp_path: Path) -> None:
     port, *_, typed, here = done.output.splitlines()
     assert port == f"port: camera:raw:{path}"
     assert typed == f"{head} {command} --out rehearsed.toml"
-    assert here == f"type here what is done at the table: {LINES}"
+    assert here == f"type here what is done at the table: {COMMAND_FORMS}"
 
 
 def test_long_lines_are_folded_for_a_terminal() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from calibration.camera.script import Scripted
+from calibration.camera.script import ScriptedDialogue
 from calibration.camera.wizard import calibrate
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
@@ -30,7 +30,7 @@ class Loose(Shelf):
         return super().take(count, at)
 
 
-class Patient(Scripted):
+class Patient(ScriptedDialogue):
     """
     Somebody who plugs it in again.
     """

@@ -26,4 +26,4 @@ def by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     Stations read with `ByHeart`, in place of the recogniser.
     """
-    monkeypatch.setattr(camera_line, "load_reader", lambda *_: ByHeart())
+    monkeypatch.setattr(camera_line, "load_recogniser", lambda *_: ByHeart())

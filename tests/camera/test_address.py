@@ -15,8 +15,8 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.sources import mjpeg_stream
 from drivers.camera.sources.source_address import (
     Address,
-    Kind,
-    logged_in,
+    SourceKind,
+    add_login,
     parse_address,
     parse_source,
 )
@@ -92,7 +92,7 @@ def secret(tmp_path: Path) -> str:
 
 
 def test_a_password_is_the_first_line_of_its_file(tmp_path: Path, secret: str) -> None:
-    found = logged_in(parse_address(BARE), "table 7", secret, tmp_path)
+    found = add_login(parse_address(BARE), "table 7", secret, tmp_path)
     assert found.where == "http://table%207:p%40ss%2Fw%20%231@10.0.0.5/live"
     assert str(found) == "http://10.0.0.5/live"
 
@@ -101,22 +101,22 @@ def test_a_bare_name_is_looked_for_among_the_credentials(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secret: str
 ) -> None:
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
-    found = logged_in(parse_address(BARE), "t", secret, Path("/nowhere"))
+    found = add_login(parse_address(BARE), "t", secret, Path("/nowhere"))
     assert "p%40ss" in found.where
 
 
 def test_a_password_stands_where_the_camera_wants_it(tmp_path: Path, secret: str) -> None:
     port = parse_address("camera:http://10.0.0.5/v?usr={username}&pwd={password}&ch=1")
-    found = logged_in(port, "table-7", secret, tmp_path)
+    found = add_login(port, "table-7", secret, tmp_path)
     assert found.where == "http://10.0.0.5/v?usr=table-7&pwd=p%40ss%2Fw%20%231&ch=1"
     assert str(found) == "http://10.0.0.5/v?usr=…&pwd=…&ch=1"
     named = parse_address("camera:http://10.0.0.5/v?user=t&pwd={password}")
-    assert logged_in(named, None, secret, tmp_path).where.endswith("user=t&pwd=p%40ss%2Fw%20%231")
+    assert add_login(named, None, secret, tmp_path).where.endswith("user=t&pwd=p%40ss%2Fw%20%231")
 
 
 def test_nobody_is_nobody(tmp_path: Path) -> None:
     for where in (BARE, "camera:/dev/video0", "camera:file:{password}.mp4"):
-        assert logged_in(parse_address(where), None, None, tmp_path) == parse_address(where)
+        assert add_login(parse_address(where), None, None, tmp_path) == parse_address(where)
 
 
 def test_what_does_not_fit_together_is_told_in_one_line(tmp_path: Path, secret: str) -> None:
@@ -152,9 +152,9 @@ def test_a_camera_gets_it_and_nobody_is_told(tmp_path: Path, secret: str) -> Non
         visit.answer("401 Unauthorized", "text/plain", 'WWW-Authenticate: Basic realm="camera"')
 
     with NetworkCamera(behave) as camera:
-        found = logged_in(parse_address(camera.url), "t", secret, tmp_path)
+        found = add_login(parse_address(camera.url), "t", secret, tmp_path)
         with pytest.raises(LineError, match="401 Unauthorized: are name and") as caught:
-            mjpeg_stream.open_jpegs(found)
+            mjpeg_stream.open_mjpeg(found)
     assert asked[:2] == ["", "Basic dDpwQHNzL3cgIzE="]
     assert "p@ss" not in str(caught.value)
     assert "p%40ss" not in str(caught.value)
@@ -181,4 +181,6 @@ def test_a_configuration_needs_no_password_in_it(tmp_path: Path, secret: str) ->
 
 
 def test_an_address_is_what_it_was() -> None:
-    assert parse_address("camera:rtsps://10.0.0.5/x") == Address(Kind.STREAM, "rtsps://10.0.0.5/x")
+    assert parse_address("camera:rtsps://10.0.0.5/x") == Address(
+        SourceKind.STREAM, "rtsps://10.0.0.5/x"
+    )

@@ -15,9 +15,9 @@ import pytest
 from drivers.camera.camera_line import make_station
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.card_detection import Bounds, find_card
-from drivers.camera.recognition.table_geometry import Ground, place_patch, stray_of
-from drivers.camera.sources.frame_quality import Image, Picture
+from drivers.camera.recognition.card_detection import CardBounds, find_card
+from drivers.camera.recognition.table_geometry import TableProjection, max_stray_mm, place_patch
+from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.simulators.camera.deck_images import card_quad
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Key, Pose
@@ -70,8 +70,8 @@ class Backs:
         box, profile = PLACES[slot], self._profile
         pose = Pose(box.x + x, box.y + y, 0.0, box.turn + turn)
         place = next(each for each in profile.place if each.slot is slot)
-        patch = place_patch(Ground(profile), place, profile.card)
-        bounds = Bounds(patch.scale, (63.0, 88.0), stray_of(place, profile.place))
+        patch = place_patch(TableProjection(profile), place, profile.card)
+        bounds = CardBounds(patch.scale, (63.0, 88.0), max_stray_mm(place, profile.place))
         lying = self.seen(CardTrack([Key(0.0, pose)], Card("5D"), slot))
         found = find_card(patch.cut(lying), patch.cut(self.empty), bounds)
         if found is None or not found.is_whole:
@@ -90,7 +90,7 @@ class Backs:
         lying = CardTrack([Key(0.0, pose)], Card("5D"), slot)
         station = make_station(self._profile, CameraOptions(evidence=""), None)
         for number, image in enumerate([self.seen()] * 3 + [self.seen(lying)] * 5):
-            station.look(Picture(image, number / 10, number))
+            station.look(VideoFrame(image, number / 10, number))
         return station.states()[slot][0]  # type: ignore[attr-defined,no-any-return] # of this station
 
     def states(self, slot: Slot) -> list[str]:
@@ -105,7 +105,7 @@ class Backs:
         station = make_station(self._profile, CameraOptions(evidence=""), None)
         states = []
         for number, image in enumerate([empty] * 5 + [covered] * 5 + [alone] * 40 + [empty] * 10):
-            station.look(Picture(image, number / 10, number))
+            station.look(VideoFrame(image, number / 10, number))
             states.append(station.states()[slot][0])  # type: ignore[attr-defined] # of this station
         return states[4::5]
 

@@ -12,7 +12,7 @@ import pytest
 from drivers.camera.camera_line import make_station
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_quality import Judge, Picture
+from drivers.camera.sources.frame_quality import FrameCheck, VideoFrame
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
@@ -27,7 +27,7 @@ def played(settings: Settings, folder: Path) -> tuple[Judged, list[tuple[object,
     """
     profile = load_profile(write_simulated_profile(settings, folder))
     options = CameraOptions(station=settings.station.value)
-    station, judge = make_station(profile, options, None), Judge("sim", (1280, 720))
+    station, judge = make_station(profile, options, None), FrameCheck("sim", (1280, 720))
     table, dealt, now = Judged(), [], 0.0
     for number, shot in enumerate(Scene(settings).frames()):
         now = shot.at
@@ -37,10 +37,10 @@ def played(settings: Settings, folder: Path) -> tuple[Judged, list[tuple[object,
             continue
         try:
             judge.look(shot.image, now)
-            table.say(station.look(Picture(shot.image, now, number)), now)
+            table.say(station.look(VideoFrame(shot.image, now, number)), now)
         except LineError:
             table.lost(now)
-            station, judge = make_station(profile, options, None), Judge("sim", (1280, 720))
+            station, judge = make_station(profile, options, None), FrameCheck("sim", (1280, 720))
     table.say(station.finish(), now)
     table.observe(TableCleared(), now + 60)
     return table, dealt  # type: ignore[return-value]

@@ -63,7 +63,7 @@ def test_what_is_old_goes(tmp_path: Path) -> None:
 def test_what_is_old_goes_though_nothing_new_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evidence, "_TIDY_EVERY", 0.05)
+    monkeypatch.setattr(evidence, "_CLEANUP_INTERVAL_S", 0.05)
     kept = Evidence(tmp_path, 30, 100)
     there(tmp_path, 1, age=31 * _DAY)
     wait_for(lambda: not names(tmp_path))

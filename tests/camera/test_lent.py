@@ -18,8 +18,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from calibration.camera import frame_source
-from calibration.camera.image_measures import flicker_of, light_of, mean_of, sharpness_of
-from calibration.camera.registration import moved_by
+from calibration.camera.image_measures import (
+    mean_brightness,
+    mean_image,
+    measure_flicker,
+    measure_sharpness,
+)
+from calibration.camera.registration import find_table_shift
 from drivers.camera.preview.overlay import PlaceOverlay
 from drivers.camera.preview.preview_server import FrameFeed, PreviewServer
 from drivers.camera.profile.profile_file import load_profile
@@ -166,7 +171,7 @@ def test_who_looks_at_a_camera_that_is_taken_is_told_how(
     ],
 )
 def test_only_a_daemon_of_this_machine_is_waited_for(port: str, yes: bool) -> None:  # noqa: FBT001 - what is expected
-    assert frame_source.is_lent(parse_address(port)) is yes
+    assert frame_source.is_preview_stream(parse_address(port)) is yes
 
 
 class _Showing:
@@ -192,8 +197,8 @@ class _Showing:
         self._thread.join(60)
 
 
-def _borrowed(view: PreviewServer) -> mjpeg_stream.Jpegs:
-    found = mjpeg_stream.open_jpegs(parse_address(f"camera:http://127.0.0.1:{view.port}/plain"))
+def _borrowed(view: PreviewServer) -> mjpeg_stream.MjpegStream:
+    found = mjpeg_stream.open_mjpeg(parse_address(f"camera:http://127.0.0.1:{view.port}/plain"))
     assert found is not None
     return found
 
@@ -218,14 +223,14 @@ def test_the_check_finds_the_same_in_what_is_lent(tmp_path: Path) -> None:
     borrowed = lender.jpegs()
     lent_ones = [_through(lender, borrowed, each) for each in pictures]
     lender.remove_reader()
-    before, after = mean_of(pictures), mean_of(lent_ones)
-    moved = [moved_by(profile, reference, each) for each in (before, after)]
+    before, after = mean_image(pictures), mean_image(lent_ones)
+    moved = [find_table_shift(profile, reference, each) for each in (before, after)]
     assert moved[0] is not None
     assert moved[1] is not None
     assert moved[1].far == pytest.approx(moved[0].far, abs=0.05)
-    assert sharpness_of(after) == pytest.approx(sharpness_of(before), abs=0.005)
-    assert light_of(after) == pytest.approx(light_of(before), abs=0.1)
-    flickers = [flicker_of(each, 25.0).strength for each in (pictures, lent_ones)]
+    assert measure_sharpness(after) == pytest.approx(measure_sharpness(before), abs=0.005)
+    assert mean_brightness(after) == pytest.approx(mean_brightness(before), abs=0.1)
+    flickers = [measure_flicker(each, 25.0).strength for each in (pictures, lent_ones)]
     assert flickers[1] == pytest.approx(flickers[0], abs=0.001)
 
 

@@ -19,8 +19,8 @@ import pytest
 from drivers.camera.driver import CameraDriver
 from drivers.camera.options import CameraOptions
 from drivers.camera.sources import raw_frames
-from drivers.camera.sources.capture_thread import Capture, Pace
-from drivers.camera.sources.frame_quality import Image, Judge
+from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
+from drivers.camera.sources.frame_quality import FrameCheck, Image
 from drivers.camera.sources.raw_frames import RawSender
 from drivers.camera.sources.source_address import parse_address
 from drivers.driver_interface import Frame, Transport
@@ -162,7 +162,7 @@ def test_a_text_is_no_video(driver: CameraDriver, tmp_path: Path) -> None:
     ],
 )
 def test_pictures_of_another_form_are_told(shape: tuple[int, ...], told: str) -> None:
-    judge = Judge("cam", (1280, 720))
+    judge = FrameCheck("cam", (1280, 720))
     with pytest.raises(LineError, match=rf"^cam: {told}"):
         judge.look(np.full(shape, 90, np.uint8), 0.0)
     with pytest.raises(LineError, match="wrong pixel format: uint16 instead of eight bits"):
@@ -172,8 +172,8 @@ def test_pictures_of_another_form_are_told(shape: tuple[int, ...], told: str) ->
 def test_a_black_picture_is_told_at_once_at_first_and_soon_later() -> None:
     black = np.full((720, 1280, 3), 3, np.uint8)
     with pytest.raises(LineError, match="the picture is black"):
-        Judge("cam", (1280, 720)).look(black, 0.0)
-    judge = Judge("cam", (1280, 720))
+        FrameCheck("cam", (1280, 720)).look(black, 0.0)
+    judge = FrameCheck("cam", (1280, 720))
     judge.look(Scene().drawn(0), 0.0)
     judge.look(black, 0.5)
     judge.look(black, 1.2)
@@ -183,8 +183,8 @@ def test_a_black_picture_is_told_at_once_at_first_and_soon_later() -> None:
 
 def test_a_picture_of_one_colour_and_a_frozen_one_are_told() -> None:
     with pytest.raises(LineError, match="all of one colour: no signal"):
-        Judge("cam", (1280, 720)).look(np.full((720, 1280, 3), (200, 20, 20), np.uint8), 0.0)
-    judge = Judge("cam", (1280, 720), frozen_after=3.0)
+        FrameCheck("cam", (1280, 720)).look(np.full((720, 1280, 3), (200, 20, 20), np.uint8), 0.0)
+    judge = FrameCheck("cam", (1280, 720), frozen_after=3.0)
     picture = Scene().drawn(0)
     for tenth in range(30):
         judge.look(picture, tenth / 10)
@@ -224,9 +224,11 @@ class Hanging:
 def test_a_source_that_hangs_is_given_up_and_holds_up_nobody(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("drivers.camera.sources.capture_thread._SILENT", 0.3)
+    monkeypatch.setattr("drivers.camera.sources.capture_thread._SILENCE_LIMIT_S", 0.3)
     source = Hanging()
-    capture = Capture("cam", lambda: source, Judge("cam", (1280, 720)), Pace(live=True))
+    capture = CaptureThread(
+        "cam", lambda: source, FrameCheck("cam", (1280, 720)), CapturePace(live=True)
+    )
     capture.start()
     assert capture.take(1) is not None
     began = time.monotonic()
@@ -288,11 +290,11 @@ def test_a_simulator_that_is_slow_is_waited_for(driver: CameraDriver, tmp_path: 
 def test_a_simulator_that_says_nothing_is_given_up(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(raw_frames, "PATIENCE", 0.2)
+    monkeypatch.setattr(raw_frames, "RAW_TIMEOUT_S", 0.2)
     sender = RawSender(tmp_path / "camera.sock")
-    connection = raw_frames.reconnect(str(sender.path))
+    connection = raw_frames.connect(str(sender.path))
     with pytest.raises(LineError, match=r"^eye: no picture for 0\.2 s$"):
-        raw_frames.receive(connection, "eye")
+        raw_frames.receive_frame(connection, "eye")
     connection.close()
     sender.close()
 

@@ -16,7 +16,7 @@ from drivers.camera.camera_line import make_station
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.sources.frame_quality import Image, Picture
+from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.transport import LineError
 from tests.camera.reading import ByHeart
 from tests.camera.scenes import CENTRES, Scene, deck, loaded, on
@@ -45,7 +45,7 @@ class Watched:
         before = len(self.said)
         for number in range(round(seconds * FPS)):
             self.now += 1 / FPS
-            self.said += self.station.look(Picture(drawn(scene, number % 2), self.now, number))
+            self.said += self.station.look(VideoFrame(drawn(scene, number % 2), self.now, number))
         return told(self.said[before:])
 
 
@@ -257,7 +257,7 @@ def test_a_video_of_something_else_is_told(table: Watched) -> None:
     chance = np.random.default_rng(2)
     coarse = chance.integers(0, 255, (24, 40, 3)).astype(np.uint8)
     other = cv2.resize(coarse, (1280, 720), interpolation=cv2.INTER_CUBIC)
-    pictures = [Picture(np.asarray(other, np.uint8), 10 + n / FPS, n) for n in range(80)]
+    pictures = [VideoFrame(np.asarray(other, np.uint8), 10 + n / FPS, n) for n in range(80)]
     with pytest.raises(LineError, match="something else than the profile's table"):
         table.said += [said for picture in pictures for said in table.station.look(picture)]
     assert table.said == []

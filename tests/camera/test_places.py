@@ -4,24 +4,24 @@ What a place and the ledger promise by themselves, whatever pictures there are.
 
 from __future__ import annotations
 
-from drivers.camera.recognition.card_reader import Kind, Seen
-from drivers.camera.stations.overhead_station import Ledger
-from drivers.camera.stations.slot_tracker import Glance, Place, State
+from drivers.camera.recognition.card_reader import Sighting, SightingKind
+from drivers.camera.stations.overhead_station import DealOrder
+from drivers.camera.stations.slot_tracker import SlotChange, SlotState, SlotTracker
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 
-ACE = Seen(Kind.FACE, Card("AS"), Card("AS"), 0.999)
-KING = Seen(Kind.FACE, Card("KD"), Card("KD"), 0.999)
+ACE = Sighting(SightingKind.FACE, Card("AS"), Card("AS"), 0.999)
+KING = Sighting(SightingKind.FACE, Card("KD"), Card("KD"), 0.999)
 
 
-def held(seen: Seen) -> Place:
+def held(seen: Sighting) -> SlotTracker:
     """
     Give a place on which a card lies since 0.0 that was told.
     """
-    place = Place()
-    place.step(Glance(0.5, 0.0), 0.0)
-    place.step(Glance(0.5, 0.0), 0.1)
-    assert place.state is State.SETTLED
+    place = SlotTracker()
+    place.step(SlotChange(0.5, 0.0), 0.0)
+    place.step(SlotChange(0.5, 0.0), 0.1)
+    assert place.state is SlotState.SETTLED
     assert [place.looked(seen, at) for at in (0.1, 0.2)] == [None, seen]
     place.told()
     return place
@@ -29,21 +29,21 @@ def held(seen: Seen) -> Place:
 
 def test_another_card_than_the_one_that_was_told_has_to_be_seen_three_times() -> None:
     place = held(ACE)
-    place.step(Glance(0.5, 1.0), 1.0)
+    place.step(SlotChange(0.5, 1.0), 1.0)
     assert [place.looked(KING, at) for at in (1.1, 1.2, 1.3)] == [None, None, KING]
     assert place.card is KING.card
 
 
 def test_nothing_is_said_of_a_card_that_still_lies_there_after_a_hand_passed() -> None:
     place = held(ACE)
-    place.step(Glance(0.5, 1.0), 1.0)
+    place.step(SlotChange(0.5, 1.0), 1.0)
     assert [place.looked(seen, at) for seen, at in ((KING, 1.1), (ACE, 1.2))] == [None, None]
     assert place.card is ACE.card
     assert not place.wants_look(2.0)
 
 
 def test_a_card_whose_back_was_seen_is_owed_though_it_was_lifted() -> None:
-    ledger = Ledger()
+    ledger = DealOrder()
     ledger.lay(Slot.P1, 0.0).is_down = True
     ledger.lay(Slot.B1, 1.0).seen = ACE
     ledger.lift(Slot.P1)
@@ -55,7 +55,7 @@ def test_a_card_whose_back_was_seen_is_owed_though_it_was_lifted() -> None:
 
 
 def test_what_was_only_taken_for_a_card_is_owed_no_more_once_it_is_gone() -> None:
-    ledger = Ledger()
+    ledger = DealOrder()
     ledger.lay(Slot.P1, 0.0)
     ledger.lay(Slot.B1, 1.0).seen = ACE
     ledger.lift(Slot.P1)

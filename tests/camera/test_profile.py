@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from drivers.camera.profile.camera_profile import Lens, Throat
-from drivers.camera.profile.profile_file import _bent, dimensions, load_profile, write_profile
-from drivers.camera.recognition.table_geometry import Ground
+from drivers.camera.profile.profile_file import _distort, image_size, load_profile, write_profile
+from drivers.camera.recognition.table_geometry import TableProjection
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Slot
@@ -168,8 +168,8 @@ def test_a_lens_bends_as_opencv_says(bends: tuple[float, ...], path: Path) -> No
     profile = msgspec.structs.replace(load_profile(path), lens=lens)
     flat = msgspec.structs.replace(profile, lens=None)
     points = [(0.0, 0.0), (300.0, 100.0), (650.0, 350.0)]
-    found = [_bent(lens, *at) for at in Ground(flat).to_pixels(points)]
-    assert np.allclose(found, Ground(profile).to_pixels(points), atol=1e-6)
+    found = [_distort(lens, *at) for at in TableProjection(flat).to_pixels(points)]
+    assert np.allclose(found, TableProjection(profile).to_pixels(points), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["other.png", "other.jpg"])
@@ -192,7 +192,7 @@ def test_marks_of_a_jpeg_that_have_nothing_behind_them_are_passed_over(tmp_path:
     whole = drawn.tobytes()
     file = tmp_path / "marked.jpg"
     file.write_bytes(whole[:2] + b"\xff\x01\xff\xd0" + whole[2:])
-    assert dimensions(file) == (64, 48)
+    assert image_size(file) == (64, 48)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +201,8 @@ def test_marks_of_a_jpeg_that_have_nothing_behind_them_are_passed_over(tmp_path:
 def test_what_is_no_picture_has_no_size(tmp_path: Path, data: bytes) -> None:
     file = tmp_path / "file"
     file.write_bytes(data)
-    assert dimensions(file) is None
-    assert dimensions(tmp_path / "none") is None
+    assert image_size(file) is None
+    assert image_size(tmp_path / "none") is None
 
 
 def test_check_config_tells_it(path: Path) -> None:

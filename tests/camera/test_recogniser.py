@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from drivers.camera.recognition.index_window import window_quads
-from drivers.camera.recognition.recogniser import WEIGHTS, Recogniser
+from drivers.camera.recognition.recogniser import WEIGHTS_FILE, Recogniser
 from drivers.simulators.card_artwork import back, face
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
@@ -137,7 +137,7 @@ def test_a_card_beyond_the_picture_is_not_named(recogniser: Recogniser) -> None:
 
 def test_weights_that_are_none_are_told(tmp_path: object) -> None:
     with pytest.raises(UserError, match="no network that OpenCV can read"):
-        Recogniser(WEIGHTS.with_name("README.md"))
+        Recogniser(WEIGHTS_FILE.with_name("README.md"))
 
 
 def test_reading_needs_no_training() -> None:

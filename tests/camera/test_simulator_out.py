@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.table_geometry import Ground
+from drivers.camera.recognition.table_geometry import TableProjection
 from drivers.camera.sources import raw_frames
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.live_sender import Sender, open_sender, play_live
@@ -120,7 +120,7 @@ def test_a_name_that_is_no_video_is_refused(tmp_path: Path) -> None:
 def test_the_profile_is_that_of_a_perfect_calibration(station: Station, tmp_path: Path) -> None:
     wish = settings(seed=6, station=station)
     profile = load_profile(write_simulated_profile(wish, tmp_path))
-    ground, camera = Ground(profile), Scene(wish).camera
+    ground, camera = TableProjection(profile), Scene(wish).camera
     points = np.array([[box.x, box.y] for box in PLACES.values()])
     if station is Station.THROAT:
         points = points / 10
@@ -140,8 +140,8 @@ def test_it_plays_live_to_a_socket(tmp_path: Path) -> None:
     sender = open_sender(f"raw:{tmp_path / 'eye'}")
     assert sender.address == f"camera:raw:{tmp_path / 'eye'}"
     thread, stopping = _playing(sender)
-    eye = raw_frames.reconnect(str(tmp_path / "eye"))
-    got = [raw_frames.receive(eye, "eye") for _ in range(4)]
+    eye = raw_frames.connect(str(tmp_path / "eye"))
+    got = [raw_frames.receive_frame(eye, "eye") for _ in range(4)]
     stopping.set()
     thread.join(60)
     eye.close()

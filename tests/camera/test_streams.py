@@ -17,7 +17,7 @@ from drivers.camera import camera_line
 from drivers.camera.driver import CameraDriver
 from drivers.camera.options import CameraOptions
 from drivers.camera.sources import capture_thread, mjpeg_stream
-from drivers.camera.sources.source_address import Kind
+from drivers.camera.sources.source_address import SourceKind
 from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
@@ -54,9 +54,9 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     However busy the machine is, it is not the camera that is silent.
     """
     for module, name in (
-        (capture_thread, "_SILENT"),
-        (mjpeg_stream, "_PATIENCE"),
-        (mjpeg_stream, "_OPENING"),
+        (capture_thread, "_SILENCE_LIMIT_S"),
+        (mjpeg_stream, "_FRAME_TIMEOUT_S"),
+        (mjpeg_stream, "_OPEN_TIMEOUT_S"),
     ):
         monkeypatch.setattr(module, name, 60.0)
 
@@ -152,8 +152,8 @@ def _hangs_in_mid_picture(visit: Visit) -> None:
 def test_what_happens_to_a_stream_is_told_and_it_goes_on_by_itself(
     trouble: Callable[[Visit], None], told: str, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frozen_after: dict[Kind, float | None] = vars(camera_line)["_FROZEN_AFTER"]
-    monkeypatch.setitem(frozen_after, Kind.STREAM, 2.0)
+    frozen_after: dict[SourceKind, float | None] = vars(camera_line)["_FROZEN_AFTER"]
+    monkeypatch.setitem(frozen_after, SourceKind.STREAM, 2.0)
     with (
         NetworkCamera(first_then(trouble)) as camera,
         Watching(camera.url, profile) as watching,

@@ -19,8 +19,8 @@ from structlog.testing import capture_logs
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.open_source import open_source
-from drivers.camera.sources.opencv_video import Device, settle
-from drivers.camera.sources.source_address import Address, Kind
+from drivers.camera.sources.opencv_video import V4l2Device, configure_opencv
+from drivers.camera.sources.source_address import Address, SourceKind
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
@@ -83,10 +83,10 @@ def card_after(pictures: int) -> Callable[[int], Image]:
     return lambda number: (lying if number >= pictures else empty)[number % 4]
 
 
-def opened(path: Path, **wishes: object) -> Device:
+def opened(path: Path, **wishes: object) -> V4l2Device:
     camera = Camera(width=1280, height=720, **wishes)  # type: ignore[arg-type]
-    source = open_source(Address(Kind.DEVICE, str(path)), camera)
-    assert isinstance(source, Device)
+    source = open_source(Address(SourceKind.DEVICE, str(path)), camera)
+    assert isinstance(source, V4l2Device)
     return source
 
 
@@ -242,7 +242,7 @@ def test_an_opencv_that_says_it_otherwise_or_not_at_all_is_no_worse(
     said: list[int] = []
     monkeypatch.delattr(cv2.utils, "logging", raising=False)
     monkeypatch.setattr(cv2, "setLogLevel", said.append, raising=False)
-    settle()
+    configure_opencv()
     assert said == [2]
     monkeypatch.delattr(cv2, "setLogLevel")
-    settle()
+    configure_opencv()

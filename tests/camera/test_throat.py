@@ -14,7 +14,7 @@ import pytest
 
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.sources.frame_quality import Image
-from drivers.camera.stations.card_track import Extent, Passage, runs
+from drivers.camera.stations.card_track import CardTrack, Extent, covered_extents
 from tests.camera import mouths
 from tests.camera.mouths import FPS, LONG, OUT, SHORT, WAYS, Ahead, passing
 from tests.camera.watched import Told, Watched
@@ -123,8 +123,8 @@ def test_a_hole_in_the_pictures_may_have_hidden_a_card(mouth: Watched) -> None:
     assert mouth.show() == [("missed", None)]
 
 
-def extents(length: float, speed: float, bend: float = 0.0) -> Passage:
-    passage = Passage(-52, 88)
+def extents(length: float, speed: float, bend: float = 0.0) -> CardTrack:
+    passage = CardTrack(-52, 88)
     for number in range(30):
         at = number / FPS
         start = -52 - length + speed * at + bend * at * at
@@ -145,7 +145,7 @@ def test_the_length_of_what_passes_is_known(speed: float, more: float) -> None:
 def test_covered_rows_are_runs() -> None:
     positions = np.arange(-51.5, 52, 1.0)
     covered = (positions < -30) | ((positions > 0) & (positions < 20)) | (positions == 40.5)
-    inner, outer = runs(covered, positions, 1.0)
+    inner, outer = covered_extents(covered, positions, 1.0)
     assert (inner.starts, inner.ends) == (False, True)
     assert (outer.start, outer.end, outer.starts, outer.ends) == (0.0, 20.0, True, True)
 

@@ -9,8 +9,8 @@ import pytest
 
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.sources.frame_quality import Image
-from drivers.camera.stations.card_track import Extent, Fate, Passage
-from drivers.camera.stations.throat_visibility import Sight
+from drivers.camera.stations.card_track import CardTrack, Extent, TrackOutcome
+from drivers.camera.stations.throat_visibility import VisibilityMonitor
 from drivers.transport import LineError
 from tests.camera import mouths
 from tests.camera.mouths import FPS, HALF, OUT, SCALE, passing
@@ -181,8 +181,8 @@ def test_a_card_that_is_there_when_the_pictures_begin_may_not_be_whole(profile: 
     assert told in ([("card", "AS")], [MISSED])
 
 
-def way(*positions: tuple[float, float], torn: bool = False) -> Fate:
-    passage = Passage(-52, 88, before=-1 / FPS, torn=torn)
+def way(*positions: tuple[float, float], torn: bool = False) -> TrackOutcome:
+    passage = CardTrack(-52, 88, before=-1 / FPS, torn=torn)
     for number, (start, end) in enumerate(positions):
         low, high = max(start, -52.0), min(end, 52.0)
         passage.add(Extent(number / FPS, low, high, start > -49, end < 49))
@@ -192,25 +192,25 @@ def way(*positions: tuple[float, float], torn: bool = False) -> Fate:
 def test_what_comes_from_the_table_a_card_long_may_be_a_card() -> None:
     # Damaged pictures of a card: its way past the shoe's side was not in any of them.
     card = [(16.0, 60.0), (-22.0, 60.0), (-27.0, 60.0), (11.0, 60.0), (42.0, 60.0)]
-    assert way(*card) is Fate.UNCLEAR
-    assert way(*[(start + 15, end) for start, end in card]) is Fate.HARMLESS
+    assert way(*card) is TrackOutcome.UNCLEAR
+    assert way(*[(start + 15, end) for start, end in card]) is TrackOutcome.HARMLESS
 
 
 def test_what_became_of_it_is_said_only_where_it_was_seen() -> None:
-    assert way((-90, -2), (-50, 38), (0, 88)) is Fate.LEFT
-    assert way((-90, -2), (-70, 18), (-80, 8), (-110, -22)) is Fate.RETURNED
-    assert way((-125, -37), (-124, -36), (-125, -37)) is Fate.HARMLESS
-    assert way((20, 200), (5, 200), (30, 200)) is Fate.HARMLESS
-    assert way((20, 200), (-48, 200), (30, 200)) is Fate.UNCLEAR
-    assert way((20, 200), (5, 200), (30, 200), torn=True) is Fate.UNCLEAR
+    assert way((-90, -2), (-50, 38), (0, 88)) is TrackOutcome.LEFT
+    assert way((-90, -2), (-70, 18), (-80, 8), (-110, -22)) is TrackOutcome.RETURNED
+    assert way((-125, -37), (-124, -36), (-125, -37)) is TrackOutcome.HARMLESS
+    assert way((20, 200), (5, 200), (30, 200)) is TrackOutcome.HARMLESS
+    assert way((20, 200), (-48, 200), (30, 200)) is TrackOutcome.UNCLEAR
+    assert way((20, 200), (5, 200), (30, 200), torn=True) is TrackOutcome.UNCLEAR
     # What trembles at the table's side did not come out of the shoe between two pictures.
-    assert way((36, 200), (40, 200), (36, 200)) is Fate.HARMLESS
-    assert way((-60, 100)) is Fate.UNCLEAR
-    assert way((-44, 44)) is Fate.UNCLEAR
+    assert way((36, 200), (40, 200), (36, 200)) is TrackOutcome.HARMLESS
+    assert way((-60, 100)) is TrackOutcome.UNCLEAR
+    assert way((-44, 44)) is TrackOutcome.UNCLEAR
 
 
 def holes(*moments: float) -> list[float]:
-    sight = Sight()
+    sight = VisibilityMonitor()
     told = [sight.sees(at) for at in moments]
     return [round(hole, 2) for hole in told if hole is not None]
 

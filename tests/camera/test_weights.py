@@ -9,28 +9,34 @@ import json
 import numpy as np
 import pytest
 
-from drivers.camera.recognition.confidence import Belief, agreed, belief, curve, threshold_for
-from drivers.camera.recognition.recogniser import SHIPPED, WEIGHTS, Recogniser, checksum
+from drivers.camera.recognition.confidence import (
+    Belief,
+    belief_of,
+    combine_ends,
+    load_curve,
+    threshold_for,
+)
+from drivers.camera.recognition.recogniser import WEIGHTS_FILE, WEIGHTS_INFO, Recogniser, checksum
 from shoe_daemon.game.cards import Card
 
 
 def test_the_weights_are_those_that_were_measured() -> None:
-    assert checksum(WEIGHTS) == SHIPPED.sha256
+    assert checksum(WEIGHTS_FILE) == WEIGHTS_INFO.sha256
 
 
 def test_the_weights_are_small() -> None:
-    assert WEIGHTS.stat().st_size < 3_000_000
+    assert WEIGHTS_FILE.stat().st_size < 3_000_000
 
 
 def test_the_model_card_and_the_figures_are_one() -> None:
-    known = json.loads(WEIGHTS.with_name("index.json").read_text())
-    card = WEIGHTS.with_name("README.md").read_text()
+    known = json.loads(WEIGHTS_FILE.with_name("index.json").read_text())
+    card = WEIGHTS_FILE.with_name("README.md").read_text()
     for figure in (known["sha256"], f"{known['threshold']:g}", f"{known['test']['cards']:,}"):
         assert figure in card, figure
 
 
 def test_the_stated_test_was_passed() -> None:
-    test = json.loads(WEIGHTS.with_name("index.json").read_text())["test"]
+    test = json.loads(WEIGHTS_FILE.with_name("index.json").read_text())["test"]
     assert test["cards"] >= 30_000
     assert test["wrong"] * 15_000 <= test["cards"] * test["accepted"]
     assert test["within_accepted"] >= 0.98
@@ -39,7 +45,7 @@ def test_the_stated_test_was_passed() -> None:
 
 
 def test_a_smaller_risk_asks_for_more_confidence() -> None:
-    points = curve()
+    points = load_curve()
     assert [point.threshold for point in points] == sorted(point.threshold for point in points)
     assert threshold_for(1e-4) >= threshold_for(1e-2)
     assert threshold_for(0.0) == points[-1].threshold
@@ -61,16 +67,16 @@ def _said(rank: int, suit: int, score: float) -> np.ndarray[tuple[int], np.dtype
 
 
 def test_two_ends_confirm_each_other() -> None:
-    one = belief(_said(4, 1, 5))
-    both = agreed([one, belief(_said(4, 1, 5))])
+    one = belief_of(_said(4, 1, 5))
+    both = combine_ends([one, belief_of(_said(4, 1, 5))])
     assert both.best is Card("5H")
     assert both.confidence > one.confidence
 
 
 def test_two_ends_are_one_witness_of_the_suit() -> None:
     soft = _said(4, 1, 2)
-    one = belief(soft)
-    both = agreed([one, belief(soft)])
+    one = belief_of(soft)
+    both = combine_ends([one, belief_of(soft)])
     assert _share(both, 0) > _share(one, 0) + 0.05  # of the rank they are two
     assert _share(both, 1) == pytest.approx(_share(one, 1), abs=0.01)
 
@@ -81,13 +87,13 @@ def _share(believed: Belief, kind: int) -> float:
 
 
 def test_two_ends_contradict_each_other() -> None:
-    both = agreed([belief(_said(4, 1, 8)), belief(_said(5, 1, 8))])
+    both = combine_ends([belief_of(_said(4, 1, 8)), belief_of(_said(5, 1, 8))])
     assert both.confidence < 0.6
 
 
 def test_an_end_without_index_leaves_the_others_word() -> None:
-    one = belief(_said(4, 1, 8))
-    both = agreed([one, belief(_said(13, 0, 8))])
+    one = belief_of(_said(4, 1, 8))
+    both = combine_ends([one, belief_of(_said(13, 0, 8))])
     assert both.best is Card("5H")
     assert both.confidence <= one.confidence + 0.01
     assert both.confidence > 0.9

@@ -13,7 +13,7 @@ from drivers.camera.camera_line import make_station
 from drivers.camera.line_messages import Statement
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.sources.frame_quality import Image, Picture
+from drivers.camera.sources.frame_quality import Image, VideoFrame
 from tests.camera import mouths
 from tests.camera.mouths import FPS
 from tests.camera.reading import ByHeart
@@ -58,6 +58,6 @@ class Watched:
         for image in images:
             self.now += 1 / FPS
             if image is not None:
-                picture = Picture(np.asarray(image, np.uint8), self.now, self.number)
+                picture = VideoFrame(np.asarray(image, np.uint8), self.now, self.number)
                 self.said += self.station.look(picture)
         return [(each.say.value, each.card) for each in self.said[before:]]

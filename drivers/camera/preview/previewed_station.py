@@ -11,8 +11,8 @@ from drivers.camera.line_messages import Say, Statement, Station
 from drivers.camera.preview.overlay import PlaceOverlay
 from drivers.camera.preview.preview_server import PreviewServer
 from drivers.camera.profile.camera_profile import Place, Profile
-from drivers.camera.recognition.table_geometry import Ground
-from drivers.camera.sources.frame_quality import Picture
+from drivers.camera.recognition.table_geometry import TableProjection
+from drivers.camera.sources.frame_quality import VideoFrame
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 
@@ -43,12 +43,12 @@ class PreviewedStation:
     def __init__(self, station: Station, profile: Profile, preview: PreviewServer) -> None:
         self._station = station
         self._preview = preview
-        self._ground = Ground(profile)
+        self._ground = TableProjection(profile)
         self._profile = profile
         self._statements: dict[Slot | None, tuple[float, Statement]] = {}
         self._now = 0.0
 
-    def look(self, picture: Picture) -> list[Statement]:
+    def look(self, picture: VideoFrame) -> list[Statement]:
         """
         Process the next frame.
         """

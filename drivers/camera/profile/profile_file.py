@@ -35,12 +35,12 @@ def load_profile(path: Path) -> Profile:
     """
     try:
         mapping = read_toml(path, "a camera's profile")
-        _check_head(mapping)
-        check_numbers(mapping)
+        _check_version(mapping)
+        _check_numbers(mapping)
         read = read_as(Profile, mapping, str(path))
         profile = msgspec.structs.replace(read, folder=str(path.parent))
-        check_sound(profile)
-        check_reference(profile)
+        _check_geometry(profile)
+        _check_reference(profile)
     except UserError as error:
         told = str(error).removeprefix(f"{path}: ")
         raise UserError(f"{path}: {in_plain_words(told)}") from error
@@ -55,10 +55,10 @@ def profile_text(profile: Profile) -> str:
         UserError: It cannot be right.
     """
     mapping = msgspec.to_builtins(msgspec.structs.replace(profile, folder=""))
-    check_numbers(mapping)
+    _check_numbers(mapping)
     read_as(Profile, mapping, "profile")
-    check_sound(profile)
-    return "\n".join(_toml(_without_nothing(mapping))) + "\n"
+    _check_geometry(profile)
+    return "\n".join(_toml_lines(_without_empty(mapping))) + "\n"
 
 
 def write_profile(profile: Profile, path: Path) -> None:
@@ -72,7 +72,7 @@ def write_profile(profile: Profile, path: Path) -> None:
     path.write_text(profile_text(profile), encoding="utf-8")
 
 
-def _check_head(mapping: dict[str, Any]) -> None:
+def _check_version(mapping: dict[str, Any]) -> None:
     if "folder" in mapping:
         raise UserError("folder: unknown key; expected nothing: it is where the file lies")
     version = mapping.get("version", VERSION)
@@ -83,30 +83,32 @@ def _check_head(mapping: dict[str, Any]) -> None:
         )
 
 
-def _without_nothing(mapping: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(mapping: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for key, value in mapping.items():
         if isinstance(value, dict):
-            value = _without_nothing(value)  # noqa: PLW2901 - the same, with less in it
+            value = _without_empty(value)  # noqa: PLW2901 - the same, with less in it
         elif key == "place":
-            value = [_without_nothing(each) for each in value]  # noqa: PLW2901 - as above
+            value = [_without_empty(each) for each in value]  # noqa: PLW2901 - as above
         if value not in (None, {}, [], ""):
             kept[key] = value
     return kept
 
 
-def _toml(mapping: dict[str, Any], name: str = "") -> list[str]:
+def _toml_lines(mapping: dict[str, Any], name: str = "") -> list[str]:
     """
     Write a table: its values first, the tables in it after them.
     """
-    lines = [f"{key} = {_value(value)}" for key, value in mapping.items() if not _is_table(value)]
+    lines = [
+        f"{key} = {_toml_value(value)}" for key, value in mapping.items() if not _is_table(value)
+    ]
     for key, value in mapping.items():
         below = f"{name}.{key}" if name else key
         if isinstance(value, dict):
-            lines += ["", f"[{below}]", *_toml(value, below)]
+            lines += ["", f"[{below}]", *_toml_lines(value, below)]
         elif _is_table(value):
             for each in value:
-                lines += ["", f"[[{below}]]", *_toml(each, below)]
+                lines += ["", f"[[{below}]]", *_toml_lines(each, below)]
     return lines
 
 
@@ -116,45 +118,45 @@ def _is_table(value: object) -> bool:
     )
 
 
-def _value(value: object) -> str:
+def _toml_value(value: object) -> str:
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(_toml_value, value))}]"
     # JSON's texts, numbers, true and false are TOML's too.
     return msgspec.json.encode(value).decode()
 
 
-_FLAT: Final = 1e-9
-_SPARE: Final = 0.05
+_MIN_DETERMINANT: Final = 1e-9
+_EDGE_TOLERANCE: Final = 0.05
 """Share of a picture's side by which a corner of a place may lie beyond its edge."""
 
-_USUAL_BENDS: Final = 8
+_DISTORTION_COEFFICIENTS: Final = 8
 """Numbers of a lens that are known here: what comes behind them hardly any lens has."""
 
-_LAST_ROW: Final = (0.0, 0.0, 1.0)
+_MATRIX_LAST_ROW: Final = (0.0, 0.0, 1.0)
 
 
-def check_numbers(mapping: dict[str, Any]) -> None:
+def _check_numbers(mapping: dict[str, Any]) -> None:
     """
     Look whether all numbers are: TOML knows ``nan`` and ``inf`` too.
 
     Raises:
         UserError: One is not.
     """
-    for key, value in _numbers({**mapping, "extra": None}):
+    for key, value in _find_floats({**mapping, "extra": None}):
         if not math.isfinite(value):
             raise UserError(f"{key}: {value}; expected a number")
 
 
-def _numbers(value: object, key: str = "") -> Iterator[tuple[str, float]]:
+def _find_floats(value: object, key: str = "") -> Iterator[tuple[str, float]]:
     if isinstance(value, float):
         yield key, value
     elif isinstance(value, dict | list | tuple):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for name, each in pairs:
-            yield from _numbers(each, f"{key}.{name}" if key else str(name))
+            yield from _find_floats(each, f"{key}.{name}" if key else str(name))
 
 
-def check_reference(profile: Profile) -> None:
+def _check_reference(profile: Profile) -> None:
     """
     Look whether the picture of the empty table is there, and as large as the camera's.
 
@@ -165,7 +167,7 @@ def check_reference(profile: Profile) -> None:
     # A path asks the disk in a way that a name which is too long breaks.
     if not os.path.isfile(profile.reference):  # noqa: PTH113 - as said
         raise UserError(f"{key}: {named!r}; expected a picture's file beside the profile")
-    size = dimensions(profile.reference)
+    size = image_size(profile.reference)
     if size is not None and size != (camera.width, camera.height):
         raise UserError(
             f"{key}: {named!r} is {size[0]}x{size[1]}; expected {camera.width}x{camera.height}, "
@@ -173,14 +175,14 @@ def check_reference(profile: Profile) -> None:
         )
 
 
-def check_sound(profile: Profile) -> None:
+def _check_geometry(profile: Profile) -> None:
     """
     Look whether a camera can see so what is described.
 
     Raises:
         UserError: It cannot.
     """
-    if not _FLAT <= abs(_determinant(profile.table.homography)) < math.inf:
+    if not _MIN_DETERMINANT <= abs(_determinant(profile.table.homography)) < math.inf:
         raise UserError("table.homography: no table can look so; expected nine other numbers")
     if profile.lens is not None:
         _check_lens(profile.lens)
@@ -192,7 +194,7 @@ def check_sound(profile: Profile) -> None:
 
 def _check_lens(lens: Lens) -> None:
     across, down = lens.matrix[0][0], lens.matrix[1][1]
-    if not (across > 0 and down > 0 and tuple(lens.matrix[2]) == _LAST_ROW):
+    if not (across > 0 and down > 0 and tuple(lens.matrix[2]) == _MATRIX_LAST_ROW):
         raise UserError(
             "lens.matrix: no lens is so; expected [[f, 0, x], [0, f, y], [0, 0, 1]] with f > 0"
         )
@@ -218,33 +220,35 @@ def _check_places(profile: Profile) -> None:
 
 def _check_polygon(profile: Profile, polygon: Iterable[Point], key: str) -> None:
     for x, y in polygon:
-        if not _in_picture(profile, x, y):
+        if not _is_in_image(profile, x, y):
             raise UserError(
                 f"{key}: [{x:g}, {y:g}] lies outside the picture; expected a place that the "
                 f"camera sees with {profile.camera.width}x{profile.camera.height}"
             )
 
 
-def _in_picture(profile: Profile, x: float, y: float) -> bool:
+def _is_in_image(profile: Profile, x: float, y: float) -> bool:
     u, v, w = (row[0] * x + row[1] * y + row[2] for row in profile.table.homography)
-    if abs(w) < _FLAT:
+    if abs(w) < _MIN_DETERMINANT:
         return False
     at = u / w, v / w
     if profile.lens is not None:
-        at = _bent(profile.lens, *at)
+        at = _distort(profile.lens, *at)
     size = profile.camera.width, profile.camera.height
     return all(
-        -_SPARE * side <= place <= (1 + _SPARE) * side
+        -_EDGE_TOLERANCE * side <= place <= (1 + _EDGE_TOLERANCE) * side
         for place, side in zip(at, size, strict=True)
     )
 
 
-def _bent(lens: Lens, u: float, v: float) -> Point:
+def _distort(lens: Lens, u: float, v: float) -> Point:
     """
     Say where a lens shows a point of the straightened picture.
     """
     (across, _, left), (_, down, top), _ = lens.matrix
-    k1, k2, p1, p2, k3, k4, k5, k6 = (*lens.distortion, 0.0, 0.0, 0.0, 0.0)[:_USUAL_BENDS]
+    k1, k2, p1, p2, k3, k4, k5, k6 = (*lens.distortion, 0.0, 0.0, 0.0, 0.0)[
+        :_DISTORTION_COEFFICIENTS
+    ]
     x, y = (u - left) / across, (v - top) / down
     r = x * x + y * y
     out = 1 + r * (k4 + r * (k5 + r * k6))
@@ -259,42 +263,42 @@ def _determinant(rows: tuple[Row, Row, Row]) -> float:
     return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
 
 
-_PNG: Final = b"\x89PNG\r\n\x1a\n"
-_JPEG: Final = b"\xff\xd8"
-_FRAMES: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+_PNG_MAGIC: Final = b"\x89PNG\r\n\x1a\n"
+_JPEG_MAGIC: Final = b"\xff\xd8"
+_SIZE_MARKERS: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 """Marks of a JPEG before the head that says its size."""
 
-_BARE: Final = frozenset({0x01, *range(0xD0, 0xDA)})
+_EMPTY_MARKERS: Final = frozenset({0x01, *range(0xD0, 0xDA)})
 """Marks with nothing behind them."""
 
 
-def dimensions(path: Path) -> tuple[int, int] | None:
+def image_size(path: Path) -> tuple[int, int] | None:
     """
     Return width and height of a PNG or a JPEG; None where the file is neither.
     """
     try:
         with path.open("rb") as file:
             head = file.read(24)
-            if head.startswith(_PNG) and head[12:16] == b"IHDR":
+            if head.startswith(_PNG_MAGIC) and head[12:16] == b"IHDR":
                 width, height = struct.unpack("!II", head[16:24])
                 return width, height
-            if head.startswith(_JPEG):
+            if head.startswith(_JPEG_MAGIC):
                 file.seek(2)
-                return _of_jpeg(file)
+                return _jpeg_size(file)
     except (OSError, struct.error):
         pass
     return None
 
 
-def _of_jpeg(file: BinaryIO) -> tuple[int, int] | None:
+def _jpeg_size(file: BinaryIO) -> tuple[int, int] | None:
     while file.read(1) == b"\xff":
         mark = (file.read(1) or b"\xd9")[0]
         while mark == 0xFF:  # noqa: PLR2004 - it may be repeated
             mark = (file.read(1) or b"\xd9")[0]
-        if mark in _FRAMES:
+        if mark in _SIZE_MARKERS:
             height, width = struct.unpack("!HH", file.read(7)[3:])
             return width, height
-        if mark not in _BARE:
+        if mark not in _EMPTY_MARKERS:
             (length,) = struct.unpack("!H", file.read(2))
             file.seek(length - 2, 1)
     return None

@@ -18,47 +18,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.recognition.outline_fitting import (
-    ENOUGH,
-    TURN,
-    Found,
+    MAX_TILT_RAD,
+    MIN_VISIBLE_SHARE,
+    FittedCard,
+    PatchScene,
     Pose,
-    Scene,
-    brightest,
-    covers,
+    covered_share,
+    edge_image,
     fit_card,
-    grey_of,
-    in_reach,
-    look_up,
+    is_in_reach,
+    max_channel,
+    sample_points,
 )
-from drivers.camera.recognition.table_geometry import STRAY, Floats
+from drivers.camera.recognition.table_geometry import MAX_STRAY_MM, Floats
 from drivers.camera.sources.frame_quality import Image
 
-__all__ = ["Bounds", "different", "find_card"]
+__all__ = ["CardBounds", "difference_mask", "find_card"]
 
-_DIFFERENT: Final = 26
-_FAINT: Final = (9, 15)
+_MIN_DIFFERENCE: Final = 26
+_MIN_SMOOTHED_DIFFERENCES: Final = (9, 15)
 """
 Grey values by which a point differs from the empty table; the lesser where both are smoothed.
 The least of them tells a back from the felt, the next is nearer to its edge.
 """
 
-_SMOOTH: Final = 1.0
+_SMOOTHING_MM: Final = 1.0
 """Millimetres over which that is smoothed, so that the lines of a back run together."""
 
-_PROPOSALS: Final = 10
-_LINES: Final = 9
-_LEAST_LINE: Final = 12.0
+_MAX_PROPOSALS: Final = 10
+_MAX_LINES: Final = 9
+_MIN_LINE_MM: Final = 12.0
 """Millimetres of the shortest straight line that may be a side."""
 
-_BESIDE: Final = 4.0
-_LIES: Final = 0.5
+_BESIDE_LINE_MM: Final = 4.0
+_MIN_COVERED_SHARE: Final = 0.5
 """Millimetres beside a line at which a card lies that it bounds, and how much of it at least."""
 
-_INSIDE: Final = 0.93
+_MIN_SURFACE_SHARE: Final = 0.93
 """Share of a card's surface that has to differ from the empty table."""
 
 
-class Bounds(NamedTuple):
+class CardBounds(NamedTuple):
     """
     What is known of a card before it is found.
 
@@ -70,10 +70,12 @@ class Bounds(NamedTuple):
 
     scale: float
     card: tuple[float, float]
-    stray: float = STRAY
+    stray: float = MAX_STRAY_MM
 
 
-def find_card(patch: Image, empty: Image, bounds: Bounds, gain: float = 1.0) -> Found | None:
+def find_card(
+    patch: Image, empty: Image, bounds: CardBounds, gain: float = 1.0
+) -> FittedCard | None:
     """
     Find the card on a patch of the table; None where none lies there for certain.
 
@@ -83,25 +85,29 @@ def find_card(patch: Image, empty: Image, bounds: Bounds, gain: float = 1.0) -> 
         bounds: How large a card is, and where it may be.
         gain: How much brighter it is now than in the picture of the empty table.
     """
-    return _of_contrast(patch, empty, bounds, gain) or _of_smoothed(patch, empty, bounds, gain)
+    return _find_by_contrast(patch, empty, bounds, gain) or _find_smoothed(
+        patch, empty, bounds, gain
+    )
 
 
-def _of_contrast(patch: Image, empty: Image, bounds: Bounds, gain: float) -> Found | None:
-    mask = different(patch, empty, gain)
-    filled = _filled(mask)
+def _find_by_contrast(
+    patch: Image, empty: Image, bounds: CardBounds, gain: float
+) -> FittedCard | None:
+    mask = difference_mask(patch, empty, gain)
+    filled = _fill_holes(mask)
     width, height = bounds.card
     if np.count_nonzero(filled) < 0.2 * width * height * bounds.scale**2:
         return None
-    scene = Scene(grey_of(patch), mask, *bounds)
-    best = _best(scene, _of_shapes(scene))
+    scene = PatchScene(edge_image(patch), mask, *bounds)
+    best = _best_fit(scene, _propose_from_shapes(scene))
     if best is None or not best.is_whole:
-        best = _better(best, _best(scene, _of_lines(scene, patch)))
+        best = _better_of(best, _best_fit(scene, _propose_from_lines(scene, patch)))
     if best is None or not best.is_whole:
-        best = _better(best, _of_outlines(scene, filled))
+        best = _better_of(best, _find_by_outline(scene, filled))
     return best
 
 
-def _of_outlines(scene: Scene, filled: NDArray[np.uint8]) -> Found | None:
+def _find_by_outline(scene: PatchScene, filled: NDArray[np.uint8]) -> FittedCard | None:
     """
     Find what has a card's outline, though its edges do not show, or its middle does not.
 
@@ -111,38 +117,40 @@ def _of_outlines(scene: Scene, filled: NDArray[np.uint8]) -> Found | None:
     """
     best = None
     for mask in (scene.mask, filled):
-        for grey in (scene.grey, _outline(mask)):
+        for grey in (scene.grey, _blurred_mask(mask)):
             some = scene._replace(mask=mask, grey=grey)
-            best = _better(best, _best(some, _of_shapes(some)))
+            best = _better_of(best, _best_fit(some, _propose_from_shapes(some)))
             if best is not None and best.is_whole:
                 return best
     return None
 
 
-def _of_smoothed(patch: Image, empty: Image, bounds: Bounds, gain: float) -> Found | None:
+def _find_smoothed(
+    patch: Image, empty: Image, bounds: CardBounds, gain: float
+) -> FittedCard | None:
     """
     Find what differs by little, but everywhere: a back of thin lines on the felt's own colour.
 
     A shadow, or a lamp that dims, differs so too: it has to have a card's outline.
     """
-    wide = _SMOOTH * bounds.scale
+    wide = _SMOOTHING_MM * bounds.scale
     now, before = (
         np.asarray(cv2.GaussianBlur(each, (0, 0), wide), np.uint8) for each in (patch, empty)
     )
-    for least in _FAINT:
-        mask = _filled(different(now, before, gain, least))
-        scene = Scene(_outline(mask), mask, *bounds)
-        found = _best(scene, _of_shapes(scene))
+    for least in _MIN_SMOOTHED_DIFFERENCES:
+        mask = _fill_holes(difference_mask(now, before, gain, least))
+        scene = PatchScene(_blurred_mask(mask), mask, *bounds)
+        found = _best_fit(scene, _propose_from_shapes(scene))
         if found is not None and found.is_whole:
             return found
     return None
 
 
-def _outline(mask: NDArray[np.uint8]) -> NDArray[np.float32]:
+def _blurred_mask(mask: NDArray[np.uint8]) -> NDArray[np.float32]:
     return np.asarray(cv2.GaussianBlur(mask * np.uint8(255), (3, 3), 0), np.float32)
 
 
-def _filled(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _fill_holes(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """
     Fill what is enclosed.
     """
@@ -152,8 +160,8 @@ def _filled(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return filled
 
 
-def different(
-    patch: Image, empty: Image, gain: float, least: int = _DIFFERENT
+def difference_mask(
+    patch: Image, empty: Image, gain: float, least: int = _MIN_DIFFERENCE
 ) -> NDArray[np.uint8]:
     """
     Return what differs from the empty table, as ones: by so many grey values at least.
@@ -163,34 +171,36 @@ def different(
     box = np.ones((3, 3), np.uint8)
     low = cv2.convertScaleAbs(cv2.erode(empty, box), alpha=gain)
     high = cv2.convertScaleAbs(cv2.dilate(empty, box), alpha=gain)
-    apart = brightest(np.asarray(cv2.max(cv2.subtract(patch, high), cv2.subtract(low, patch))))
+    apart = max_channel(np.asarray(cv2.max(cv2.subtract(patch, high), cv2.subtract(low, patch))))
     limit = least * min(1.0, max(0.45, gain))
     far = (apart > limit).astype(np.uint8)
     mask = cv2.morphologyEx(far, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
     return np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, box), np.uint8)
 
 
-def _better(one: Found | None, other: Found | None) -> Found | None:
+def _better_of(one: FittedCard | None, other: FittedCard | None) -> FittedCard | None:
     if one is None or other is None:
         return one or other
     return max(one, other, key=lambda found: found.score)
 
 
-def _best(scene: Scene, proposals: Iterable[Pose]) -> Found | None:
-    best: Found | None = None
+def _best_fit(scene: PatchScene, proposals: Iterable[Pose]) -> FittedCard | None:
+    best: FittedCard | None = None
     for pose in proposals:
         found = fit_card(scene, pose)
-        if found is None or not (found.is_whole and _is_founded(found)):
+        if found is None or not (found.is_whole and _is_plausible(found)):
             # A back has a frame inside its edge: what lies farther out is the edge.
             framed = fit_card(scene, pose, outermost=True)
-            found = framed if framed is not None and min(framed.sides) >= ENOUGH else found
-        if found is not None and _is_founded(found):
-            best = _better(best, found)
+            found = (
+                framed if framed is not None and min(framed.sides) >= MIN_VISIBLE_SHARE else found
+            )
+        if found is not None and _is_plausible(found):
+            best = _better_of(best, found)
     return best
 
 
-def _is_founded(found: Found) -> bool:
-    if found.inside < _INSIDE:
+def _is_plausible(found: FittedCard) -> bool:
+    if found.inside < _MIN_SURFACE_SHARE:
         return False
     if found.is_whole:
         return True
@@ -199,7 +209,7 @@ def _is_founded(found: Found) -> bool:
     return any(shows[i] and shows[(i + 1) % 4] for i in range(4))
 
 
-def _of_shapes(scene: Scene) -> Iterator[Pose]:
+def _propose_from_shapes(scene: PatchScene) -> Iterator[Pose]:
     """
     Propose what stands alone and has the size of a card.
     """
@@ -209,15 +219,15 @@ def _of_shapes(scene: Scene) -> Iterator[Pose]:
         if cv2.contourArea(shape) < 0.5 * wanted[0] * wanted[1]:
             continue
         (x, y), (width, height), degrees = cv2.minAreaRect(shape)
-        turn, sides = _upright(math.radians(degrees), width, height)
+        turn, sides = _nearly_upright(math.radians(degrees), width, height)
         if np.all(np.abs(np.array(sides) / wanted - 1) < 0.16):  # noqa: PLR2004 - a finger's worth
             half = scene.mask.shape[0] / 2
             pose = Pose((x - half) / scene.scale, (y - half) / scene.scale, turn)
-            if in_reach(pose, scene.stray):
+            if is_in_reach(pose, scene.stray):
                 yield pose
 
 
-def _upright(turn: float, width: float, height: float) -> tuple[float, tuple[float, float]]:
+def _nearly_upright(turn: float, width: float, height: float) -> tuple[float, tuple[float, float]]:
     # A rectangle can be said in two ways; we want the one that is nearly upright.
     turn = (turn + math.pi / 2) % math.pi - math.pi / 2
     if abs(turn) > math.pi / 4:
@@ -226,19 +236,20 @@ def _upright(turn: float, width: float, height: float) -> tuple[float, tuple[flo
     return turn, (width, height)
 
 
-def _of_lines(scene: Scene, patch: Image) -> list[Pose]:
+def _propose_from_lines(scene: PatchScene, patch: Image) -> list[Pose]:
     """
     Propose the cards of which two sides and the corner between them may show.
     """
-    upright, level = _lines(scene, patch)
+    upright, level = _find_lines(scene, patch)
     poses = [
         pose
         for one in upright
         for other in level
-        for pose in _at_corner(scene, one, other)
-        if in_reach(pose, scene.stray) and covers(scene, pose) > _INSIDE - 0.05
+        for pose in _poses_at_corner(scene, one, other)
+        if is_in_reach(pose, scene.stray)
+        and covered_share(scene, pose) > _MIN_SURFACE_SHARE - 0.05
     ]
-    return _unlike(poses)
+    return _distinct(poses)
 
 
 class _Line(NamedTuple):
@@ -247,9 +258,9 @@ class _Line(NamedTuple):
     length: float
 
 
-def _lines(scene: Scene, patch: Image) -> tuple[list[_Line], list[_Line]]:
+def _find_lines(scene: PatchScene, patch: Image) -> tuple[list[_Line], list[_Line]]:
     detector = cv2.createLineSegmentDetector(cv2.LSD_REFINE_STD)
-    found: Any = detector.detect(brightest(patch))[0]
+    found: Any = detector.detect(max_channel(patch))[0]
     ends = np.zeros((0, 4)) if found is None else np.asarray(found, np.float64).reshape(-1, 4)
     ends = (ends - scene.mask.shape[0] / 2) / scene.scale
     upright: list[_Line] = []
@@ -258,58 +269,58 @@ def _lines(scene: Scene, patch: Image) -> tuple[list[_Line], list[_Line]]:
         span = np.array([x2 - x1, y2 - y1])
         length = float(np.hypot(*span))
         line = _Line(np.array([x1 + x2, y1 + y2]) / 2, span / max(length, 1e-9), length)
-        if length < _LEAST_LINE or not _bounds_something(scene, line):
+        if length < _MIN_LINE_MM or not _is_card_edge(scene, line):
             continue
-        if abs(line.along[0]) <= math.sin(TURN):
+        if abs(line.along[0]) <= math.sin(MAX_TILT_RAD):
             upright.append(line)
-        elif abs(line.along[1]) <= math.sin(TURN):
+        elif abs(line.along[1]) <= math.sin(MAX_TILT_RAD):
             level.append(line)
     return tuple(  # type: ignore[return-value] # two of them
-        sorted(lines, key=lambda line: -line.length)[:_LINES] for lines in (upright, level)
+        sorted(lines, key=lambda line: -line.length)[:_MAX_LINES] for lines in (upright, level)
     )
 
 
-def _bounds_something(scene: Scene, line: _Line) -> bool:
+def _is_card_edge(scene: PatchScene, line: _Line) -> bool:
     """
     Whether something that was not on the empty table lies on one side of a line at least.
     """
-    across = np.array([-line.along[1], line.along[0]]) * _BESIDE
+    across = np.array([-line.along[1], line.along[0]]) * _BESIDE_LINE_MM
     steps = np.linspace(-0.4, 0.4, 5)[:, None] * line.along * line.length + line.middle
     return any(
-        float(look_up(scene, scene.mask, steps + side).mean()) >= _LIES
+        float(sample_points(scene, scene.mask, steps + side).mean()) >= _MIN_COVERED_SHARE
         for side in (across, -across)
     )
 
 
-def _at_corner(scene: Scene, upright: _Line, level: _Line) -> Iterator[Pose]:
+def _poses_at_corner(scene: PatchScene, upright: _Line, level: _Line) -> Iterator[Pose]:
     down = upright.along * np.sign(upright.along[1])
     right = level.along * np.sign(level.along[0])
     if abs(float(down @ right)) > 0.09:  # noqa: PLR2004 - five degrees
         return
     turn = (math.atan2(right[1], right[0]) + math.atan2(-down[0], down[1])) / 2
-    corner = _crossing(upright, level)
+    corner = _intersection(upright, level)
     x, y = np.array([math.cos(turn), math.sin(turn)]), np.array([-math.sin(turn), math.cos(turn)])
-    for sign_x in _sides(float((level.middle - corner) @ x), level.length):
-        for sign_y in _sides(float((upright.middle - corner) @ y), upright.length):
+    for sign_x in _side_signs(float((level.middle - corner) @ x), level.length):
+        for sign_y in _side_signs(float((upright.middle - corner) @ y), upright.length):
             centre = corner + (x * scene.card[0] * sign_x + y * scene.card[1] * sign_y) / 2
             yield Pose(float(centre[0]), float(centre[1]), turn)
 
 
-def _sides(offset: float, length: float) -> tuple[int, ...]:
+def _side_signs(offset: float, length: float) -> tuple[int, ...]:
     # A line that begins at the corner says on which side of it the card lies.
     if abs(offset) < length * 0.3:
         return (1, -1)
     return (1,) if offset > 0 else (-1,)
 
 
-def _crossing(one: _Line, other: _Line) -> Floats:
+def _intersection(one: _Line, other: _Line) -> Floats:
     matrix = np.column_stack([one.along, -other.along])
     far = np.linalg.solve(matrix, other.middle - one.middle)
     found: Floats = one.middle + one.along * far[0]
     return found
 
 
-def _unlike(poses: list[Pose]) -> list[Pose]:
+def _distinct(poses: list[Pose]) -> list[Pose]:
     kept: list[Pose] = []
     for pose in sorted(poses, key=lambda each: math.hypot(each.x, each.y)):
         if all(
@@ -318,4 +329,4 @@ def _unlike(poses: list[Pose]) -> list[Pose]:
             for each in kept
         ):
             kept.append(pose)
-    return kept[:_PROPOSALS]
+    return kept[:_MAX_PROPOSALS]

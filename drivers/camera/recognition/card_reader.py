@@ -14,29 +14,37 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.card_detection import Bounds, find_card
-from drivers.camera.recognition.confidence import WIDTH, blur_of, upright
+from drivers.camera.recognition.card_detection import CardBounds, find_card
+from drivers.camera.recognition.confidence import CARD_WIDTH_PX, crop_card, measure_blur
 from drivers.camera.recognition.index_window import CropWindow, window_quads
-from drivers.camera.recognition.table_geometry import HERE, Aside, Floats, Patch
+from drivers.camera.recognition.table_geometry import NO_SHIFT, Floats, Patch, PixelShift
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.cards import Card
 
-__all__ = ["Eye", "Kind", "Reader", "Reads", "Seen", "Spot", "is_back"]
+__all__ = [
+    "CardReader",
+    "CardRecogniser",
+    "Reading",
+    "SearchArea",
+    "Sighting",
+    "SightingKind",
+    "is_back",
+]
 
-_PAPER: Final = 0.45
+_MIN_PAPER_SHARE: Final = 0.45
 """Share of paper beside the indexes below which a card shows its back."""
 
-_UNLIKE: Final = 3.0
+_MAX_DIFFERENCE: Final = 3.0
 """Grey values by which two pictures of the same differ, at the most."""
 
-_LIKELY: Final = 0.5
+_MIN_PARTIAL_CONFIDENCE: Final = 0.5
 """Confidence from which something of which only two edges show is a card."""
 
 
 Floats32 = NDArray[np.float32]
 
 
-class Reads(Protocol):
+class Reading(Protocol):
     """
     What of a reading is used.
     """
@@ -70,31 +78,31 @@ class Reads(Protocol):
         ...
 
 
-class Reader(Protocol):
+class CardRecogniser(Protocol):
     """
     What reads a card whose corners are known.
     """
 
-    def read(self, image: Image, quad: Floats32) -> Reads:
+    def read(self, image: Image, quad: Floats32) -> Reading:
         """
         Read it; corners in reading order.
         """
         ...
 
-    def read_window(self, image: Image, window: Floats32) -> Reads:
+    def read_window(self, image: Image, window: Floats32) -> Reading:
         """
         Read a card of which only one index is known.
         """
         ...
 
-    def combined(self, readings: Sequence[Any]) -> Reads:
+    def combined(self, readings: Sequence[Any]) -> Reading:
         """
         Put together readings of one card, end by end.
         """
         ...
 
 
-class Spot:
+class SearchArea:
     """
     A piece of the table in which a card is looked for, and how it looks empty.
     """
@@ -105,12 +113,12 @@ class Spot:
         self.empty = patch.cut(reference)
 
 
-class Eye:
+class CardReader:
     """
     Finds and reads.
     """
 
-    def __init__(self, profile: Profile, reader: Reader) -> None:
+    def __init__(self, profile: Profile, reader: CardRecogniser) -> None:
         self._card = profile.card.width, profile.card.height
         self._reader = reader
         self._blur = profile.reading.blur
@@ -119,12 +127,12 @@ class Eye:
 
     def look(
         self,
-        spot: Spot,
+        spot: SearchArea,
         image: Image,
         gain: float,
-        before: Seen | None = None,
-        aside: Aside = HERE,
-    ) -> Seen:
+        before: Sighting | None = None,
+        aside: PixelShift = NO_SHIFT,
+    ) -> Sighting:
         """
         Look for the card of a spot.
 
@@ -136,29 +144,40 @@ class Eye:
             aside: By how many pixels the table is beside where it was.
         """
         patch = spot.patch.cut(image, aside)
-        if before is not None and before.kind is Kind.BACK and _same(patch, before.patch):
+        if (
+            before is not None
+            and before.kind is SightingKind.BACK
+            and _is_unchanged(patch, before.patch)
+        ):
             return before._replace(patch=patch)
-        bounds = Bounds(spot.patch.scale, self._card, spot.stray)
+        bounds = CardBounds(spot.patch.scale, self._card, spot.stray)
         found = find_card(patch, spot.empty, bounds, gain)
         if found is None:
-            return Seen(Kind.NOTHING, patch=patch)
+            return Sighting(SightingKind.NOTHING, patch=patch)
         quad = spot.patch.to_picture(found.quad) + aside
         return self._read(image, quad, patch, is_whole=found.is_whole)
 
-    def _read(self, image: Image, quad: Floats, patch: Image, *, is_whole: bool) -> Seen:
-        flat = upright(image, quad, self._card[1] / self._card[0])
+    def _read(self, image: Image, quad: Floats, patch: Image, *, is_whole: bool) -> Sighting:
+        flat = crop_card(image, quad, self._card[1] / self._card[0])
         reading = self._reader.read(image, quad.astype(np.float32))
-        blur = blur_of(flat)
-        seen = Seen(
-            Kind.UNSURE, None, reading.best, round(reading.confidence, 4), round(blur, 4), patch
+        blur = measure_blur(flat)
+        seen = Sighting(
+            SightingKind.UNSURE,
+            None,
+            reading.best,
+            round(reading.confidence, 4),
+            round(blur, 4),
+            patch,
         )
         if reading.card is not None:
             sharp = self.is_sharp(blur)
-            return seen._replace(kind=Kind.FACE, card=reading.card) if sharp else seen
-        if not is_whole and reading.confidence < _LIKELY:
-            return Seen(Kind.NOTHING, patch=patch)  # two straight edges may be anything
+            return seen._replace(kind=SightingKind.FACE, card=reading.card) if sharp else seen
+        if not is_whole and reading.confidence < _MIN_PARTIAL_CONFIDENCE:
+            return Sighting(
+                SightingKind.NOTHING, patch=patch
+            )  # two straight edges may be anything
         if is_whole and is_back(flat):
-            return seen._replace(kind=Kind.BACK)
+            return seen._replace(kind=SightingKind.BACK)
         return seen
 
     def is_sharp(self, blur: float) -> bool:
@@ -177,17 +196,17 @@ class Eye:
         """
         Return how blurred an index is, as a share of the card's width.
         """
-        width = round(WIDTH * self._window.width)
+        width = round(CARD_WIDTH_PX * self._window.width)
         ratio = self._window.height * self._card[1] / (self._window.width * self._card[0])
-        return blur_of(upright(image, window, ratio, width)) * self._window.width
+        return measure_blur(crop_card(image, window, ratio, width)) * self._window.width
 
-    def read_end(self, image: Image, window: Floats) -> Reads:
+    def read_end(self, image: Image, window: Floats) -> Reading:
         """
         Read one index.
         """
         return self._reader.read_window(image, window.astype(np.float32))
 
-    def together(self, one: Sequence[Reads], other: Sequence[Reads]) -> Reads | None:
+    def together(self, one: Sequence[Reading], other: Sequence[Reading]) -> Reading | None:
         """
         Put together what was read of one end and of the other; either may be none.
         """
@@ -200,20 +219,20 @@ class Eye:
         return self._reader.combined(both)
 
 
-def _same(one: Image, other: Image | None) -> bool:
+def _is_unchanged(one: Image, other: Image | None) -> bool:
     if other is None or one.shape != other.shape:
         return False
-    return cv2.norm(one, other, cv2.NORM_L1) < _UNLIKE * one.size
+    return cv2.norm(one, other, cv2.NORM_L1) < _MAX_DIFFERENCE * one.size
 
 
 def is_back(card: Image) -> bool:
     """
     Whether a card that was cut out upright shows its back.
     """
-    return _paper(card) < _PAPER
+    return _paper_share(card) < _MIN_PAPER_SHARE
 
 
-def _paper(card: Image) -> float:
+def _paper_share(card: Image) -> float:
     """
     Return how much of the strips beside the pips is bare paper: most of a face's, little
     of a back's, which is printed up to a narrow edge.
@@ -231,7 +250,7 @@ def _paper(card: Image) -> float:
     return float(bare.mean())
 
 
-class Kind(StrEnum):
+class SightingKind(StrEnum):
     """
     What a look at a place found: nothing that is a card, a back, a face that counts, or
     a card whose face cannot be told.
@@ -243,7 +262,7 @@ class Kind(StrEnum):
     UNSURE = "unsure"
 
 
-class Seen(NamedTuple):
+class Sighting(NamedTuple):
     """
     One look.
 
@@ -256,7 +275,7 @@ class Seen(NamedTuple):
         patch: The place as it was.
     """
 
-    kind: Kind
+    kind: SightingKind
     card: Card | None = None
     best: Card | None = None
     confidence: float = 0.0

@@ -30,33 +30,33 @@ from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.cards import RANKS, SUITS, Card
 
 __all__ = [
-    "CURVE",
-    "WIDTH",
+    "CARD_WIDTH_PX",
+    "CURVE_FILE",
     "Belief",
     "CurvePoint",
-    "agreed",
-    "belief",
-    "blur_of",
-    "curve",
-    "least_alone",
-    "pooled",
-    "seeing",
+    "belief_of",
+    "combine_ends",
+    "count_visible_ends",
+    "crop_card",
+    "load_curve",
+    "measure_blur",
+    "pool_beliefs",
+    "single_index_threshold",
     "threshold_for",
-    "upright",
 ]
 
-CURVE: Final = Path(__file__).parent / "weights" / "curve.json"
+CURVE_FILE: Final = Path(__file__).parent / "weights" / "curve.json"
 """Measured with these weights: what each threshold accepts and gets wrong."""
 
-_NONE: Final = len(RANKS)
-_BLIND: Final = 0.01
+_NO_INDEX: Final = len(RANKS)
+_MIN_WEIGHT: Final = 0.01
 """Weight of a look that is sure of nothing: all of them together may be so."""
 
-_FLOOR: Final = 1e-6
+_MIN_PROBABILITY: Final = 1e-6
 """Probability that is left to all, so that every one has a logarithm."""
 
-_ALONE: Final = 0.7
-"""What one end doubts, in parts of the root of what both do; `least_alone` says why."""
+_SINGLE_INDEX_FACTOR: Final = 0.7
+"""What one end doubts, in parts of the root of what both do; `single_index_threshold` says why."""
 
 
 class Belief(Struct, frozen=True):
@@ -87,37 +87,39 @@ class Belief(Struct, frozen=True):
         return float(self.cards.max())
 
 
-def belief(answers: NDArray[np.float32], temperature: float = 1.0) -> Belief:
+def belief_of(answers: NDArray[np.float32], temperature: float = 1.0) -> Belief:
     """
     Understand the network's answer to one window.
     """
-    ranks = _shares(answers[: _NONE + 1] / temperature)
-    suits = _shares(answers[_NONE + 1 :] / temperature)
-    return Belief(np.outer(ranks[:_NONE], suits), float(ranks[_NONE]))
+    ranks = _softmax(answers[: _NO_INDEX + 1] / temperature)
+    suits = _softmax(answers[_NO_INDEX + 1 :] / temperature)
+    return Belief(np.outer(ranks[:_NO_INDEX], suits), float(ranks[_NO_INDEX]))
 
 
-def _shares(scores: NDArray[np.float32]) -> Floats:
+def _softmax(scores: NDArray[np.float32]) -> Floats:
     raised = np.exp(scores.astype(np.float64) - float(scores.max()))
     return np.asarray(raised / raised.sum(), np.float64)
 
 
-def pooled(beliefs: Sequence[Belief]) -> Belief:
+def pool_beliefs(beliefs: Sequence[Belief]) -> Belief:
     """
     Put together what was seen of the same index: windows of several sizes, pictures in a row.
 
     The mean is geometric: one look that is sure of another card makes them all
     unsure. Looks that are sure count for more: not every window fits every deck.
     """
-    weights = np.array([each.confidence for each in beliefs]) ** 2 + _BLIND
+    weights = np.array([each.confidence for each in beliefs]) ** 2 + _MIN_WEIGHT
     weights /= weights.sum()
-    logs = np.log(np.array([each.cards for each in beliefs]) + _FLOOR)
+    logs = np.log(np.array([each.cards for each in beliefs]) + _MIN_PROBABILITY)
     cards = np.exp(np.tensordot(weights, logs, 1))
-    blank = float(np.exp(weights @ np.log(np.array([each.nothing for each in beliefs]) + _FLOOR)))
+    blank = float(
+        np.exp(weights @ np.log(np.array([each.nothing for each in beliefs]) + _MIN_PROBABILITY))
+    )
     whole = float(cards.sum()) + blank
     return Belief(cards / whole, blank / whole)
 
 
-def agreed(ends: Sequence[Belief]) -> Belief:
+def combine_ends(ends: Sequence[Belief]) -> Belief:
     """
     Put together the ends of one card: each confirms or contradicts the other.
 
@@ -125,29 +127,31 @@ def agreed(ends: Sequence[Belief]) -> Belief:
     are heard as witnesses of their own; of the suit they are one: a club so soft that
     it looks like a spade does so at both ends.
     """
-    whole = np.ones(_NONE)
+    whole = np.ones(_NO_INDEX)
     suits, heard = np.zeros(len(SUITS)), 0.0
     for end in ends:
-        whole = whole * (end.cards.sum(1) + end.nothing / _NONE)
-        seen = 1 - end.nothing + _FLOOR
-        suits += seen * np.log(end.cards.sum(0) / max(float(end.cards.sum()), _FLOOR) + _FLOOR)
+        whole = whole * (end.cards.sum(1) + end.nothing / _NO_INDEX)
+        seen = 1 - end.nothing + _MIN_PROBABILITY
+        suits += seen * np.log(
+            end.cards.sum(0) / max(float(end.cards.sum()), _MIN_PROBABILITY) + _MIN_PROBABILITY
+        )
         heard += seen
     nothing = float(np.prod([end.nothing for end in ends]))
     ranks, kinds = whole / whole.sum(), np.exp(suits / heard)
     return Belief(np.outer(ranks, kinds / kinds.sum()) * (1 - nothing), nothing)
 
 
-def least_alone(threshold: float) -> float:
+def single_index_threshold(threshold: float) -> float:
     """
     Give the least confidence of a card of which one index alone is seen.
 
     Two ends that agree multiply their doubts: what one of them doubts is about
     the root of what both do. One alone is as often right at a lower confidence.
     """
-    return 1 - _ALONE * math.sqrt(1 - threshold)
+    return 1 - _SINGLE_INDEX_FACTOR * math.sqrt(1 - threshold)
 
 
-def seeing(ends: Sequence[Belief]) -> int:
+def count_visible_ends(ends: Sequence[Belief]) -> int:
     """
     Count the ends in which an index is rather seen than not.
     """
@@ -174,39 +178,41 @@ class CurvePoint(Struct, frozen=True):
 
 
 @lru_cache(maxsize=4)
-def curve(path: Path = CURVE) -> tuple[CurvePoint, ...]:
+def load_curve(path: Path = CURVE_FILE) -> tuple[CurvePoint, ...]:
     """
     Read the measured curve, from low thresholds to high ones.
     """
     return tuple(CurvePoint(**point) for point in json.loads(path.read_text())["curve"])
 
 
-def threshold_for(risk: float, path: Path = CURVE) -> float:
+def threshold_for(risk: float, path: Path = CURVE_FILE) -> float:
     """
     Give the lowest threshold whose risk is at most so high; the highest one where none is.
     """
-    points = curve(path)
+    points = load_curve(path)
     fitting = [point.threshold for point in points if point.risk <= risk]
     return min(fitting, default=points[-1].threshold)
 
 
-WIDTH: Final = 120
+CARD_WIDTH_PX: Final = 120
 """Pixels to which a card's width is brought before it is measured."""
 
-_INNER: Final = 0.03
+_EDGE_SHARE: Final = 0.03
 """Share of a card's sides that is left out along its edge."""
 
-_ROOT: Final = math.sqrt(2 * math.pi)
-_STEEPEST: Final = 99.7
+_SQRT_TAU: Final = math.sqrt(2 * math.pi)
+_STEEPEST_PERCENTILE: Final = 99.7
 """Percentile of the slopes that counts as the steepest edge."""
 
 
-def upright(image: Image, quad: Floats, ratio: float = 88 / 63, width: int = WIDTH) -> Image:
+def crop_card(
+    image: Image, quad: Floats, ratio: float = 88 / 63, width: int = CARD_WIDTH_PX
+) -> Image:
     """
     Cut a card out of a picture, upright, without its edge.
     """
     height = round(width * ratio)
-    x, y = -_INNER * width, -_INNER * height
+    x, y = -_EDGE_SHARE * width, -_EDGE_SHARE * height
     target = np.array([(x, y), (width - x, y), (width - x, height - y), (x, height - y)])
     matrix = cv2.getPerspectiveTransform(quad.astype(np.float32), target.astype(np.float32))
     return cv2.warpPerspective(  # type: ignore[return-value]
@@ -214,7 +220,7 @@ def upright(image: Image, quad: Floats, ratio: float = 88 / 63, width: int = WID
     )
 
 
-def blur_of(card: Image) -> float:
+def measure_blur(card: Image) -> float:
     """
     Return how blurred an upright card is: the spread of an edge in shares of its width, in
     the direction in which it is worse.
@@ -231,8 +237,8 @@ def blur_of(card: Image) -> float:
     worst: float = 0.0
     for dx, dy in ((1, 0), (0, 1)):
         slope = np.abs(cv2.Scharr(smooth, cv2.CV_32F, dx, dy)) / 32.0
-        steepest = float(np.percentile(slope, _STEEPEST))
-        worst = max(worst, height / (max(steepest, 1e-3) * _ROOT))
+        steepest = float(np.percentile(slope, _STEEPEST_PERCENTILE))
+        worst = max(worst, height / (max(steepest, 1e-3) * _SQRT_TAU))
     # What smoothing and Scharr's own width added.
     own = 1.1
     return math.sqrt(max(0.0, worst**2 - own**2)) / int(card.shape[1])

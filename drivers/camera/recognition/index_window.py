@@ -15,21 +15,29 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-__all__ = ["PATCH", "CropWindow", "Image", "Quad", "cut", "normalised", "window_quads"]
+__all__ = [
+    "PATCH_SIZE_PX",
+    "CropWindow",
+    "Image",
+    "Quad",
+    "crop_window",
+    "normalise_patch",
+    "window_quads",
+]
 
 Image = NDArray[np.uint8]
 """Height x width x 3: blue, green, red."""
 Quad = NDArray[np.float32]
 """Four corners in image pixels, a row each, in reading order."""
 
-PATCH: Final = (48, 96)
+PATCH_SIZE_PX: Final = (48, 96)
 """Width and height of what the network looks at, in pixels."""
 
 _SHRINK_FROM: Final = 1.4
 _SHRINK_TO: Final = 1.2
 """Pixels of the picture for one of the patch: from how many on it is shrunk, and to how many."""
 
-_LEAST_CONTRAST: Final = 12.0
+_MIN_CONTRAST: Final = 12.0
 """Grey values from ink to paper, at the least: noise is not stretched to print."""
 
 _DARKEST, _LIGHTEST = 2, 98
@@ -66,7 +74,7 @@ class CropWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         )
 
 
-_UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+_UNIT_SQUARE: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 
 
 def window_quads(quad: Quad, window: CropWindow) -> tuple[Quad, Quad]:
@@ -75,7 +83,9 @@ def window_quads(quad: Quad, window: CropWindow) -> tuple[Quad, Quad]:
     """
     corners = window.corners()[None]
     upper, lower = (
-        cv2.perspectiveTransform(corners, cv2.getPerspectiveTransform(_UNIT, _rolled(quad, turn)))
+        cv2.perspectiveTransform(
+            corners, cv2.getPerspectiveTransform(_UNIT_SQUARE, _rolled(quad, turn))
+        )
         for turn in (0, 2)
     )
     return np.asarray(upper[0], np.float32), np.asarray(lower[0], np.float32)
@@ -85,7 +95,7 @@ def _rolled(quad: Quad, turn: int) -> Any:  # noqa: ANN401 - what OpenCV's stubs
     return np.ascontiguousarray(np.roll(np.asarray(quad, np.float32), -turn, 0))
 
 
-def cut(image: Image, window: Quad) -> Image:
+def crop_window(image: Image, window: Quad) -> Image:
     """
     Cut a window out of an image and straighten it to a patch, without aliasing.
 
@@ -97,23 +107,25 @@ def cut(image: Image, window: Quad) -> Image:
     x0, y0 = (int(np.clip(low[0], 0, width - 1)), int(np.clip(low[1], 0, height - 1)))
     x1, y1 = (int(np.clip(high[0], x0 + 1, width)), int(np.clip(high[1], y0 + 1, height)))
     part, corners = image[y0:y1, x0:x1], window - np.array([x0, y0], np.float32)
-    part, corners = _shrunk(part, corners)
-    target = _UNIT * np.array(PATCH, np.float32)
+    part, corners = _shrink(part, corners)
+    target = _UNIT_SQUARE * np.array(PATCH_SIZE_PX, np.float32)
     plane = cv2.getPerspectiveTransform(np.asarray(corners, np.float32), target)
     return np.asarray(
         cv2.warpPerspective(
-            part, plane, PATCH, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+            part, plane, PATCH_SIZE_PX, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
         ),
         np.uint8,
     )
 
 
-def _shrunk(part: Image, corners: Quad) -> tuple[Image, Quad]:
+def _shrink(part: Image, corners: Quad) -> tuple[Image, Quad]:
     """
     Shrink a part of an image first where the patch would skip pixels of it.
     """
     sides = np.linalg.norm(np.roll(corners, -1, 0) - corners, axis=1)
-    excess = min((sides[0] + sides[2]) / 2 / PATCH[0], (sides[1] + sides[3]) / 2 / PATCH[1])
+    excess = min(
+        (sides[0] + sides[2]) / 2 / PATCH_SIZE_PX[0], (sides[1] + sides[3]) / 2 / PATCH_SIZE_PX[1]
+    )
     if excess <= _SHRINK_FROM:
         return part, corners
     size = np.array(part.shape[1::-1])
@@ -122,7 +134,7 @@ def _shrunk(part: Image, corners: Quad) -> tuple[Image, Quad]:
     return np.asarray(small, np.uint8), np.asarray(corners * (wanted / size), np.float32)
 
 
-def normalised(patch: Image) -> NDArray[np.float32]:
+def normalise_patch(patch: Image) -> NDArray[np.float32]:
     """
     Stretch a patch to what the network takes, 3 x 96 x 48: paper is 1, ink -1, whatever the lamp.
 
@@ -132,6 +144,6 @@ def normalised(patch: Image) -> NDArray[np.float32]:
     sample = patch[1::3, 1::2].reshape(-1, 3)
     low = float(np.percentile(sample.mean(1), _DARKEST))
     high = np.percentile(sample, _LIGHTEST, axis=0)
-    span = np.maximum(high - low, _LEAST_CONTRAST)
+    span = np.maximum(high - low, _MIN_CONTRAST)
     stretched = np.clip((patch - low) * (2.0 / span) - 1.0, -2.0, 2.0)
     return np.ascontiguousarray(stretched.transpose(2, 0, 1), np.float32)

@@ -15,51 +15,51 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.recognition.table_geometry import STRAY, Floats
+from drivers.camera.recognition.table_geometry import MAX_STRAY_MM, Floats
 from drivers.camera.sources.frame_quality import Image
 
 __all__ = [
-    "ENOUGH",
-    "TURN",
-    "Found",
+    "MAX_TILT_RAD",
+    "MIN_VISIBLE_SHARE",
+    "FittedCard",
+    "PatchScene",
     "Pose",
-    "Scene",
-    "brightest",
-    "covers",
+    "covered_share",
+    "edge_image",
     "fit_card",
-    "grey_of",
-    "in_reach",
-    "look_up",
+    "is_in_reach",
+    "max_channel",
+    "sample_points",
 ]
 
-TURN: Final = math.radians(27.0)
+MAX_TILT_RAD: Final = math.radians(27.0)
 """By how much a card may be turned from where its place says that it lies."""
 
-ENOUGH: Final = 0.55
+MIN_VISIBLE_SHARE: Final = 0.55
 """Share of a side that shows where it counts as seen."""
 
-_ALONG: Final = np.linspace(0.08, 0.92, 30)
+_SIDE_POSITIONS: Final = np.linspace(0.08, 0.92, 30)
 """Where along a side its edge is looked for: not at the rounded corners."""
 
-_ACROSS: Final = np.arange(-4.0, 4.01, 0.5)
+_EDGE_OFFSETS_MM: Final = np.arange(-4.0, 4.01, 0.5)
 """Millimetres inside and outside of a side among which its edge is looked for."""
 
-_STEEP: Final = 7.0
+_MIN_EDGE_STEP: Final = 7.0
 """Grey values from one step across to the next but one, from which there is an edge."""
 
-_STRONG: Final = 0.6
+_STRONG_EDGE_SHARE: Final = 0.6
 """Share of the strongest edge that another one has to have to be taken for one."""
 
-_NEAR: Final = 0.9
+_EDGE_TOLERANCE_MM: Final = 0.9
 """Millimetres by which a point of an edge may miss its side."""
 
-_BRAKE: Final = np.diag([0.05, 0.05, 40.0, 1_000_000.0])
+_REGULARISATION: Final = np.diag([0.05, 0.05, 40.0, 1_000_000.0])
 """
 A little resistance keeps what no edge tells where it was; size is all but known, or the
 printed frame of a back would be taken for its edge.
 """
 
-_GRID: Final = np.stack(
+_SURFACE_POINTS: Final = np.stack(
     np.meshgrid(np.linspace(0.06, 0.94, 9), np.linspace(0.06, 0.94, 11)), axis=-1
 ).reshape(-1, 2)
 """Points of a card, in shares of its sides."""
@@ -76,7 +76,7 @@ class Pose(NamedTuple):
     size: float = 1.0
 
 
-class Found(NamedTuple):
+class FittedCard(NamedTuple):
     """
     A card that was found.
 
@@ -104,10 +104,10 @@ class Found(NamedTuple):
         """
         Whether at least three sides show.
         """
-        return sum(side >= ENOUGH for side in self.sides) >= 3  # noqa: PLR2004 - of four
+        return sum(side >= MIN_VISIBLE_SHARE for side in self.sides) >= 3  # noqa: PLR2004 - of four
 
 
-class Scene(NamedTuple):
+class PatchScene(NamedTuple):
     """
     What is looked at.
 
@@ -123,10 +123,10 @@ class Scene(NamedTuple):
     mask: NDArray[np.uint8]
     scale: float
     card: tuple[float, float]
-    stray: float = STRAY
+    stray: float = MAX_STRAY_MM
 
 
-def fit_card(scene: Scene, pose: Pose, *, outermost: bool = False) -> Found | None:
+def fit_card(scene: PatchScene, pose: Pose, *, outermost: bool = False) -> FittedCard | None:
     """
     Draw a card that lies nearly at a pose to the edges around it, as far as they show;
     None where they lead away from there.
@@ -135,26 +135,26 @@ def fit_card(scene: Scene, pose: Pose, *, outermost: bool = False) -> Found | No
     """
     sides: tuple[float, ...] = ()
     for reach in (4.0, 3.0, 2.0, 1.5):
-        points, normals, wanted, good = _edges(scene, pose, reach, outermost=outermost)
-        if np.count_nonzero(good) < len(_ALONG):
+        points, normals, wanted, good = _find_edges(scene, pose, reach, outermost=outermost)
+        if np.count_nonzero(good) < len(_SIDE_POSITIONS):
             return None
-        pose = _moved(pose, points[good], normals[good], wanted[good])
-        if not in_reach(pose, scene.stray):
+        pose = _refine_pose(pose, points[good], normals[good], wanted[good])
+        if not is_in_reach(pose, scene.stray):
             return None
-        near = np.abs(wanted) <= _NEAR
+        near = np.abs(wanted) <= _EDGE_TOLERANCE_MM
         sides = tuple(float(np.mean(part)) for part in np.split(good & near, 4))
     quad = _corners(scene, pose) * scene.scale + scene.mask.shape[0] / 2
-    return Found(pose, quad, sides, covers(scene, pose))  # type: ignore[arg-type] # four of them
+    return FittedCard(pose, quad, sides, covered_share(scene, pose))  # type: ignore[arg-type] # four of them
 
 
-def grey_of(patch: Image) -> NDArray[np.float32]:
+def edge_image(patch: Image) -> NDArray[np.float32]:
     """
     Return what edges are looked for in.
     """
-    return np.asarray(cv2.GaussianBlur(brightest(patch), (3, 3), 0), np.float32)
+    return np.asarray(cv2.GaussianBlur(max_channel(patch), (3, 3), 0), np.float32)
 
 
-def brightest(patch: Image) -> Image:
+def max_channel(patch: Image) -> Image:
     """
     Return the lightest colour of each point.
     """
@@ -162,19 +162,19 @@ def brightest(patch: Image) -> Image:
     return np.asarray(cv2.max(cv2.max(blue, green), red), np.uint8)
 
 
-def in_reach(pose: Pose, stray: float = STRAY) -> bool:
+def is_in_reach(pose: Pose, stray: float = MAX_STRAY_MM) -> bool:
     """
     Whether a card may lie so on its place.
     """
     return (
         abs(pose.x) <= stray
         and abs(pose.y) <= stray
-        and abs(pose.turn) <= TURN
+        and abs(pose.turn) <= MAX_TILT_RAD
         and abs(pose.size - 1) < 0.06  # noqa: PLR2004 - a card's height over the felt
     )
 
 
-def _corners(scene: Scene, pose: Pose) -> Floats:
+def _corners(scene: PatchScene, pose: Pose) -> Floats:
     """
     Return the corners of a pose in millimetres from the middle, in reading order.
     """
@@ -185,16 +185,16 @@ def _corners(scene: Scene, pose: Pose) -> Floats:
     return turned
 
 
-def covers(scene: Scene, pose: Pose) -> float:
+def covered_share(scene: PatchScene, pose: Pose) -> float:
     """
     Return the share of a card's surface that differs from the empty table.
     """
     corners = _corners(scene, pose)
-    points = corners[0] + _GRID @ (corners[[1, 3]] - corners[0])
-    return float(np.mean(look_up(scene, scene.mask, points)))
+    points = corners[0] + _SURFACE_POINTS @ (corners[[1, 3]] - corners[0])
+    return float(np.mean(sample_points(scene, scene.mask, points)))
 
 
-def look_up(scene: Scene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
+def sample_points(scene: PatchScene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
     """
     Return what an image of the patch shows at points, in millimetres from its middle.
     """
@@ -211,8 +211,8 @@ def look_up(scene: Scene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
     return np.asarray(found).ravel()
 
 
-def _edges(
-    scene: Scene, pose: Pose, reach: float, *, outermost: bool
+def _find_edges(
+    scene: PatchScene, pose: Pose, reach: float, *, outermost: bool
 ) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
     """
     Look across each side for its edge.
@@ -223,23 +223,28 @@ def _edges(
     """
     corners = _corners(scene, pose)
     points = np.concatenate(
-        [corners[i] + _ALONG[:, None] * (corners[(i + 1) % 4] - corners[i]) for i in range(4)]
+        [
+            corners[i] + _SIDE_POSITIONS[:, None] * (corners[(i + 1) % 4] - corners[i])
+            for i in range(4)
+        ]
     )
     cos, sin = math.cos(pose.turn), math.sin(pose.turn)
     outwards = np.array([(sin, -cos), (cos, sin), (-sin, cos), (-cos, -sin)])
-    normals = np.repeat(outwards, len(_ALONG), axis=0)
-    across = _ACROSS[np.abs(_ACROSS) <= reach + 0.5]
+    normals = np.repeat(outwards, len(_SIDE_POSITIONS), axis=0)
+    across = _EDGE_OFFSETS_MM[np.abs(_EDGE_OFFSETS_MM) <= reach + 0.5]
     grid = points[:, None, :] + across[None, :, None] * normals[:, None, :]
-    values = look_up(scene, scene.grey, grid.reshape(-1, 2)).reshape(len(points), len(across))
+    values = sample_points(scene, scene.grey, grid.reshape(-1, 2)).reshape(
+        len(points), len(across)
+    )
     steps = np.abs(values[:, 2:] - values[:, :-2])
-    share = _STRONG if outermost else 1.0
+    share = _STRONG_EDGE_SHARE if outermost else 1.0
     strong = steps >= share * steps.max(axis=1, keepdims=True)
     best = steps.shape[1] - 1 - strong[:, ::-1].argmax(axis=1)
-    good = steps[np.arange(len(steps)), best] > _STEEP
+    good = steps[np.arange(len(steps)), best] > _MIN_EDGE_STEP
     return points, normals, across[1:-1][best], good
 
 
-def _moved(pose: Pose, points: Floats, normals: Floats, wanted: Floats) -> Pose:
+def _refine_pose(pose: Pose, points: Floats, normals: Floats, wanted: Floats) -> Pose:
     """
     Return the pose whose sides go through these points, most of them.
     """
@@ -255,7 +260,9 @@ def _moved(pose: Pose, points: Floats, normals: Floats, wanted: Floats) -> Pose:
     step = np.zeros(4)
     for _ in range(4):
         weighted = columns * weights[:, None]
-        _, solved = cv2.solve(weighted.T @ columns + _BRAKE, (weighted.T @ wanted)[:, None])
+        _, solved = cv2.solve(
+            weighted.T @ columns + _REGULARISATION, (weighted.T @ wanted)[:, None]
+        )
         step = np.asarray(solved, np.float64)[:, 0]
         off = np.abs(wanted - columns @ step)
         weights = 1.0 / (1.0 + (off / 0.6) ** 2) ** 2

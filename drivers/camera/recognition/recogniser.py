@@ -20,39 +20,46 @@ from numpy.typing import NDArray
 
 from drivers.camera.recognition.confidence import (
     Belief,
-    agreed,
-    belief,
-    least_alone,
-    pooled,
-    seeing,
+    belief_of,
+    combine_ends,
+    count_visible_ends,
+    pool_beliefs,
+    single_index_threshold,
 )
 from drivers.camera.recognition.index_window import (
     CropWindow,
     Image,
     Quad,
-    cut,
-    normalised,
+    crop_window,
+    normalise_patch,
     window_quads,
 )
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 
-__all__ = ["SHIPPED", "WEIGHTS", "EndReading", "Reading", "Recogniser", "Shipped"]
+__all__ = [
+    "WEIGHTS_FILE",
+    "WEIGHTS_INFO",
+    "CardReading",
+    "IndexReading",
+    "Recogniser",
+    "WeightsInfo",
+]
 
 _FOLDER: Final = Path(__file__).parent / "weights"
-WEIGHTS: Final = _FOLDER / "index.onnx"
+WEIGHTS_FILE: Final = _FOLDER / "index.onnx"
 """The network that comes with the package."""
 
-_SCALES: Final = (0.84, 1.19, 1.5)
+_WINDOW_SCALES: Final = (0.84, 1.19, 1.5)
 """Every index is looked at through windows of these sizes: no deck's index is the same size."""
 
-_STEP: Final = 28.0
+_MIN_CONTRAST: Final = 28.0
 """Grey values from ink to paper, below which a patch shows nothing."""
 
-_LENGTH: Final = float(np.sqrt(2 * np.pi))
+_SQRT_TAU: Final = float(np.sqrt(2 * np.pi))
 
 
-class Shipped(Struct, frozen=True):
+class WeightsInfo(Struct, frozen=True):
     """
     What is known of the weights in the package (``weights/index.json``).
 
@@ -71,15 +78,15 @@ class Shipped(Struct, frozen=True):
     temperature: float
 
 
-def _shipped() -> Shipped:
+def _load_weights_info() -> WeightsInfo:
     known = json.loads((_FOLDER / "index.json").read_text())
-    return Shipped(**{name: known[name] for name in Shipped.__struct_fields__})
+    return WeightsInfo(**{name: known[name] for name in WeightsInfo.__struct_fields__})
 
 
-SHIPPED: Final = _shipped()
+WEIGHTS_INFO: Final = _load_weights_info()
 
 
-class EndReading(Struct, frozen=True):
+class IndexReading(Struct, frozen=True):
     """
     What one index window said.
 
@@ -96,7 +103,7 @@ class EndReading(Struct, frozen=True):
     patch: Image
 
 
-class Reading(Struct, frozen=True):
+class CardReading(Struct, frozen=True):
     """
     What was read of a card.
 
@@ -114,7 +121,7 @@ class Reading(Struct, frozen=True):
     best: Card
     index_pixels: float
     sharpness: float
-    ends: tuple[EndReading, ...]
+    ends: tuple[IndexReading, ...]
 
     @property
     def rank(self) -> str | None:
@@ -145,51 +152,58 @@ class Recogniser:
         *,
         pixels: float | None = None,
     ) -> None:
-        path = weights or WEIGHTS
+        path = weights or WEIGHTS_FILE
         self.window = window or CropWindow()
-        self.threshold = SHIPPED.threshold if threshold is None else threshold
-        self.sharpness = SHIPPED.sharpness if sharpness is None else sharpness
-        self.pixels = SHIPPED.pixels if pixels is None else pixels
-        self._net = _opened(path)
+        self.threshold = WEIGHTS_INFO.threshold if threshold is None else threshold
+        self.sharpness = WEIGHTS_INFO.sharpness if sharpness is None else sharpness
+        self.pixels = WEIGHTS_INFO.pixels if pixels is None else pixels
+        self._net = _load_network(path)
 
-    def read(self, image: Image, quad: Quad) -> Reading:
+    def read(self, image: Image, quad: Quad) -> CardReading:
         """
         Read a card whose four corners are given in reading order.
         """
         corners = np.asarray(quad, np.float32)
-        windows = [self.window.scaled(scale, scale) for scale in _SCALES]
+        windows = [self.window.scaled(scale, scale) for scale in _WINDOW_SCALES]
         pairs = [window_quads(corners, window) for window in windows]
         looks = self._looks(image, [quad for pair in pairs for quad in pair])
         plain = window_quads(corners, self.window)
-        ends = [_joined(looks[end::2], _height(plain[end])) for end in (0, 1)]
+        ends = [_pool_readings(looks[end::2], _window_height(plain[end])) for end in (0, 1)]
         return self._judged(ends)
 
-    def read_window(self, image: Image, window: Quad) -> Reading:
+    def read_window(self, image: Image, window: Quad) -> CardReading:
         """
         Read a card of which one index window is known: a fan, the mouth of a shoe.
         """
-        looks = self._looks(image, [_grown(window, scale) for scale in _SCALES])
-        return self._judged([_joined(looks, _height(window))])
+        looks = self._looks(image, [_scale_window(window, scale) for scale in _WINDOW_SCALES])
+        return self._judged([_pool_readings(looks, _window_height(window))])
 
-    def read_windows(self, image: Image, windows: Sequence[Quad]) -> Reading:
+    def read_windows(self, image: Image, windows: Sequence[Quad]) -> CardReading:
         """
         Read one index through several windows of which not all need to fit.
         """
-        height = _height(windows[len(windows) // 2])
-        return self._judged([_joined(self._looks(image, windows), height)])
+        height = _window_height(windows[len(windows) // 2])
+        return self._judged([_pool_readings(self._looks(image, windows), height)])
 
-    def combined(self, readings: Sequence[Reading]) -> Reading:
+    def combined(self, readings: Sequence[CardReading]) -> CardReading:
         """
         Put together readings of one card in several pictures, end by end.
         """
         ends = zip(*(each.ends for each in readings), strict=True)
-        return self._judged([_joined(end, max(look.pixels for look in end)) for end in ends])
+        return self._judged(
+            [_pool_readings(end, max(look.pixels for look in end)) for end in ends]
+        )
 
-    def _looks(self, image: Image, windows: Sequence[Quad]) -> list[EndReading]:
-        patches = [cut(image, np.asarray(window, np.float32)) for window in windows]
-        answers = self.answers(np.stack([normalised(patch) for patch in patches]))
+    def _looks(self, image: Image, windows: Sequence[Quad]) -> list[IndexReading]:
+        patches = [crop_window(image, np.asarray(window, np.float32)) for window in windows]
+        answers = self.answers(np.stack([normalise_patch(patch) for patch in patches]))
         return [
-            EndReading(belief(answer, SHIPPED.temperature), _height(window), _sharp(patch), patch)
+            IndexReading(
+                belief_of(answer, WEIGHTS_INFO.temperature),
+                _window_height(window),
+                _measure_sharpness(patch),
+                patch,
+            )
             for answer, window, patch in zip(answers, windows, patches, strict=True)
         ]
 
@@ -200,15 +214,15 @@ class Recogniser:
         self._net.setInput(patches)
         return np.asarray(self._net.forward(), np.float32).reshape(len(patches), -1)
 
-    def _judged(self, ends: Sequence[EndReading]) -> Reading:
-        believed = agreed([end.believed for end in ends])
+    def _judged(self, ends: Sequence[IndexReading]) -> CardReading:
+        believed = combine_ends([end.believed for end in ends])
         sharpness = max(end.sharpness for end in ends)
         pixels = max(end.pixels for end in ends)
         clear = sharpness >= self.sharpness and pixels >= self.pixels
-        both = seeing([end.believed for end in ends]) > 1
-        least = self.threshold if both else least_alone(self.threshold)
+        both = count_visible_ends([end.believed for end in ends]) > 1
+        least = self.threshold if both else single_index_threshold(self.threshold)
         sure = clear and believed.confidence >= least
-        return Reading(
+        return CardReading(
             card=believed.best if sure else None,
             confidence=believed.confidence,
             best=believed.best,
@@ -218,7 +232,7 @@ class Recogniser:
         )
 
 
-def _opened(path: Path) -> cv2.dnn.Net:
+def _load_network(path: Path) -> cv2.dnn.Net:
     # Where OpenCV has two engines, the older one runs this network in half the time.
     older = getattr(cv2.dnn, "ENGINE_CLASSIC", None)
     try:
@@ -234,16 +248,16 @@ def checksum(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _joined(looks: Sequence[EndReading], pixels: float) -> EndReading:
+def _pool_readings(looks: Sequence[IndexReading], pixels: float) -> IndexReading:
     """
     Put several looks at one index together; the middle one is kept to be looked at.
     """
-    believed = pooled([look.believed for look in looks])
+    believed = pool_beliefs([look.believed for look in looks])
     sharpness = max(look.sharpness for look in looks)
-    return EndReading(believed, pixels, sharpness, looks[len(looks) // 2].patch)
+    return IndexReading(believed, pixels, sharpness, looks[len(looks) // 2].patch)
 
 
-def _grown(window: Quad, scale: float) -> Quad:
+def _scale_window(window: Quad, scale: float) -> Quad:
     """
     Scale a window about the middle of the index in it.
     """
@@ -251,11 +265,11 @@ def _grown(window: Quad, scale: float) -> Quad:
     return np.asarray(middle + (window - middle) * scale, np.float32)
 
 
-def _height(window: Quad) -> float:
+def _window_height(window: Quad) -> float:
     return float(np.linalg.norm(window[3] - window[0]))
 
 
-def _sharp(patch: Image) -> float:
+def _measure_sharpness(patch: Image) -> float:
     """
     Measure a patch: 1 over the spread of its steepest edges, in pixels of the patch.
 
@@ -263,8 +277,8 @@ def _sharp(patch: Image) -> float:
     """
     grey = cv2.GaussianBlur(patch[:72, :36].min(axis=2), (3, 3), 0)
     low, high = np.percentile(grey[::2, ::2], (2, 98))
-    if high - low < _STEP:
+    if high - low < _MIN_CONTRAST:
         return 0.0
     across, along = (cv2.Sobel(grey, cv2.CV_32F, dx, 1 - dx, scale=1 / 8) for dx in (1, 0))
     steepest = float(np.percentile(np.maximum(np.abs(across), np.abs(along)), 98))
-    return steepest * _LENGTH / float(high - low)
+    return steepest * _SQRT_TAU / float(high - low)

@@ -15,36 +15,36 @@ from drivers.camera.profile.camera_profile import CardSize, Place, Point, Profil
 from drivers.camera.sources.frame_quality import Image
 
 __all__ = [
-    "HERE",
-    "Aside",
+    "NO_SHIFT",
     "Floats",
-    "Ground",
     "Patch",
+    "PixelShift",
     "Raster",
-    "axes_of",
+    "TableProjection",
+    "card_axes",
+    "max_stray_mm",
     "place_patch",
     "places_raster",
-    "stray_of",
 ]
 
 Floats = NDArray[np.float64]
-Aside = tuple[int, int]
+PixelShift = tuple[int, int]
 """Pixels by which the table is beside where it was, to the right and down."""
 
-HERE: Final[Aside] = (0, 0)
+NO_SHIFT: Final[PixelShift] = (0, 0)
 
-STRAY: Final = 38.0
+MAX_STRAY_MM: Final = 38.0
 """Millimetres by which a card may lie off its place: a third card may overlap others."""
 
-_FINEST: Final = 2.2
-_COARSEST: Final = 1.2
+_MAX_PX_PER_MM: Final = 2.2
+_MIN_PX_PER_MM: Final = 1.2
 """Pixels a millimetre of a place's upright picture: at the most, and at the least."""
 
-_STEP: Final = 3.0
+_RASTER_STEP_MM: Final = 3.0
 """Millimetres between the points by which a place is watched."""
 
 
-class Ground:
+class TableProjection:
     """
     The plane that cards lie on, as a camera sees it.
     """
@@ -60,7 +60,7 @@ class Ground:
         """
         Say where points of the table, in millimetres, are in the picture.
         """
-        flat = _through(self._matrix, np.asarray(points, np.float64).reshape(-1, 2))
+        flat = _transform(self._matrix, np.asarray(points, np.float64).reshape(-1, 2))
         if self._lens is None:
             return flat
         matrix, bent = self._lens
@@ -78,7 +78,7 @@ class Ground:
             matrix, bent = self._lens
             straight = cv2.undistortPoints(flat.reshape(-1, 1, 2), matrix, bent, None, matrix)
             flat = np.asarray(straight, np.float64).reshape(-1, 2)
-        return _through(self._back, flat)
+        return _transform(self._back, flat)
 
     def scale(self, at: Point) -> float:
         """
@@ -107,17 +107,17 @@ class Patch:
         size: Pixels of a side.
     """
 
-    def __init__(self, ground: Ground, centre: Point, axes: Floats, reach: float) -> None:
-        self.scale = min(_FINEST, max(_COARSEST, ground.scale(centre)))
+    def __init__(self, ground: TableProjection, centre: Point, axes: Floats, reach: float) -> None:
+        self.scale = min(_MAX_PX_PER_MM, max(_MIN_PX_PER_MM, ground.scale(centre)))
         self.size = int(np.ceil(2 * reach * self.scale))
         self._ground = ground
         self._centre = np.array(centre)
         self._axes = axes
         rows, columns = np.mgrid[0 : self.size, 0 : self.size]
         grid = np.column_stack([columns.ravel(), rows.ravel()]).astype(np.float64)
-        self._maps = _maps(self.to_picture(grid), (self.size, self.size))
+        self._maps = _remap_tables(self.to_picture(grid), (self.size, self.size))
 
-    def cut(self, image: Image, aside: Aside = HERE) -> Image:
+    def cut(self, image: Image, aside: PixelShift = NO_SHIFT) -> Image:
         """
         Cut it out of a picture in which the table is some pixels aside.
         """
@@ -144,16 +144,16 @@ class Raster:
     """
 
     def __init__(self, pixels: Floats, shape: tuple[int, int]) -> None:
-        self._maps = _maps(pixels, shape)
+        self._maps = _remap_tables(pixels, shape)
 
-    def sample(self, image: Image, aside: Aside = HERE) -> Image:
+    def sample(self, image: Image, aside: PixelShift = NO_SHIFT) -> Image:
         """
         Take them from a picture in which the table is some pixels aside.
         """
         return _remap(image, self._maps, aside)
 
 
-def stray_of(place: Place, places: Iterable[Place]) -> float:
+def max_stray_mm(place: Place, places: Iterable[Place]) -> float:
     """
     Return how far a card may lie off a place without lying on another one.
     """
@@ -162,33 +162,33 @@ def stray_of(place: Place, places: Iterable[Place]) -> float:
         for other in places
         if other is not place and other.turn == place.turn
     ]
-    return min([STRAY, *(each / 2 - 1 for each in far)])
+    return min([MAX_STRAY_MM, *(each / 2 - 1 for each in far)])
 
 
-def place_patch(ground: Ground, place: Place, card: CardSize) -> Patch:
+def place_patch(ground: TableProjection, place: Place, card: CardSize) -> Patch:
     """
     Return the piece of the table in which a place's card is looked for.
     """
-    reach = float(np.hypot(card.width, card.height)) / 2 + STRAY
-    return Patch(ground, place.centre, axes_of(ground, place.centre, place.turn), reach)
+    reach = float(np.hypot(card.width, card.height)) / 2 + MAX_STRAY_MM
+    return Patch(ground, place.centre, card_axes(ground, place.centre, place.turn), reach)
 
 
-def places_raster(ground: Ground, places: Sequence[Place], card: CardSize) -> Raster:
+def places_raster(ground: TableProjection, places: Sequence[Place], card: CardSize) -> Raster:
     """
     Return the points of places, one below the other: of the card that lies in the middle of
     each, and a little more.
     """
-    u = np.arange(-card.width / 2 - 2, card.width / 2 + 2.1, _STEP)
-    v = np.arange(-card.height / 2 - 2, card.height / 2 + 2.1, _STEP)
+    u = np.arange(-card.width / 2 - 2, card.width / 2 + 2.1, _RASTER_STEP_MM)
+    v = np.arange(-card.height / 2 - 2, card.height / 2 + 2.1, _RASTER_STEP_MM)
     grid = np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2)
     points = [
-        grid @ axes_of(ground, place.centre, place.turn) + np.array(place.centre)
+        grid @ card_axes(ground, place.centre, place.turn) + np.array(place.centre)
         for place in places
     ]
     return Raster(ground.to_pixels(np.concatenate(points)), (len(v) * len(places), len(u)))
 
 
-def axes_of(ground: Ground, centre: Point, turn: int) -> Floats:
+def card_axes(ground: TableProjection, centre: Point, turn: int) -> Floats:
     """
     Return the directions of a card's short and long side on the table, as rows.
     """
@@ -198,21 +198,21 @@ def axes_of(ground: Ground, centre: Point, turn: int) -> Floats:
     return axes
 
 
-def _through(matrix: Floats, points: Floats) -> Floats:
+def _transform(matrix: Floats, points: Floats) -> Floats:
     whole = np.column_stack([points, np.ones(len(points))]) @ matrix.T
     found: Floats = whole[:, :2] / whole[:, 2:]
     return found
 
 
-def _maps(points: Floats, shape: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _remap_tables(points: Floats, shape: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
     x, y = (points[:, i].astype(np.float32).reshape(shape) for i in (0, 1))
     first, second = cv2.convertMaps(x, y, cv2.CV_16SC2)
     return np.asarray(first), np.asarray(second)
 
 
-def _remap(image: Image, maps: tuple[NDArray[Any], NDArray[Any]], aside: Aside) -> Image:
+def _remap(image: Image, maps: tuple[NDArray[Any], NDArray[Any]], aside: PixelShift) -> Image:
     whole, rest = maps
-    if aside != HERE:
+    if aside != NO_SHIFT:
         whole = whole + np.array(aside, whole.dtype)
     found = cv2.remap(image, whole, rest, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     return np.asarray(found, np.uint8)

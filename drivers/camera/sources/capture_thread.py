@@ -10,32 +10,32 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from drivers.camera.sources.frame_quality import Judge, Picture
+from drivers.camera.sources.frame_quality import FrameCheck, VideoFrame
 from drivers.camera.sources.open_source import Source
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 
-__all__ = ["Capture", "Pace"]
+__all__ = ["CapturePace", "CaptureThread"]
 
-_SILENT: Final = 3.0
+_SILENCE_LIMIT_S: Final = 3.0
 """Seconds without a picture after which a source is given up."""
 
-_OPENING: Final = 12.0
+_FIRST_FRAME_TIMEOUT_S: Final = 12.0
 """Seconds until the first picture has to be there."""
 
-_LETTING_GO: Final = 2.0
+_RELEASE_TIMEOUT_S: Final = 2.0
 """Seconds that a new attempt gives the one before it to come back."""
 
-_FEW: Final = 2
+_FILE_QUEUE_SIZE: Final = 2
 """Pictures that wait where none may be lost and all of them are in a file."""
 
 
-_left_behind: dict[str, threading.Thread] = {}
+_hanging_threads: dict[str, threading.Thread] = {}
 """Threads that hang in their sources. There is one of each at most, however often it is tried:
 what hangs also keeps a device to itself, or OpenCV's lock."""
 
 
-class Pace:
+class CapturePace:
     """
     How pictures are handed on.
 
@@ -56,11 +56,11 @@ class Pace:
     ) -> None:
         self.live = live
         self.own = own
-        self.waiting = waiting if live else _FEW
+        self.waiting = waiting if live else _FILE_QUEUE_SIZE
         self.silent = silent
 
 
-class Capture:
+class CaptureThread:
     """
     Opens a source in a thread of its own and keeps what it gives.
 
@@ -70,7 +70,9 @@ class Capture:
         newest: When the newest came, in seconds of the monotonic clock.
     """
 
-    def __init__(self, name: str, opening: Callable[[], Source], judge: Judge, pace: Pace) -> None:
+    def __init__(
+        self, name: str, opening: Callable[[], Source], judge: FrameCheck, pace: CapturePace
+    ) -> None:
         self.count = 0
         self.lost = 0
         self.newest = time.monotonic()
@@ -79,13 +81,13 @@ class Capture:
         self._judge = judge
         self._pace = pace
         self._source: Source | None = None
-        self._pictures: deque[Picture] = deque()
+        self._pictures: deque[VideoFrame] = deque()
         self._fault: Exception | None = None
         self._stopping = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name=f"camera-{name}", daemon=True)
 
-    def start(self) -> Picture:
+    def start(self) -> VideoFrame:
         """
         Start, and wait for the first picture, which is also the first to be taken.
 
@@ -95,7 +97,7 @@ class Capture:
         """
         self._await_the_last()
         self._thread.start()
-        until = time.monotonic() + _OPENING
+        until = time.monotonic() + _FIRST_FRAME_TIMEOUT_S
         with self._changed:
             while not self._pictures and self._fault is None:
                 if not self._changed.wait(max(0.0, until - time.monotonic())):
@@ -103,17 +105,19 @@ class Capture:
             if self._pictures:
                 return self._pictures[0]
         self.stop()
-        raise self._fault or LineError(f"{self._name}: no picture within {_OPENING:g} s")
+        raise self._fault or LineError(
+            f"{self._name}: no picture within {_FIRST_FRAME_TIMEOUT_S:g} s"
+        )
 
     def _await_the_last(self) -> None:
-        hanging = _left_behind.get(self._name)
+        hanging = _hanging_threads.get(self._name)
         if hanging is not None:
-            hanging.join(_LETTING_GO)
+            hanging.join(_RELEASE_TIMEOUT_S)
             if hanging.is_alive():
                 raise LineError(f"{self._name}: hangs: it has not let go of the last attempt yet")
-            _left_behind.pop(self._name, None)
+            _hanging_threads.pop(self._name, None)
 
-    def take(self, timeout: float) -> Picture | None:
+    def take(self, timeout: float) -> VideoFrame | None:
         """
         Return the next picture; None where none came in time.
 
@@ -143,7 +147,7 @@ class Capture:
         if source is not None:
             source.check()  # it knows best what is wrong
         silent = time.monotonic() - self.newest
-        borne = _SILENT if self._pace.silent is None else self._pace.silent
+        borne = _SILENCE_LIMIT_S if self._pace.silent is None else self._pace.silent
         if silent > borne and self._pace.live:
             raise LineError(f"{self._name}: no picture for {silent:.1f} s")
 
@@ -162,7 +166,7 @@ class Capture:
         if self._thread.is_alive():
             self._thread.join(0.5)
             if self._thread.is_alive():
-                _left_behind[self._name] = self._thread
+                _hanging_threads[self._name] = self._thread
 
     def _run(self) -> None:
         try:
@@ -194,13 +198,13 @@ class Capture:
             if not self._pace.live and self._pace.own:
                 self._wait(began + at - now)
             self.count += 1
-            self._give(Picture(image, at, self.count))
+            self._give(VideoFrame(image, at, self.count))
 
     def _wait(self, seconds: float) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._stopping, max(0.0, seconds))
 
-    def _give(self, picture: Picture) -> None:
+    def _give(self, picture: VideoFrame) -> None:
         with self._changed:
             while len(self._pictures) >= self._pace.waiting and not self._stopping:
                 if self._pace.live:

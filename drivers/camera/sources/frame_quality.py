@@ -12,26 +12,26 @@ from numpy.typing import NDArray
 
 from drivers.transport import LineError
 
-__all__ = ["Image", "Judge", "Picture"]
+__all__ = ["FrameCheck", "Image", "VideoFrame"]
 
 Image = NDArray[np.uint8]
 """Rows, columns, blue-green-red."""
 
-_DARK: Final = 12
-_BRIGHT: Final = 0.01
+_DARK_LEVEL: Final = 12
+_MAX_BRIGHT_SHARE: Final = 0.01
 """Share of the points that are brighter than dark, at the most, where the picture is black."""
 
-_FLAT: Final = 1.5
+_MIN_GREY_SPREAD: Final = 1.5
 """Spread of grey values up to which a picture is of one colour."""
 
-_BLIND: Final = 1.0
+_MAX_BLIND_S: Final = 1.0
 """Seconds of black pictures, or of pictures of one colour, that are borne."""
 
-_COLOURS: Final = 3
+_CHANNELS: Final = 3
 _DIMENSIONS: Final = 3
 
 
-class Picture(NamedTuple):
+class VideoFrame(NamedTuple):
     """
     One picture.
 
@@ -46,7 +46,7 @@ class Picture(NamedTuple):
     number: int
 
 
-class Judge:
+class FrameCheck:
     """
     Looks at every picture that comes, cheaply, and refuses what no camera may give.
 
@@ -83,7 +83,7 @@ class Judge:
         if not isinstance(image, np.ndarray) or image.dtype != np.uint8:
             kind = getattr(image, "dtype", type(image).__name__)
             raise LineError(f"{self._name}: wrong pixel format: {kind} instead of eight bits")
-        if image.ndim != _DIMENSIONS or image.shape[2] != _COLOURS:
+        if image.ndim != _DIMENSIONS or image.shape[2] != _CHANNELS:
             channels = 1 if image.ndim < _DIMENSIONS else image.shape[2]
             raise LineError(
                 f"{self._name}: wrong pixel format: {channels} channel(s) instead of blue, "
@@ -99,9 +99,9 @@ class Judge:
     def _check_light(self, image: Image, at: float) -> None:
         few = np.ascontiguousarray(image[::16, ::16])
         wrong = ""
-        if np.count_nonzero(few >= _DARK) <= _BRIGHT * few.size:
+        if np.count_nonzero(few >= _DARK_LEVEL) <= _MAX_BRIGHT_SHARE * few.size:
             wrong = "the picture is black: is the lamp on, and the lens free?"
-        elif float(cv2.meanStdDev(few)[1].max()) < _FLAT:
+        elif float(cv2.meanStdDev(few)[1].max()) < _MIN_GREY_SPREAD:
             wrong = "the picture is all of one colour: no signal?"
         if not wrong:
             self._blind_since = None
@@ -109,7 +109,7 @@ class Judge:
         if self._blind_since is None:
             self._blind_since = at
         # A camera that opens black need not be waited for.
-        if not self._seen or at - self._blind_since >= _BLIND:
+        if not self._seen or at - self._blind_since >= _MAX_BLIND_S:
             raise LineError(f"{self._name}: {wrong}")
 
     def _check_change(self, image: Image, at: float, limit: float) -> None:

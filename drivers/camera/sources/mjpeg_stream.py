@@ -32,40 +32,44 @@ import cv2
 import numpy as np
 
 from drivers.camera.sources.frame_quality import Image
-from drivers.camera.sources.source_address import Address, in_words, refused, status
+from drivers.camera.sources.source_address import Address, error_text, no_stream_text, status_text
 from drivers.transport import LineError
 
-__all__ = ["Jpegs", "open_jpegs"]
+__all__ = ["MjpegStream", "open_mjpeg"]
 
-_OPENING: Final = 4.0
-_PATIENCE: Final = 3.0
+_OPEN_TIMEOUT_S: Final = 4.0
+_FRAME_TIMEOUT_S: Final = 3.0
 """Seconds: for the server's answer, with all that it asks and wherever it sends to, and for each
 picture."""
 
-_BORNE: Final = 2.0
+_MAX_DAMAGED_S: Final = 2.0
 """Seconds of damaged pictures that are borne."""
 
-_BUFFER: Final = 1 << 18
+_RECEIVE_BUFFER_BYTES: Final = 1 << 18
 """Bytes of the past that may wait in this end of the connection."""
 
-_MOST: Final = 1 << 25
-_LINE: Final = 1 << 16
+_MAX_JPEG_BYTES: Final = 1 << 25
+_MAX_LINE_BYTES: Final = 1 << 16
 """Bytes of a picture, and of a line of a head, at the most."""
 
-_PADDING: Final = 1024
+_MAX_PADDING_BYTES: Final = 1024
 """Bytes that a camera may put behind a picture's end."""
 
-_PAGES: Final = ("text/", "application/json", "application/xml", "application/xhtml")
-_PLAYLIST: Final = (".m3u8", ".mpd")
+_PAGE_TYPES: Final = ("text/", "application/json", "application/xml", "application/xhtml")
+_PLAYLIST_SUFFIXES: Final = (".m3u8", ".mpd")
 
 
-class Jpegs:
+class MjpegStream:
     """
     An open stream.
     """
 
     def __init__(
-        self, name: str, connection: _Punctual, answer: http.client.HTTPResponse, boundary: str
+        self,
+        name: str,
+        connection: _DeadlineSocket,
+        answer: http.client.HTTPResponse,
+        boundary: str,
     ) -> None:
         self._name = name
         self._connection = connection
@@ -82,16 +86,16 @@ class Jpegs:
             LineError: None came in time, or none that is whole.
         """
         self._since, self._damaged = time.monotonic(), 0
-        self._connection.until = self._since + _PATIENCE
+        self._connection.until = self._since + _FRAME_TIMEOUT_S
         while True:
             try:
-                image = _decoded(self._part())
+                image = _decode(self._part())
             except TimeoutError as error:
                 self.check()
-                raise LineError(f"{self._name}: no picture for {_PATIENCE:g} s") from error
+                raise LineError(f"{self._name}: no picture for {_FRAME_TIMEOUT_S:g} s") from error
             except (OSError, http.client.HTTPException, ValueError) as error:
                 raise LineError(
-                    f"{self._name}: the stream broke off: {in_words(error)}"
+                    f"{self._name}: the stream broke off: {error_text(error)}"
                 ) from error
             if image is not None:
                 self._damaged = 0
@@ -103,7 +107,7 @@ class Jpegs:
         """
         Look whether there is any whole picture among those that come.
         """
-        if self._damaged and (silent := time.monotonic() - self._since) > _BORNE:
+        if self._damaged and (silent := time.monotonic() - self._since) > _MAX_DAMAGED_S:
             raise LineError(
                 f"{self._name}: no whole picture for {silent:.1f} s: {self._damaged} came damaged"
             )
@@ -138,7 +142,7 @@ class Jpegs:
         Read on behind the next part's head, and return its length where that is told.
         """
         size: int | None = None
-        while line := self._answer.readline(_LINE):
+        while line := self._answer.readline(_MAX_LINE_BYTES):
             text = line.strip()
             if self._is_boundary(text):
                 self._begun, size = True, None
@@ -148,12 +152,12 @@ class Jpegs:
             elif self._begun and text.lower().startswith(b"content-length:"):
                 told = text[15:].strip()
                 # What is no number tells as little as nothing: the boundary does.
-                size = min(int(told), _MOST) if told.isdigit() else None
+                size = min(int(told), _MAX_JPEG_BYTES) if told.isdigit() else None
         raise LineError(f"{self._name}: closed by the other side")
 
     def _up_to_boundary(self) -> bytes:
         data = bytearray()
-        while (line := self._answer.readline(_LINE)) and len(data) < _MOST:
+        while (line := self._answer.readline(_MAX_LINE_BYTES)) and len(data) < _MAX_JPEG_BYTES:
             if self._is_boundary(line.strip()):
                 self._begun = True
                 break
@@ -167,12 +171,12 @@ class Jpegs:
         return text.startswith(b"--") and text.strip(b"-") == self._boundary
 
 
-def _decoded(data: bytes) -> Image | None:
+def _decode(data: bytes) -> Image | None:
     """
     Decode a picture; None where it is not whole, or none.
     """
     end = data.rfind(b"\xff\xd9")
-    if not data.startswith(b"\xff\xd8") or end < 0 or len(data) - end > _PADDING:
+    if not data.startswith(b"\xff\xd8") or end < 0 or len(data) - end > _MAX_PADDING_BYTES:
         return None
     flags = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
     image = None
@@ -181,40 +185,46 @@ def _decoded(data: bytes) -> Image | None:
     return None if image is None else np.asarray(image, np.uint8)
 
 
-def open_jpegs(address: Address) -> Jpegs | None:
+def open_mjpeg(address: Address) -> MjpegStream | None:
     """
     Open a stream of JPEGs; None where it is a stream of another kind.
 
     Raises:
         LineError: There is no stream.
     """
-    visit = _Visit(until=time.monotonic() + _OPENING)
+    visit = _ConnectionTracker(until=time.monotonic() + _OPEN_TIMEOUT_S)
     try:
-        answer = _opener(address, visit).open(_request(address), timeout=_OPENING)
+        answer = _opener(address, visit).open(_request(address), timeout=_OPEN_TIMEOUT_S)
     except HTTPError as error:
         error.close()
         visit.leave()
-        raise LineError(refused(address, status(error.code, str(error.reason)))) from error
+        raise LineError(
+            no_stream_text(address, status_text(error.code, str(error.reason)))
+        ) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         visit.leave()
         why = error.reason if isinstance(error, URLError) else error
-        raise LineError(refused(address, in_words(why))) from error
+        raise LineError(no_stream_text(address, error_text(why))) from error
     visit.leave(but=answer)
     kind: Message = answer.headers
     if kind.get_content_maintype() == "multipart":
         boundary = str(kind.get_param("boundary") or "")
-        return Jpegs(str(address), visit.connections[-1], answer, boundary)
+        return MjpegStream(str(address), visit.connections[-1], answer, boundary)
     answer.close()
-    _refuse(address, kind.get_content_type() if "content-type" in kind else "")
+    _check_content_type(address, kind.get_content_type() if "content-type" in kind else "")
     return None
 
 
-def _refuse(address: Address, kind: str) -> None:
+def _check_content_type(address: Address, kind: str) -> None:
     path = urlsplit(address.where).path.lower()
-    if kind.startswith(_PAGES) and not path.endswith(_PLAYLIST):
-        raise LineError(refused(address, f"a page ({kind}), no pictures: is the path right?"))
+    if kind.startswith(_PAGE_TYPES) and not path.endswith(_PLAYLIST_SUFFIXES):
+        raise LineError(
+            no_stream_text(address, f"a page ({kind}), no pictures: is the path right?")
+        )
     if kind.startswith("image/"):
-        raise LineError(refused(address, f"one picture ({kind}), no stream: is the path right?"))
+        raise LineError(
+            no_stream_text(address, f"one picture ({kind}), no stream: is the path right?")
+        )
 
 
 def _request(address: Address) -> Request:
@@ -223,7 +233,7 @@ def _request(address: Address) -> Request:
     return Request(bare, headers={"Accept": "*/*"})  # noqa: S310 - it is http: see `_Stream`
 
 
-def _opener(address: Address, visit: _Visit) -> OpenerDirector:
+def _opener(address: Address, visit: _ConnectionTracker) -> OpenerDirector:
     """
     Make what opens http alone, by no proxy: a camera is on the table's own network.
     """
@@ -245,7 +255,7 @@ def _opener(address: Address, visit: _Visit) -> OpenerDirector:
     return opener
 
 
-class _Punctual(socket.socket):
+class _DeadlineSocket(socket.socket):
     """
     A connection that has until a moment, of the monotonic clock, for all that it says: a patience
     with its silence alone would begin anew with each byte.
@@ -261,14 +271,14 @@ class _Punctual(socket.socket):
         return super().recv_into(*arguments)
 
 
-class _Visit(HTTPHandler):
+class _ConnectionTracker(HTTPHandler):
     """
     Keeps the connections, so that a read can be woken and each is closed.
     """
 
     def __init__(self, until: float) -> None:
         super().__init__()
-        self.connections: list[_Punctual] = []
+        self.connections: list[_DeadlineSocket] = []
         self._until = until
         self._answers: list[http.client.HTTPResponse] = []
 
@@ -283,19 +293,25 @@ class _Visit(HTTPHandler):
                 answer.close()
 
     def _connection(self, host: str, **options: Any) -> http.client.HTTPConnection:  # noqa: ANN401 - as urllib gives it
-        return _Connection(self.connections, self._until, host, **options)
+        return _DeadlineConnection(self.connections, self._until, host, **options)
 
 
-class _Connection(http.client.HTTPConnection):
-    def __init__(self, opened: list[_Punctual], until: float, host: str, **options: Any) -> None:  # noqa: ANN401 - as above
+class _DeadlineConnection(http.client.HTTPConnection):
+    def __init__(
+        self,
+        opened: list[_DeadlineSocket],
+        until: float,
+        host: str,
+        **options: Any,  # noqa: ANN401 - as above
+    ) -> None:
         super().__init__(host, **options)
         self._opened = opened
         self._until = until
 
     def connect(self) -> None:
         super().connect()
-        self.sock = line = _Punctual(fileno=self.sock.detach())
-        line.settimeout(_OPENING)
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
+        self.sock = line = _DeadlineSocket(fileno=self.sock.detach())
+        line.settimeout(_OPEN_TIMEOUT_S)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
         line.until = self._until
         self._opened.append(line)

@@ -18,16 +18,21 @@ import cv2
 
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources import raw_frames
-from drivers.camera.sources.mjpeg_stream import open_jpegs
-from drivers.camera.sources.opencv_video import READ_PATIENCE, Device, Video, settle
-from drivers.camera.sources.source_address import Address, Kind, refused, why_not
+from drivers.camera.sources.mjpeg_stream import open_mjpeg
+from drivers.camera.sources.opencv_video import (
+    READ_TIMEOUT_S,
+    OpenCvVideo,
+    V4l2Device,
+    configure_opencv,
+)
+from drivers.camera.sources.source_address import Address, SourceKind, no_stream_text, probe_rtsp
 from drivers.transport import EndOfCaptureError, LineError
 
 __all__ = ["Source", "open_source"]
 
-_OPEN_PATIENCE: Final = 8.0
-_USUAL_FPS: Final = 30.0
-_PICTURES: Final = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff"}
+_OPEN_TIMEOUT_S: Final = 8.0
+_DEFAULT_FPS: Final = 30.0
+_IMAGE_SUFFIXES: Final = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff"}
 
 
 class Source(Protocol):
@@ -74,33 +79,33 @@ def open_source(address: Address, camera: Camera, fps: float | None = None) -> S
         LineError: It cannot be opened, or not in that mode.
         UserError: It can never be.
     """
-    settle()
+    configure_opencv()
     try:
-        return _opened(address, camera, fps or camera.fps)
+        return _open(address, camera, fps or camera.fps)
     except OSError as error:  # a name that no file can have, a folder that may not be read
         raise LineError(f"{address}: {error.strerror or error}") from error
 
 
-def _opened(address: Address, camera: Camera, wanted: float | None) -> Source:
+def _open(address: Address, camera: Camera, wanted: float | None) -> Source:
     match address.kind:
-        case Kind.DEVICE:
-            return Device(address, camera, wanted)
-        case Kind.STREAM:
-            return _stream(address)
-        case Kind.FILE:
-            return _File(address)
-        case Kind.FOLDER:
-            return _Folder(address, wanted or _USUAL_FPS)
-        case Kind.RAW:
-            return _Raw(address)
+        case SourceKind.DEVICE:
+            return V4l2Device(address, camera, wanted)
+        case SourceKind.STREAM:
+            return _open_stream(address)
+        case SourceKind.FILE:
+            return _VideoFile(address)
+        case SourceKind.FOLDER:
+            return _ImageFolder(address, wanted or _DEFAULT_FPS)
+        case SourceKind.RAW:
+            return _RawSource(address)
 
 
-def _stream(address: Address) -> Source:
-    found = open_jpegs(address) if address.where.startswith("http://") else None
-    return found or _Stream(address)
+def _open_stream(address: Address) -> Source:
+    found = open_mjpeg(address) if address.where.startswith("http://") else None
+    return found or _FfmpegStream(address)
 
 
-class _Stream(Video):
+class _FfmpegStream(OpenCvVideo):
     """
     A network camera whose stream FFmpeg takes apart.
 
@@ -114,22 +119,22 @@ class _Stream(Video):
     def __init__(self, address: Address) -> None:
         wishes = [
             cv2.CAP_PROP_OPEN_TIMEOUT_MSEC,
-            round(_OPEN_PATIENCE * 1000),
+            round(_OPEN_TIMEOUT_S * 1000),
             cv2.CAP_PROP_READ_TIMEOUT_MSEC,
-            round(READ_PATIENCE * 1000),
+            round(READ_TIMEOUT_S * 1000),
             # Each thread more holds one picture back: 40 ms, on 16 cores more than half a second.
             cv2.CAP_PROP_N_THREADS,
             1,
         ]
         super().__init__(str(address), cv2.VideoCapture(address.where, cv2.CAP_FFMPEG, wishes))
         if not self._video.isOpened():
-            raise LineError(refused(address, why_not(address)))
+            raise LineError(no_stream_text(address, probe_rtsp(address)))
 
     def read(self) -> tuple[Any, float | None]:
         return self.next(), None
 
 
-class _File(Video):
+class _VideoFile(OpenCvVideo):
     """
     A video, once.
     """
@@ -142,7 +147,7 @@ class _File(Video):
         if not self._video.isOpened():
             raise LineError(f"{path}: no video that OpenCV can read")
         fps = self._video.get(cv2.CAP_PROP_FPS)
-        self._fps = fps if math.isfinite(fps) and fps > 0 else _USUAL_FPS
+        self._fps = fps if math.isfinite(fps) and fps > 0 else _DEFAULT_FPS
         self._count = 0
 
     def read(self) -> tuple[Any, float | None]:
@@ -153,7 +158,7 @@ class _File(Video):
         return image, (self._count - 1) / self._fps
 
 
-class _Folder:
+class _ImageFolder:
     """
     Pictures of a folder, by their names.
     """
@@ -167,7 +172,7 @@ class _Folder:
         paths = sorted(
             path
             for path in folder.iterdir()
-            if path.suffix.lower() in _PICTURES and path.is_file()
+            if path.suffix.lower() in _IMAGE_SUFFIXES and path.is_file()
         )
         if not paths:
             raise LineError(f"{folder}: no pictures in it")
@@ -195,17 +200,17 @@ class _Folder:
         pass
 
 
-class _Raw:
+class _RawSource:
     """
     A simulator.
     """
 
     def __init__(self, address: Address) -> None:
         self._name = address.where
-        self._connection = raw_frames.reconnect(address.where)
+        self._connection = raw_frames.connect(address.where)
 
     def read(self) -> tuple[Any, float | None]:
-        return raw_frames.receive(self._connection, self._name)
+        return raw_frames.receive_frame(self._connection, self._name)
 
     def check(self) -> None:
         pass

@@ -30,43 +30,43 @@ from drivers.camera.sources.source_address import Address
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 
-__all__ = ["READ_PATIENCE", "Device", "Video", "settle"]
+__all__ = ["READ_TIMEOUT_S", "OpenCvVideo", "V4l2Device", "configure_opencv"]
 
-READ_PATIENCE: Final = 3.0
-_NEARLY: Final = 0.9
+READ_TIMEOUT_S: Final = 3.0
+_TIMEOUT_SHARE: Final = 0.9
 """Share of it after which a read that failed has waited, and was not refused."""
 
-_LETTING_GO: Final = 0.5
+_RELEASE_TIMEOUT_S: Final = 0.5
 """Seconds for which a read that goes on is waited for before it is given up."""
 
-_TRIES: Final = 10
+_MAX_FAILED_READS: Final = 10
 """Reads in a row that may fail: for OpenCV one picture that came damaged is a failure."""
 
-_SETTINGS: Final = {
+_ENVIRONMENT: Final = {
     # Else a device that gives nothing holds its reader for ten seconds, and itself.
-    "OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT": f"{READ_PATIENCE:.0f}",
+    "OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT": f"{READ_TIMEOUT_S:.0f}",
     # FFmpeg's words go to stderr, unasked, as often as a camera is tried.
     "OPENCV_FFMPEG_LOGLEVEL": "-8",
 }
 
-_ERRORS: Final = 2
+_LOG_LEVEL_ERROR: Final = 2
 """OpenCV's number for a log of errors only."""
 
 
-def settle() -> None:
+def configure_opencv() -> None:
     """
     Set up OpenCV for this process; before the first source is opened.
     """
-    for name, value in _SETTINGS.items():
+    for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     # What it warns of is told by name. Where this is said differs between its versions.
     logging = getattr(cv2.utils, "logging", None)
     say = getattr(logging, "setLogLevel", None) or getattr(cv2, "setLogLevel", None)
     if say is not None:
-        say(_ERRORS)
+        say(_LOG_LEVEL_ERROR)
 
 
-class Video:
+class OpenCvVideo:
     """
     What OpenCV opens.
     """
@@ -86,7 +86,7 @@ class Video:
             LineError: None came.
         """
         began = time.monotonic()
-        for _ in range(_TRIES):
+        for _ in range(_MAX_FAILED_READS):
             try:
                 with self._reading:
                     good, image = self._video.read()
@@ -96,7 +96,7 @@ class Video:
                 return image
             self.check()
             waited = time.monotonic() - began
-            if waited >= READ_PATIENCE * _NEARLY:
+            if waited >= READ_TIMEOUT_S * _TIMEOUT_SHARE:
                 raise LineError(f"{self._name}: no picture for {waited:.1f} s")
         raise LineError(f"{self._name}: {self.gone}")
 
@@ -114,7 +114,7 @@ class Video:
         """
         Give it back; one that another thread reads at this moment goes with that thread.
         """
-        if not self._reading.acquire(timeout=_LETTING_GO):
+        if not self._reading.acquire(timeout=_RELEASE_TIMEOUT_S):
             return  # to take it from under that read would end the process
         with contextlib.suppress(cv2.error):
             self._video.release()
@@ -125,18 +125,18 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-_BUFFERS: Final = 2
+_DRIVER_BUFFERS: Final = 2
 """Pictures that a device's driver may hold: with one it has none to fill while that is decoded,
 and many cameras then give every second picture only."""
 
-_AS_SAID: Final = (
+_MODE_ADVICE: Final = (
     "as its profile or --mode says: set the camera back, or calibrate it in this mode"
 )
 
 _log = structlog.get_logger(__name__)
 
 
-class Device(Video):
+class V4l2Device(OpenCvVideo):
     """
     A camera of this machine, through Video4Linux.
     """
@@ -162,7 +162,7 @@ class Device(Video):
             )
         # Each of these begins the stream anew. The format comes first: the size is asked for
         # in the format that is set, and the rate in the size.
-        self._video.set(cv2.CAP_PROP_BUFFERSIZE, _BUFFERS)
+        self._video.set(cv2.CAP_PROP_BUFFERSIZE, _DRIVER_BUFFERS)
         if camera.format is not None:
             self._video.set(cv2.CAP_PROP_FOURCC, cv2.VideoWriter.fourcc(*camera.format))
         self._video.set(cv2.CAP_PROP_FRAME_WIDTH, camera.width)
@@ -174,11 +174,11 @@ class Device(Video):
 
     def _check_form(self, camera: Camera) -> None:
         # Where it does not have the format, OpenCV takes one that it has, and says yes.
-        given = _four_letters(self._video.get(cv2.CAP_PROP_FOURCC))
+        given = _fourcc_text(self._video.get(cv2.CAP_PROP_FOURCC))
         if camera.format is not None and given and given != camera.format.rstrip():
             raise LineError(
                 f"{self._name}: wrong pixel format: gives {given}; expected {camera.format}, "
-                f"{_AS_SAID}"
+                f"{_MODE_ADVICE}"
             )
         width, height = (
             round(self._video.get(number))
@@ -187,7 +187,7 @@ class Device(Video):
         if width > 0 < height and (width, height) != (camera.width, camera.height):
             raise LineError(
                 f"{self._name}: gives pictures of {width}x{height}; expected "
-                f"{camera.width}x{camera.height}, {_AS_SAID}"
+                f"{camera.width}x{camera.height}, {_MODE_ADVICE}"
             )
 
     def _lock(self, controls: dict[str, float]) -> None:
@@ -196,7 +196,7 @@ class Device(Video):
         those come first.
         """
         for name in sorted(controls, key=lambda name: not name.startswith("auto")):
-            self._video.set(_control(name), controls[name])
+            self._video.set(_control_number(name), controls[name])
 
     def _hold(self) -> None:
         """
@@ -216,7 +216,7 @@ class Device(Video):
             )
 
     def _lost(self) -> dict[str, float]:
-        held = {name: self._video.get(_control(name)) for name in self._controls}
+        held = {name: self._video.get(_control_number(name)) for name in self._controls}
         return {name: value for name, value in held.items() if value != self._controls[name]}
 
     def read(self) -> tuple[Any, float | None]:
@@ -263,14 +263,14 @@ def _device_number(path: Path) -> int:
     return told.st_rdev
 
 
-def _control(name: str) -> int:
+def _control_number(name: str) -> int:
     number = getattr(cv2, f"CAP_PROP_{name.upper()}", None)
     if not isinstance(number, int):
         raise UserError(f"camera.controls.{name}: OpenCV has no such control")
     return number
 
 
-def _four_letters(value: float) -> str:
+def _fourcc_text(value: float) -> str:
     number = int(value) if math.isfinite(value) and value > 0 else 0
     letters = bytes((number >> shift) & 0xFF for shift in (0, 8, 16, 24))
     text = letters.decode("ascii", "replace").rstrip()

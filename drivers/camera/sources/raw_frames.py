@@ -21,14 +21,14 @@ from drivers.camera.sources.frame_quality import Image
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 
-__all__ = ["PATIENCE", "RawSender", "receive", "reconnect"]
+__all__ = ["RAW_TIMEOUT_S", "RawSender", "connect", "receive_frame"]
 
-_HEAD: Final = struct.Struct("!4sIIId")
-_MARK: Final = b"SHOE"
-_MOST: Final = 8192
+_HEADER: Final = struct.Struct("!4sIIId")
+_MAGIC: Final = b"SHOE"
+_MAX_SIDE_PX: Final = 8192
 """Pixels of a side, at the most: what says more is no picture."""
 
-PATIENCE: Final = 10.0
+RAW_TIMEOUT_S: Final = 10.0
 """Seconds for which one end waits for the other: a simulator that has to draw much, or has the
 machine not to itself, is slow, and that is no fault of a camera."""
 
@@ -61,7 +61,7 @@ class RawSender:
         while select.select([self._door], [], [], 0)[0]:
             connection, _ = self._door.accept()
             self._leave()
-            connection.settimeout(PATIENCE)
+            connection.settimeout(RAW_TIMEOUT_S)
             self._eye = connection
         return self._eye is not None
 
@@ -73,7 +73,7 @@ class RawSender:
             return False
         height, width = image.shape[:2]
         try:
-            self._eye.sendall(_HEAD.pack(_MARK, width, height, 0, seconds))
+            self._eye.sendall(_HEADER.pack(_MAGIC, width, height, 0, seconds))
             self._eye.sendall(image.tobytes())
         except OSError:
             self._leave()
@@ -95,7 +95,7 @@ class RawSender:
             self._eye = None
 
 
-def reconnect(path: str) -> socket.socket:
+def connect(path: str) -> socket.socket:
     """
     Open the other end.
 
@@ -103,7 +103,7 @@ def reconnect(path: str) -> socket.socket:
         LineError: Nobody sends there.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(PATIENCE)
+    connection.settimeout(RAW_TIMEOUT_S)
     try:
         connection.connect(path)
     except OSError as error:
@@ -113,28 +113,30 @@ def reconnect(path: str) -> socket.socket:
     return connection
 
 
-def receive(connection: socket.socket, name: str) -> tuple[Image, float]:
+def receive_frame(connection: socket.socket, name: str) -> tuple[Image, float]:
     """
     Take the next picture and its moment.
 
     Raises:
         LineError: The sender went away, was silent, or sends something else.
     """
-    mark, width, height, _, seconds = _HEAD.unpack(_exactly(connection, _HEAD.size, name))
-    if mark != _MARK or not (0 < width <= _MOST and 0 < height <= _MOST):
+    mark, width, height, _, seconds = _HEADER.unpack(
+        _receive_exactly(connection, _HEADER.size, name)
+    )
+    if mark != _MAGIC or not (0 < width <= _MAX_SIDE_PX and 0 < height <= _MAX_SIDE_PX):
         raise LineError(f"{name}: no raw pictures come from there")
-    data = _exactly(connection, width * height * 3, name)
+    data = _receive_exactly(connection, width * height * 3, name)
     return np.frombuffer(data, np.uint8).reshape(height, width, 3), seconds
 
 
-def _exactly(connection: socket.socket, size: int, name: str) -> bytearray:
+def _receive_exactly(connection: socket.socket, size: int, name: str) -> bytearray:
     data = bytearray(size)
     view, have = memoryview(data), 0
     while have < size:
         try:
             got = connection.recv_into(view[have:])
         except TimeoutError as error:
-            raise LineError(f"{name}: no picture for {PATIENCE:g} s") from error
+            raise LineError(f"{name}: no picture for {RAW_TIMEOUT_S:g} s") from error
         except OSError as error:
             raise LineError(f"{name}: {error.strerror or error}") from error
         if not got:

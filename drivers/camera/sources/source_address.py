@@ -32,27 +32,27 @@ from shoe_daemon.errors import UserError
 
 __all__ = [
     "Address",
-    "Kind",
-    "in_words",
-    "logged_in",
+    "SourceKind",
+    "add_login",
+    "error_text",
+    "no_stream_text",
     "parse_address",
     "parse_source",
+    "probe_rtsp",
     "read_password",
-    "refused",
-    "status",
-    "why_not",
+    "status_text",
 ]
 
-_HEAD: Final = "camera:"
-_STREAMS: Final = ("rtsp://", "rtsps://", "http://", "https://")
-_FORMS: Final = ("/dev/…", "rtsp://…", "http://…", "file:PATH", "folder:PATH", "raw:PATH")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_PREFIX: Final = "camera:"
+_STREAM_SCHEMES: Final = ("rtsp://", "rtsps://", "http://", "https://")
+_EXPECTED_FORMS: Final = ("/dev/…", "rtsp://…", "http://…", "file:PATH", "folder:PATH", "raw:PATH")
+_CONTROL_CHARACTER: Final = re.compile(r"[\x00-\x1f\x7f]")
 """What nobody types on purpose: it would end a line of a message, or a name."""
 
-_CODED: Final = "; in a name or a password @ is written %40, / %2F, # %23, ? %3F"
+_ENCODING_ADVICE: Final = "; in a name or a password @ is written %40, / %2F, # %23, ? %3F"
 
 
-class Kind(StrEnum):
+class SourceKind(StrEnum):
     """
     Where pictures come from.
     """
@@ -73,7 +73,7 @@ class Address(Struct, frozen=True):
         where: Path or URL.
     """
 
-    kind: Kind
+    kind: SourceKind
     where: str
 
     def __str__(self) -> str:
@@ -106,14 +106,14 @@ class Address(Struct, frozen=True):
         """
         Whether it is a network camera.
         """
-        return self.kind is Kind.STREAM
+        return self.kind is SourceKind.STREAM
 
     @property
     def is_live(self) -> bool:
         """
         Whether pictures come by themselves, and those that nobody takes are past.
         """
-        return self.kind in {Kind.DEVICE, Kind.STREAM, Kind.RAW}
+        return self.kind in {SourceKind.DEVICE, SourceKind.STREAM, SourceKind.RAW}
 
 
 def parse_address(url: str) -> Address:
@@ -123,9 +123,9 @@ def parse_address(url: str) -> Address:
     Raises:
         UserError: It names no camera.
     """
-    found = _found(url.removeprefix(_HEAD)) if url.startswith(_HEAD) else None
+    found = _parse(url.removeprefix(_PREFIX)) if url.startswith(_PREFIX) else None
     if found is None:
-        raise UserError(f"port {_shown(url, _HEAD)!r}: {_expected(url, _HEAD)}")
+        raise UserError(f"port {_redacted(url, _PREFIX)!r}: {_expected(url, _PREFIX)}")
     return found
 
 
@@ -136,27 +136,27 @@ def parse_source(source: str) -> Address:
     Raises:
         UserError: It names no camera.
     """
-    where = source.removeprefix(_HEAD)
-    found = _found(where)
+    where = source.removeprefix(_PREFIX)
+    found = _parse(where)
     if found is None:
-        raise UserError(f"source {_shown(where, '')!r}: {_expected(where, '')}")
+        raise UserError(f"source {_redacted(where, '')!r}: {_expected(where, '')}")
     return found
 
 
-def _found(where: str) -> Address | None:
-    if _CONTROL.search(where):
+def _parse(where: str) -> Address | None:
+    if _CONTROL_CHARACTER.search(where):
         return None
-    for kind in (Kind.FILE, Kind.FOLDER, Kind.RAW):
+    for kind in (SourceKind.FILE, SourceKind.FOLDER, SourceKind.RAW):
         if where.startswith(f"{kind}:") and len(where) > len(kind) + 1:
             return Address(kind, where[len(kind) + 1 :])
-    if where.startswith(_STREAMS) and _has_host(where):
-        return Address(Kind.STREAM, where)
-    return Address(Kind.DEVICE, where) if where.startswith("/") else None
+    if where.startswith(_STREAM_SCHEMES) and _has_host(where):
+        return Address(SourceKind.STREAM, where)
+    return Address(SourceKind.DEVICE, where) if where.startswith("/") else None
 
 
 def _expected(url: str, head: str) -> str:
-    *forms, last = (f"{head}{form}" for form in _FORMS)
-    return f"expected {', '.join(forms)} or {last}{_CODED if '@' in url else ''}"
+    *forms, last = (f"{head}{form}" for form in _EXPECTED_FORMS)
+    return f"expected {', '.join(forms)} or {last}{_ENCODING_ADVICE if '@' in url else ''}"
 
 
 def _has_host(where: str) -> bool:
@@ -167,7 +167,7 @@ def _has_host(where: str) -> bool:
         return False  # a bracket that is not closed, a port that is no number
 
 
-def _shown(url: str, head: str) -> str:
+def _redacted(url: str, head: str) -> str:
     """
     Return what is no address so that no password is in it, wherever it stands.
     """
@@ -175,10 +175,10 @@ def _shown(url: str, head: str) -> str:
     return f"{head}…@{rest}" if somebody else rest
 
 
-_WORD = "{password}"
+_PASSWORD_PLACEHOLDER = "{password}"  # noqa: S105 - a placeholder
 
 
-def logged_in(
+def add_login(
     address: Address, username: str | None, password_file: str | None, folder: Path
 ) -> Address:
     """
@@ -193,10 +193,12 @@ def logged_in(
     Raises:
         UserError: They do not fit together, or there is no password in that file.
     """
-    asks = _WORD in address.where
+    asks = _PASSWORD_PLACEHOLDER in address.where
     if password_file is None:
         if asks and address.is_stream:
-            raise UserError(f"port: {_WORD}; expected options.password_file, where it is")
+            raise UserError(
+                f"port: {_PASSWORD_PLACEHOLDER}; expected options.password_file, where it is"
+            )
         if username is None:
             return address
     elif username is None and not asks:
@@ -231,29 +233,29 @@ def read_password(name: str, folder: Path) -> str:
 
 
 _RTSP_PROBE_TIMEOUT_S: Final = 2.0
-_RTSP: Final = 554
-_ADVICE: Final[dict[int, str]] = {
+_RTSP_PORT: Final = 554
+_STATUS_ADVICE: Final[dict[int, str]] = {
     HTTPStatus.UNAUTHORIZED: ": are name and password right?",
     HTTPStatus.FORBIDDEN: ": may this name see it?",
     HTTPStatus.NOT_FOUND: ": is the path right?",
 }
 
 
-def refused(address: Address, why: str) -> str:
+def no_stream_text(address: Address, why: str) -> str:
     """
     Say that there is no stream, and why where that is known.
     """
     return f"{address}: no stream comes from there{f': {why}' if why else ''}"
 
 
-def status(code: int, reason: str) -> str:
+def status_text(code: int, reason: str) -> str:
     """
     Say what an answer means for whoever set the address.
     """
-    return f"{code} {' '.join(reason.split())}".rstrip() + _ADVICE.get(code, "")
+    return f"{code} {' '.join(reason.split())}".rstrip() + _STATUS_ADVICE.get(code, "")
 
 
-def in_words(error: object) -> str:
+def error_text(error: object) -> str:
     """
     Say an error in its own words, on one line.
     """
@@ -263,7 +265,7 @@ def in_words(error: object) -> str:
     return " ".join(text.split()) or type(error).__name__
 
 
-def why_not(address: Address) -> str:
+def probe_rtsp(address: Address) -> str:
     """
     Ask a camera once more, by hand, why it gave no stream; empty where it does not say.
     """
@@ -273,23 +275,23 @@ def why_not(address: Address) -> str:
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     question = f"DESCRIBE {bare} RTSP/1.0\r\nCSeq: 1\r\nAccept: application/sdp\r\n\r\n"
     try:
-        port = parts.port or _RTSP
+        port = parts.port or _RTSP_PORT
         with socket.create_connection(
             (parts.hostname or "", port), _RTSP_PROBE_TIMEOUT_S
         ) as connection:
             connection.sendall(question.encode())
             answer = connection.recv(4096)
     except (OSError, ValueError) as error:
-        return in_words(error)
-    return _answered(answer)
+        return error_text(error)
+    return _rtsp_error(answer)
 
 
-def _answered(answer: bytes) -> str:
+def _rtsp_error(answer: bytes) -> str:
     head = answer.partition(b"\r\n")[0].decode("ascii", "replace").split(maxsplit=2)
     if not head or not head[0].startswith("RTSP/"):
         return "what answers there speaks no RTSP"
     with contextlib.suppress(ValueError, IndexError):
         code = int(head[1])
         if code != HTTPStatus.OK:
-            return status(code, head[2] if len(head) > 2 else "")  # noqa: PLR2004 - code, reason
+            return status_text(code, head[2] if len(head) > 2 else "")  # noqa: PLR2004 - code, reason
     return ""

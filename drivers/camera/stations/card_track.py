@@ -14,36 +14,36 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Extent", "Fate", "Passage", "Side", "runs"]
+__all__ = ["CardTrack", "Extent", "TrackOutcome", "TrackSide", "covered_extents"]
 
-_TOUCH: Final = 3.0
+_WINDOW_END_MM: Final = 3.0
 """Millimetres from an end of the window within which something reaches beyond it."""
 
-_EDGES: Final = 5
+_MIN_EDGES_FOR_CUBIC: Final = 5
 """Positions of edges from which a motion can be told."""
 
-_NEAR: Final = 3
+_MAX_EDGE_POINTS: Final = 3
 """Pictures before and after an edge is hidden by which it is followed."""
 
-_LEAST_RUN: Final = 8.0
+_MIN_EXTENT_MM: Final = 8.0
 """Millimetres that something covers, at the least."""
 
-_STEP: Final = 4.0
+_MIN_MOTION_MM: Final = 4.0
 """Millimetres from picture to picture from which something moves."""
 
-_PEEP: Final = 20.0
+_MAX_PEEP_MM: Final = 20.0
 """Millimetres by which a card may show itself, and go back, without any word of it."""
 
-_NEARLY: Final = 0.8
+_CARD_LENGTH_SHARE: Final = 0.8
 """Share of a card's length from which what comes from the table and goes may be a card."""
 
-_FASTEST: Final = 4000.0
+_MAX_SPEED_MM_S: Final = 4000.0
 """Millimetres a second that no card surpasses."""
 
-_BEHIND: Final = 8.0
+_EDGE_TOLERANCE_MM: Final = 8.0
 """Millimetres by which an edge may seem to go back, or a card seem longer than it is."""
 
-_BACKWARDS: Final = 1500.0
+_MAX_REVERSE_SPEED_MM_S: Final = 1500.0
 """Millimetres a second at most, at which a card is pushed back."""
 
 
@@ -64,7 +64,7 @@ class Extent(NamedTuple):
     ends: bool
 
 
-class Side(Enum):
+class TrackSide(Enum):
     """
     Where something came from, or went.
     """
@@ -74,7 +74,7 @@ class Side(Enum):
     UNKNOWN = "unknown"
 
 
-class Fate(Enum):
+class TrackOutcome(Enum):
     """
     What has become of something that was in the window.
 
@@ -88,7 +88,7 @@ class Fate(Enum):
     UNCLEAR = "unclear"
 
 
-class Passage:
+class CardTrack:
     """
     One thing that passes, or two at once.
 
@@ -119,7 +119,7 @@ class Passage:
         It was seen here.
         """
         if not self.extents or (
-            not extent.starts and extent.end - extent.start <= self._length + _BEHIND
+            not extent.starts and extent.end - extent.start <= self._length + _EDGE_TOLERANCE_MM
         ):
             self._waited = extent.at  # half out of the shoe, it may wait for long
         self.extents.append(extent)
@@ -141,18 +141,22 @@ class Passage:
         """
         last = self.extents[-1]
         if more:
-            return extent.end < last.end - _BEHIND
+            return extent.end < last.end - _EDGE_TOLERANCE_MM
         if not extent.ends or extent.starts:
             return False
         gone = last.starts and not last.ends and extent.end < last.start
-        return gone or last.end - extent.end > _BACKWARDS * (extent.at - last.at)
+        return gone or last.end - extent.end > _MAX_REVERSE_SPEED_MM_S * (extent.at - last.at)
 
     def may_be(self, extent: Extent) -> bool:
         """
         Tell whether this may be it, a moment later, on its way out.
         """
         last = self.extents[-1]
-        return extent.starts and extent.start > last.start and extent.end > last.end - _BEHIND
+        return (
+            extent.starts
+            and extent.start > last.start
+            and extent.end > last.end - _EDGE_TOLERANCE_MM
+        )
 
     @property
     def leaves(self) -> bool:
@@ -162,21 +166,21 @@ class Passage:
         last = self.extents[-1]
         return last.starts != last.ends
 
-    def fate(self, at: float) -> Fate:
+    def fate(self, at: float) -> TrackOutcome:
         """
         Say what has become of it, which was seen to be gone at this moment.
         """
         came, went = self.came, self.went(at)
-        if went is Side.TABLE and came is Side.SHOE:
-            return Fate.LEFT
-        if went is Side.SHOE and came is Side.SHOE:
-            peeped = max(each.end for each in self.extents) < self._low + _PEEP
+        if went is TrackSide.TABLE and came is TrackSide.SHOE:
+            return TrackOutcome.LEFT
+        if went is TrackSide.SHOE and came is TrackSide.SHOE:
+            peeped = max(each.end for each in self.extents) < self._low + _MAX_PEEP_MM
             if peeped:
-                return Fate.HARMLESS
-            return Fate.RETURNED if self.extents[-1].ends else Fate.UNCLEAR
-        if came is Side.TABLE and went is Side.TABLE and self._left_the_shoe_free:
-            return Fate.HARMLESS
-        return Fate.UNCLEAR
+                return TrackOutcome.HARMLESS
+            return TrackOutcome.RETURNED if self.extents[-1].ends else TrackOutcome.UNCLEAR
+        if came is TrackSide.TABLE and went is TrackSide.TABLE and self._left_the_shoe_free:
+            return TrackOutcome.HARMLESS
+        return TrackOutcome.UNCLEAR
 
     @property
     def _left_the_shoe_free(self) -> bool:
@@ -184,44 +188,44 @@ class Passage:
         # there, but then what is seen to come back is nearly a card long.
         inmost = min(each.start for each in self.extents)
         longest = max(each.end - each.start for each in self.extents)
-        short = longest < _NEARLY * self._length
-        return short and not self.torn and inmost > self._low + _PEEP
+        short = longest < _CARD_LENGTH_SHARE * self._length
+        return short and not self.torn and inmost > self._low + _MAX_PEEP_MM
 
     @property
-    def came(self) -> Side:
+    def came(self) -> TrackSide:
         """
         Where it came from.
         """
         first = self.extents[0]
         way = self._way(self.extents[:2]) or self._way(self.extents[:3])
         if len(self.extents) == 1:
-            return Side.UNKNOWN  # too fast, or a ghost
+            return TrackSide.UNKNOWN  # too fast, or a ghost
         if not first.starts and first.ends:
-            return Side.SHOE
+            return TrackSide.SHOE
         if first.starts and not first.ends and (way <= 0 or not self._may_have_come):
-            return Side.TABLE
-        return Side.SHOE if way > 0 else Side.UNKNOWN
+            return TrackSide.TABLE
+        return TrackSide.SHOE if way > 0 else TrackSide.UNKNOWN
 
     @property
     def _may_have_come(self) -> bool:
         # From the shoe to where it was first seen, between two pictures.
         first = self.extents[0]
-        far = first.start + self._length - self._low - _LEAST_RUN
-        return (first.at - self._before) * _FASTEST >= far
+        far = first.start + self._length - self._low - _MIN_EXTENT_MM
+        return (first.at - self._before) * _MAX_SPEED_MM_S >= far
 
-    def went(self, at: float) -> Side:
+    def went(self, at: float) -> TrackSide:
         """
         Say where it went; it was seen to be gone at this moment.
         """
         last = self.extents[-1]
         way = self._way(self.extents[-2:]) or self._way(self.extents[-3:])
         if last.starts and not last.ends:
-            return Side.TABLE
+            return TrackSide.TABLE
         if last.ends and not last.starts:
             far = self._length - self._low - last.end
-            if (at - last.at) * _FASTEST < far:
-                return Side.UNKNOWN if way > 0 else Side.SHOE
-        return {1: Side.TABLE, -1: Side.SHOE, 0: Side.UNKNOWN}[way]
+            if (at - last.at) * _MAX_SPEED_MM_S < far:
+                return TrackSide.UNKNOWN if way > 0 else TrackSide.SHOE
+        return {1: TrackSide.TABLE, -1: TrackSide.SHOE, 0: TrackSide.UNKNOWN}[way]
 
     @staticmethod
     def _way(extents: list[Extent]) -> int:
@@ -237,7 +241,7 @@ class Passage:
                 moved += after.end - before.end
             elif before.ends != after.ends or before.starts != after.starts:
                 moved += (after.start + after.end - before.start - before.end) / 2
-        return 0 if abs(moved) < _STEP else int(np.sign(moved))
+        return 0 if abs(moved) < _MIN_MOTION_MM else int(np.sign(moved))
 
     @property
     def excess(self) -> float | None:
@@ -255,10 +259,10 @@ class Passage:
         trails = [(each.at, each.start) for each in self.extents if each.starts]
         if not leads or not trails or leads[-1][0] > trails[0][0]:
             return None
-        return _longer(leads[-_NEAR:], trails[:_NEAR], self._length)
+        return _estimate_excess(leads[-_MAX_EDGE_POINTS:], trails[:_MAX_EDGE_POINTS], self._length)
 
 
-def _longer(
+def _estimate_excess(
     leads: list[tuple[float, float]], trails: list[tuple[float, float]], length: float
 ) -> float | None:
     """
@@ -266,7 +270,7 @@ def _longer(
     """
     if min(len(leads), len(trails)) < 2:  # noqa: PLR2004 - a line
         return None
-    if len(leads) + len(trails) < _EDGES:
+    if len(leads) + len(trails) < _MIN_EDGES_FOR_CUBIC:
         # As fast in between as before and after.
         speeds = [
             (each[-1][1] - each[0][1]) / (each[-1][0] - each[0][0]) for each in (leads, trails)
@@ -278,12 +282,14 @@ def _longer(
     rows = [((at - begin) / span, end - length / 2, 0.0) for at, end in leads]
     rows += [((at - begin) / span, start + length / 2, -1.0) for at, start in trails]
     moments, places, behind = np.array(rows).T
-    powers = np.vander(moments, 4 if len(rows) > _EDGES else 3)
+    powers = np.vander(moments, 4 if len(rows) > _MIN_EDGES_FOR_CUBIC else 3)
     found, *_ = np.linalg.lstsq(np.column_stack([powers, behind]), places, rcond=None)
     return float(found[-1])
 
 
-def runs(occupied: NDArray[np.bool_], positions: NDArray[np.float64], at: float) -> list[Extent]:
+def covered_extents(
+    occupied: NDArray[np.bool_], positions: NDArray[np.float64], at: float
+) -> list[Extent]:
     """
     Return the stretches of the window that are covered, from the shoe outwards.
 
@@ -299,6 +305,8 @@ def runs(occupied: NDArray[np.bool_], positions: NDArray[np.float64], at: float)
     found = []
     for first, last in zip(changes[::2], changes[1::2], strict=True):
         start, end = low + first * step, low + last * step
-        if end - start >= _LEAST_RUN:
-            found.append(Extent(at, start, end, start > low + _TOUCH, end < high - _TOUCH))
+        if end - start >= _MIN_EXTENT_MM:
+            found.append(
+                Extent(at, start, end, start > low + _WINDOW_END_MM, end < high - _WINDOW_END_MM)
+            )
     return found

@@ -18,28 +18,28 @@ import numpy as np
 from drivers.camera.evidence import Evidence
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.card_reader import Eye, Kind, Seen, Spot
+from drivers.camera.recognition.card_reader import CardReader, SearchArea, Sighting, SightingKind
 from drivers.camera.recognition.table_geometry import (
-    HERE,
-    Aside,
-    Ground,
+    NO_SHIFT,
+    PixelShift,
+    TableProjection,
+    max_stray_mm,
     place_patch,
     places_raster,
-    stray_of,
 )
-from drivers.camera.sources.frame_quality import Image, Picture
-from drivers.camera.stations.pose_check import Ambience, Bearings
-from drivers.camera.stations.slot_tracker import Place, State, Watcher
+from drivers.camera.sources.frame_quality import Image, VideoFrame
+from drivers.camera.stations.pose_check import LightingMonitor, PoseCheck
+from drivers.camera.stations.slot_tracker import ChangeDetector, SlotState, SlotTracker
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import DEALING_ORDER, Slot
 
-__all__ = ["Laid", "Ledger", "Overhead"]
+__all__ = ["DealOrder", "DealtCard", "OverheadStation"]
 
-_TOGETHER: Final = 0.03
+_SAME_TIME_STEP_S: Final = 0.03
 """Seconds for each place by which cards are taken to be laid in dealing order."""
 
 
-class Laid:
+class DealtCard:
     """
     A card that was laid.
 
@@ -55,33 +55,33 @@ class Laid:
     def __init__(self, slot: Slot, since: float) -> None:
         self.slot = slot
         self.since = since
-        self.seen: Seen | None = None
+        self.seen: Sighting | None = None
         self.ready = 0.0
         self.late = 0
         self.is_down = False
 
 
-class Ledger:
+class DealOrder:
     """
     Cards that are owed.
     """
 
     def __init__(self) -> None:
-        self._owed: list[Laid] = []
+        self._owed: list[DealtCard] = []
 
     def __bool__(self) -> bool:
         return bool(self._owed)
 
-    def lay(self, slot: Slot, since: float) -> Laid:
+    def lay(self, slot: Slot, since: float) -> DealtCard:
         """
         A card was found on a place; return what is owed of it.
         """
         for laid in self._owed:
             if laid.slot is slot:
                 return laid
-        laid = Laid(slot, since)
+        laid = DealtCard(slot, since)
         self._owed.append(laid)
-        self._owed.sort(key=_moment)
+        self._owed.sort(key=_sort_key)
         return laid
 
     def lift(self, slot: Slot) -> None:
@@ -94,19 +94,19 @@ class Ledger:
             laid for laid in self._owed if laid.slot is not slot or laid.seen or laid.is_down
         ]
 
-    def due(self, waits: Callable[[Laid], bool]) -> list[Laid]:
+    def due(self, waits: Callable[[DealtCard], bool]) -> list[DealtCard]:
         """
         Take what can be told: nothing that was laid before it is unknown.
 
         Args:
             waits: Whether it has to wait for something that may become a card.
         """
-        told: list[Laid] = []
+        told: list[DealtCard] = []
         while self._owed and self._owed[0].seen is not None and not waits(self._owed[0]):
             told.append(self._owed.pop(0))
         return told
 
-    def settle(self) -> list[Laid]:
+    def settle(self) -> list[DealtCard]:
         """
         Take all that is owed, known or not: the cards were taken off.
         """
@@ -114,67 +114,67 @@ class Ledger:
         return owed
 
 
-def _moment(laid: Laid) -> float:
+def _sort_key(laid: DealtCard) -> float:
     # What came into sight together was laid as cards are dealt.
-    return laid.since + _TOGETHER * DEALING_ORDER.index(laid.slot)
+    return laid.since + _SAME_TIME_STEP_S * DEALING_ORDER.index(laid.slot)
 
 
-_CLEAR: Final = 0.5
+_CLEARED_AFTER_S: Final = 0.5
 """Seconds for which all places are empty before the table is cleared."""
 
-_LOOKS: Final = 2
+_MAX_READS_PER_FRAME: Final = 2
 """Places that are looked at in one picture, so that pictures do not pile up."""
 
-_BUSY: Final = 0.4
+_MAX_ORDER_WAIT_S: Final = 0.4
 """Seconds for which a card waits for an earlier place on which something moves."""
 
 
-class _Box:
+class _WatchedSlot:
     """
     One place of the layout.
     """
 
-    def __init__(self, slot: Slot, spot: Spot) -> None:
+    def __init__(self, slot: Slot, spot: SearchArea) -> None:
         self.slot = slot
         self.spot = spot
-        self.place = Place()
+        self.place = SlotTracker()
 
 
-class Overhead:
+class OverheadStation:
     """
     Watches all places.
     """
 
     def __init__(
-        self, profile: Profile, reference: Image, eye: Eye, evidence: Evidence | None = None
+        self, profile: Profile, reference: Image, eye: CardReader, evidence: Evidence | None = None
     ) -> None:
-        ground = Ground(profile)
+        ground = TableProjection(profile)
         # The noise of one picture is nobody's reference.
         reference = np.asarray(cv2.GaussianBlur(reference, (3, 3), 0), np.uint8)
         places = [place for place in profile.place if place.slot is not None]
         self._boxes = [
-            _Box(
+            _WatchedSlot(
                 place.slot,
-                Spot(
+                SearchArea(
                     place_patch(ground, place, profile.card),
                     reference,
-                    stray_of(place, profile.place),
+                    max_stray_mm(place, profile.place),
                 ),
             )
             for place in places
             if place.slot is not None
         ]
         self._raster = places_raster(ground, places, profile.card)
-        self._watcher = Watcher(self._samples(reference))
-        self._ambience = Ambience(profile, ground, reference)
-        self._bearings = Bearings(profile, ground, reference)
+        self._watcher = ChangeDetector(self._samples(reference))
+        self._ambience = LightingMonitor(profile, ground, reference)
+        self._bearings = PoseCheck(profile, ground, reference)
         self._eye = eye
         self._evidence = evidence
-        self._ledger = Ledger()
+        self._ledger = DealOrder()
         self._dealt = False
         self._empty_since: float | None = None
 
-    def look(self, picture: Picture) -> list[Statement]:
+    def look(self, picture: VideoFrame) -> list[Statement]:
         """
         Take the next picture.
         """
@@ -196,7 +196,7 @@ class Overhead:
             said.append(self._tell(laid))
         return said + self._clear(image, at)
 
-    def _samples(self, image: Image, aside: Aside = HERE) -> Image:
+    def _samples(self, image: Image, aside: PixelShift = NO_SHIFT) -> Image:
         whole = self._raster.sample(image, aside)
         return whole.reshape(len(self._boxes), -1, *whole.shape[1:])
 
@@ -219,52 +219,52 @@ class Overhead:
         if self._evidence is not None:
             self._evidence.close()
 
-    def _next(self, at: float) -> list[_Box]:
+    def _next(self, at: float) -> list[_WatchedSlot]:
         wanting = [box for box in self._boxes if box.place.wants_look(at)]
         # What has just come to rest goes before what was looked at in vain.
-        wanting.sort(key=lambda box: (box.place.state is not State.SETTLED, -box.place.still))
-        return wanting[:_LOOKS]
+        wanting.sort(key=lambda box: (box.place.state is not SlotState.SETTLED, -box.place.still))
+        return wanting[:_MAX_READS_PER_FRAME]
 
-    def _look_at(self, box: _Box, image: Image, at: float, gain: float) -> list[Statement]:
+    def _look_at(self, box: _WatchedSlot, image: Image, at: float, gain: float) -> list[Statement]:
         place = box.place
-        held = place.state is State.HELD
+        held = place.state is SlotState.HELD
         seen = self._eye.look(box.spot, image, gain, place.last, self._bearings.aside)
         news = place.looked(seen, at)
         late = int((at - place.still) * 1000)
         if held:
             return [] if news is None else [self._say(box.slot, news, late)]
-        if news is None and (seen.kind is Kind.NOTHING or place.gave_up):
+        if news is None and (seen.kind is SightingKind.NOTHING or place.gave_up):
             return []
         laid = self._ledger.lay(box.slot, place.since)
-        laid.is_down |= place.state is State.DOWN
+        laid.is_down |= place.state is SlotState.DOWN
         if news is not None:
             laid.seen, laid.ready, laid.late = news, at, late
         return []
 
-    def _waits(self, laid: Laid, at: float) -> bool:
+    def _waits(self, laid: DealtCard, at: float) -> bool:
         """
         Whether something that came earlier may be a card under a hand.
         """
-        if at - laid.ready >= _BUSY:
+        if at - laid.ready >= _MAX_ORDER_WAIT_S:
             return False
         return any(
-            box.place.state in {State.MOVING, State.SETTLED}
-            and at - box.place.still < _BUSY
+            box.place.state in {SlotState.MOVING, SlotState.SETTLED}
+            and at - box.place.still < _MAX_ORDER_WAIT_S
             and box.place.since < laid.since
             and box.slot is not laid.slot
             for box in self._boxes
         )
 
-    def _tell(self, laid: Laid) -> Statement:
-        seen = laid.seen or Seen(Kind.UNSURE)
+    def _tell(self, laid: DealtCard) -> Statement:
+        seen = laid.seen or Sighting(SightingKind.UNSURE)
         for box in self._boxes:
-            if box.slot is laid.slot and box.place.state is State.READ:
+            if box.slot is laid.slot and box.place.state is SlotState.READ:
                 box.place.told()
         return self._say(laid.slot, seen, laid.late)
 
-    def _say(self, slot: Slot, seen: Seen, late: int) -> Statement:
+    def _say(self, slot: Slot, seen: Sighting, late: int) -> Statement:
         self._dealt = True
-        read = seen.kind is Kind.FACE
+        read = seen.kind is SightingKind.FACE
         patch = None
         if self._evidence is not None and seen.patch is not None:
             what = f"{slot}-{seen.card if read else 'unread'}"
@@ -286,12 +286,12 @@ class Overhead:
         """
         if not (self._dealt or self._ledger):
             return []
-        if any(box.place.state is not State.EMPTY for box in self._boxes):
+        if any(box.place.state is not SlotState.EMPTY for box in self._boxes):
             self._empty_since = None
             return []
         if self._empty_since is None:
             self._empty_since = at
-        if at - self._empty_since < _CLEAR:
+        if at - self._empty_since < _CLEARED_AFTER_S:
             return []
         if not self._bearings.confirm(image, at, self._empty_since):
             return []

@@ -17,41 +17,41 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.recognition.card_reader import Kind, Seen
+from drivers.camera.recognition.card_reader import Sighting, SightingKind
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.cards import Card
 
-__all__ = ["Glance", "Place", "State", "Watcher"]
+__all__ = ["ChangeDetector", "SlotChange", "SlotState", "SlotTracker"]
 
-SETTLE: Final = 0.03
+SETTLE_TIME_S: Final = 0.03
 """Seconds of stillness after which a card is looked at."""
 
-GONE: Final = 0.25
-GONE_WITH_CHIP: Final = 0.8
+EMPTY_TIME_S: Final = 0.25
+EMPTY_TIME_WITH_CHIP_S: Final = 0.8
 """Seconds of stillness after which an empty place is empty; longer where something small
 lies on it."""
 
-_BARE: Final = 0.06
-_OCCUPIED: Final = 0.30
+_MAX_EMPTY_SHARE: Final = 0.06
+_MIN_OCCUPIED_SHARE: Final = 0.30
 """Shares of a place that differ from the empty one."""
 
-_MOVED: Final = 0.03
-_PATIENCE: Final = 1.2
+_MIN_MOVED_SHARE: Final = 0.03
+_UNREADABLE_AFTER_S: Final = 1.2
 """Seconds for which a card that lies there may not be readable before that is said."""
 
-_UNKNOWN: Final = 3.0
-_LARGE: Final = 0.6
+_UNKNOWN_AFTER_S: Final = 3.0
+_MIN_UNKNOWN_SHARE: Final = 0.6
 """Seconds for which something that covers so much of a place may lie there still, and be no
 card that is found, before it is said that there may be one."""
 
-_TRIES: Final = 6
-_AGREE: Final = 2
-_CHANGED: Final = 3
-_UNTURNED: Final = 2.0
+_MIN_READS: Final = 6
+_MIN_AGREEING_READS: Final = 2
+_MIN_CHANGED_READS: Final = 3
+_FACE_DOWN_INTERVAL_S: Final = 2.0
 """Seconds after which a card that lies face down is looked at again though nothing moved."""
 
 
-class State(StrEnum):
+class SlotState(StrEnum):
     """
     What is known of a place.
     """
@@ -64,7 +64,7 @@ class State(StrEnum):
     HELD = "held"
 
 
-class Glance(NamedTuple):
+class SlotChange(NamedTuple):
     """
     How a place is in one picture.
 
@@ -77,7 +77,7 @@ class Glance(NamedTuple):
     since: float
 
 
-class Watcher:
+class ChangeDetector:
     """
     Compares places with themselves a moment ago, and with the empty ones; cheap.
 
@@ -87,12 +87,16 @@ class Watcher:
 
     def __init__(self, empty: Image) -> None:
         # A camera that moved by some millimetres still knows an empty place.
-        self._low = np.stack([_around(each, np.minimum) for each in empty]).astype(np.float32)
-        self._high = np.stack([_around(each, np.maximum) for each in empty]).astype(np.float32)
+        self._low = np.stack([_neighbourhood(each, np.minimum) for each in empty]).astype(
+            np.float32
+        )
+        self._high = np.stack([_neighbourhood(each, np.maximum) for each in empty]).astype(
+            np.float32
+        )
         self._still: Image | None = None
         self._since = np.zeros(len(empty))
 
-    def update(self, samples: Image, at: float, *, gain: float, noise: float) -> list[Glance]:
+    def update(self, samples: Image, at: float, *, gain: float, noise: float) -> list[SlotChange]:
         """
         Take the next samples of all places.
 
@@ -109,38 +113,40 @@ class Watcher:
             moved = self._moved(samples, self._still, noise)
             self._still[moved], self._since[moved] = samples[moved], at
         shares = self._shares(samples, gain, noise)
-        return [Glance(*each) for each in zip(shares.tolist(), self._since.tolist(), strict=True)]
+        return [
+            SlotChange(*each) for each in zip(shares.tolist(), self._since.tolist(), strict=True)
+        ]
 
     def _moved(self, samples: Image, before: Image, noise: float) -> NDArray[np.bool_]:
         apart = samples.astype(np.int16) - before
         # Lamps flicker, all of a place at once.
         few = apart[:, ::3, ::3].reshape(len(apart), -1)
         apart -= np.median(few, axis=1).astype(np.int16)[:, None, None, None]
-        far = _strongest(np.abs(apart)) > 12 + 5 * noise
-        return np.asarray(far.mean(axis=(1, 2)) > _MOVED)
+        far = _max_channel(np.abs(apart)) > 12 + 5 * noise
+        return np.asarray(far.mean(axis=(1, 2)) > _MIN_MOVED_SHARE)
 
     def _shares(self, samples: Image, gain: float, noise: float) -> NDArray[np.float64]:
         above = samples - self._high * gain
         below = self._low * gain - samples
-        apart = _strongest(np.maximum(above, below))
+        apart = _max_channel(np.maximum(above, below))
         far = apart > (16 + 4 * noise) * min(1.0, max(0.4, gain))
         return np.asarray(far.mean(axis=(1, 2)), np.float64)
 
 
-def _strongest(points: NDArray[Any]) -> NDArray[Any]:
+def _max_channel(points: NDArray[Any]) -> NDArray[Any]:
     # Over three colours numpy's own maximum takes ten times as long.
     blue, green, red = (points[..., colour] for colour in range(3))
     return np.asarray(np.maximum(np.maximum(blue, green), red))
 
 
-def _around(image: Image, choose: np.ufunc) -> Image:
+def _neighbourhood(image: Image, choose: np.ufunc) -> Image:
     # The least or the most of each point and its neighbours.
     edged = np.pad(image, ((1, 1), (1, 1), (0, 0)), mode="edge")
     rows = choose(choose(edged[:-2], edged[1:-1]), edged[2:])
     return np.asarray(choose(choose(rows[:, :-2], rows[:, 1:-1]), rows[:, 2:]), np.uint8)
 
 
-class Place:
+class SlotTracker:
     """
     The state of one place.
 
@@ -153,7 +159,7 @@ class Place:
     """
 
     def __init__(self) -> None:
-        self.state = State.EMPTY
+        self.state = SlotState.EMPTY
         self.since = 0.0
         self.still = 0.0
         self.card: Card | None = None
@@ -161,69 +167,71 @@ class Place:
         self._forget()
 
     def _forget(self) -> None:
-        self._votes: deque[Seen] = deque(maxlen=3)
+        self._votes: deque[Sighting] = deque(maxlen=3)
         self._looks = 0
         self._next = 0.0
         self._unsure_since: float | None = None
         self.gave_up = False
 
     @property
-    def last(self) -> Seen | None:
+    def last(self) -> Sighting | None:
         """
         What was last seen there, where nothing has moved since.
         """
         return self._votes[-1] if self._votes else None
 
-    def step(self, glance: Glance, at: float) -> bool:
+    def step(self, glance: SlotChange, at: float) -> bool:
         """
         Take how the place is now; tell whether a card that was there is gone.
         """
         moved = glance.since != self.still
         self.still, self._share = glance.since, glance.share
         still_for = at - glance.since
-        if glance.share < _OCCUPIED:
-            bare = glance.share < _BARE
-            if self.state is State.EMPTY:
+        if glance.share < _MIN_OCCUPIED_SHARE:
+            bare = glance.share < _MAX_EMPTY_SHARE
+            if self.state is SlotState.EMPTY:
                 return False
             # A back of the felt's own colour differs by less than a card does.
-            stays = self.state is State.DOWN and not bare
-            if not stays and still_for >= (GONE if bare else GONE_WITH_CHIP):
+            stays = self.state is SlotState.DOWN and not bare
+            if not stays and still_for >= (EMPTY_TIME_S if bare else EMPTY_TIME_WITH_CHIP_S):
                 return self._leave()
-        elif self.state is State.EMPTY:
+        elif self.state is SlotState.EMPTY:
             self._forget()
-            self.state, self.since, self.card = State.MOVING, at, None
+            self.state, self.since, self.card = SlotState.MOVING, at, None
         if moved:
             self._stir(at)
-        elif self.state is State.MOVING and still_for >= SETTLE:
-            self.state = State.SETTLED
+        elif self.state is SlotState.MOVING and still_for >= SETTLE_TIME_S:
+            self.state = SlotState.SETTLED
         return False
 
     def _leave(self) -> bool:
         was = self.state
-        self.state, self.card = State.EMPTY, None
+        self.state, self.card = SlotState.EMPTY, None
         self._forget()
-        return was in {State.HELD, State.READ, State.DOWN}
+        return was in {SlotState.HELD, SlotState.READ, SlotState.DOWN}
 
     def _stir(self, at: float) -> None:
         # What was seen before something moved says nothing of what lies there after it.
         self._votes.clear()
         self._looks = 0
-        self._next = at + SETTLE
-        if self.state in {State.SETTLED, State.DOWN}:
-            self.state = State.MOVING
+        self._next = at + SETTLE_TIME_S
+        if self.state in {SlotState.SETTLED, SlotState.DOWN}:
+            self.state = SlotState.MOVING
             self._unsure_since = None
 
     def wants_look(self, at: float) -> bool:
         """
         Whether it is worth looking for a card there now.
         """
-        if self.state in {State.EMPTY, State.MOVING, State.READ}:
+        if self.state in {SlotState.EMPTY, SlotState.MOVING, SlotState.READ}:
             return False
-        if self.state is State.HELD and (at - self.still < SETTLE or self._looks > _CHANGED):
+        if self.state is SlotState.HELD and (
+            at - self.still < SETTLE_TIME_S or self._looks > _MIN_CHANGED_READS
+        ):
             return False
         return at >= self._next
 
-    def looked(self, seen: Seen, at: float) -> Seen | None:
+    def looked(self, seen: Sighting, at: float) -> Sighting | None:
         """
         Take what a look found.
 
@@ -233,72 +241,72 @@ class Place:
         """
         self._looks += 1
         self._next = at + self._pause(seen.kind)
-        if seen.kind is not Kind.NOTHING:
+        if seen.kind is not SightingKind.NOTHING:
             self._votes.append(seen)
-        if self.state is State.HELD:
+        if self.state is SlotState.HELD:
             return self._changed()
-        if seen.kind is Kind.FACE and self._agreed(seen, _AGREE):
-            self.state, self.card = State.READ, seen.card
+        if seen.kind is SightingKind.FACE and self._agreed(seen, _MIN_AGREEING_READS):
+            self.state, self.card = SlotState.READ, seen.card
             return seen
-        if seen.kind is Kind.BACK and self._agreed(seen, _AGREE):
+        if seen.kind is SightingKind.BACK and self._agreed(seen, _MIN_AGREEING_READS):
             # It is not turned over without anything moving.
-            self.state, self._next = State.DOWN, at + _UNTURNED
+            self.state, self._next = SlotState.DOWN, at + _FACE_DOWN_INTERVAL_S
             return None
         return self._give_up(seen, at)
 
-    def _pause(self, kind: Kind) -> float:
+    def _pause(self, kind: SightingKind) -> float:
         # What could not be read at once is looked at seldom; it costs time of others.
-        if kind is Kind.NOTHING:
+        if kind is SightingKind.NOTHING:
             return min(1.6, 0.1 * (1 << min(self._looks, 4)))
-        if self.state is State.DOWN:
-            return _UNTURNED
+        if self.state is SlotState.DOWN:
+            return _FACE_DOWN_INTERVAL_S
         if self.gave_up:
             return 0.5
-        return 0.0 if self._looks < _TRIES else 0.15
+        return 0.0 if self._looks < _MIN_READS else 0.15
 
-    def _agreed(self, seen: Seen, least: int) -> bool:
+    def _agreed(self, seen: Sighting, least: int) -> bool:
         return (
             sum(each.kind is seen.kind and each.card is seen.card for each in self._votes) >= least
         )
 
-    def _changed(self) -> Seen | None:
+    def _changed(self) -> Sighting | None:
         """
         Another card lies where one was told, and nobody saw the place empty in between.
         """
         last = self._votes[-1] if self._votes else None
-        if last is None or last.kind is not Kind.FACE:
+        if last is None or last.kind is not SightingKind.FACE:
             return None
         if last.card is self.card:
-            self._looks = _CHANGED + 1  # it still lies there
+            self._looks = _MIN_CHANGED_READS + 1  # it still lies there
             return None
-        if not self._agreed(last, _CHANGED):
-            self._looks = min(self._looks, _CHANGED - 1)
+        if not self._agreed(last, _MIN_CHANGED_READS):
+            self._looks = min(self._looks, _MIN_CHANGED_READS - 1)
             return None
         self.card = last.card
         return last
 
-    def _give_up(self, seen: Seen, at: float) -> Seen | None:
-        if seen.kind is Kind.NOTHING:
+    def _give_up(self, seen: Sighting, at: float) -> Sighting | None:
+        if seen.kind is SightingKind.NOTHING:
             return self._wonder(seen, at)
-        if seen.kind not in {Kind.UNSURE, Kind.FACE}:
+        if seen.kind not in {SightingKind.UNSURE, SightingKind.FACE}:
             return None
         if self._unsure_since is None:
             self._unsure_since = at
-        patient = at - self._unsure_since < _PATIENCE or self._looks < _TRIES
+        patient = at - self._unsure_since < _UNREADABLE_AFTER_S or self._looks < _MIN_READS
         if patient or self.gave_up:
             return None
         self.gave_up = True
-        return seen._replace(kind=Kind.UNSURE, card=None)
+        return seen._replace(kind=SightingKind.UNSURE, card=None)
 
-    def _wonder(self, seen: Seen, at: float) -> Seen | None:
-        if self.gave_up or self._share < _LARGE or at - self.still < _UNKNOWN:
+    def _wonder(self, seen: Sighting, at: float) -> Sighting | None:
+        if self.gave_up or self._share < _MIN_UNKNOWN_SHARE or at - self.still < _UNKNOWN_AFTER_S:
             return None
         self.gave_up = True
-        return seen._replace(kind=Kind.UNSURE)
+        return seen._replace(kind=SightingKind.UNSURE)
 
     def told(self) -> None:
         """
         What was read there has been said.
         """
-        self.state = State.HELD
-        self._looks = _CHANGED + 1  # nothing to look at until something moves
+        self.state = SlotState.HELD
+        self._looks = _MIN_CHANGED_READS + 1  # nothing to look at until something moves

@@ -16,67 +16,67 @@ import numpy as np
 from drivers.camera.evidence import Evidence
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.card_reader import Eye
-from drivers.camera.recognition.table_geometry import Ground
-from drivers.camera.sources.frame_quality import Image, Picture
-from drivers.camera.stations.card_track import Extent, Fate, Passage
-from drivers.camera.stations.pose_check import Ambience, Bearings
-from drivers.camera.stations.throat_visibility import Plates, Sight
-from drivers.camera.stations.throat_window import Mouth
-from drivers.camera.stations.two_index_vote import BothEnds, Ends, Shot
+from drivers.camera.recognition.card_reader import CardReader
+from drivers.camera.recognition.table_geometry import TableProjection
+from drivers.camera.sources.frame_quality import Image, VideoFrame
+from drivers.camera.stations.card_track import CardTrack, Extent, TrackOutcome
+from drivers.camera.stations.pose_check import LightingMonitor, PoseCheck
+from drivers.camera.stations.throat_visibility import ThroatEdges, VisibilityMonitor
+from drivers.camera.stations.throat_window import ThroatWindow
+from drivers.camera.stations.two_index_vote import EndVotes, TrackFrame, TwoIndexVote
 from drivers.transport import LineError
 
-__all__ = ["Throat"]
+__all__ = ["ThroatStation"]
 
-_MOST: Final = 14
+_MAX_TRACK_FRAMES: Final = 14
 """Pictures of one passage that are kept."""
 
-_TOO_LONG: Final = 8.0
+_MAX_EXCESS_MM: Final = 8.0
 """Millimetres by which a card is too long to be one."""
 
-_DARKEST: Final = 0.2
-_BLACK: Final = 12.0
+_MIN_LIGHT_SHARE: Final = 0.2
+_MIN_LIGHT: Final = 12.0
 """Share of its usual light, and grey value, up to which nothing is to be seen."""
 
-_BLIND: Final = 5.0
+_MAX_BLIND_S: Final = 5.0
 """Seconds without sight after which the camera is given up."""
 
-_LINGERS: Final = 10.0
+_MAX_BLOCKED_S: Final = 10.0
 """Seconds for which something may be in the mouth that is no card half out of the shoe."""
 
-_INDEX: Final = 0.42
+_INDEX_LENGTH_SHARE: Final = 0.42
 """Share of a card's length that an index takes."""
 
-_QUIET: Final = 1.0
+_ERROR_CLEARED_AFTER_S: Final = 1.0
 """Seconds without anything in the mouth after which an error is over."""
 
 
-class Throat:
+class ThroatStation:
     """
     Watches the mouth.
     """
 
     def __init__(
-        self, profile: Profile, reference: Image, eye: Eye, evidence: Evidence | None = None
+        self, profile: Profile, reference: Image, eye: CardReader, evidence: Evidence | None = None
     ) -> None:
-        ground = Ground(profile)
+        ground = TableProjection(profile)
         reference = np.asarray(cv2.GaussianBlur(reference, (3, 3), 0), np.uint8)
-        self._mouth = Mouth(profile, ground, reference)
-        self._ambience = Ambience(profile, ground, reference)
-        self._bearings = Bearings(profile, ground, reference)
-        self._plates = Plates(profile, ground, reference)
-        self._ends = Ends(self._mouth, ground, eye)
-        self._sight = Sight()
+        self._mouth = ThroatWindow(profile, ground, reference)
+        self._ambience = LightingMonitor(profile, ground, reference)
+        self._bearings = PoseCheck(profile, ground, reference)
+        self._plates = ThroatEdges(profile, ground, reference)
+        self._ends = TwoIndexVote(self._mouth, ground, eye)
+        self._sight = VisibilityMonitor()
         self._evidence = evidence
-        self._darkest = max(_BLACK, _DARKEST * _brightest(reference))
+        self._darkest = max(_MIN_LIGHT, _MIN_LIGHT_SHARE * _brightness(reference))
         self._gain = 1.0
-        self._passage: Passage | None = None
-        self._shots: list[Shot] = []
+        self._passage: CardTrack | None = None
+        self._shots: list[TrackFrame] = []
         self._vanished = False
         self._error = False
         self._quiet_since = self._seen = 0.0
 
-    def look(self, picture: Picture) -> list[Statement]:
+    def look(self, picture: VideoFrame) -> list[Statement]:
         """
         Take the next picture.
 
@@ -87,7 +87,7 @@ class Throat:
         self._bearings.check(image, at)
         sample = self._mouth.sample(image)
         gain = self._ambience.measure(image).gain
-        dark = _brightest(image) < self._darkest
+        dark = _brightness(image) < self._darkest
         if self._sight.is_frozen(sample) or dark or not self._plates.are_seen(image):
             return self._blind(at)
         found = self._mouth.extents(sample, at, gain)
@@ -123,7 +123,7 @@ class Throat:
         hole = self._sight.blind(at)
         if self._passage is not None:
             self._passage.torn |= hole is not None
-        if self._sight.unseen(at) > _BLIND:
+        if self._sight.unseen(at) > _MAX_BLIND_S:
             raise LineError(
                 "camera: the shoe's mouth does not look as in its profile: was the camera "
                 "moved, is something before its lens, or its lamp out?"
@@ -136,7 +136,7 @@ class Throat:
         note = f"the shoe's mouth was not seen for {hole:.1f} s"
         return [Statement(say=Say.MISSED, note=note)]
 
-    def _there(self, picture: Picture, found: list[Extent]) -> list[Statement]:
+    def _there(self, picture: VideoFrame, found: list[Extent]) -> list[Statement]:
         """
         Something is in the mouth.
         """
@@ -146,18 +146,18 @@ class Throat:
             # The next card is on its way before this one is gone.
             if passage.may_be(found[-1]) and len(found) > 1:
                 passage.add(found[-1])
-                self._keep(Shot(picture, found[-1]))
+                self._keep(TrackFrame(picture, found[-1]))
             said = self._over(picture.at)
             passage = None
         if passage is None:
             torn = self._sight.leapt or (len(found) > 1 and not said)
             before = self._seen
-            passage = Passage(self._mouth.low, self._mouth.length, before=before, torn=torn)
+            passage = CardTrack(self._mouth.low, self._mouth.length, before=before, torn=torn)
             self._shots = []
         self._passage, self._vanished = passage, False
         passage.add(innermost)
-        self._keep(Shot(picture, innermost))
-        if passage.lingers > _LINGERS:
+        self._keep(TrackFrame(picture, innermost))
+        if passage.lingers > _MAX_BLOCKED_S:
             raise LineError(
                 "camera: something lies in the shoe's mouth, where cards pass: take it out"
             )
@@ -170,14 +170,14 @@ class Throat:
                 return []
             self._quiet_since = at
             return self._over(at)
-        if self._error and at - self._quiet_since >= _QUIET:
+        if self._error and at - self._quiet_since >= _ERROR_CLEARED_AFTER_S:
             self._error = False
             return [Statement(say=Say.OVER)]
         return []
 
-    def _keep(self, shot: Shot) -> None:
+    def _keep(self, shot: TrackFrame) -> None:
         self._shots.append(shot)
-        if len(self._shots) > _MOST:
+        if len(self._shots) > _MAX_TRACK_FRAMES:
             # Where it rests, one picture is as good as another.
             steps = [
                 abs(after.extent.end - before.extent.end)
@@ -194,13 +194,13 @@ class Throat:
         if passage is None:
             return []
         fate = passage.fate(at)
-        if fate is Fate.UNCLEAR or (passage.torn and fate is not Fate.LEFT):
+        if fate is TrackOutcome.UNCLEAR or (passage.torn and fate is not TrackOutcome.LEFT):
             return self._unclear()
         self._passage, self._shots = None, []
         match fate:
-            case Fate.RETURNED:
+            case TrackOutcome.RETURNED:
                 return self._returned(shots)
-            case Fate.LEFT:
+            case TrackOutcome.LEFT:
                 return self._left(passage, shots, int((at - passage.extents[-1].at) * 1000))
         return []
 
@@ -213,10 +213,10 @@ class Throat:
         note = "something was in the shoe's mouth: whether a card left is not known"
         return [Statement(say=Say.MISSED, patch=patch, note=note)]
 
-    def _left(self, passage: Passage, shots: list[Shot], late: int) -> list[Statement]:
+    def _left(self, passage: CardTrack, shots: list[TrackFrame], late: int) -> list[Statement]:
         readings = self._ends.read(shots, self._gain)
         excess = passage.excess
-        if excess is not None and excess > _TOO_LONG:
+        if excess is not None and excess > _MAX_EXCESS_MM:
             return self._two(readings, excess, late, shots)
         first, last = (self._ends.agreed(part) for part in readings)
         if first is not None and last is not None and first is not last:
@@ -228,16 +228,16 @@ class Throat:
         # Of two together one alone may have been read, where their length is not known.
         return [self._say(readings, late, shots, certain=is_one or excess is not None)]
 
-    def _returned(self, shots: list[Shot]) -> list[Statement]:
+    def _returned(self, shots: list[TrackFrame]) -> list[Statement]:
         self._error = True
         return [Statement(say=Say.RETURNED, patch=self._kept(shots[-1].picture.image, "returned"))]
 
     def _two(
         self,
-        readings: BothEnds,
+        readings: EndVotes,
         excess: float,
         late: int,
-        shots: list[Shot],
+        shots: list[TrackFrame],
     ) -> list[Statement]:
         """
         Two cards came together: the first hides the second but for its end.
@@ -247,7 +247,7 @@ class Throat:
         note = f"two cards left the shoe together, one behind the other {far}"
         first, last = readings
         # Where so little of the second shows, its index is one with the first one's.
-        shows = excess >= _INDEX * self._mouth.length or not excess
+        shows = excess >= _INDEX_LENGTH_SHARE * self._mouth.length or not excess
         apart = self._ends.agreed(first) is not self._ends.agreed(last)
         return [
             Statement(say=Say.DOUBLE_FEED, note=note),
@@ -257,9 +257,9 @@ class Throat:
 
     def _say(
         self,
-        readings: BothEnds,
+        readings: EndVotes,
         late: int,
-        shots: list[Shot],
+        shots: list[TrackFrame],
         *,
         certain: bool = True,
     ) -> Statement:
@@ -287,5 +287,5 @@ class Throat:
         return self._evidence.keep(small, f"shoe-{what}")
 
 
-def _brightest(image: Image) -> float:
+def _brightness(image: Image) -> float:
     return float(np.percentile(image[8::16, 8::16], 99))

@@ -18,34 +18,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.table_geometry import Ground
+from drivers.camera.recognition.table_geometry import TableProjection
 from drivers.camera.sources.frame_quality import Image
 
-__all__ = ["Plates", "Sight"]
+__all__ = ["ThroatEdges", "VisibilityMonitor"]
 
-_HOLE: Final = 0.15
+_MAX_UNSEEN_S: Final = 0.15
 """Seconds in which a card may pass unseen."""
 
-_LEAP: Final = 0.1
+_MAX_FRAME_GAP_S: Final = 0.1
 """Seconds in which what is in the mouth may become something else."""
 
-_USUAL: Final = 2.5
+_MAX_INTERVAL_FACTOR: Final = 2.5
 """Usual spans between two pictures: one that is lost is borne, even of a slow camera."""
 
-_REMEMBERED: Final = 25
+_INTERVALS_KEPT: Final = 25
 """Spans of which the usual one is the median."""
 
-_LATE: Final = 0.5
+_DELAYED_FRAME_SHARE: Final = 0.5
 """Share of the usual span within which a picture comes that was only kept waiting."""
 
-_NOISY: Final = 10
+_MIN_NOISY_FRAMES: Final = 10
 """Pictures of nothing, none like the one before, from which a camera is known for its noise."""
 
-_REPEAT: Final = 1.0
+_REPORT_INTERVAL_S: Final = 1.0
 """Seconds of a hole after which it is told again that there is one."""
 
 
-class Sight:
+class VisibilityMonitor:
     """
     Counts the time between pictures that tell something.
 
@@ -57,7 +57,7 @@ class Sight:
     def __init__(self) -> None:
         self.leapt = True
         self._last: float | None = None
-        self._spans: deque[float] = deque(maxlen=_REMEMBERED)
+        self._spans: deque[float] = deque(maxlen=_INTERVALS_KEPT)
         self._waiting: float | None = None
         self._told: float | None = None
         self._sample: NDArray[np.uint8] | None = None
@@ -73,7 +73,7 @@ class Sight:
         """
         self._same = self._sample is not None and np.array_equal(sample, self._sample)
         self._sample = sample
-        return self._same and self._unlike >= _NOISY
+        return self._same and self._unlike >= _MIN_NOISY_FRAMES
 
     def rests(self) -> None:
         """
@@ -88,7 +88,7 @@ class Sight:
         if self._last is None:
             self._last = at
         hole = at - self._last
-        if hole <= self._limit(_HOLE) or self._told is not None:
+        if hole <= self._limit(_MAX_UNSEEN_S) or self._told is not None:
             return None
         self._told = at
         return hole
@@ -108,9 +108,9 @@ class Sight:
         if before is None:
             return None
         span = at - before
-        self.leapt = span > self._limit(_LEAP)
+        self.leapt = span > self._limit(_MAX_FRAME_GAP_S)
         if told is not None:
-            return span if at - told > _REPEAT else None
+            return span if at - told > _REPORT_INTERVAL_S else None
         return self._judged(span)
 
     def _judged(self, span: float) -> float | None:
@@ -120,39 +120,43 @@ class Sight:
         waiting, self._waiting = self._waiting, None
         usual = self._usual
         self._spans.append(span)
-        if waiting is not None and span < _LATE * usual:
+        if waiting is not None and span < _DELAYED_FRAME_SHARE * usual:
             self._waiting = waiting - usual
             return None
-        if span > self._limit(_HOLE):
+        if span > self._limit(_MAX_UNSEEN_S):
             self._waiting = span
-        return waiting if waiting is not None and waiting > self._limit(_HOLE) else None
+        return waiting if waiting is not None and waiting > self._limit(_MAX_UNSEEN_S) else None
 
     @property
     def _usual(self) -> float:
-        return float(np.median(self._spans)) if self._spans else _LEAP / _USUAL
+        return (
+            float(np.median(self._spans))
+            if self._spans
+            else _MAX_FRAME_GAP_S / _MAX_INTERVAL_FACTOR
+        )
 
     def _limit(self, least: float) -> float:
-        return max(least, _USUAL * self._usual)
+        return max(least, _MAX_INTERVAL_FACTOR * self._usual)
 
 
-_WIDTH: Final = 160
+_COMPARED_WIDTH_PX: Final = 160
 """Pixels of the small picture that is compared."""
 
-_LEAST: Final = 60
-_TEXTURE: Final = 2.5
+_MIN_SIDE_PX: Final = 60
+_MIN_GREY_SPREAD: Final = 2.5
 """Pixels of a side, and spread of their grey values, from which it can be known again."""
 
-_LIKE: Final = 0.5
+_MIN_LIKENESS: Final = 0.5
 """Likeness, of 1, by which a side is known again."""
 
 
-class Plates:
+class ThroatEdges:
     """
     Looks beside the window, on each of its sides.
     """
 
-    def __init__(self, profile: Profile, ground: Ground, reference: Image) -> None:
-        small = _small(reference)
+    def __init__(self, profile: Profile, ground: TableProjection, reference: Image) -> None:
+        small = _small_grey(reference)
         high, wide = small.shape
         scale = reference.shape[1] / wide
         rows, columns = np.mgrid[0:high, 0:wide]
@@ -164,9 +168,9 @@ class Plates:
         sides = [np.flatnonzero(side) for side in beside]
         flat = small.ravel()
         self._sides = [
-            (side, _level(flat[side]))
+            (side, _without_mean(flat[side]))
             for side in sides
-            if len(side) >= _LEAST and flat[side].std() >= _TEXTURE
+            if len(side) >= _MIN_SIDE_PX and flat[side].std() >= _MIN_GREY_SPREAD
         ]
 
     def are_seen(self, image: Image) -> bool:
@@ -176,18 +180,24 @@ class Plates:
         """
         if not self._sides:
             return True
-        flat = _small(image).ravel()
+        flat = _small_grey(image).ravel()
         return any(
-            float(now @ before) > _LIKE * float(np.linalg.norm(now) * np.linalg.norm(before))
-            for now, before in ((_level(flat[side]), before) for side, before in self._sides)
+            float(now @ before)
+            > _MIN_LIKENESS * float(np.linalg.norm(now) * np.linalg.norm(before))
+            for now, before in (
+                (_without_mean(flat[side]), before) for side, before in self._sides
+            )
         )
 
 
-def _small(image: Image) -> NDArray[np.float32]:
-    size = (_WIDTH, max(1, round(_WIDTH * image.shape[0] / image.shape[1])))
+def _small_grey(image: Image) -> NDArray[np.float32]:
+    size = (
+        _COMPARED_WIDTH_PX,
+        max(1, round(_COMPARED_WIDTH_PX * image.shape[0] / image.shape[1])),
+    )
     small = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2GRAY), np.float32)
 
 
-def _level(values: NDArray[np.float32]) -> NDArray[np.float32]:
+def _without_mean(values: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(values - values.mean(), np.float32)

@@ -11,55 +11,61 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile, Throat
-from drivers.camera.recognition.card_detection import different
-from drivers.camera.recognition.outline_fitting import Found, Pose, Scene, fit_card, grey_of
-from drivers.camera.recognition.table_geometry import Floats, Ground, Patch, Raster
+from drivers.camera.recognition.card_detection import difference_mask
+from drivers.camera.recognition.outline_fitting import (
+    FittedCard,
+    PatchScene,
+    Pose,
+    edge_image,
+    fit_card,
+)
+from drivers.camera.recognition.table_geometry import Floats, Patch, Raster, TableProjection
 from drivers.camera.sources.frame_quality import Image
-from drivers.camera.stations.card_track import Extent, runs
+from drivers.camera.stations.card_track import Extent, covered_extents
 
-__all__ = ["Aimed", "Mouth"]
+__all__ = ["AlignedCard", "ThroatWindow"]
 
 Floats32 = NDArray[np.float32]
 
-_ROWS: Final = 1.0
-_COLUMNS: Final = 3.0
+_ROW_STEP_MM: Final = 1.0
+_COLUMN_STEP_MM: Final = 3.0
 """Millimetres between the points by which the mouth is watched, along and across."""
 
-_DIFFERENT: Final = 30.0
+_MIN_DIFFERENCE: Final = 30.0
 """Grey values from the empty mouth, beyond which something is there."""
 
-_COVERED: Final = 0.55
+_MIN_COVERED_SHARE: Final = 0.55
 """Share of a row that something as wide as a card covers; a finger does not."""
 
-_ALIKE: Final = 14.0
+_MAX_EMPTY_DIFFERENCE: Final = 14.0
 """Grey values from the empty mouth, up to which it looks as it does empty."""
 
-_FREE: Final = 0.45
+_MIN_FREE_SHARE: Final = 0.45
 """Share of a row that looks as it does empty: no card, which is as wide, lies there."""
 
-_SOFT: Final = 8
+_BLURRED_EDGE_ROWS: Final = 8
 """Rows beside something in which its blurred edge hides the mouth."""
 
-_STRIP: Final = 8
+_STRIP_ROWS: Final = 8
 """Rows whose pattern is compared."""
 
-_LIKE: Final = 0.45
+_MIN_PATTERN_LIKENESS: Final = 0.45
 """Likeness of its pattern by which the empty mouth is known in another light."""
 
-_PLAIN: Final = 0.5
+_MIN_PATTERN_SPREAD: Final = 0.5
 """Spread of grey values up to which there is no pattern."""
 
-_GAP: Final = 12
+_MAX_GAP_ROWS: Final = 12
 """Rows of dark print across a whole card, which are no gap between two."""
 
-_SHOWS: Final = 0.5
+_MIN_VISIBLE_SHARE: Final = 0.5
 """Share of an edge, or of both beside it together, that has to be seen."""
 
-_BESIDE: Final = 1.5
+_WINDOW_TOLERANCE_MM: Final = 1.5
 """Millimetres by which an index may reach behind the plates."""
 
 
-class Aimed(NamedTuple):
+class AlignedCard(NamedTuple):
     """
     A card that was found in the mouth.
 
@@ -72,7 +78,7 @@ class Aimed(NamedTuple):
     patch: Image
 
 
-class Mouth:
+class ThroatWindow:
     """
     The window, seen along the way that cards leave.
 
@@ -84,7 +90,7 @@ class Mouth:
 
     leading: Final = 1
 
-    def __init__(self, profile: Profile, ground: Ground, reference: Image) -> None:
+    def __init__(self, profile: Profile, ground: TableProjection, reference: Image) -> None:
         throat = profile.throat
         if throat is None:
             raise ValueError("no [throat] in this profile")
@@ -94,10 +100,10 @@ class Mouth:
         self.length, across = (wide, high) if self._sideways else (high, wide)
         corners = np.array(throat.window)
         self._centre = corners.mean(axis=0)
-        self._axes = _axes_of(ground, throat, self._centre)
+        self._axes = _card_axes(ground, throat, self._centre)
         self._window = (corners - self._centre) @ self._axes.T
         along = self._window[:, 0 if self._sideways else 1]
-        self._positions = np.arange(along.min() + _ROWS / 2, along.max(), _ROWS)
+        self._positions = np.arange(along.min() + _ROW_STEP_MM / 2, along.max(), _ROW_STEP_MM)
         self.low = float(along.min())
         self._raster = self._make_raster(ground, across)
         self._empty = self._raster.sample(reference).astype(np.float32)
@@ -108,8 +114,8 @@ class Mouth:
         self._patch = Patch(ground, centre, self._axes, reach)
         self._bare = self._patch.cut(reference)
 
-    def _make_raster(self, ground: Ground, across: float) -> Raster:
-        lane = np.arange(-across / 2 + 4, across / 2 - 3, _COLUMNS)
+    def _make_raster(self, ground: TableProjection, across: float) -> Raster:
+        lane = np.arange(-across / 2 + 4, across / 2 - 3, _COLUMN_STEP_MM)
         rows, columns = np.meshgrid(self._positions, lane, indexing="ij")
         flat = (rows, columns) if self._sideways else (columns, rows)
         points = np.stack(flat, axis=-1).reshape(-1, 2) @ self._axes + self._centre
@@ -128,23 +134,31 @@ class Mouth:
         """
         empty = self._empty * gain
         apart = np.abs(sample - empty).max(axis=2)
-        covered = (apart > _DIFFERENT * min(1.0, max(0.4, gain))).mean(axis=1) > _COVERED
-        hidden = (apart <= _ALIKE * max(1.0, gain)).mean(axis=1) < _FREE
+        covered = (apart > _MIN_DIFFERENCE * min(1.0, max(0.4, gain))).mean(
+            axis=1
+        ) > _MIN_COVERED_SHARE
+        hidden = (apart <= _MAX_EMPTY_DIFFERENCE * max(1.0, gain)).mean(axis=1) < _MIN_FREE_SHARE
         if hidden.any():
             shows = self._shows(sample)
             covered, hidden = covered & ~shows, hidden & ~shows
-        return runs(_closed(covered | _apart(hidden, covered), hidden), self._positions, at)
+        return covered_extents(
+            _fill_gaps(covered | _away_from_covered(hidden, covered), hidden), self._positions, at
+        )
 
     def _shows(self, sample: Image) -> NDArray[np.bool_]:
         """
         Say in which rows the pattern of the empty mouth shows: also in another light.
         """
         now, empty = _pattern(sample.mean(axis=2, dtype=np.float32)), self._pattern
-        alike, this, that = (_together(each) for each in (now * empty, now**2, empty**2))
-        clear = (alike > _LIKE * np.sqrt(this * that)) & (empty.std(axis=(1, 2)) > _PLAIN)
-        return np.pad(np.repeat(clear, _STRIP), (0, len(sample) - _STRIP * len(clear)))
+        alike, this, that = (_sum_neighbours(each) for each in (now * empty, now**2, empty**2))
+        clear = (alike > _MIN_PATTERN_LIKENESS * np.sqrt(this * that)) & (
+            empty.std(axis=(1, 2)) > _MIN_PATTERN_SPREAD
+        )
+        return np.pad(np.repeat(clear, _STRIP_ROWS), (0, len(sample) - _STRIP_ROWS * len(clear)))
 
-    def aim(self, image: Image, extent: Extent, gain: float, *, leading: bool) -> Aimed | None:
+    def aim(
+        self, image: Image, extent: Extent, gain: float, *, leading: bool
+    ) -> AlignedCard | None:
         """
         Find the card whose leading, or trailing, edge is the one of what covers the window.
         """
@@ -153,27 +167,30 @@ class Mouth:
         half = self.length / 2
         along = extent.end - half if leading else extent.start + half
         patch = self._patch.cut(image)
-        mask = different(patch, self._bare, gain)
+        mask = difference_mask(patch, self._bare, gain)
         pose = Pose(along, 0.0, 0.0) if self._sideways else Pose(0.0, along, 0.0)
-        scene = Scene(grey_of(patch), mask, self._patch.scale, self._card, self._stray)
+        scene = PatchScene(edge_image(patch), mask, self._patch.scale, self._card, self._stray)
         found = fit_card(scene, pose)
         if found is None or not self._is_founded(found, leading=leading):
             return None
-        return Aimed(self._patch.to_picture(found.quad), patch)
+        return AlignedCard(self._patch.to_picture(found.quad), patch)
 
-    def _is_founded(self, found: Found, *, leading: bool) -> bool:
+    def _is_founded(self, found: FittedCard, *, leading: bool) -> bool:
         top, right, bottom, left = found.sides
         front, back, beside = (
             (right, left, top + bottom) if self._sideways else (bottom, top, left + right)
         )
-        return (front if leading else back) >= _SHOWS and beside >= _SHOWS
+        return (front if leading else back) >= _MIN_VISIBLE_SHARE and beside >= _MIN_VISIBLE_SHARE
 
-    def holds(self, ground: Ground, pixels: Floats) -> bool:
+    def holds(self, ground: TableProjection, pixels: Floats) -> bool:
         """
         Whether points of the picture are all in the window.
         """
         local = (ground.to_table(pixels) - self._centre) @ self._axes.T
-        low, high = self._window.min(axis=0) - _BESIDE, self._window.max(axis=0) + _BESIDE
+        low, high = (
+            self._window.min(axis=0) - _WINDOW_TOLERANCE_MM,
+            self._window.max(axis=0) + _WINDOW_TOLERANCE_MM,
+        )
         return bool(((local >= low) & (local <= high)).all())
 
 
@@ -182,37 +199,37 @@ def _pattern(rows: Floats32) -> Floats32:
     Return strips of rows without all that changes slowly: light and shadow.
     """
     fine = np.diff(np.diff(rows, axis=0, append=rows[-1:]), axis=1)
-    return fine[: len(fine) // _STRIP * _STRIP].reshape(-1, _STRIP, fine.shape[1])
+    return fine[: len(fine) // _STRIP_ROWS * _STRIP_ROWS].reshape(-1, _STRIP_ROWS, fine.shape[1])
 
 
-def _together(strips: Floats32) -> NDArray[np.float64]:
+def _sum_neighbours(strips: Floats32) -> NDArray[np.float64]:
     """
     Sum up each strip with those beside it.
     """
     return np.convolve(strips.sum(axis=(1, 2)), np.ones(3), "same")
 
 
-def _apart(hidden: NDArray[np.bool_], covered: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _away_from_covered(hidden: NDArray[np.bool_], covered: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """
     Return the hidden rows that are not just beside covered ones: dark print, a dark back.
     """
-    near = np.convolve(covered, np.ones(2 * _SOFT + 1), "same") > 0
+    near = np.convolve(covered, np.ones(2 * _BLURRED_EDGE_ROWS + 1), "same") > 0
     return np.asarray(hidden & ~near)
 
 
-def _closed(covered: NDArray[np.bool_], hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _fill_gaps(covered: NDArray[np.bool_], hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """
     Fill the gaps in which the empty mouth does not show: dark print across a whole card.
     """
     there = np.flatnonzero(covered)
     filled = covered.copy()
     for before, after in pairwise(there):
-        if after - before <= _GAP or hidden[before + 1 : after].all():
+        if after - before <= _MAX_GAP_ROWS or hidden[before + 1 : after].all():
             filled[before:after] = True
     return filled
 
 
-def _axes_of(ground: Ground, throat: Throat, centre: Floats) -> Floats:
+def _card_axes(ground: TableProjection, throat: Throat, centre: Floats) -> Floats:
     """
     Return a card's short and long side as it passes: it moves along the positive one.
     """

@@ -8,32 +8,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from drivers.camera.recognition.card_reader import Eye, Reads
-from drivers.camera.recognition.table_geometry import Floats, Ground
-from drivers.camera.sources.frame_quality import Image, Picture
+from drivers.camera.recognition.card_reader import CardReader, Reading
+from drivers.camera.recognition.table_geometry import Floats, TableProjection
+from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.camera.stations.card_track import Extent
-from drivers.camera.stations.throat_window import Mouth
+from drivers.camera.stations.throat_window import ThroatWindow
 from shoe_daemon.game.cards import Card
 
-__all__ = ["BothEnds", "EndRead", "Ends", "Shot"]
+__all__ = ["EndVotes", "IndexVote", "TrackFrame", "TwoIndexVote"]
 
-_READ: Final = 3
+_MAX_FRAMES_READ: Final = 3
 """Pictures of either end that are read."""
 
-_AGREE: Final = 2
+_MIN_VOTES: Final = 2
 """Pictures that have to show one card, at the least."""
 
 
-class Shot(NamedTuple):
+class TrackFrame(NamedTuple):
     """
     A picture of a passage, and where in the mouth the card was.
     """
 
-    picture: Picture
+    picture: VideoFrame
     extent: Extent
 
 
-class EndRead(NamedTuple):
+class IndexVote(NamedTuple):
     """
     What one end said in one picture.
 
@@ -42,16 +42,16 @@ class EndRead(NamedTuple):
         patch: The card, for evidence.
     """
 
-    reads: Reads
+    reads: Reading
     blur: float
     patch: Image
 
 
-BothEnds = tuple[list[EndRead], list[EndRead]]
+EndVotes = tuple[list[IndexVote], list[IndexVote]]
 """The end that leads and the one that trails, each the sharpest first."""
 
 
-class _Index(NamedTuple):
+class _VisibleIndex(NamedTuple):
     """
     A picture in which one end of a card is whole.
     """
@@ -62,17 +62,17 @@ class _Index(NamedTuple):
     patch: Image
 
 
-class Ends:
+class TwoIndexVote:
     """
     Reads the ends of cards in a mouth.
     """
 
-    def __init__(self, mouth: Mouth, ground: Ground, eye: Eye) -> None:
+    def __init__(self, mouth: ThroatWindow, ground: TableProjection, eye: CardReader) -> None:
         self._mouth = mouth
         self._ground = ground
         self._eye = eye
 
-    def read(self, shots: Sequence[Shot], gain: float) -> BothEnds:
+    def read(self, shots: Sequence[TrackFrame], gain: float) -> EndVotes:
         """
         Read both ends, each in its sharpest pictures.
 
@@ -82,7 +82,7 @@ class Ends:
         """
         return self._read(shots, gain, leading=True), self._read(shots, gain, leading=False)
 
-    def agreed(self, one: Sequence[EndRead], other: Sequence[EndRead] = ()) -> Card | None:
+    def agreed(self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()) -> Card | None:
         """
         Return what pictures agree upon, all together and most of them alone; None where they
         do not.
@@ -95,15 +95,17 @@ class Ends:
         against = any(
             each.reads.card is not None and each.reads.card is not whole.card for each in both
         )
-        return None if against or for_it < max(_AGREE, len(both) * 2 / 3) else whole.card
+        return None if against or for_it < max(_MIN_VOTES, len(both) * 2 / 3) else whole.card
 
-    def together(self, one: Sequence[EndRead], other: Sequence[EndRead] = ()) -> Reads | None:
+    def together(
+        self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()
+    ) -> Reading | None:
         """
         Put what was read at one end, or at both, into one reading; None where nothing was.
         """
         return self._eye.together([each.reads for each in one], [each.reads for each in other])
 
-    def _read(self, shots: Sequence[Shot], gain: float, *, leading: bool) -> list[EndRead]:
+    def _read(self, shots: Sequence[TrackFrame], gain: float, *, leading: bool) -> list[IndexVote]:
         found = [
             index
             for shot in shots
@@ -111,18 +113,20 @@ class Ends:
         ]
         found.sort(key=lambda index: index.blur)
         return [
-            EndRead(self._eye.read_end(index.image, index.window), index.blur, index.patch)
-            for index in found[:_READ]
+            IndexVote(self._eye.read_end(index.image, index.window), index.blur, index.patch)
+            for index in found[:_MAX_FRAMES_READ]
         ]
 
-    def _index(self, shot: Shot, gain: float, *, leading: bool) -> _Index | None:
+    def _index(self, shot: TrackFrame, gain: float, *, leading: bool) -> _VisibleIndex | None:
         image = shot.picture.image
         aimed = self._mouth.aim(image, shot.extent, gain, leading=leading)
         if aimed is None:
             return None
-        end = Mouth.leading if leading else 1 - Mouth.leading
+        end = ThroatWindow.leading if leading else 1 - ThroatWindow.leading
         window = self._eye.window(aimed.quad, end)
         if not self._mouth.holds(self._ground, window):
             return None
         blur = self._eye.blur_of_end(image, window)
-        return _Index(image, window, blur, aimed.patch) if self._eye.is_sharp(blur) else None
+        return (
+            _VisibleIndex(image, window, blur, aimed.patch) if self._eye.is_sharp(blur) else None
+        )
