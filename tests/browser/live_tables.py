@@ -22,9 +22,9 @@ from drivers.simulators.line_endpoints import PtyLine
 from drivers.simulators.scenario_player import Pace, play
 from shoe_daemon.journal import JournalReader
 from tests.brokers import PATIENCE, Mosquitto, free_port, wait_for
+from tests.browser.expected_roads import Ledger
 from tests.commands.command_table import SITE, Supervisor, write_config
 from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
-from tests.browser.expected_roads import Ledger
 
 __all__ = ["DisplayProcess", "Stage", "Table", "set_stage", "simulated"]
 

@@ -13,11 +13,11 @@ import pytest
 from shoe_daemon.table import observations as seen
 from tests.brokers import wait_for
 from tests.browser.chrome import Watched
-from tests.demo.test_board_server import first_of
 from tests.browser.expected_roads import Ledger
 from tests.browser.live_tables import Stage, Table
 from tests.browser.published_table import FoldedTable
 from tests.browser.test_corrections import order, play
+from tests.demo.test_board_server import first_of
 
 pytestmark = pytest.mark.mosquitto
 

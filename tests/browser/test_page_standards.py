@@ -18,9 +18,9 @@ from shoe_daemon.display.languages import languages
 from tests.brokers import wait_for
 from tests.browser.chrome import SIZES, Watched, watch
 from tests.browser.contrast import poorly_readable
-from tests.demo.test_board_server import first_of
 from tests.browser.live_tables import Stage, Table
 from tests.browser.test_corrections import play
+from tests.demo.test_board_server import first_of
 
 pytestmark = pytest.mark.mosquitto
 

@@ -21,11 +21,11 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.detail_texts import VALUES
 from tests.brokers import Listener, wait_for
 from tests.browser.chrome import Watched, watch
-from tests.commands.command_table import SITE
-from tests.demo.test_board_server import first_of
 from tests.browser.live_tables import Stage, Table, set_stage
 from tests.browser.published_table import FoldedTable
 from tests.browser.test_corrections import play
+from tests.commands.command_table import SITE
+from tests.demo.test_board_server import first_of
 
 pytestmark = pytest.mark.mosquitto
 

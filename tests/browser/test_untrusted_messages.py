@@ -14,10 +14,10 @@ from playwright.sync_api import Browser
 
 from tests.brokers import Listener
 from tests.browser.chrome import Watched, watch
-from tests.commands.command_table import SITE
 from tests.browser.live_tables import Stage, Table
 from tests.browser.painted_board import wait_shows
 from tests.browser.test_corrections import play
+from tests.commands.command_table import SITE
 
 pytestmark = pytest.mark.mosquitto
 

@@ -18,10 +18,10 @@ import pytest
 
 from shoe_daemon.display.security_headers import CSP
 from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
-from tests.service.daemon_process import SHOE_DAEMON
 from tests.display.display_process import PATIENCE, Browser, Display
 from tests.display.table_messages import alert, event, payload, roads, topic
 from tests.display.test_static_pages import NASTY, read
+from tests.service.daemon_process import SHOE_DAEMON
 
 __all__ = ["mosquitto"]
 
