@@ -96,13 +96,13 @@ mistakes: venv # so many logs with one mistake each, and with random commands, a
 bench: venv # docs/measure.md says what the figures mean
 	@$(BIN)/python tools/prepare.py mosquitto chromium
 	$(BIN)/python -m bench.latency
-	$(BIN)/python -m bench.alarm
+	$(BIN)/python -m bench.alarm_latency
 	$(BIN)/python -m bench.footprint
-	$(BIN)/python -m bench.journal
-	$(BIN)/python -m bench.replay
-	$(BIN)/python -m bench.detection
+	$(BIN)/python -m bench.journal_append
+	$(BIN)/python -m bench.throughput
+	$(BIN)/python -m bench.fault_detection
 	$(BIN)/python -m bench.camera
-	$(BIN)/python -m bench.streams
+	$(BIN)/python -m bench.vision.stream_latency
 	$(BIN)/python -m bench.display
 
 SHOES ?= 200
@@ -113,7 +113,7 @@ camera-shoes: venv # hours: simulated shoes through camera, daemon and broker; g
 	@$(BIN)/python tools/prepare.py mosquitto
 	@mkdir -p $(dir $(PLAYED))
 	@wrong=0; for station in overhead throat; do \
-	  OMP_NUM_THREADS=1 $(BIN)/python -m bench.shoes_by_camera --station $$station --shoes $(SHOES) \
+	  OMP_NUM_THREADS=1 $(BIN)/python -m bench.vision.camera_shoes --station $$station --shoes $(SHOES) \
 	    --share $(SHARE) --out $(PLAYED) $(ARGS) || wrong=1; done; exit $$wrong
 
 .PHONY: pictures

@@ -16,9 +16,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench.crowd import measure_crowds
-from bench.painting import measure_painting
-from bench.shift import measure_shift
+from bench.display_load import measure_crowds
+from bench.display_soak import measure_shift
+from bench.paint_latency import measure_painting
 
 PARTS = ("painting", "crowds", "shift")
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
-from bench.rig import (
+from bench.harness import (
     Terminal,
     broker,
     children,

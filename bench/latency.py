@@ -29,7 +29,16 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench.rig import Ear, Terminal, broker, children, configuration, percentile, spread, wait_for
+from bench.harness import (
+    Ear,
+    Terminal,
+    broker,
+    children,
+    configuration,
+    percentile,
+    spread,
+    wait_for,
+)
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenes
 from shoe_daemon.journal.journal_file import schemas
 

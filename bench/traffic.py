@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
-from bench.rig import broker, children, configuration, spread, wait_for
+from bench.harness import broker, children, configuration, spread, wait_for
 
 __all__: list[str] = []
 

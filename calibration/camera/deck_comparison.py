@@ -2,7 +2,7 @@
 Is it still the same deck: cards that lie there now, compared with those of the profile.
 
 One card says little: figures of many makers are alike. Each further one says more, and a
-back most of all. How often another deck passes is measured by `bench.calibration_camera`.
+back most of all. How often another deck passes is measured by `bench.vision.calibration_accuracy`.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from bench.loopback import LoopbackServer, read_request
 from drivers.camera.sources.frame_quality import Image
 from tests.camera.scenes import Scene, on
+from tests.fakes.loopback_server import LoopbackServer, read_request
 
 PERIOD = 0.04
 BOUNDARY = "seam"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bench.shoes_by_camera import play, settings_of
-from bench.shoes_by_camera_verdict import Dealt, Verdict, judge
+from bench.vision.camera_shoes import play, settings_of
+from bench.vision.round_verdicts import Dealt, Verdict, judge
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

@@ -12,7 +12,6 @@ from pathlib import Path
 import cv2
 import pytest
 
-from bench.rtsp import Mood, RtspCamera
 from drivers.camera.driver import CameraDriver
 from drivers.camera.options import CameraOptions
 from drivers.transport import LineError
@@ -21,6 +20,7 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.camera.servers import capture_threads, draw_all, jpeg
 from tests.camera.watching import Watching, wait_until
+from tests.fakes.rtsp_camera import Mood, RtspCamera
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
 

@@ -19,7 +19,6 @@ import cv2
 import numpy as np
 import pytest
 
-from bench.rtsp import Mood, RtspCamera
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.coup import Outcome
@@ -29,6 +28,7 @@ from tests.camera.scenes import Scene, on
 from tests.camera.servers import NetworkCamera, Visit, draw_all, encoded, jpeg
 from tests.commands.command_table import Supervisor
 from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
+from tests.fakes.rtsp_camera import Mood, RtspCamera
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(600)]
 

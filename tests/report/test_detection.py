@@ -1,10 +1,10 @@
 """
-The aims of `bench.detection` hold, on fewer rounds.
+The aims of `bench.fault_detection` hold, on fewer rounds.
 """
 
 from __future__ import annotations
 
-from bench.detection import FAULTS, SETUPS, aims, measure, report
+from bench.fault_detection import FAULTS, SETUPS, aims, measure, report
 
 
 def test_the_aims_hold() -> None:

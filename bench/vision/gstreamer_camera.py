@@ -1,10 +1,10 @@
 """
 A camera that sends H.264 over RTSP, by GStreamer's own server: the moment at which it takes a
-picture is drawn into that, as `bench.streams_cameras` draws it.
+picture is drawn into that, as `bench.vision.stream_cameras` draws it.
 
 Run by the system's Python, which has GStreamer's bindings, and by nothing of ours:
 
-    /usr/bin/python3 bench/gstreamer_camera.py PORT WIDTH HEIGHT FPS BITS SQUARE
+    /usr/bin/python3 bench/vision/gstreamer_camera.py PORT WIDTH HEIGHT FPS BITS SQUARE
 
 PORT 0 is any that is free. The port is printed as soon as the camera can be asked.
 """

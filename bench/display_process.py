@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from bench.rig import children, free_port, wait_for
+from bench.harness import children, free_port, wait_for
 
 __all__ = ["KIOSK", "Cost", "Show", "chromium", "cost", "is_there", "open_page", "show"]
 

@@ -1,6 +1,6 @@
 """
 How many rounds a second go through the table, and through the drawing rules
-alone: `python -m bench.replay`.
+alone: `python -m bench.throughput`.
 
 Three things are measured in turn, over the same shoes of eight decks, in one run:
 

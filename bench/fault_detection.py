@@ -1,7 +1,7 @@
 """
 What a table catches of the dealer's and the reader's faults, and what it misses.
 
-`python -m bench.detection [--rounds N]`: so many rounds a fault, from shuffled
+`python -m bench.fault_detection [--rounds N]`: so many rounds a fault, from shuffled
 shoes of eight decks at every depth, each dealt at a table of its own, with one
 fault in each. Every round has its boundaries (no more bets, betting open). Four
 set-ups, each with what the one before has:

@@ -1,5 +1,5 @@
 """
-Cost of saving the broker's database: `python -m bench.autosave`.
+Cost of saving the broker's database: `python -m bench.broker_autosave`.
 
 A real mosquitto holds the retained documents of many tables, taken from a simulated shoe,
 and for the larger floor the full queue of a back office that is away. One client publishes
@@ -32,9 +32,9 @@ from typing import Final, NamedTuple
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
-from bench.crowd import latest
-from bench.played import SITE, TABLE, Message, Step, played, status
-from bench.rig import broker, broker_process, percentile, spread, wait_for
+from bench.display_load import latest
+from bench.harness import broker, broker_process, percentile, spread, wait_for
+from bench.simulated_messages import SITE, TABLE, Message, Step, played, status
 from shoe_daemon.demo.subscriber import leave
 
 __all__: list[str] = []

@@ -1,6 +1,6 @@
 """
 How long a card that is against the rules takes to be told, beside one that is
-not: `python -m bench.alarm`.
+not: `python -m bench.alarm_latency`.
 
 Rounds with a natural are dealt over a pty, each with a card too many; measured
 is the time from the last byte of a frame to `event/card_dealt` for a lawful
@@ -20,7 +20,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from bench.rig import Ear, Terminal, broker, children, configuration, percentile, spread, wait_for
+from bench.harness import (
+    Ear,
+    Terminal,
+    broker,
+    children,
+    configuration,
+    percentile,
+    spread,
+    wait_for,
+)
 from drivers.angel_eye_ii.frame_codec import Report
 
 _DEALT: Final = "shoe/v1/bench/table/event/card_dealt"

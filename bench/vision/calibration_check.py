@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from bench.calibration_camera_table import FEW, calibrated, reader, table
+from bench.vision.calibration_table import FEW, calibrated, reader, table
 from calibration.camera.calibration_result import write_result
 from calibration.camera.profile_check import FindingKind
 from calibration.camera.shoe_start_check import CheckResult, check_profile

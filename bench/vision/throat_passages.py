@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from bench.throat_acts import Act, Acts
+from bench.vision.throat_acts import Act, Acts
 from drivers.simulators.camera.motion_tracks import Key
 
 __all__ = ["PASSAGES"]

@@ -18,10 +18,10 @@ from typing import Final, NamedTuple
 import cv2
 import numpy as np
 
-from bench.rtsp import Mood, RtspCamera
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.mjpeg_server import JpegStream
 from shoe_daemon.errors import UserError
+from tests.fakes.rtsp_camera import Mood, RtspCamera
 
 __all__ = ["CAMERAS", "FPS", "HEIGHT", "WIDTH", "Server", "age", "stamped"]
 
@@ -184,4 +184,4 @@ def _rtsp_h264() -> Iterator[Server]:
 
 
 CAMERAS: Final = {"mjpeg": _mjpeg, "rtsp-jpeg": _rtsp_jpeg, "rtsp-h264": _rtsp_h264}
-"""By their names in `bench.streams`; a UserError says that one is not installed."""
+"""By their names in `bench.vision.stream_latency`; a UserError says that one is not installed."""

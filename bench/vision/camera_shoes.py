@@ -1,9 +1,9 @@
 """
 Simulated shoes read by a camera, picture by picture, to what a broker brings.
 
-    python -m bench.shoes_by_camera --station overhead --shoes 200 --jobs 2 --out shoes.jsonl
-    python -m bench.shoes_by_camera --station throat --shoes 200 --jobs 2 --out shoes.jsonl
-    python -m bench.shoes_by_camera --station overhead --seed 17 --shoes 1 --why    # again
+    python -m bench.vision.camera_shoes --station overhead --shoes 200 --jobs 2 --out shoes.jsonl
+    python -m bench.vision.camera_shoes --station throat --shoes 200 --jobs 2 --out shoes.jsonl
+    python -m bench.vision.camera_shoes --station overhead --seed 17 --shoes 1 --why    # again
 
 The question is whether any round is wrong without a word. Each shoe has a table, lamps, a
 camera and a deck of its own, none of which the recogniser's training saw, and troubles:
@@ -37,11 +37,11 @@ import cv2
 import msgspec
 import structlog
 
-from bench.rig import broker
-from bench.shoes_by_camera_film import BEGIN
-from bench.shoes_by_camera_pushed import print_pushed, push
-from bench.shoes_by_camera_table import play_shoe
-from bench.shoes_by_camera_verdict import Verdict, judge
+from bench.harness import broker
+from bench.vision.camera_table import play_shoe
+from bench.vision.pushed_cameras import print_pushed, push
+from bench.vision.round_verdicts import Verdict, judge
+from bench.vision.simulated_clock_camera import BEGIN
 from drivers.simulators.camera.scene_settings import (
     OVERHEAD_TROUBLES,
     THROAT_TROUBLES,
@@ -130,7 +130,7 @@ def main() -> int:
 
 
 def _wishes() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.shoes_by_camera")
+    parser = argparse.ArgumentParser(prog="python -m bench.vision.camera_shoes")
     parser.add_argument("--station", choices=["overhead", "throat"], default="overhead")
     parser.add_argument("--shoes", type=int, default=2)
     parser.add_argument("--rounds", type=int, help="of each shoe; all without it")

@@ -1,7 +1,7 @@
 """
 How exact a camera's calibration is, and what its check notices.
 
-`python -m bench.calibration_camera`
+`python -m bench.vision.calibration_accuracy`
 
 Simulated tables, each with its own camera, lens, lamps, felt and deck. Three parts, each by its
 name or all of them:
@@ -23,9 +23,9 @@ from typing import Final
 
 import cv2
 
-from bench.calibration_camera_check import measure_check
-from bench.calibration_camera_deck import measure_deck
-from bench.calibration_camera_plane import measure_plane
+from bench.vision.calibration_check import measure_check
+from bench.vision.calibration_deck import measure_deck
+from bench.vision.calibration_plane import measure_plane
 
 _PARTS: Final[dict[str, Callable[[argparse.Namespace], bool]]] = {
     "plane": lambda given: measure_plane(given.tables),

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 
 from playwright.sync_api import CDPSession, Page
 
-from bench.painting import Speaker
-from bench.played import SITE, TABLE, Step, played, status
-from bench.rig import broker
-from bench.screen import chromium, cost, open_page, show
+from bench.display_process import chromium, cost, open_page, show
+from bench.harness import broker
+from bench.paint_latency import Speaker
+from bench.simulated_messages import SITE, TABLE, Step, played, status
 
 __all__ = ["measure_shift"]
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from bench.shoes_by_camera_pushed import Pushed
+from bench.vision.pushed_cameras import Pushed
 from drivers.simulators.simulated_shoe import DealtRound, coup_of
 from shoe_daemon.table.event_types import (
     HandResult,

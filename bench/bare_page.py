@@ -2,7 +2,7 @@
 The least that can bring a message to a page, to compare a display with: a process that
 forwards what comes on one topic to one stream, and a page that shows its number.
 
-`python -m bench.bridge BROKER_PORT TOPIC PORT`
+`python -m bench.bare_page BROKER_PORT TOPIC PORT`
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Passages at a shoe's mouth, with all that may go wrong, and whether each was told.
 
-    python -m bench.throat --passages 3000
+    python -m bench.vision.throat --passages 3000
 
 Of each trouble: how many acts and cards there were; of the acts, how many were *right* (each
 card that left was named, nothing else was said), how many *told* (what could not be named was
@@ -24,9 +24,6 @@ from typing import Final
 import cv2
 from msgspec import Struct
 
-from bench.throat_acts import Act, Acts, Stage, stage_settings
-from bench.throat_disturbances import DISTURBANCES
-from bench.throat_passages import PASSAGES
 from drivers.camera.camera_line import load_recogniser, make_station
 from drivers.camera.line_messages import Say, Statement, Station
 from drivers.camera.options import CameraOptions
@@ -34,6 +31,9 @@ from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.card_reader import CardRecogniser
 from drivers.camera.sources.frame_quality import FrameCheck, VideoFrame
+from bench.vision.throat_acts import Act, Acts, Stage, stage_settings
+from bench.vision.throat_disturbances import DISTURBANCES
+from bench.vision.throat_passages import PASSAGES
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.transport import LineError
@@ -168,7 +168,7 @@ def _shift(settings: Settings, troubles: list[str], many: int) -> Iterator[tuple
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.throat")
+    parser = argparse.ArgumentParser(prog="python -m bench.vision.throat")
     parser.add_argument("--passages", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--width", type=int, default=_WIDTH, help="of the pictures")

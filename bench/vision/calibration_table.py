@@ -1,5 +1,5 @@
 """
-Simulated tables that `bench.calibration_camera` measures at, and how one is calibrated there.
+Simulated tables for `bench.vision.calibration_accuracy`, and their calibration.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 What an append to the journal costs beside a bare SQLite insert of the same bytes.
 
-`python -m bench.journal [--appends N] [--folder F]`: both do the same work in turns, in one
+`python -m bench.journal_append [--appends N] [--folder F]`: both do the same work in turns, in one
 run and on one disk, with the fsync (what the daemon does) and without it (what is ours alone).
 A typical frame: 12 raw bytes, one card, and its card_dealt, draw_due and round_started.
 """

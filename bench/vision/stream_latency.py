@@ -1,5 +1,5 @@
 """
-How late a network camera's picture is, and how soon its stream is back: `python -m bench.streams`.
+Latency and recovery time of network cameras: `python -m bench.vision.stream_latency`.
 
 Each camera draws the moment at which it takes a picture into that picture, as black and white
 squares, and sends it over loopback to the driver's own thread; what is measured is the time
@@ -27,8 +27,8 @@ from typing import Final, NamedTuple
 import cv2
 import numpy as np
 
-from bench.rig import percentile
-from bench.streams_cameras import CAMERAS, FPS, HEIGHT, WIDTH, Server, age
+from bench.harness import percentile
+from bench.vision.stream_cameras import CAMERAS, FPS, HEIGHT, WIDTH, Server, age
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
 from drivers.camera.sources.frame_quality import FrameCheck

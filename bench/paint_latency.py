@@ -19,9 +19,9 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 from playwright.sync_api import Page
 
-from bench.played import SITE, TABLE, Message, Step, played, status
-from bench.rig import answers, broker, children, free_port, percentile, spread, wait_for
-from bench.screen import chromium, open_page, show
+from bench.display_process import chromium, open_page, show
+from bench.harness import answers, broker, children, free_port, percentile, spread, wait_for
+from bench.simulated_messages import SITE, TABLE, Message, Step, played, status
 from shoe_daemon.demo.subscriber import leave
 
 __all__ = ["Speaker", "measure_painting"]
@@ -119,7 +119,7 @@ def _bridge(broker_port: int) -> Iterator[str]:
     """
     port = free_port()
     with children() as start:
-        start(sys.executable, "-m", "bench.bridge", str(broker_port), _BARE, str(port))
+        start(sys.executable, "-m", "bench.bare_page", str(broker_port), _BARE, str(port))
         wait_for(lambda: answers(port), "the bare bridge")
         yield f"http://127.0.0.1:{port}/"
 

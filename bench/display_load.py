@@ -2,9 +2,9 @@
 Many tables at one display: what it takes of processor and memory, beside a process that
 subscribes to the same and does nothing.
 
-`python -m bench.crowd BROKER_PORT TABLES` is the tables: a card every three seconds, a
+`python -m bench.display_load BROKER_PORT TABLES` is the tables: a card every three seconds, a
 heartbeat every ten, a shoe of which each is at another moment.
-`python -m bench.crowd URL BOARDS` are browsers that only read: one pit, so many boards.
+`python -m bench.display_load URL BOARDS` are browsers that only read: one pit, so many boards.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bench.painting import Speaker
-from bench.played import SESSION, SITE, TABLE, Message, Step, played, status
-from bench.rig import broker, broker_process, children, wait_for
-from bench.screen import Cost, cost, is_there, show
+from bench.display_process import Cost, cost, is_there, show
+from bench.harness import broker, broker_process, children, wait_for
+from bench.paint_latency import Speaker
+from bench.simulated_messages import SESSION, SITE, TABLE, Message, Step, played, status
 from shoe_daemon.mqtt import messages
 
 __all__ = ["latest", "measure_crowds"]
@@ -90,7 +90,7 @@ def _measure(count: int, seconds: float, folder: Path) -> tuple[Load, Load, Cost
         show(folder, port) as there,
     ):
         bare = start(sys.executable, "-c", _LISTEN, str(port))
-        start(sys.executable, "-m", "bench.crowd", str(port), str(count))
+        start(sys.executable, "-m", "bench.display_load", str(port), str(count))
         wait_for(lambda: is_there(f"{there.url}/health", f'"live":{count},'), "all tables")
         mosquitto = broker_process(folder)
         processes = (there.process, bare.pid, mosquitto)
@@ -112,7 +112,7 @@ def _load(processes: tuple[int, ...], seconds: float) -> Load:
 @contextmanager
 def _browsers(url: str, boards: int) -> Iterator[None]:
     with children() as start:
-        start(sys.executable, "-m", "bench.crowd", url, str(boards))
+        start(sys.executable, "-m", "bench.display_load", url, str(boards))
         wait_for(lambda: is_there(f"{url}/health", f'"streams":{boards + 1},'), "all browsers")
         yield
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from bench.loopback import LoopbackServer, read_request
+from tests.fakes.loopback_server import LoopbackServer, read_request
 
 __all__ = ["Mood", "RtspCamera"]
 

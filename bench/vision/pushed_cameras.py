@@ -1,9 +1,9 @@
 """
 Whether `calibrate camera --check` tells that a camera was pushed before the shoe.
 
-    python -m bench.shoes_by_camera_pushed --shoes 200 --seed 5000
+    python -m bench.vision.pushed_cameras --shoes 200 --seed 5000
 
-pushes those of `bench.shoes_by_camera`, above the layout, without playing their shoes.
+pushes those of `bench.vision.camera_shoes`, above the layout, without playing their shoes.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def main() -> int:
     """
     Push the camera of each table; return 1 where the check said something else than that.
     """
-    parser = argparse.ArgumentParser(prog="python -m bench.shoes_by_camera_pushed")
+    parser = argparse.ArgumentParser(prog="python -m bench.vision.pushed_cameras")
     parser.add_argument("--shoes", type=int, default=20)
     parser.add_argument("--seed", type=int, default=5000, help="of the first shoe")
     wishes = parser.parse_args()

@@ -1,0 +1,3 @@
+"""
+Experiments that accept or reject the camera's readings and its calibration.
+"""

@@ -1,0 +1,3 @@
+"""
+Fake servers on loopback, for the tests and the benches.
+"""
