@@ -46,9 +46,7 @@ Times = dict[str, list[float]]
 
 
 def main() -> None:
-    """
-    Measure and print.
-    """
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=100, help="rounds in a repeat")
     parser.add_argument("--repeats", type=int, default=5)
@@ -70,9 +68,7 @@ def main() -> None:
 
 
 def measure(folder: Path, rounds: int) -> Times:
-    """
-    Deal so many rounds, each with a card too many.
-    """
+    """Deal so many rounds, each with a card too many."""
     took: Times = {_DEALT: [], _TOLD: []}
     with ExitStack() as stack:
         port = stack.enter_context(broker(folder))
@@ -94,9 +90,7 @@ def measure(folder: Path, rounds: int) -> Times:
 
 
 def _frames(rounds: int) -> Iterator[tuple[str, bytes]]:
-    """
-    Yield frames, each with the topic that it is told on, empty where it is not timed.
-    """
+    """Yield frames, each with the topic that it is told on, empty where it is not timed."""
     number = 0
     for each in range(rounds):
         if each % _ROUNDS_A_SHOE == 0:

@@ -28,9 +28,7 @@ _heard: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        """
-        Give the page, or the stream without end.
-        """
+        """Give the page, or the stream without end."""
         stream = self.path == "/live"
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream" if stream else "text/html")
@@ -42,15 +40,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"data: %s\n\n" % _heard.get())
 
     def log_message(self, *_: object) -> None:
-        """
-        Say nothing.
-        """
+        """Say nothing."""
 
 
 def main(broker: str, topic: str, port: str) -> None:
-    """
-    Forward until the end.
-    """
+    """Forward until the end."""
     client = paho.Client(CallbackAPIVersion.VERSION2)
     client.on_message = lambda _client, _data, message: _heard.put(bytes(message.payload))
     client.connect("127.0.0.1", int(broker))

@@ -56,18 +56,14 @@ _MB: Final = 1e6
 
 
 class Floor(NamedTuple):
-    """
-    Size of the broker's database.
-    """
+    """Size of the broker's database."""
 
     tables: int
     backlog: int
 
 
 class Load(NamedTuple):
-    """
-    What one window measures: messages a second, and seconds.
-    """
+    """What one window measures: messages a second, and seconds."""
 
     floor: Floor
     rate: float
@@ -93,9 +89,7 @@ Runs = dict[str, list[Window]]
 
 
 def main() -> None:
-    """
-    Measure and print.
-    """
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--rate", type=float, default=100.0, help="messages a second")
     parser.add_argument("--seconds", type=float, default=_interval(), help="of each window")
@@ -118,9 +112,7 @@ def _interval() -> float:
 
 
 def _runs(folder: Path, load: Load, repeats: int) -> Runs:
-    """
-    Measure all three brokers in turn, each one started with the same database.
-    """
+    """Measure all three brokers in turn, each one started with the same database."""
     runs: Runs = {_EACH: [], _SAMPLE: [], _NEVER: []}
     database = _database(folder, load.floor)
     for number in range(repeats):
@@ -133,9 +125,7 @@ def _runs(folder: Path, load: Load, repeats: int) -> Runs:
 
 
 def report(floor: Floor, runs: Runs, seconds: float) -> None:
-    """
-    Print delays, ratios and what was written.
-    """
+    """Print delays, ratios and what was written."""
     size = max(each.database for each in runs[_SAMPLE])
     print(f"\n{floor.tables} tables, {floor.backlog} queued messages, database {size:.1f} MB")
     print(f"  {'':<14}{'p50, ms':<26}{'p99, ms':<26}{'longest, ms':<26}MB written an hour")
@@ -162,9 +152,7 @@ def report(floor: Floor, runs: Runs, seconds: float) -> None:
 
 
 def measure(folder: Path, name: str, load: Load) -> Window:
-    """
-    Measure one window at one broker.
-    """
+    """Measure one window at one broker."""
     with ExitStack() as stack:
         port = stack.enter_context(broker(folder, _configuration(folder, name)))
         process = broker_process(folder)
@@ -181,9 +169,7 @@ def measure(folder: Path, name: str, load: Load) -> Window:
 
 
 def _database(folder: Path, floor: Floor) -> Path:
-    """
-    Make the database of a floor: retained documents, and the queue of the back office.
-    """
+    """Make the database of a floor: retained documents, and the queue of the back office."""
     place = folder / "made"
     place.mkdir()
     with ExitStack() as stack:
@@ -195,9 +181,7 @@ def _database(folder: Path, floor: Floor) -> Path:
 
 
 def _configuration(folder: Path, name: str) -> str:
-    """
-    Return the lines of one of the three brokers.
-    """
+    """Return the lines of one of the three brokers."""
     sample = SAMPLE.read_text(encoding="utf-8")
     lines = re.findall(r"^(?:max_queued_messages|message_size_limit) .*$", sample, re.MULTILINE)
     if name == _SAMPLE:
@@ -220,9 +204,7 @@ def _client(port: int, name: str, *, clean: bool = True) -> paho.Client:
 
 
 def _fill(speaker: paho.Client, port: int, floor: Floor) -> None:
-    """
-    Publish the retained documents of every table, and fill the queue of the back office.
-    """
+    """Publish the retained documents of every table, and fill the queue of the back office."""
     office = _client(port, "back-office", clean=False)
     office.subscribe(f"shoe/v1/{SITE}/+/event/#", qos=1)
     time.sleep(0.5)
@@ -248,9 +230,7 @@ def _steps() -> list[Step]:
 
 
 def _speak(speaker: paho.Client, subscriber: _Subscriber, load: Load, *, save: int | None) -> None:
-    """
-    Publish at the rate of the load; the broker `save` is made to save in the middle.
-    """
+    """Publish at the rate of the load; the broker `save` is made to save in the middle."""
     traffic = _traffic(_steps(), load.floor.tables)
     began = time.perf_counter() + 0.1
     count = int(load.rate * load.seconds)
@@ -264,9 +244,7 @@ def _speak(speaker: paho.Client, subscriber: _Subscriber, load: Load, *, save: i
 
 
 def _traffic(steps: list[Step], tables: int) -> Iterator[tuple[int, Message]]:
-    """
-    Yield what the tables publish, step after step, each table a step in turn.
-    """
+    """Yield what the tables publish, step after step, each table a step in turn."""
     for step in steps * 1000:
         for table in range(tables):
             for message in step.messages:
@@ -281,9 +259,7 @@ def _tell(speaker: paho.Client, table: int, message: Message) -> paho.MQTTMessag
 
 
 def _written(process: int) -> float:
-    """
-    Return the megabytes that a process has had written to disks.
-    """
+    """Return the megabytes that a process has had written to disks."""
     text = Path(f"/proc/{process}/io").read_text(encoding="ascii")
     return int(text.partition("\nwrite_bytes: ")[2].split()[0]) / _MB
 
@@ -314,9 +290,7 @@ class _Subscriber:
             self.delays.append(1000 * (now - self.due.popleft()))
 
     def drain(self) -> int:
-        """
-        Wait for the messages under way, and return how many did not come in time.
-        """
+        """Wait for the messages under way, and return how many did not come in time."""
         until = time.perf_counter() + _DRAIN_S
         while self.due and time.perf_counter() < until:
             time.sleep(0.01)
@@ -326,9 +300,7 @@ class _Subscriber:
         return len(left)
 
     def close(self) -> None:
-        """
-        Leave.
-        """
+        """Leave."""
         leave(self._client)
 
 

@@ -58,18 +58,14 @@ _FED: Final = 12.0
 
 
 class Cost(NamedTuple):
-    """
-    One picture: milliseconds that the station took, and whether a card was landing.
-    """
+    """One picture: milliseconds that the station took, and whether a card was landing."""
 
     took: float
     landing: bool
 
 
 class Score(NamedTuple):
-    """
-    One card in one picture, read by two: right, wrong or none, and milliseconds.
-    """
+    """One card in one picture, read by two: right, wrong or none, and milliseconds."""
 
     ours: str
     took: float
@@ -78,9 +74,7 @@ class Score(NamedTuple):
 
 
 def main() -> None:
-    """
-    Measure and print.
-    """
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seed", type=int, default=11)
@@ -99,9 +93,7 @@ def main() -> None:
 
 
 def watch(settings: Settings, folder: Path) -> tuple[list[Cost], list[float], int, list[Score]]:
-    """
-    Show the station all pictures; read one card of every second in two ways.
-    """
+    """Show the station all pictures; read one card of every second in two ways."""
     profile = load_profile(folder / "profile.toml")
     station = make_station(profile, CameraOptions(evidence=""), None)
     matcher, reader = Matcher(settings), Recogniser()
@@ -145,9 +137,7 @@ def _open(shot: Shot) -> list[Lying]:
 
 
 class Matcher:
-    """
-    Both index windows against those of all cards of this very deck.
-    """
+    """Both index windows against those of all cards of this very deck."""
 
     def __init__(self, settings: Settings) -> None:
         deck = deck_of(settings.seed, settings.deck, 0, 240)
@@ -161,9 +151,7 @@ class Matcher:
             self._templates.append((card, np.ascontiguousarray(inner)))
 
     def read(self, image: Image, quad: NDArray[np.float32]) -> Card:
-        """
-        Return the card whose template fits best at either end.
-        """
+        """Return the card whose template fits best at either end."""
         patches = [crop_window(image, window) for window in window_quads(quad, CropWindow())]
         scores = [
             max(
@@ -191,9 +179,7 @@ def _score(image: Image, lies: Lying, reader: Recogniser, matcher: Matcher) -> S
 
 
 def report(costs: list[Cost], lates: list[float], wrong: int) -> None:
-    """
-    Print what pictures cost, and how soon cards are told.
-    """
+    """Print what pictures cost, and how soon cards are told."""
     print(f"{len(costs)} pictures of 1280x720, one thread; {len(lates)} cards told, {wrong} wrong")
     for name, landing, aim in (
         ("otherwise", False, IDLE_AIM),
@@ -215,9 +201,7 @@ def report(costs: list[Cost], lates: list[float], wrong: int) -> None:
 
 
 def compare(scores: list[Score]) -> None:
-    """
-    Print both ways of reading side by side.
-    """
+    """Print both ways of reading side by side."""
     print(f"{len(scores)} cards with true corners")
     for name, words, took in (
         ("recogniser", [each.ours for each in scores], [each.took for each in scores]),
@@ -228,9 +212,7 @@ def compare(scores: list[Score]) -> None:
 
 
 def memory(settings: Settings, folder: Path) -> None:
-    """
-    Feed a daemon live for some seconds, and print how large it became.
-    """
+    """Feed a daemon live for some seconds, and print how large it became."""
     config = folder / "table.toml"
     config.write_text(
         'site = "bench"\n[[reader]]\nid = "camera"\ndriver = "camera"\n'

@@ -24,9 +24,7 @@ PARTS = ("painting", "crowds", "shift")
 
 
 def main() -> None:
-    """
-    Measure and print.
-    """
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--cards", type=int, default=100, help="cards in a repeat")
     parser.add_argument("--repeats", type=int, default=5)

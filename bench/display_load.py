@@ -50,9 +50,7 @@ client.loop_forever()
 
 
 class Load(NamedTuple):
-    """
-    A share of a processor, in per cent, over a while.
-    """
+    """A share of a processor, in per cent, over a while."""
 
     display: float
     subscriber: float
@@ -60,9 +58,7 @@ class Load(NamedTuple):
 
 
 def measure_crowds(counts: list[int], seconds: float, folder: Path) -> None:
-    """
-    Measure and print.
-    """
+    """Measure and print."""
     print(f"{seconds:.0f} s each; % of one processor, MB; browsers: one pit, and 19 boards more")
     print(
         f"  {'tables':>6}  {'one browser':<14}{'20 browsers':<14}{'bare':<8}{'broker':<8}"
@@ -121,9 +117,7 @@ def _browsers(url: str, boards: int) -> Iterator[None]:
 
 
 def deal(port: int, count: int) -> None:
-    """
-    Be so many tables until the end.
-    """
+    """Be so many tables until the end."""
     steps = list(islice(played(3), _SHOE))
     speaker = Speaker(port)
     due: list[tuple[float, int, float]] = []
@@ -149,9 +143,7 @@ def deal(port: int, count: int) -> None:
 
 
 def latest(steps: list[Step], until: int) -> list[Message]:
-    """
-    Return what is retained after so many steps.
-    """
+    """Return what is retained after so many steps."""
     said = chain.from_iterable(step.messages for step in steps[: until + 1])
     return list({each.suffix: each for each in said if each.retained}.values())
 
@@ -186,9 +178,7 @@ def _tell(speaker: Speaker, table: int, message: Message) -> None:
 
 
 def read(url: str, boards: int) -> None:
-    """
-    Read the stream of the pit and of so many boards until the end.
-    """
+    """Read the stream of the pit and of so many boards until the end."""
     paths = ["/pit/live", *(f"/table/table-{number:04}/live" for number in range(boards))]
     threads = [threading.Thread(target=_read, args=(url + path,)) for path in paths]
     for thread in threads:

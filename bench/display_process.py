@@ -1,6 +1,4 @@
-"""
-The display as a process, what it costs, and pages in the machine's own Chromium.
-"""
+"""The display as a process, what it costs, and pages in the machine's own Chromium."""
 
 from __future__ import annotations
 
@@ -72,9 +70,7 @@ document.addEventListener("DOMContentLoaded", function () {
 
 
 class Show(NamedTuple):
-    """
-    A display that runs.
-    """
+    """A display that runs."""
 
     url: str
     process: int
@@ -82,9 +78,7 @@ class Show(NamedTuple):
 
 @contextmanager
 def show(folder: Path, broker: int) -> Iterator[Show]:
-    """
-    Run `shoe-daemon display` until the end of the block.
-    """
+    """Run `shoe-daemon display` until the end of the block."""
     listen = f"127.0.0.1:{free_port()}"
     command = (sys.executable, "-m", "shoe_daemon", "display")
     with children() as start, (folder / "display.log").open("wb") as log:
@@ -96,9 +90,7 @@ def show(folder: Path, broker: int) -> Iterator[Show]:
 
 
 def is_there(url: str, what: str) -> bool:
-    """
-    Tell whether a page can be read and holds some text.
-    """
+    """Tell whether a page can be read and holds some text."""
     try:
         with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - our own display
             return what in answer.read().decode()
@@ -118,9 +110,7 @@ class Cost(NamedTuple):
 
 
 def cost(process: int) -> Cost:
-    """
-    Say what a process has taken so far.
-    """
+    """Say what a process has taken so far."""
     folder = Path(f"/proc/{process}")
     fields = (folder / "stat").read_text(encoding="ascii").rpartition(")")[2].split()
     memory = (folder / "smaps_rollup").read_text(encoding="ascii")
@@ -134,9 +124,7 @@ def cost(process: int) -> Cost:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """
-    Run the machine's own browser without a window.
-    """
+    """Run the machine's own browser without a window."""
     program = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if program is None:
         sys.exit("a browser is missing: apt-get install chromium")
@@ -147,9 +135,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def open_page(browser: Browser, url: str, size: dict[str, int] = KIOSK) -> Page:
-    """
-    Open a page which knows what it has drawn, and where `window.drawn.kept` notes when.
-    """
+    """Open a page which knows what it has drawn, and where `window.drawn.kept` notes when."""
     viewport: Any = size
     page = browser.new_context(viewport=viewport).new_page()
     page.set_default_timeout(_PATIENCE)

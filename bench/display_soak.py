@@ -48,9 +48,7 @@ _FIELDS: Final = {"heap": "JS heap, kB", "nodes": "nodes", "listeners": "listene
 
 
 class Size(NamedTuple):
-    """
-    How large a page is: kilobytes of JavaScript, nodes, listeners.
-    """
+    """How large a page is: kilobytes of JavaScript, nodes, listeners."""
 
     heap: float
     nodes: int
@@ -58,9 +56,7 @@ class Size(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """
-    What there is at the beginning of a shoe.
-    """
+    """What there is at the beginning of a shoe."""
 
     steps: int
     pages: dict[str, Size]
@@ -68,9 +64,7 @@ class Sample(NamedTuple):
 
 
 def measure_shift(hours: float, folder: Path) -> None:
-    """
-    Measure and print.
-    """
+    """Measure and print."""
     began = time.monotonic()
     with broker(folder) as port, show(folder, port) as there, chromium() as browser:
         speaker, steps = Speaker(port), played(5)
@@ -96,9 +90,7 @@ def measure_shift(hours: float, folder: Path) -> None:
 def _run(
     speaker: Speaker, pages: dict[str, Page], steps: Iterator[Step], process: int
 ) -> Iterator[Sample]:
-    """
-    Say every step, each when the one before has been drawn; look at every new shoe.
-    """
+    """Say every step, each when the one before has been drawn; look at every new shoe."""
     board = pages["board"]
     looks = {name: page.context.new_cdp_session(page) for name, page in pages.items()}
     for look in looks.values():

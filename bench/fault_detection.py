@@ -52,9 +52,7 @@ ENDS: Final = ("at once", "later", "right winner", "wrong winner")
 
 
 class Step(NamedTuple):
-    """
-    One card that leaves the shoe: what the reader says of it, and where it lies.
-    """
+    """One card that leaves the shoe: what the reader says of it, and where it lies."""
 
     card: Card
     reads: tuple[Card, ...]
@@ -76,9 +74,7 @@ class Trial(NamedTuple):
 
 
 def lawful(cards: list[Card]) -> list[Step]:
-    """
-    Deal one round from these cards, and read it rightly.
-    """
+    """Deal one round from these cards, and read it rightly."""
     coup = Coup.dealt(cards)
     places = list(DEALING_ORDER[:4])
     places += [Slot.P3] * (len(coup.player.cards) > 2) + [Slot.B3] * (len(coup.banker.cards) > 2)
@@ -136,9 +132,7 @@ def _reading(at: int, steps: list[Step], reads: Callable[[Card], tuple[Card, ...
 
 
 class Fault(NamedTuple):
-    """
-    A fault, and what the drawing rules alone caught of it elsewhere, in percent.
-    """
+    """A fault, and what the drawing rules alone caught of it elsewhere, in percent."""
 
     name: str
     put_into: Callable[[Random, list[Step], Card], list[Step] | None]
@@ -158,9 +152,7 @@ FAULTS: Final = (
 
 
 def trials(fault: Fault, seed: str, rounds: int) -> Iterator[Trial]:
-    """
-    Deal rounds with this fault, at every depth of many shoes.
-    """
+    """Deal rounds with this fault, at every depth of many shoes."""
     dice = Random(seed)
     while rounds:
         shoe, at = dice.sample(DECK * DECKS, len(DECK) * DECKS), 0
@@ -177,9 +169,7 @@ def trials(fault: Fault, seed: str, rounds: int) -> Iterator[Trial]:
 
 
 def outcome_of(steps: list[Step]) -> str:
-    """
-    Say who wins with the cards that lie there.
-    """
+    """Say who wins with the cards that lie there."""
     points = [
         sum(step.card.points for step in steps if step.place and step.place.value[0] == hand) % 10
         for hand in "PB"
@@ -188,9 +178,7 @@ def outcome_of(steps: list[Step]) -> str:
 
 
 def told(trial: Trial, *, result: bool, camera: bool) -> Iterator[seen.Observation]:
-    """
-    Say what a table hears of a round.
-    """
+    """Say what a table hears of a round."""
     moment = iter(MOMENTS)
     yield seen.NoMoreBets(at=next(moment))
     for step in trial.steps:
@@ -206,9 +194,7 @@ def told(trial: Trial, *, result: bool, camera: bool) -> Iterator[seen.Observati
 def deal(
     trial: Trial, *, result: bool = False, inventory: bool = False, camera: bool = False
 ) -> tuple[str, Table]:
-    """
-    Deal one round at a table in the middle of its shoe, and say what became of it.
-    """
+    """Deal one round at a table in the middle of its shoe, and say what became of it."""
     shoe = ShoeState(
         1, DECKS, MOMENTS[0], seen=trial.before.copy(), out=sum(trial.before), begun=1
     )
@@ -225,9 +211,7 @@ def deal(
 
 
 def counted(trial: Trial, end: str, table: Table) -> str:
-    """
-    Say what becomes of it at the end of the shoe, when the cards are counted.
-    """
+    """Say what becomes of it at the end of the shoe, when the cards are counted."""
     shoe = table.state.shoe
     if end == "at once" or shoe is None:
         return end
@@ -239,9 +223,7 @@ def counted(trial: Trial, end: str, table: Table) -> str:
 
 
 def measure(job: tuple[int, str, int]) -> tuple[int, dict[str, Counter[str]]]:
-    """
-    Deal some rounds with one fault in every set-up, and count how they end.
-    """
+    """Deal some rounds with one fault in every set-up, and count how they end."""
     number, seed, rounds = job
     ends: dict[str, Counter[str]] = {setup: Counter() for setup in SETUPS}
     for trial in trials(FAULTS[number], seed, rounds):
@@ -255,9 +237,7 @@ def measure(job: tuple[int, str, int]) -> tuple[int, dict[str, Counter[str]]]:
 
 
 def measured(rounds: int, seed: int, processes: int | None) -> list[dict[str, Counter[str]]]:
-    """
-    Measure every fault, on so many processor cores.
-    """
+    """Measure every fault, on so many processor cores."""
     pieces = 4
     jobs = [
         (number, f"{seed} {number} {piece}", (rounds + piece) // pieces)
@@ -273,9 +253,7 @@ def measured(rounds: int, seed: int, processes: int | None) -> list[dict[str, Co
 
 
 def report(ends: list[dict[str, Counter[str]]], rounds: int) -> Iterator[str]:
-    """
-    Write the table.
-    """
+    """Write the table."""
     yield f"{'':<26}{'':<13}" + "".join(f"{end:>19}" for end in ENDS)
     for fault, found in zip(FAULTS, ends, strict=True):
         for setup in SETUPS:
@@ -292,9 +270,7 @@ def report(ends: list[dict[str, Counter[str]]], rounds: int) -> Iterator[str]:
 
 
 def aims(ends: list[dict[str, Counter[str]]]) -> Iterator[tuple[str, int]]:
-    """
-    Yield each aim with the number of rounds that fail it.
-    """
+    """Yield each aim with the number of rounds that fail it."""
     missed = ("right winner", "wrong winner")
     first = sum(
         ends[number][setup][end] for number in (0, 1) for setup in SETUPS for end in missed
@@ -310,9 +286,7 @@ def aims(ends: list[dict[str, Counter[str]]]) -> Iterator[tuple[str, int]]:
 
 
 def main() -> None:
-    """
-    Measure, and print.
-    """
+    """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=100_000, help="a fault")
     parser.add_argument("--seed", type=int, default=1)

@@ -56,18 +56,14 @@ sys.modules["rich"] = None
 
 
 class Sample(NamedTuple):
-    """
-    One start: seconds, and resident megabytes.
-    """
+    """One start: seconds, and resident megabytes."""
 
     seconds: float
     megabytes: float
 
 
 def main() -> None:
-    """
-    Measure and print.
-    """
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--repeats", type=int, default=15)
     repeats = parser.parse_args().repeats
@@ -89,9 +85,7 @@ def main() -> None:
 
 
 def report(samples: dict[str, list[Sample]]) -> None:
-    """
-    Print what each took, and what the daemon took of each other.
-    """
+    """Print what each took, and what the daemon took of each other."""
     print(f"  {'':<34}{'start-up, ms':<26}resident, MB")
     for name, taken in samples.items():
         start = spread([1000 * each.seconds for each in taken], ".0f")
@@ -108,9 +102,7 @@ def _judged(ours: list[Sample], theirs: list[Sample], field: int) -> str:
 
 
 def imports(program: str) -> Sample:
-    """
-    Start what only imports.
-    """
+    """Start what only imports."""
     with children() as start:
         began = time.perf_counter()
         child = start(sys.executable, "-c", program, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -121,9 +113,7 @@ def imports(program: str) -> Sample:
 
 
 def daemon(folder: Path, port: int) -> Sample:
-    """
-    Start the daemon of a table, on a journal that is there already.
-    """
+    """Start the daemon of a table, on a journal that is there already."""
     line = Terminal()
     with managed(configuration(folder / "table", port, line.path)) as ready:
         wait_for(line.heard, "the daemon to open its line")

@@ -43,9 +43,7 @@ _MOSQUITTO: Final = shutil.which("mosquitto", path=f"{os.environ.get('PATH')}:/u
 
 
 def wait_for(condition: Callable[[], object], what: str) -> None:
-    """
-    Wait until a condition holds; end the bench where it does not come to hold.
-    """
+    """Wait until a condition holds; end the bench where it does not come to hold."""
     until = time.monotonic() + _PATIENCE
     while not condition():
         if time.monotonic() > until:
@@ -55,9 +53,7 @@ def wait_for(condition: Callable[[], object], what: str) -> None:
 
 @contextmanager
 def children() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """
-    Give what starts a process; all of them are ended at the end.
-    """
+    """Give what starts a process; all of them are ended at the end."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(*command: str, **more: object) -> subprocess.Popen[bytes]:
@@ -78,9 +74,7 @@ def children() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
 
 
 class Ready(NamedTuple):
-    """
-    A daemon that has said that it is ready: its process, and the seconds that it took.
-    """
+    """A daemon that has said that it is ready: its process, and the seconds that it took."""
 
     process: int
     seconds: float
@@ -88,9 +82,7 @@ class Ready(NamedTuple):
 
 @contextmanager
 def managed(config: Path) -> Iterator[Ready]:
-    """
-    Run the daemon of a configuration as the service manager would, until it is ready and on.
-    """
+    """Run the daemon of a configuration as the service manager would, until it is ready and on."""
     door = config.with_name("notify")
     door.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, children() as start:
@@ -106,9 +98,7 @@ def managed(config: Path) -> Iterator[Ready]:
 
 
 def megabytes(process: int, *, peak: bool = False) -> float:
-    """
-    Return the resident memory of a process: now, or the most that it ever was.
-    """
+    """Return the resident memory of a process: now, or the most that it ever was."""
     status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
     name = "VmHWM:" if peak else "VmRSS:"
     line = next(line for line in status.splitlines() if line.startswith(name))
@@ -136,9 +126,7 @@ def broker(folder: Path, more: str = "") -> Iterator[int]:
 
 
 def broker_process(folder: Path) -> int:
-    """
-    Return the process of the broker whose configuration lies in a folder.
-    """
+    """Return the process of the broker whose configuration lies in a folder."""
     wanted = str(folder / "mosquitto.conf").encode()
     for each in Path("/proc").glob("[0-9]*"):
         try:
@@ -150,9 +138,7 @@ def broker_process(folder: Path) -> int:
 
 
 def free_port() -> int:
-    """
-    Return a port of loopback that nobody uses at this moment.
-    """
+    """Return a port of loopback that nobody uses at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -160,9 +146,7 @@ def free_port() -> int:
 
 
 def answers(port: int) -> bool:
-    """
-    Tell whether somebody listens on a port of loopback.
-    """
+    """Tell whether somebody listens on a port of loopback."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
@@ -182,32 +166,24 @@ class Terminal:
         os.close(slave)
 
     def write(self, data: bytes) -> float:
-        """
-        Write a frame in one piece and return the moment right before.
-        """
+        """Write a frame in one piece and return the moment right before."""
         began = time.perf_counter()
         os.write(self._master, data)
         return began
 
     def heard(self) -> bool:
-        """
-        Tell whether somebody has opened the other end.
-        """
+        """Tell whether somebody has opened the other end."""
         poll = select.poll()
         poll.register(self._master, select.POLLOUT)
         return not any(event & select.POLLHUP for _, event in poll.poll(0))
 
     def close(self) -> None:
-        """
-        Take the line away.
-        """
+        """Take the line away."""
         os.close(self._master)
 
 
 class Ear:
-    """
-    An MQTT subscriber that waits on its own socket, and knows when it heard.
-    """
+    """An MQTT subscriber that waits on its own socket, and knows when it heard."""
 
     def __init__(self, port: int, *topics: str) -> None:
         self._heard: list[tuple[str, float]] = []
@@ -222,9 +198,7 @@ class Ear:
         self._heard.append((message.topic, time.perf_counter()))
 
     def wait(self, topic: str, patience: float = 5.0) -> float:
-        """
-        Return when the next message of a topic came; all others are let drop.
-        """
+        """Return when the next message of a topic came; all others are let drop."""
         until = time.perf_counter() + patience
         while time.perf_counter() < until:
             self._turn(until - time.perf_counter())
@@ -235,9 +209,7 @@ class Ear:
         sys.exit(f"nothing came on {topic}")
 
     def hush(self, seconds: float) -> None:
-        """
-        Listen for so long, and let drop what came.
-        """
+        """Listen for so long, and let drop what came."""
         until = time.perf_counter() + seconds
         while (left := until - time.perf_counter()) > 0:
             self._turn(left)
@@ -255,9 +227,7 @@ class Ear:
 
 
 def configuration(folder: Path, broker_port: int | None, line: str | None) -> Path:
-    """
-    Write a table's configuration and return where; its site is the folder's name.
-    """
+    """Write a table's configuration and return where; its site is the folder's name."""
     text = f'site = "{folder.name}"\n[table]\nid = "table"\n'
     if broker_port is not None:
         text += f"[mqtt]\nport = {broker_port}\n"
@@ -270,15 +240,11 @@ def configuration(folder: Path, broker_port: int | None, line: str | None) -> Pa
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """
-    Return the value below which that share of them lies.
-    """
+    """Return the value below which that share of them lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def spread(values: Sequence[float], form: str = ".2f") -> str:
-    """
-    Write the median, and the least and the most in brackets.
-    """
+    """Write the median, and the least and the most in brackets."""
     return f"{median(values):{form}} [{min(values):{form}} to {max(values):{form}}]"

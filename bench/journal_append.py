@@ -35,9 +35,7 @@ WARM_UP = 50
 
 
 def main() -> None:
-    """
-    Measure and print.
-    """
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--appends", type=int, default=2000)
     parser.add_argument("--folder", type=Path, help="on the disk to measure")
@@ -54,9 +52,7 @@ def main() -> None:
 
 
 def measure(folder: Path, appends: int, *, durable: bool) -> tuple[list[float], list[float]]:
-    """
-    Return the milliseconds of each append, and of each bare insert.
-    """
+    """Return the milliseconds of each append, and of each bare insert."""
     ours, bare = [], []
     with (
         Journal.open(folder / "journal", SITE, TABLE, durable=durable) as journal,

@@ -81,9 +81,7 @@ Times = dict[str, list[float]]
 
 
 def main() -> None:
-    """
-    Measure and print.
-    """
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--cards", type=int, default=300, help="cards in a repeat")
     parser.add_argument("--repeats", type=int, default=5)
@@ -101,9 +99,7 @@ def main() -> None:
 
 
 def report(runs: list[Times]) -> None:
-    """
-    Print p50 and p99 of each, and the ratios.
-    """
+    """Print p50 and p99 of each, and the ratios."""
     print(f"  {'':<22}{'p50':<24}p99")
     for name in (DURABLE, LOOSE, FORWARDER, COMMIT):
         p50, p99 = (
@@ -120,9 +116,7 @@ def report(runs: list[Times]) -> None:
 
 
 def _ratios(runs: list[Times], name: str, less: str, share: float) -> list[float]:
-    """
-    Divide by the forwarder of the same repeat, what is to be taken off taken off.
-    """
+    """Divide by the forwarder of the same repeat, what is to be taken off taken off."""
     return [
         (percentile(run[name], share) - (percentile(run[less], share) if less else 0.0))
         / percentile(run[FORWARDER], share)
@@ -131,9 +125,7 @@ def _ratios(runs: list[Times], name: str, less: str, share: float) -> list[float
 
 
 def measure(folder: Path, cards: int, seed: int) -> Times:
-    """
-    Measure so many cards on each, in an order that changes with every card.
-    """
+    """Measure so many cards on each, in an order that changes with every card."""
     chance = random.Random(seed)
     took: Times = {name: [] for name in (*_TOPICS, COMMIT)}
     with ExitStack() as stack:
@@ -168,9 +160,7 @@ def _way(line: Terminal, ear: Ear, topic: str) -> Callable[[bytes], float]:
 
 
 def _cards(seed: int) -> Iterator[tuple[list[bytes], bytes]]:
-    """
-    Yield the cards of the rounds of open shoes, each after what is said before it.
-    """
+    """Yield the cards of the rounds of open shoes, each after what is said before it."""
     before: list[bytes] = []
     for scene in scenes(Settings(mode=Mode.OPEN, seed=seed)):
         for report in (step.report for step in scene.steps if step.report):
@@ -199,9 +189,7 @@ def _start_all(stack: ExitStack, folder: Path, port: int, lines: dict[str, Termi
 
 
 class _Database:
-    """
-    The journal's tables without the journal: what SQLite alone costs.
-    """
+    """The journal's tables without the journal: what SQLite alone costs."""
 
     def __init__(self, path: Path) -> None:
         self._connection = connection = sqlite3.connect(path, isolation_level=None)
@@ -212,9 +200,7 @@ class _Database:
         self._number = 0
 
     def take(self, card: bytes) -> float:
-        """
-        Write a card's capture, its observation, two events, a count and a cursor.
-        """
+        """Write a card's capture, its observation, two events, a count and a cursor."""
         self._number += 1
         n, at, digest = self._number, "2026-11-21T09:34:46.120Z", bytes(32)
         execute = self._connection.execute
@@ -236,9 +222,7 @@ class _Database:
         return time.perf_counter() - began
 
     def close(self) -> None:
-        """
-        Give the file back.
-        """
+        """Give the file back."""
         self._connection.close()
 
 

@@ -36,9 +36,7 @@ _WARM_UP: Final = 60
 
 
 class Speaker:
-    """
-    A client that publishes, with a thread of its own for the line.
-    """
+    """A client that publishes, with a thread of its own for the line."""
 
     def __init__(self, port: int) -> None:
         self._client = paho.Client(CallbackAPIVersion.VERSION2)
@@ -47,32 +45,24 @@ class Speaker:
         self._client.loop_start()
 
     def say(self, topic: str, payload: bytes, *, retained: bool = False) -> float:
-        """
-        Publish; return the moment right before, in seconds since 1970.
-        """
+        """Publish; return the moment right before, in seconds since 1970."""
         at = time.time()
         self._client.publish(topic, payload, 1, retained)
         return at
 
     def tell(self, message: Message, root: str = _ROOT) -> float:
-        """
-        Publish what a table says.
-        """
+        """Publish what a table says."""
         topic = f"{root}/{message.suffix}"
         return self.say(topic, message.payload, retained=message.retained)
 
     def close(self) -> None:
-        """
-        Leave.
-        """
+        """Leave."""
         leave(self._client)
 
 
 @contextmanager
 def speaking(port: int) -> Iterator[Speaker]:
-    """
-    Have a client that publishes, to the end of the block.
-    """
+    """Have a client that publishes, to the end of the block."""
     speaker = Speaker(port)
     try:
         yield speaker
@@ -95,9 +85,7 @@ class Times(NamedTuple):
 
 
 def measure_painting(cards: int, repeats: int, folder: Path) -> None:
-    """
-    Measure and print.
-    """
+    """Measure and print."""
     with broker(folder) as port, show(folder, port) as there, speaking(port) as speaker:
         steps = played(1)
         _begin(speaker, islice(steps, _WARM_UP))
@@ -114,9 +102,7 @@ def measure_painting(cards: int, repeats: int, folder: Path) -> None:
 
 @contextmanager
 def _bridge(broker_port: int) -> Iterator[str]:
-    """
-    Run the bare bridge; give the address of its page.
-    """
+    """Run the bare bridge; give the address of its page."""
     port = free_port()
     with children() as start:
         start(sys.executable, "-m", "bench.bare_page", str(broker_port), _BARE, str(port))
@@ -132,9 +118,7 @@ def _begin(speaker: Speaker, steps: Iterator[Step]) -> None:
 
 
 def _warm(speaker: Speaker, step: Step, board: Page, bare: Page) -> None:
-    """
-    See to it that both pages hear.
-    """
+    """See to it that both pages hear."""
     for message in step.messages:
         speaker.tell(message)
     speaker.say(_BARE, _state(step))
@@ -186,9 +170,7 @@ def _times(pages: tuple[Page, Page], said: dict[str, dict[int, float]]) -> Times
 
 
 def _spans(page: Page, kind: str, said: dict[int, float]) -> list[tuple[float, float]]:
-    """
-    Put what was said beside what the page noted, on one clock.
-    """
+    """Put what was said beside what the page noted, on one clock."""
     origin = page.evaluate("performance.timeOrigin") / 1000
     drawn = page.evaluate("(kind) => window.drawn[kind]", kind)
     return [

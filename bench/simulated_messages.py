@@ -36,9 +36,7 @@ _CARD: Final = 3_000_000
 
 
 class Message(NamedTuple):
-    """
-    What is published below the table's topic.
-    """
+    """What is published below the table's topic."""
 
     suffix: str
     payload: bytes
@@ -63,17 +61,13 @@ class Step(NamedTuple):
 
 
 def status() -> Message:
-    """
-    Return what a table says when it is there.
-    """
+    """Return what a table says when it is there."""
     online = messages.Status(seq=0, session=SESSION, state="online")
     return Message(topics.STATUS, messages.encode_message(online))
 
 
 def played(seed: int) -> Iterator[Step]:
-    """
-    Give what a table says, three seconds of its own time a step, for ever.
-    """
+    """Give what a table says, three seconds of its own time a step, for ever."""
     told = _Told()
     options = Options(
         name="Baccarat",
@@ -117,9 +111,7 @@ def _acknowledged(irregularity: int) -> seen.Observation:
 
 
 class _Told:
-    """
-    The table, and what was said of it last.
-    """
+    """The table, and what was said of it last."""
 
     def __init__(self) -> None:
         self._table = Table()
@@ -128,16 +120,12 @@ class _Told:
 
     @property
     def alert(self) -> int | None:
-        """
-        The open irregularity that is to be acknowledged; None where there is none.
-        """
+        """The open irregularity that is to be acknowledged; None where there is none."""
         found = self._table.public().alerts
         return found[0].data.id if found else None
 
     def hear(self, observation: seen.Observation) -> Step:
-        """
-        Let the table observe something, and say what it then publishes.
-        """
+        """Let the table observe something, and say what it then publishes."""
         self._now += _CARD
         at = from_microseconds(self._now)
         events = self._table.apply(msgspec.structs.replace(observation, at=at))

@@ -39,9 +39,7 @@ _SECOND: Final = 1_000_000
 
 
 def rounds(shoe: list[Card]) -> Iterator[tuple[Coup, list[Card]]]:
-    """
-    Deal a shoe down to the cut card, round by round.
-    """
+    """Deal a shoe down to the cut card, round by round."""
     place = 0
     while place < len(shoe) - _CUT:
         coup = Coup.dealt(shoe[place : place + 6])
@@ -51,9 +49,7 @@ def rounds(shoe: list[Card]) -> Iterator[tuple[Coup, list[Card]]]:
 
 
 def told(coup: Coup, cards: list[Card]) -> Iterator[seen.Observation]:
-    """
-    Say what an open shoe says of one round.
-    """
+    """Say what an open shoe says of one round."""
     places = [Slot.P1, Slot.B1, Slot.P2, Slot.B2]
     places += [Slot.P3] * (len(coup.player.cards) > 2) + [Slot.B3] * (len(coup.banker.cards) > 2)
     for card, place in zip(cards, places, strict=True):
@@ -62,9 +58,7 @@ def told(coup: Coup, cards: list[Card]) -> Iterator[seen.Observation]:
 
 
 def log(shoes: list[list[Card]]) -> list[seen.Observation]:
-    """
-    Say what an open shoe says of many shoes, a second between observations.
-    """
+    """Say what an open shoe says of many shoes, a second between observations."""
     observations: list[seen.Observation] = []
     for shoe in shoes:
         observations.append(seen.Command(name="new_shoe"))
@@ -77,18 +71,14 @@ def log(shoes: list[list[Card]]) -> list[seen.Observation]:
 
 
 def rate(work: Callable[[], int], count: int) -> float:
-    """
-    Do something once, and return the rounds a second.
-    """
+    """Do something once, and return the rounds a second."""
     before = time.process_time()
     assert work() >= count  # noqa: S101 - what is measured has been done
     return count / (time.process_time() - before)
 
 
 def main() -> None:
-    """
-    Measure, and print.
-    """
+    """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shoes", type=int, default=20)
     parser.add_argument("--repeat", type=int, default=7)

@@ -32,18 +32,14 @@ _LEVELS: Final = 4
 
 
 class Traffic(NamedTuple):
-    """
-    Everything that one table published.
-    """
+    """Everything that one table published."""
 
     messages: Counter[str]
     bytes: Counter[str]
 
 
 def main() -> None:
-    """
-    Measure and print.
-    """
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--tables", type=int, default=4)
     parser.add_argument("--minutes", type=float, default=60.0)
@@ -54,9 +50,7 @@ def main() -> None:
 
 
 def measure(folder: Path, tables: int, seconds: float) -> list[Traffic]:
-    """
-    Let so many tables play, and count.
-    """
+    """Let so many tables play, and count."""
     counted: dict[str, Traffic] = defaultdict(lambda: Traffic(Counter(), Counter()))
     with ExitStack() as stack:
         port = stack.enter_context(broker(folder, "max_queued_messages 100000"))
@@ -96,9 +90,7 @@ def _subscriber(port: int, counted: dict[str, Traffic]) -> paho.Client:
 
 
 def report(counted: list[Traffic], scale: float) -> None:
-    """
-    Print the messages, bytes and mean sizes of a table in an hour.
-    """
+    """Print the messages, bytes and mean sizes of a table in an hour."""
     rounds = [scale * each.messages["event/round_finished"] for each in counted]
     print(f"{len(counted)} tables; a table and hour: median of the tables [least to most]")
     print(f"  rounds {spread(rounds, '.0f')}")

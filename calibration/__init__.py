@@ -1,3 +1,1 @@
-"""
-Finds out how a reader has to be set up, and writes the configuration for it.
-"""
+"""Finds out how a reader has to be set up, and writes the configuration for it."""

@@ -1,6 +1,4 @@
-"""
-Measures the recogniser on photos with labels.
-"""
+"""Measures the recogniser on photos with labels."""
 
 from __future__ import annotations
 
@@ -46,9 +44,7 @@ class Tally(Struct):
     ms_per_card: float = 0.0
 
     def count(self, label: Label, reading: CardReading, milliseconds: float) -> None:
-        """
-        Count one card.
-        """
+        """Count one card."""
         self.cards += 1
         self.right += reading.best == label.card
         self.accepted += reading.card is not None
@@ -57,18 +53,14 @@ class Tally(Struct):
 
 
 class Report(Tally):
-    """
-    The whole, and the same for every kind, source and tag.
-    """
+    """The whole, and the same for every kind, source and tag."""
 
     by_kind: dict[str, Tally] = msgspec.field(default_factory=lambda: defaultdict(Tally))
     by_source: dict[str, Tally] = msgspec.field(default_factory=lambda: defaultdict(Tally))
     by_tag: dict[str, Tally] = msgspec.field(default_factory=lambda: defaultdict(Tally))
 
     def tallies(self, label: Label) -> Iterator[Tally]:
-        """
-        Give every tally that a label counts in.
-        """
+        """Give every tally that a label counts in."""
         yield self
         yield self.by_kind[label.kind.value]
         yield self.by_source[label.source]
@@ -104,9 +96,7 @@ def evaluate(
 
 
 def _opened(path: Path) -> Image | None:
-    """
-    Read a photo; None where there is none. A file that is no picture counts as missing too.
-    """
+    """Read a photo; None where there is none. A file that is no picture counts as missing too."""
     try:
         # What is no file, such as a pipe, may never end.
         image = cv2.imread(str(path), cv2.IMREAD_COLOR) if path.is_file() else None

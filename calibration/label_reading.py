@@ -1,6 +1,4 @@
-"""
-From a label's points to a reading: corners, an index's two points, or a box round a card.
-"""
+"""From a label's points to a reading: corners, an index's two points, or a box round a card."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ _CERTAIN: Final = 0.98
 
 
 def read_label(recogniser: Recogniser, image: Image, label: Label) -> CardReading:
-    """
-    Read the card of a label in its photo.
-    """
+    """Read the card of a label in its photo."""
     return _READERS[label.kind](recogniser, image, np.array(label.points, np.float32))
 
 
@@ -56,9 +52,7 @@ def _corners(recogniser: Recogniser, image: Image, points: _Points) -> CardReadi
 
 
 def _index(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
-    """
-    Read an index of which the figure's middle and the pip's are known, in several sizes.
-    """
+    """Read an index of which the figure's middle and the pip's are known, in several sizes."""
     return recogniser.read_windows(image, list(index_windows(points)))
 
 
@@ -109,9 +103,7 @@ def _box(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
 
 
 def _outlines(image: Image, points: _Points) -> Iterator[Quad]:
-    """
-    Give what may be the card's corners: the paper in the box, then the box itself.
-    """
+    """Give what may be the card's corners: the paper in the box, then the box itself."""
     for quad in (*_papers(image, points), _boxed(points)):
         for turn in (0, 1):
             yield np.asarray(np.roll(quad, turn, 0), np.float32)
@@ -123,9 +115,7 @@ def _boxed(points: _Points) -> Quad:
 
 
 def _papers(image: Image, points: _Points) -> Iterator[Quad]:
-    """
-    Find bright, colourless areas in the box and give the rectangle of the largest one.
-    """
+    """Find bright, colourless areas in the box and give the rectangle of the largest one."""
     height, width = image.shape[:2]
     low = np.clip(points.min(0) - 4, 0, [width - 2, height - 2]).astype(int)
     high = np.clip(points.max(0) + 4, low + 2, [width, height]).astype(int)
@@ -158,9 +148,7 @@ def _rectangles(shape: NDArray[np.int32]) -> Iterator[Quad]:
 
 
 def _upright(quad: Quad) -> Quad:
-    """
-    Bring corners into an order in which the first side is a short one, clockwise.
-    """
+    """Bring corners into an order in which the first side is a short one, clockwise."""
     middle = quad.mean(0)
     turn = np.argsort(np.arctan2(quad[:, 1] - middle[1], quad[:, 0] - middle[0]))
     ordered = quad[turn]

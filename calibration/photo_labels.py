@@ -47,9 +47,7 @@ Row = Mapping[str, str]
 
 
 class Label(Struct, frozen=True):
-    """
-    One row: a card in a photo.
-    """
+    """One row: a card in a photo."""
 
     file: str
     kind: Kind
@@ -91,9 +89,7 @@ def _text(path: Path) -> str:
 
 
 def _lines(text: str) -> tuple[io.StringIO, str]:
-    """
-    Give the lines from the head on, and what is between their columns.
-    """
+    """Give the lines from the head on, and what is between their columns."""
     lines = io.StringIO(text, newline="")
     while (line := lines.readline()) and not line.strip():
         pass

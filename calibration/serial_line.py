@@ -68,9 +68,7 @@ class Finding(Struct, frozen=True):
 
 
 class Ear:
-    """
-    Hears what a line says, and puts it in words.
-    """
+    """Hears what a line says, and puts it in words."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -85,15 +83,11 @@ class Ear:
 
     @property
     def strange(self) -> int:
-        """
-        How many bytes belong to no frame, or not yet.
-        """
+        """How many bytes belong to no frame, or not yet."""
         return self.bytes - self._understood
 
     def hear(self, data: bytes, now: float) -> list[str]:
-        """
-        Take what was read at `now`; nothing at all is silence.
-        """
+        """Take what was read at `now`; nothing at all is silence."""
         if not data:
             return self._garbage("bytes", len(self._pending))
         self.bytes += len(data)
@@ -120,9 +114,7 @@ class Ear:
         self._shown = max(0, self._shown - count)
 
     def _garbage(self, kind: str, count: int, note: str = "") -> list[str]:
-        """
-        Show the first `count` pending bytes, each once and not too many of them.
-        """
+        """Show the first `count` pending bytes, each once and not too many of them."""
         new = self._pending[self._shown : count]
         self._shown = max(self._shown, count)
         if not new or not self._garbage_left:
@@ -192,9 +184,7 @@ def listen(
 
 
 def configuration(finding: Finding, driver: Driver, reader_id: str) -> str:
-    """
-    Return the part of a configuration that reads this line.
-    """
+    """Return the part of a configuration that reads this line."""
     lines = [
         "[[reader]]",
         f"id = {json.dumps(reader_id)}",
@@ -214,9 +204,7 @@ class _Trial(Struct):
     may_give_up: bool
 
     def run(self, line: Transport) -> bool:
-        """
-        Listen until enough is known; tell whether the speed is to be given up.
-        """
+        """Listen until enough is known; tell whether the speed is to be given up."""
         while not self.stopping.is_set() and time.monotonic() < self.end:
             for told in self.ear.hear(line.read(), time.monotonic()):
                 self.tell(told)
@@ -229,9 +217,7 @@ class _Trial(Struct):
 
 
 def silence_hints(port: str) -> list[str]:
-    """
-    Return what to check where not one byte came.
-    """
+    """Return what to check where not one byte came."""
     common = [
         "Is the reader on? Most send only when a card is drawn, or when they are switched on.",
         "Does another program, such as the daemon, read the same line?",

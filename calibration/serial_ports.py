@@ -1,6 +1,4 @@
-"""
-The serial ports of this machine, and which of their names stay the same.
-"""
+"""The serial ports of this machine, and which of their names stay the same."""
 
 from __future__ import annotations
 
@@ -34,9 +32,7 @@ class Port(Struct, frozen=True):
 
 
 def list_ports() -> list[Port]:
-    """
-    Return the ports that exist now, in the order of their paths.
-    """
+    """Return the ports that exist now, in the order of their paths."""
     return [
         Port(found.device, found.description or "", stable_names(found.device))
         for found in sorted(comports(), key=lambda found: found.device)
@@ -44,9 +40,7 @@ def list_ports() -> list[Port]:
 
 
 def stable_names(device: str, folders: Iterable[str] = STABLE_FOLDERS) -> tuple[str, ...]:
-    """
-    Return the lasting names of a port, the best first; none where it has none.
-    """
+    """Return the lasting names of a port, the best first; none where it has none."""
     target = os.path.realpath(device)
     names: list[str] = []
     for folder in folders:
@@ -56,9 +50,7 @@ def stable_names(device: str, folders: Iterable[str] = STABLE_FOLDERS) -> tuple[
 
 
 def stable_name(port: str) -> str:
-    """
-    Return the best lasting name of a port, or what was given.
-    """
+    """Return the best lasting name of a port, or what was given."""
     if not port.startswith("/") or port.startswith(STABLE_FOLDERS):
         return port
     return next(iter(stable_names(port)), port)

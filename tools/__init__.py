@@ -1,3 +1,1 @@
-"""
-What builds and checks the project; no part of the daemon.
-"""
+"""What builds and checks the project; no part of the daemon."""

@@ -89,18 +89,14 @@ CLOCKS = frozenset({"now", "today", "utcnow"})
 
 
 class Import(NamedTuple):
-    """
-    One module that another one imports, and the line where it does.
-    """
+    """One module that another one imports, and the line where it does."""
 
     line: int
     module: str
 
 
 def main(arguments: list[str]) -> int:
-    """
-    Print the faults of the tree that is named, or of this one; 1 where there are any.
-    """
+    """Print the faults of the tree that is named, or of this one; 1 where there are any."""
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
     faults = list(check(root))
     for fault in faults:
@@ -110,9 +106,7 @@ def main(arguments: list[str]) -> int:
 
 
 def check(root: Path) -> Iterator[str]:
-    """
-    Give every fault below a root as `file:line: what is wrong`.
-    """
+    """Give every fault below a root as `file:line: what is wrong`."""
     modules = {_module_name(path.relative_to(root)): path for path in _sources(root)}
     for name, path in sorted(modules.items()):
         tree = ast.parse(path.read_bytes(), filename=str(path))
@@ -143,9 +137,7 @@ def _faults(
 
 
 def _imports(tree: ast.Module, package: str, modules: AbstractSet[str]) -> Iterator[Import]:
-    """
-    Give all imports, those inside functions and of `import_module("…")` too.
-    """
+    """Give all imports, those inside functions and of `import_module("…")` too."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (Import(node.lineno, alias.name) for alias in node.names)
@@ -161,9 +153,7 @@ def _imports(tree: ast.Module, package: str, modules: AbstractSet[str]) -> Itera
 
 
 def _base(node: ast.ImportFrom, package: str) -> str:
-    """
-    Say which module a `from … import` starts at, dots resolved.
-    """
+    """Say which module a `from … import` starts at, dots resolved."""
     if not node.level:
         return node.module or ""
     parents = package.split(".")
@@ -185,9 +175,7 @@ def _clocks(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _judge(name: str, imported: str) -> Iterator[str]:
-    """
-    Say what is wrong with one module importing another; nothing where it may.
-    """
+    """Say what is wrong with one module importing another; nothing where it may."""
     top = imported.partition(".")[0]
     if top in OUTSIDE:
         yield f"{top}/ is not installed"

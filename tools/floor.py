@@ -50,9 +50,7 @@ _STYLES: Final = (
 
 
 class Wish(NamedTuple):
-    """
-    How a table is to be dealt.
-    """
+    """How a table is to be dealt."""
 
     number: int
     broker: tuple[str, int]
@@ -63,9 +61,7 @@ class Wish(NamedTuple):
 
 @contextlib.contextmanager
 def dealt(wish: Wish) -> Iterator[Daemon]:
-    """
-    Deal one table, from here to the end of the block.
-    """
+    """Deal one table, from here to the end of the block."""
     house, policy, mode = _STYLES[(wish.number - 1) % len(_STYLES)]
     settings = DemoSettings(
         house=house,
@@ -138,9 +134,7 @@ def _wishes(arguments: argparse.Namespace, folder: Path) -> Iterator[Wish]:
 
 
 def main(arguments: list[str]) -> int:
-    """
-    Deal until Ctrl-C or SIGTERM.
-    """
+    """Deal until Ctrl-C or SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m tools.floor", description=__doc__)
     parser.add_argument("--broker", default="127.0.0.1:1883")
     parser.add_argument("--tables", type=int, default=6)

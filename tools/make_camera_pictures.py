@@ -49,9 +49,7 @@ Wanted = Callable[[list[PlaceOverlay]], float]
 
 
 def main() -> None:
-    """
-    Make all pictures.
-    """
+    """Make all pictures."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -104,17 +102,13 @@ def _how_many(state: str) -> Wanted:
 
 
 def _is_busy(looks: list[PlaceOverlay]) -> float:
-    """
-    Say how much there is to be seen: cards read, face down, and under a hand.
-    """
+    """Say how much there is to be seen: cards read, face down, and under a hand."""
     held, down, moving = (_how_many(state)(looks) for state in ("held", "down", "moving"))
     return min(held, 2.0) + min(down, 2.0) + (2.0 if moving == 1 else 0.0)
 
 
 def _patch(path: Path) -> Image:
-    """
-    Give a picture of the evidence with its name below it.
-    """
+    """Give a picture of the evidence with its name below it."""
     image = cv2.imread(str(path), cv2.IMREAD_COLOR)
     assert image is not None  # noqa: S101 - it was written a moment ago
     high = round(image.shape[0] * _PATCH / image.shape[1])
@@ -127,9 +121,7 @@ def _patch(path: Path) -> Image:
 
 
 def _table(rows: list[list[Image]]) -> Image:
-    """
-    Put pictures side by side, and below one another.
-    """
+    """Put pictures side by side, and below one another."""
     lines = []
     for row in rows:
         high = max(each.shape[0] for each in row)

@@ -33,9 +33,7 @@ FONTS: Final = STATIC / "fonts"
 
 
 class Original(NamedTuple):
-    """
-    A font as its makers give it, the package that holds it, and its hash.
-    """
+    """A font as its makers give it, the package that holds it, and its hash."""
 
     package: str
     path: str
@@ -90,9 +88,7 @@ _DIGITS: Final = {
 
 
 def main() -> str | None:
-    """
-    Make all fonts and their style sheet; the answer is what went wrong, for `sys.exit`.
-    """
+    """Make all fonts and their style sheet; the answer is what went wrong, for `sys.exit`."""
     if shutil.which("npm") is None:
         return "the original fonts come from npm: run: sudo apt-get install npm"
     shutil.rmtree(FONTS, ignore_errors=True)
@@ -107,9 +103,7 @@ def main() -> str | None:
 
 
 def _latin() -> str:
-    """
-    Cut both weights of Latin; its digits are all as wide as one another.
-    """
+    """Cut both weights of Latin; its digits are all as wide as one another."""
     every = "".join(text for each in languages().values() for text in each.texts)
     letters = set(LATIN) | (set(every) - _beyond_latin(every))
     _cut(REGULAR, letters, "board-regular", "Board")
@@ -131,9 +125,7 @@ def _signs() -> str:
 
 
 def _language(language: Language) -> str:
-    """
-    Cut one language's own characters; nothing is made where Latin holds them all.
-    """
+    """Cut one language's own characters; nothing is made where Latin holds them all."""
     rule = f"html:lang({language.lang}) {{ font-family: {_families(language.code)}; }}\n"
     if language.code not in SCRIPTS:
         return rule
@@ -174,9 +166,7 @@ def _face(family: str, file: str, weights: Iterable[int], unicode_range: str) ->
 
 
 def _address(file: str) -> str:
-    """
-    Name the font with its version, which other bytes change, so that browsers keep it.
-    """
+    """Name the font with its version, which other bytes change, so that browsers keep it."""
     version = hashlib.sha256((FONTS / f"{file}.woff2").read_bytes()).hexdigest()[:12]
     return f"fonts/{file}.woff2?v={version}"
 
@@ -195,9 +185,7 @@ def _style_sheet(rules: list[str]) -> None:
 
 
 def _cut(original: Original, signs: Iterable[str], name: str, family: str) -> None:
-    """
-    Write one font that holds these characters, under a name of its own.
-    """
+    """Write one font that holds these characters, under a name of its own."""
     options = subset.Options(
         flavor="woff2",
         hinting=False,
@@ -222,9 +210,7 @@ def _cut(original: Original, signs: Iterable[str], name: str, family: str) -> No
 
 
 def _widen_digits(font: TTFont) -> None:
-    """
-    Let the tabular digits be the digits, so that numbers that change do not move the rest.
-    """
+    """Let the tabular digits be the digits, so that numbers that change do not move the rest."""
     glyphs = set(font.getGlyphOrder())
     for table in font["cmap"].tables:
         for code, glyph in _DIGITS.items():
@@ -247,9 +233,7 @@ def _lessen_suits(font: TTFont) -> None:
 
 
 def _rename(font: TTFont, family: str, name: str) -> None:
-    """
-    Take the makers' names off what is no longer theirs; the copyright and the licence stay.
-    """
+    """Take the makers' names off what is no longer theirs; the copyright and the licence stay."""
     plain = family.replace(" ", "")
     texts = {1: family, 3: f"{plain}-{name}", 4: f"{family} {name}", 6: f"{plain}-{name}"}
     for record in font["name"].names:
@@ -258,9 +242,7 @@ def _rename(font: TTFont, family: str, name: str) -> None:
 
 
 def _original(original: Original) -> Path:
-    """
-    Return the original's path, fetched where it is not there yet.
-    """
+    """Return the original's path, fetched where it is not there yet."""
     folder = _package(original.package)
     path = folder / original.path
     found = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -58,9 +58,7 @@ _SETTLED: Final = 400
 
 
 def main() -> None:
-    """
-    Make all pictures.
-    """
+    """Make all pictures."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, browse() as browser:
         house = _house(Path(folder), "house")
@@ -72,9 +70,7 @@ def main() -> None:
 
 
 def _house(folder: Path, name: str, style: str = "face_up") -> Path:
-    """
-    Write a house that offers more wagers than any of those that come with the project.
-    """
+    """Write a house that offers more wagers than any of those that come with the project."""
     own = ROOT / "shoe_daemon" / "game" / "houses" / "seven-feathers.toml"
     text = re.sub("(?m)^dealing_style = .*", f'dealing_style = "{style}"', own.read_text("utf-8"))
     path = folder / f"{name}.toml"
@@ -83,9 +79,7 @@ def _house(folder: Path, name: str, style: str = "face_up") -> Path:
 
 
 def _boards(stage: Stage, browser: Browser, house: Path) -> None:
-    """
-    Deal up to the best moment before pages of all languages, and take each at every size.
-    """
+    """Deal up to the best moment before pages of all languages, and take each at every size."""
     text = f'name = "VIP 8"\nhouse_file = "{house}"\nlimits = {_LIMITS}'
     with ExitStack() as stack:
         table = stack.enter_context(stage.table(text))
@@ -107,9 +101,7 @@ def _boards(stage: Stage, browser: Browser, house: Path) -> None:
 
 @contextmanager
 def _board(stage: Stage, browser: Browser, table: Table, code: str) -> Iterator[Page]:
-    """
-    Open a board whose clock stands still, so that a result stays as it is when it comes.
-    """
+    """Open a board whose clock stands still, so that a result stays as it is when it comes."""
     with watch(browser, device_scale_factor=1) as watched:
         watched.page.goto(f"{stage.display.url}/table/{table.name}?lang={code}")
         _wait_for_rounds(watched.page, ROUND - 1)
@@ -168,9 +160,7 @@ _PIT_IS_READY: Final = """
 
 
 def _deal(table: Table, rounds: Iterator[Scene], until: int) -> None:
-    """
-    Let the shoe deal until the table has told so many rounds.
-    """
+    """Let the shoe deal until the table has told so many rounds."""
     for scene in rounds:
         if scene.round is not None and scene.round.number == until:
             break
@@ -189,9 +179,7 @@ def _wait_for_rounds(page: Page, count: int) -> None:
 
 
 def _take(page: Page, name: str, size: tuple[int, int] | None = None) -> None:
-    """
-    Write one picture, with a palette instead of three bytes for every point.
-    """
+    """Write one picture, with a palette instead of three bytes for every point."""
     if size is not None:
         page.set_viewport_size({"width": size[0], "height": size[1]})
     page.wait_for_function("() => document.fonts.status === 'loaded'")

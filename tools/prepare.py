@@ -32,15 +32,11 @@ BROWSERS = ("chromium", "google-chrome", "chromium-browser")
 
 
 class MissingError(Exception):
-    """
-    Something that the machine lacks and that we may not install.
-    """
+    """Something that the machine lacks and that we may not install."""
 
 
 def main(arguments: list[str]) -> str | None:
-    """
-    Do the jobs that are named; the answer is what went wrong, for `sys.exit`.
-    """
+    """Do the jobs that are named; the answer is what went wrong, for `sys.exit`."""
     jobs = {"venv": venv, "mosquitto": mosquitto, "chromium": chromium}
     if not arguments or not jobs.keys() >= set(arguments):
         return f"usage: prepare.py {'|'.join(jobs)} …"
@@ -55,9 +51,7 @@ def main(arguments: list[str]) -> str | None:
 
 
 def venv() -> None:
-    """
-    Make `.venv` what pyproject and the lock say; nothing is done where it already is.
-    """
+    """Make `.venv` what pyproject and the lock say; nothing is done where it already is."""
     if _succeeds(PYTHON, "-c", "import pip"):
         if STAMP.is_file() and STAMP.read_text() == _wanted():
             STAMP.touch()
@@ -73,9 +67,7 @@ def venv() -> None:
 
 
 def mosquitto() -> None:
-    """
-    See to it that a mosquitto can be started; the tests start their own.
-    """
+    """See to it that a mosquitto can be started; the tests start their own."""
     if shutil.which("mosquitto", path=SERVER_PATH):
         return
     _install("mosquitto", purpose="tests")
@@ -84,17 +76,13 @@ def mosquitto() -> None:
 
 
 def chromium() -> None:
-    """
-    See to it that there is a browser for the tests of the pages; they start their own.
-    """
+    """See to it that there is a browser for the tests of the pages; they start their own."""
     if not any(map(shutil.which, BROWSERS)):
         _install("chromium", purpose="tests of the pages")
 
 
 def _wanted() -> str:
-    """
-    Say what decides how `.venv` looks. The settings of ruff, mypy and pytest do not.
-    """
+    """Say what decides how `.venv` looks. The settings of ruff, mypy and pytest do not."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     parts = [project["build-system"], project["project"], project["tool"]["hatch"], str(VENV)]
     text = repr(parts) + LOCK.read_text(encoding="utf-8")
@@ -113,9 +101,7 @@ def _pip(*arguments: str | Path) -> None:
 
 
 def _see_to_opencv() -> None:
-    """
-    Install what OpenCV loads from the system; only cameras need it, so a word will do too.
-    """
+    """Install what OpenCV loads from the system; only cameras need it, so a word will do too."""
     if _succeeds(PYTHON, "-c", "import cv2"):
         return
     try:
@@ -125,9 +111,7 @@ def _see_to_opencv() -> None:
 
 
 def _install(*packages: str, purpose: str) -> None:
-    """
-    Install Debian packages where that is allowed; otherwise one line says what to do.
-    """
+    """Install Debian packages where that is allowed; otherwise one line says what to do."""
     root = _as_root()
     names = " ".join(packages)
     if root is None or not shutil.which("apt-get"):
@@ -139,9 +123,7 @@ def _install(*packages: str, purpose: str) -> None:
 
 
 def _as_root() -> list[str] | None:
-    """
-    Say what to write before a command that needs root; None where nobody lets us.
-    """
+    """Say what to write before a command that needs root; None where nobody lets us."""
     if os.geteuid() == 0:
         return []
     sudo = ["sudo", "--non-interactive"]

@@ -1,3 +1,1 @@
-"""
-Experiments that accept or reject the camera's readings and its calibration.
-"""
+"""Experiments that accept or reject the camera's readings and its calibration."""

@@ -36,9 +36,7 @@ _PARTS: Final[dict[str, Callable[[argparse.Namespace], bool]]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """
-    Measure the parts that are named; 1 where an aim is missed.
-    """
+    """Measure the parts that are named; 1 where an aim is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(_PARTS)}; all where none is")
     parser.add_argument("--tables", type=int, default=12, help="for plane and check")

@@ -38,9 +38,7 @@ _MUST: Final = (("pushed, mm", 5.0), ("pushed, mm", 50.0), ("light, times", 0.6)
 
 
 class _Change(NamedTuple):
-    """
-    What is changed, by how much, how the table then is, and what is to be said of it.
-    """
+    """What is changed, by how much, how the table then is, and what is to be said of it."""
 
     name: str
     amount: float
@@ -66,9 +64,7 @@ class _Tally:
         self.unchanged = 0
 
     def change(self, change: _Change, found: CheckResult) -> None:
-        """
-        Hear what was found after a change.
-        """
+        """Hear what was found after a change."""
         said = [each.kind for each in found.findings if each.bad]
         self.told[change.name, change.amount].append(change.kind in said)
         pushed_far = change.kind is FindingKind.MOVED and change.amount > _TOLD_FROM
@@ -76,17 +72,13 @@ class _Tally:
             self.off.append(abs(found.moved - change.amount))
 
     def nothing(self, number: int, found: CheckResult) -> None:
-        """
-        Hear what was found where nothing was changed.
-        """
+        """Hear what was found where nothing was changed."""
         self.false += [f"table {number}: {each.text}" for each in found.findings if each.bad]
         self.unchanged += 1
 
     @property
     def is_good(self) -> bool:
-        """
-        Whether all was told that must be, and nothing else.
-        """
+        """Whether all was told that must be, and nothing else."""
         return all(all(self.told[change]) for change in _MUST) and not self.false
 
 
@@ -149,9 +141,7 @@ def _changes(chance: np.random.Generator) -> Iterator[_Change]:
 
 
 def _unchanged(here: SimulatedTable, chance: np.random.Generator) -> TableState:
-    """
-    Change what always changes a little; some cards of the deck lie there, or none.
-    """
+    """Change what always changes a little; some cards of the deck lie there, or none."""
     way, far = chance.uniform(0, 2 * np.pi), chance.uniform(0, 0.5)
     count = int(chance.integers(0, 5))
     slots = [DEALING_ORDER[n] for n in chance.permutation(len(DEALING_ORDER))[:count]]

@@ -38,9 +38,7 @@ Odds = Sequence[Sequence[Sequence[float]]]
 
 
 class _Known(NamedTuple):
-    """
-    A deck as its profile has it, and cards of it that were seen later.
-    """
+    """A deck as its profile has it, and cards of it that were seen later."""
 
     deck: ReferenceDeck
     seen: list[tuple[str, CardPrint]]

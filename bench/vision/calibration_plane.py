@@ -42,9 +42,7 @@ Found = tuple[str, Plane, float]
 
 
 def measure_plane(tables: int) -> bool:
-    """
-    Print how far off planes of so many tables are; say whether the aim is met.
-    """
+    """Print how far off planes of so many tables are; say whether the aim is met."""
     off: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for number in range(tables):
         for name, plane, true in _planes(number):
@@ -75,9 +73,7 @@ def _by_markers(here: SimulatedTable, chance: np.random.Generator) -> Iterator[t
 
 
 def _laid(here: SimulatedTable, chance: np.random.Generator) -> list[Marker]:
-    """
-    Lay all sheets a little elsewhere and turned anyhow, and find them.
-    """
+    """Lay all sheets a little elsewhere and turned anyhow, and find them."""
     shifts = chance.uniform(-1, 1, (len(MARKER_SHEETS), 3)) * (25, 8, 180)
     sheets = tuple(
         replace(sheet, x=sheet.x + x, y=sheet.y + y, turn=sheet.turn + turn)

@@ -1,6 +1,4 @@
-"""
-Simulated tables for `bench.vision.calibration_accuracy`, and their calibration.
-"""
+"""Simulated tables for `bench.vision.calibration_accuracy`, and their calibration."""
 
 from __future__ import annotations
 
@@ -44,16 +42,12 @@ _Laid = tuple[Card, Slot]
 
 
 def table(number: int) -> SimulatedTable:
-    """
-    Put up a table with its camera.
-    """
+    """Put up a table with its camera."""
     return SimulatedTable(Settings(seed=100 + number, lens=_LENSES[number % len(_LENSES)]))
 
 
 class _Staged:
-    """
-    A recording that was never made: each moment is a night.
-    """
+    """A recording that was never made: each moment is a night."""
 
     def __init__(self, here: SimulatedTable, nights: Sequence[TableState]) -> None:
         self._here = here
@@ -75,16 +69,12 @@ class _Staged:
 
 @lru_cache(maxsize=1)
 def reader() -> Recogniser:
-    """
-    Give the recogniser, which is loaded once.
-    """
+    """Give the recogniser, which is loaded once."""
     return Recogniser()
 
 
 def calibrated(here: SimulatedTable, cards: Sequence[Card]) -> CalibrationResult:
-    """
-    Calibrate a table with cards that lie on one place after the other, and a back.
-    """
+    """Calibrate a table with cards that lie on one place after the other, and a back."""
     laid = [(card, DEALING_ORDER[n % len(DEALING_ORDER)]) for n, card in enumerate(cards)]
     known = Camera(width=SIZE[0], height=SIZE[1])
     wanted = CalibrationRequest(

@@ -57,9 +57,7 @@ _SIZES: Final = {Station.OVERHEAD: (1280, 720), Station.THROAT: (640, 360)}
 
 
 def play(settings: Settings, wishes: str, port: int) -> Verdict:
-    """
-    Play one shoe.
-    """
+    """Play one shoe."""
     cv2.setNumThreads(1)
     only_grave = structlog.make_filtering_bound_logger(logging.CRITICAL)
     structlog.configure(wrapper_class=only_grave)
@@ -79,9 +77,7 @@ def play(settings: Settings, wishes: str, port: int) -> Verdict:
 
 
 def settings_of(seed: int, wishes: argparse.Namespace) -> Settings:
-    """
-    Say what is played with a seed.
-    """
+    """Say what is played with a seed."""
     station = Station(wishes.station)
     overhead = station is Station.OVERHEAD
     width, height = _SIZES[station]
@@ -103,9 +99,7 @@ def settings_of(seed: int, wishes: argparse.Namespace) -> Settings:
 
 
 def main() -> int:
-    """
-    Play what is asked for; say whether any round was silently wrong.
-    """
+    """Play what is asked for; say whether any round was silently wrong."""
     wishes = _wishes()
     asked = f"rounds={wishes.rounds} trouble_rate={wishes.trouble_rate}"
     seeds = _seeds(wishes)
@@ -203,9 +197,7 @@ def _progress(number: int, whole: int, took: float) -> None:
 
 
 def sum_up(station: str, done: list[Verdict]) -> int:
-    """
-    Print what became of all rounds; return 1 where one was silently wrong.
-    """
+    """Print what became of all rounds; return 1 where one was silently wrong."""
     done.sort(key=lambda verdict: verdict.seed)
     rounds = sum(each.rounds for each in done)
     seconds = sum(each.seconds for each in done)

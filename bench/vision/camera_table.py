@@ -43,9 +43,7 @@ _SOON: Final = 0.0005
 
 
 def play_shoe(settings: Settings, folder: Path, broker: int) -> Table:
-    """
-    Play one shoe to its end, and hear what a broker brings of it.
-    """
+    """Play one shoe to its end, and hear what a broker brings of it."""
     write_simulated_profile(settings, folder)
     setup = _setup(settings, folder, broker)
     with Ear(broker, Topics(setup.config.site, setup.config.table.id)) as ear:
@@ -81,15 +79,11 @@ class Table:
 
     @property
     def events(self) -> list[Event]:
-        """
-        All that the broker brought.
-        """
+        """All that the broker brought."""
         return self._ear.events
 
     def play(self) -> None:
-        """
-        Play to the end.
-        """
+        """Play to the end."""
         daemon, film = self._daemon, self.film
         running = threading.Thread(target=daemon.run, name="daemon")
         running.start()
@@ -115,17 +109,13 @@ class Table:
         self.rounds.append(Dealt(dealt, trouble, self.film.now))
 
     def _ends(self, dealt: DealtRound) -> None:
-        """
-        Press the dealer's button, where no camera sees that the table is cleared.
-        """
+        """Press the dealer's button, where no camera sees that the table is cleared."""
         if self.film.station is Station.THROAT:
             self._catch_up()
             self._ear.call(aborted=dealt.aborted)
 
     def _catch_up(self) -> None:
-        """
-        Wait until all that is due has been heard.
-        """
+        """Wait until all that is due has been heard."""
         _until(lambda: self._daemon.settled and not self._overdue, "the core's turn")
         self._ear.catch_up(self._daemon.core.table.state.seq)
 

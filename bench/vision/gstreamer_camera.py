@@ -38,9 +38,7 @@ COLOUR = bytes([128]) * (WIDTH * HEIGHT // 2)
 
 
 def picture() -> Any:  # noqa: ANN401 - GStreamer's buffer
-    """
-    Draw the moment: its lowest bit is the square on the left.
-    """
+    """Draw the moment: its lowest bit is the square on the left."""
     now = int(time.monotonic() * 1000)
     row = b"".join((WHITE if now >> bit & 1 else BLACK) * SQUARE for bit in range(BITS))
     return Gst.Buffer.new_wrapped(row * SQUARE + REST + COLOUR)

@@ -58,9 +58,7 @@ class Pushed(Struct):
 
     @property
     def is_wrong(self) -> bool:
-        """
-        Whether the check said something else than what happened.
-        """
+        """Whether the check said something else than what happened."""
         if not self.far:
             return not self.passed
         off = abs(self.far - (self.moved or 0.0))
@@ -68,9 +66,7 @@ class Pushed(Struct):
 
 
 def push(settings: Settings, folder: Path) -> list[Pushed]:
-    """
-    Push the camera of a table, whose profile is in a folder, and have it checked.
-    """
+    """Push the camera of a table, whose profile is in a folder, and have it checked."""
     path = folder / PROFILE
     profile = load_profile(path)
     chance = Random(f"push {settings.seed}")
@@ -105,9 +101,7 @@ def _pictures(
 
 
 def print_pushed(pushes: list[Pushed]) -> None:
-    """
-    Print how many were told right, and how far they were said to be.
-    """
+    """Print how many were told right, and how far they were said to be."""
     if not pushes:
         return
     print("  `calibrate camera --check` of cameras that were pushed:")
@@ -126,9 +120,7 @@ def _line(push: Pushed) -> str:
 
 
 def main() -> int:
-    """
-    Push the camera of each table; return 1 where the check said something else than that.
-    """
+    """Push the camera of each table; return 1 where the check said something else than that."""
     parser = argparse.ArgumentParser(prog="python -m bench.vision.pushed_cameras")
     parser.add_argument("--shoes", type=int, default=20)
     parser.add_argument("--seed", type=int, default=5000, help="of the first shoe")

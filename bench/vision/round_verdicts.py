@@ -1,6 +1,4 @@
-"""
-What became of each round of a shoe: what was dealt, held against what the broker said.
-"""
+"""What became of each round of a shoe: what was dealt, held against what the broker said."""
 
 from __future__ import annotations
 
@@ -53,17 +51,13 @@ class Dealt(Struct):
 
     @property
     def is_exact(self) -> bool:
-        """
-        Whether the one result that was published is that which was dealt.
-        """
+        """Whether the one result that was published is that which was dealt."""
         whole = [each for each in self.shown if not each.partial]
         return len(whole) == 1 and is_same(self.round, whole[0])
 
     @property
     def is_shown_wrong(self) -> bool:
-        """
-        Whether a result was published that says to be whole and is another one.
-        """
+        """Whether a result was published that says to be whole and is another one."""
         return any(not each.partial and not is_same(self.round, each) for each in self.shown)
 
 
@@ -150,9 +144,7 @@ def _note_all(rounds: list[Dealt], events: Iterable[Event], begin: int) -> None:
 
 
 def _lose(rounds: list[Dealt], since: float, until: float) -> None:
-    """
-    Between these moments everybody knew that there is no camera.
-    """
+    """Between these moments everybody knew that there is no camera."""
     ends = [each.since for each in rounds[1:]] + [float("inf")]
     for dealt, end in zip(rounds, ends, strict=True):
         if dealt.since <= until and end >= since:
@@ -214,9 +206,7 @@ def _hands(finished: RoundFinished) -> tuple[tuple[str, HandResult], ...]:
 
 
 def is_same(dealt: DealtRound, finished: RoundFinished) -> bool:
-    """
-    Whether a result is that of what was dealt, card by card.
-    """
+    """Whether a result is that of what was dealt, card by card."""
     if dealt.aborted or len(dealt.cards) < _FOUR:
         return False
     coup = coup_of(dealt.cards)

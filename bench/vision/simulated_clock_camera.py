@@ -69,28 +69,20 @@ class Film:
         self._shots = self._all()
 
     def monotonic(self) -> float:
-        """
-        Give what time it is, as a monotonic clock does.
-        """
+        """Give what time it is, as a monotonic clock does."""
         return _AHEAD + self.now
 
     def wall(self) -> int:
-        """
-        Give what time it is, as a wall clock does.
-        """
+        """Give what time it is, as a wall clock does."""
         return BEGIN + int(self.now * 1_000_000)
 
     @property
     def station(self) -> Station:
-        """
-        Where the camera is.
-        """
+        """Where the camera is."""
         return self._scene.settings.station
 
     def set_right(self) -> None:
-        """
-        Put the camera back to where it was, where it was pushed.
-        """
+        """Put the camera back to where it was, where it was pushed."""
         self._scene.set_right()
 
     def picture(self) -> Image | None:
@@ -112,9 +104,7 @@ class Film:
         return None
 
     def wait(self, seconds: float) -> None:
-        """
-        Let time pass without a camera.
-        """
+        """Let time pass without a camera."""
         until = self.now + seconds
         while self.now < until:
             shot = next(self._shots, None)
@@ -144,9 +134,7 @@ class Film:
 
 
 class _Turns:
-    """
-    Either the camera's turn, or that of who looks through it.
-    """
+    """Either the camera's turn, or that of who looks through it."""
 
     def __init__(self, settle: Callable[[], None]) -> None:
         self._settle = settle
@@ -154,9 +142,7 @@ class _Turns:
         self._looking = self._closed = False
 
     def take(self) -> None:
-        """
-        Wait until what was taken before has been dealt with.
-        """
+        """Wait until what was taken before has been dealt with."""
         with self._changed:
             self._changed.wait_for(lambda: not self._looking or self._closed)
             if self._closed:
@@ -164,9 +150,7 @@ class _Turns:
             self._looking = True
 
     def dealt_with(self, *, told: bool) -> None:
-        """
-        The picture has been looked at, and what there was to say was said.
-        """
+        """The picture has been looked at, and what there was to say was said."""
         if told:
             self._settle()
         with self._changed:
@@ -174,18 +158,14 @@ class _Turns:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """
-        Nobody looks any more.
-        """
+        """Nobody looks any more."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
 
 class _Source:
-    """
-    The simulated camera, in place of a device.
-    """
+    """The simulated camera, in place of a device."""
 
     def __init__(self, film: Film, turns: _Turns) -> None:
         self._film = film
@@ -209,9 +189,7 @@ class _Source:
 
 
 class _Line:
-    """
-    The camera's line, which tells when its reader comes for more.
-    """
+    """The camera's line, which tells when its reader comes for more."""
 
     def __init__(self, line: CameraLine, turns: _Turns) -> None:
         self._line = line
@@ -239,9 +217,7 @@ class _Line:
 
 
 class FilmDriver(CameraDriver):
-    """
-    The driver, but that its source is a film.
-    """
+    """The driver, but that its source is a film."""
 
     film: Film
     settle: Callable[[], None]

@@ -37,9 +37,7 @@ _NO_GSTREAMER: Final = "GStreamer's RTSP server is not installed: see `--help`"
 
 
 class Server(NamedTuple):
-    """
-    A camera that can be told to fall silent, to go and to come back.
-    """
+    """A camera that can be told to fall silent, to go and to come back."""
 
     url: str
     silence: Callable[[], None]
@@ -48,9 +46,7 @@ class Server(NamedTuple):
 
 
 def stamped() -> Image:
-    """
-    Draw the moment into a picture.
-    """
+    """Draw the moment into a picture."""
     image = np.full((HEIGHT, WIDTH, 3), 90, np.uint8)
     now = int(time.monotonic() * 1000)
     for bit in range(BITS):
@@ -59,18 +55,14 @@ def stamped() -> Image:
 
 
 def age(image: Image) -> float:
-    """
-    Read the moment, and return how many milliseconds ago it was.
-    """
+    """Read the moment, and return how many milliseconds ago it was."""
     middle = SQUARE // 2
     bits = [image[middle, bit * SQUARE + middle].mean() > 127 for bit in range(BITS)]
     return time.monotonic() * 1000 - sum(1 << bit for bit, set_ in enumerate(bits) if set_)
 
 
 class _Mjpeg:
-    """
-    The simulator's stream, fed in time.
-    """
+    """The simulator's stream, fed in time."""
 
     def __init__(self) -> None:
         self._stream = JpegStream("127.0.0.1", 0)
@@ -128,9 +120,7 @@ def _rtsp_jpeg() -> Iterator[Server]:
 
 
 class _GStreamer:
-    """
-    GStreamer's server as a process.
-    """
+    """GStreamer's server as a process."""
 
     def __init__(self) -> None:
         self._port = 0

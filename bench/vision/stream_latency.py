@@ -49,9 +49,7 @@ _HEAD: Final = f"""\
 
 
 class Delays(NamedTuple):
-    """
-    In milliseconds; `settled` is how many pictures came before the lag of the start was gone.
-    """
+    """In milliseconds; `settled` is how many pictures came before the lag of the start was gone."""
 
     opened: float
     first: float
@@ -61,9 +59,7 @@ class Delays(NamedTuple):
 
 @contextmanager
 def looked_through(url: str) -> Iterator[CaptureThread]:
-    """
-    Look through a camera as the driver does.
-    """
+    """Look through a camera as the driver does."""
     address = parse_address(url)
     capture = CaptureThread(
         str(address),
@@ -103,9 +99,7 @@ def delays(url: str, seconds: float) -> Delays:
 
 
 def noticed(server: Server, trouble: Callable[[], None]) -> tuple[float, str]:
-    """
-    Make trouble, and return after how many seconds it is told, and how.
-    """
+    """Make trouble, and return after how many seconds it is told, and how."""
     with looked_through(server.url) as capture:
         for _ in range(FPS):
             capture.take(1.0)
@@ -120,9 +114,7 @@ def noticed(server: Server, trouble: Callable[[], None]) -> tuple[float, str]:
 
 
 def found_again(server: Server) -> float:
-    """
-    Return how many seconds pass from the server's start to the first picture.
-    """
+    """Return how many seconds pass from the server's start to the first picture."""
     server.start()
     began = time.monotonic()
     while time.monotonic() - began < PATIENCE:
@@ -150,9 +142,7 @@ def measure(name: str, server: Server, seconds: float) -> None:
 
 
 def with_threads(server: Server, count: int) -> list[float]:
-    """
-    Read as OpenCV would with so many decoding threads; return how late pictures were.
-    """
+    """Read as OpenCV would with so many decoding threads; return how late pictures were."""
     where = parse_address(server.url).where
     video = cv2.VideoCapture(where, cv2.CAP_FFMPEG, [cv2.CAP_PROP_N_THREADS, count])
     ages = []

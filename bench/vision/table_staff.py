@@ -1,6 +1,4 @@
-"""
-What a broker has to say of one table, and the person who answers it.
-"""
+"""What a broker has to say of one table, and the person who answers it."""
 
 from __future__ import annotations
 
@@ -53,45 +51,33 @@ class Ear:
         client.connect_async("127.0.0.1", port)
 
     def __enter__(self) -> Self:
-        """
-        Subscribe, and return when the broker has agreed.
-        """
+        """Subscribe, and return when the broker has agreed."""
         self._client.loop_start()
         self._wait(lambda: self._ready, "the broker")
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Leave.
-        """
+        """Leave."""
         leave(self._client)
         self._client.on_connect = self._client.on_subscribe = self._client.on_message = None
 
     def catch_up(self, seq: int) -> None:
-        """
-        Wait until an event has been heard.
-        """
+        """Wait until an event has been heard."""
         self._wait(lambda: self.seq >= seq, f"event {seq}")
 
     def open_shoe(self) -> None:
-        """
-        Be the person who says that a new shoe begins: all is well from here on.
-        """
+        """Be the person who says that a new shoe begins: all is well from here on."""
         self._order("new-shoe", reason="a new shoe")
 
     def call(self, *, aborted: bool) -> None:
-        """
-        Be the dealer who says that a round is over, or that it came to nothing.
-        """
+        """Be the dealer who says that a round is over, or that it came to nothing."""
         if aborted:
             self._order("void-round", reason="the cards were taken back")
         else:
             self._order("confirm-result", reason="called")
 
     def decide(self) -> None:
-        """
-        Be the person for whom the table waits: the round is void, what was odd is seen.
-        """
+        """Be the person for whom the table waits: the round is void, what was odd is seen."""
         if not self.alerts:
             return
         self._order("void-round", reason="not as dealt")

@@ -48,9 +48,7 @@ _WIDTH: Final = 480
 
 
 class Told(Struct):
-    """
-    What was said of an act.
-    """
+    """What was said of an act."""
 
     statements: list[Statement] = []
     lost: list[str] = []
@@ -64,9 +62,7 @@ class Told(Struct):
         return sum(each.say is Say.RETURNED for each in self.statements)
 
     def alarm(self, returned: int) -> bool:
-        """
-        Whether something was said by which a card may be missing, or be another's.
-        """
+        """Whether something was said by which a card may be missing, or be another's."""
         said = Counter(each.say for each in self.statements)
         more = said[Say.RETURNED] > returned
         return bool(self.lost or said[Say.MISSED] or said[Say.DOUBLE_FEED]) or (
@@ -75,9 +71,7 @@ class Told(Struct):
 
 
 class Watch:
-    """
-    A camera's line, without its thread.
-    """
+    """A camera's line, without its thread."""
 
     def __init__(self, profile: Profile, reader: CardRecogniser) -> None:
         self._profile, self._reader = profile, reader
@@ -91,9 +85,7 @@ class Watch:
         return FrameCheck("camera", (camera.width, camera.height))
 
     def see(self, stage: Stage, act: Act) -> Told:
-        """
-        Look at all pictures of an act.
-        """
+        """Look at all pictures of an act."""
         told, began = Told(), self._now + 1 / act.fps
         for at, image in stage.pictures(act):
             self._now = began + at
@@ -117,9 +109,7 @@ class Watch:
 
 
 def judged(act: Act, told: Told) -> str:
-    """
-    Say in one word how an act was told.
-    """
+    """Say in one word how an act was told."""
     passed, left = told.passed, list(act.left)
     named = [each.card for each in passed if each.card is not None]
     if (act.plain and named) or not _is_part(named, left):
@@ -151,9 +141,7 @@ def _played(
 
 
 def _shift(settings: Settings, troubles: list[str], many: int) -> Iterator[tuple[str, Act, Told]]:
-    """
-    One mouth, deck and camera: each trouble a few times, in any order.
-    """
+    """One mouth, deck and camera: each trouble a few times, in any order."""
     with tempfile.TemporaryDirectory() as folder:
         profile = load_profile(write_simulated_profile(settings, Path(folder)))
         stage, maker = Stage(settings), Acts(settings)

@@ -59,18 +59,14 @@ class Act(Struct, eq=False):
 
 
 class Stage:
-    """
-    One shoe's mouth, lamp, deck and camera.
-    """
+    """One shoe's mouth, lamp, deck and camera."""
 
     def __init__(self, settings: Settings) -> None:
         self._view = MouthView(settings, camera_of(settings))
         self._sensor = Sensor(settings)
 
     def pictures(self, act: Act) -> Iterator[tuple[float, Image | None]]:
-        """
-        Take the pictures of an act, from 0 on.
-        """
+        """Take the pictures of an act, from 0 on."""
         stretch = Stretch(1, cards=act.tracks)
         if act.shutter:
             stretch.effects.append(Effect(Trouble.UNREADABLE, 0.0, act.seconds))
@@ -88,9 +84,7 @@ class Stage:
 
 
 class Acts:
-    """
-    Makes acts for one stage, by the chance of its seed.
-    """
+    """Makes acts for one stage, by the chance of its seed."""
 
     def __init__(self, settings: Settings) -> None:
         self.chance = Random(f"passages {settings.seed}")
@@ -105,9 +99,7 @@ class Acts:
         return inside, inside._replace(x=_FAR, y=y + chance.uniform(-0.6, 0.6))
 
     def track(self, start: float, *moves: tuple[float, float, float]) -> CardTrack:
-        """
-        A card that moves: when, for how long, to which share of its way.
-        """
+        """A card that moves: when, for how long, to which share of its way."""
         inside, outside = self._ends()
         track = CardTrack([Key(start, inside)], self.chance.choice(DECK), None, stays=False)
         for at, seconds, share in moves:
@@ -117,18 +109,14 @@ class Acts:
         return track
 
     def one(self, low: float = 0.28, high: float = 0.42, *, start: float = 0.24) -> Act:
-        """
-        One card that passes.
-        """
+        """One card that passes."""
         seconds = self.chance.uniform(low, high)
         start += self.chance.uniform(0, 0.04)
         track = self.track(start, (start, seconds, 1.0))
         return Act([track], [track.card], seconds=start + seconds + 0.4)
 
     def pair(self, low: float = 0.35, high: float = 1.2) -> Act:
-        """
-        One card and then another, later by such a share of the time that one takes.
-        """
+        """One card and then another, later by such a share of the time that one takes."""
         act = self.one()
         (first,) = act.tracks
         start, end = first.keys[0].at, first.keys[-1].at
@@ -141,17 +129,13 @@ class Acts:
         return act
 
     def with_change(self, change: Change) -> Act:
-        """
-        One card that passes while this happens to the pictures.
-        """
+        """One card that passes while this happens to the pictures."""
         act = self.one()
         act.changes.append(change)
         return act
 
     def span(self, act: Act, low: float, high: float) -> tuple[float, float]:
-        """
-        A stretch of time, so long, that touches what passes or comes near to it.
-        """
+        """A stretch of time, so long, that touches what passes or comes near to it."""
         seconds = self.chance.uniform(low, high)
         begin, end = act.tracks[0].keys[0].at, act.tracks[-1].keys[-1].at
         since = self.chance.uniform(begin - seconds, end)
@@ -160,8 +144,6 @@ class Acts:
 
 
 def stage_settings(seed: int, width: int) -> Settings:
-    """
-    Give the settings of a picture of this width.
-    """
+    """Give the settings of a picture of this width."""
     high = width * 9 // 16
     return Settings(station=Station.THROAT, width=width, height=high, seed=seed, fps=25.0)

@@ -120,9 +120,7 @@ def _black(acts: Acts) -> Act:
 
 
 class _Hand:
-    """
-    Something that comes in from the table's side, and goes again.
-    """
+    """Something that comes in from the table's side, and goes again."""
 
     def __init__(self, acts: Acts, reach: float, wide: float, colour: tuple[int, ...]) -> None:
         chance = acts.chance

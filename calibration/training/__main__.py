@@ -1,6 +1,4 @@
-"""
-`python -m calibration.training`: from packages to weights, and what the weights are worth.
-"""
+"""`python -m calibration.training`: from packages to weights, and what the weights are worth."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ from shoe_daemon.errors import UserError
 
 @click.group()
 def main() -> None:
-    """
-    Trains the recogniser and measures weights. Needs the extra `training`.
-    """
+    """Trains the recogniser and measures weights. Needs the extra `training`."""
 
 
 _FOLDER = click.option(
@@ -45,9 +41,7 @@ _CARDS = click.option(
 @main.command()
 @_FOLDER
 def fetch(folder: Path) -> None:
-    """
-    Makes the pictures of the decks from their package.
-    """
+    """Makes the pictures of the decks from their package."""
     from calibration.training import deck_packages
 
     deck_packages.fetch(folder / "decks")
@@ -59,9 +53,7 @@ def fetch(folder: Path) -> None:
 @click.option("--seed", default=0, show_default=True)
 @click.option("--workers", default=2, show_default=True)
 def generate(folder: Path, shards: int, seed: int, workers: int) -> None:
-    """
-    Renders the lessons, and one shard of unseen decks to watch the training with.
-    """
+    """Renders the lessons, and one shard of unseen decks to watch the training with."""
     from calibration.training import lesson_shards as lessons
 
     decks = folder / "decks"
@@ -78,9 +70,7 @@ def generate(folder: Path, shards: int, seed: int, workers: int) -> None:
 @click.option("--seed", default=0, show_default=True)
 @click.option("--workers", default=2, show_default=True)
 def train(folder: Path, samples: int, seed: int, workers: int) -> None:
-    """
-    Trains on the lessons and writes FOLDER/index.onnx.
-    """
+    """Trains on the lessons and writes FOLDER/index.onnx."""
     from calibration.training.train import Plan
     from calibration.training.train import train as trained
 
@@ -118,9 +108,7 @@ def score(  # noqa: PLR0913, PLR0917 - click passes every option
     picture: Path | None,
     workers: int,
 ) -> None:
-    """
-    Reads both sets of cards with weights and prints what those are worth.
-    """
+    """Reads both sets of cards with weights and prints what those are worth."""
     from calibration.training import publish_weights as shipping
     from calibration.training import rendered_test
 
@@ -138,9 +126,7 @@ def score(  # noqa: PLR0913, PLR0917 - click passes every option
 @main.command()
 @_FOLDER
 def publish(folder: Path) -> None:
-    """
-    Puts what `all` made into the package: weights, figures, curve, picture.
-    """
+    """Puts what `all` made into the package: weights, figures, curve, picture."""
     from calibration.training import publish_weights as shipping
     from drivers.camera.recognition.recogniser import WEIGHTS_FILE
 

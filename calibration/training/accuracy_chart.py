@@ -37,9 +37,7 @@ class _Seen(Struct, frozen=True):
 
 
 def picture(results: Results, threshold: float) -> str:
-    """
-    Draw six curves as SVG; in each, everything but its own measure is within the limits.
-    """
+    """Draw six curves as SVG; in each, everything but its own measure is within the limits."""
     seen = _Seen(accepted(results, threshold), results.right)
     width, height = _LEFT + 3 * (_WIDE + _GAP) - 30, _TOP + 2 * (_TALL + _BELOW) - 36
     lines = [

@@ -1,6 +1,4 @@
-"""
-One face for training or test: parametric, with a font's figures, or from a package.
-"""
+"""One face for training or test: parametric, with a font's figures, or from a package."""
 
 from __future__ import annotations
 
@@ -39,17 +37,13 @@ _UNSEEN_LAYOUT, _FOUR = 0.5, 0.12
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """
-    Where faces come from: what training sees, or what it never does.
-    """
+    """Where faces come from: what training sees, or what it never does."""
 
     decks: Path
     held_out: bool
 
     def style(self, chance: Chance) -> Style:
-        """
-        Draw up a deck, of seeds and layouts of this side only.
-        """
+        """Draw up a deck, of seeds and layouts of this side only."""
         if not self.held_out:
             four = chance.random() < _FOUR
             return style(int(chance.integers(UNSEEN_SEED)), Layout.FOUR if four else None)
@@ -84,9 +78,7 @@ class Face(Struct, frozen=True, kw_only=True):
 
 
 def draw_face(chance: Chance, source: Source, width: int, card: Card | None = None) -> Face:
-    """
-    Draw a card, or any card, from any of the sources.
-    """
+    """Draw a card, or any card, from any of the sources."""
     card = card or DECK[int(chance.integers(len(DECK)))]
     deck = source.style(chance)
     if chance.random() < _ART:
@@ -108,9 +100,7 @@ def draw_face(chance: Chance, source: Source, width: int, card: Card | None = No
 
 
 def _index(chance: Chance, source: Source, deck: Style, card: Card) -> tuple[str, IndexMasks]:
-    """
-    Choose whose figure and pip are printed: our own, another deck's, a font's.
-    """
+    """Choose whose figure and pip are printed: our own, another deck's, a font's."""
     kind = chance.random()
     if kind < _OWN:
         return "own", (rank_mask(card.rank, deck.figures), pip_mask(card.suit, deck.seed))
@@ -136,9 +126,7 @@ def _decks(source: Source) -> tuple[str, ...]:
 
 
 def _shares(places: tuple[Place, Place]) -> tuple[Place, Place]:
-    """
-    Give places that are in parts of the card's width in parts of its sides.
-    """
+    """Give places that are in parts of the card's width in parts of its sides."""
     figure, pip = (((x, y / ASPECT), (wide, tall / ASPECT)) for (x, y), (wide, tall) in places)
     return figure, pip
 
@@ -166,9 +154,7 @@ def _bent(chance: Chance, figure: Mask) -> Mask:
 
 
 def draw_back(chance: Chance, source: Source, width: int) -> Face:
-    """
-    Draw the back of a deck.
-    """
+    """Draw the back of a deck."""
     deck, kind = source.style(chance), "own"
     image = back(deck, width)
     if chance.random() < _ART:
@@ -202,9 +188,7 @@ def _from_artwork(chance: Chance, source: Source, deck: Style, card: Card, width
 
 
 def _font_index(chance: Chance, source: Source, deck: Style, card: Card) -> IndexMasks:
-    """
-    Give an index in a font's figures, squeezed, bolder or lighter as card makers like it.
-    """
+    """Give an index in a font's figures, squeezed, bolder or lighter as card makers like it."""
     every = system_fonts.found(held_out=source.held_out)
     figure = system_fonts.glyph(every[int(chance.integers(len(every)))], card.rank)
     low, high = (0.5, 1.0) if card.rank == "10" else (0.62, 1.1)
@@ -231,9 +215,7 @@ def _pip(chance: Chance, deck: Style, card: Card) -> Mask:
 
 
 def _mosaic(chance: Chance, image: Image, deck: Style) -> None:
-    """
-    Put patches of colour where the court is: no two printers draw the same king.
-    """
+    """Put patches of colour where the court is: no two printers draw the same king."""
     height, width = image.shape[:2]
     left = round(width * max(chance.uniform(0.18, 0.26), deck.left + deck.rank_width))
     top = round(height * chance.uniform(0.05, 0.1))

@@ -1,6 +1,4 @@
-"""
-From the test's results to what is shipped: the threshold and its curve.
-"""
+"""From the test's results to what is shipped: the threshold and its curve."""
 
 from __future__ import annotations
 
@@ -26,9 +24,7 @@ _SURE: Final = 0.95
 
 
 def readable(results: Results, limits: Limits = LIMITS) -> NDArray[np.bool_]:
-    """
-    Say of every card whether it was taken within the limits.
-    """
+    """Say of every card whether it was taken within the limits."""
     how = results.conditions
     return np.asarray(
         (results.pixels >= limits.pixels)
@@ -39,18 +35,14 @@ def readable(results: Results, limits: Limits = LIMITS) -> NDArray[np.bool_]:
 
 
 def accepted(results: Results, threshold: float) -> NDArray[np.bool_]:
-    """
-    Say of every card whether it is named at a threshold.
-    """
+    """Say of every card whether it is named at a threshold."""
     clear = (results.sharpness >= WEIGHTS_INFO.sharpness) & (results.pixels >= WEIGHTS_INFO.pixels)
     least = np.where(results.ends > 1, threshold, single_index_threshold(threshold))
     return np.asarray(clear & (results.confidence >= least))
 
 
 def curve_of(results: Results) -> list[CurvePoint]:
-    """
-    Say for each threshold what it accepts of the readable cards, and what of all it gets wrong.
-    """
+    """Say for each threshold what it accepts of the readable cards, and what of all it gets wrong."""
     within = readable(results)
     points = []
     for threshold in _THRESHOLDS:
@@ -63,9 +55,7 @@ def curve_of(results: Results) -> list[CurvePoint]:
 
 
 def at_most(wrong: int) -> float:
-    """
-    Give the mean of which so few or fewer are seen once in twenty times (Poisson).
-    """
+    """Give the mean of which so few or fewer are seen once in twenty times (Poisson)."""
     low, high = 0.0, 20.0 + 3 * wrong
     for _ in range(60):
         mean = (low + high) / 2
@@ -77,9 +67,7 @@ def at_most(wrong: int) -> float:
 
 
 def shipped_threshold(points: Sequence[CurvePoint], one_in: int) -> float:
-    """
-    Give the lowest threshold at which, and above which, no more than one card in so many is wrong.
-    """
+    """Give the lowest threshold at which, and above which, no more than one card in so many is wrong."""
     for place, point in enumerate(points):
         if all(each.wrong * one_in <= each.cards for each in points[place:]):
             return point.threshold

@@ -141,9 +141,7 @@ def index_places(folder: Path, name: str) -> tuple[Place, Place]:
 
 @lru_cache(maxsize=1024)
 def index_masks(folder: Path, name: str, card: str) -> IndexMasks:
-    """
-    Cut the figure and the pip out of a card's index, for decks that print them elsewhere.
-    """
+    """Cut the figure and the pip out of a card's index, for decks that print them elsewhere."""
     image = deck(folder, name)[card]
     height, width = image.shape[:2]
     masks = []
@@ -156,9 +154,7 @@ def index_masks(folder: Path, name: str, card: str) -> IndexMasks:
 
 
 def _traced(part: Image) -> Mask:
-    """
-    Give the ink of a small picture as a mask that is large and crisp.
-    """
+    """Give the ink of a small picture as a mask that is large and crisp."""
     paper = np.percentile(part.reshape(-1, 3), 90, axis=0)
     ink = np.abs(part - paper).max(2)
     ink = np.asarray(ink / max(float(np.percentile(ink, 98)), 1.0), np.float32)
@@ -167,9 +163,7 @@ def _traced(part: Image) -> Mask:
 
 
 def _alone(mask: Mask) -> Mask:
-    """
-    Drop what juts into a mask from the side: a frame, the card's rim, a neighbour.
-    """
+    """Drop what juts into a mask from the side: a frame, the card's rim, a neighbour."""
     _, parts, about, centres = cv2.connectedComponentsWithStats((mask > _INK).astype(np.uint8))
     wide = mask.shape[1]
     most = about[1:, cv2.CC_STAT_AREA].max(initial=0)

@@ -1,6 +1,4 @@
-"""
-The network, and its way into an ONNX file that `cv2.dnn` runs.
-"""
+"""The network, and its way into an ONNX file that `cv2.dnn` runs."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ _EMBEDDING: Final = 96
 
 
 def network() -> Any:  # noqa: ANN401 - torch is an extra, without types here
-    """
-    Build the network: seven convolutions, one hidden layer, 14 ranks and 4 suits in one row.
-    """
+    """Build the network: seven convolutions, one hidden layer, 14 ranks and 4 suits in one row."""
     a, b, c, d, e, f, g = _CHANNELS
     seen = PATCH_SIZE_PX[0] * PATCH_SIZE_PX[1] // 256
     return nn.Sequential(
@@ -46,9 +42,7 @@ def _layer(inputs: int, outputs: int, *, stride: int = 1, pool: bool = False) ->
 
 
 def export(net: Any, path: Path) -> None:  # noqa: ANN401 - as above
-    """
-    Write a trained network as ONNX, for any number of patches at once.
-    """
+    """Write a trained network as ONNX, for any number of patches at once."""
     net = net.to(memory_format=torch.contiguous_format).eval()
     example = torch.zeros(1, 3, PATCH_SIZE_PX[1], PATCH_SIZE_PX[0])
     with warnings.catch_warnings():

@@ -66,9 +66,7 @@ class Photo(Struct, frozen=True, kw_only=True):
 
 
 def chosen(chance: Chance, least: float = 28, most: float = 220) -> Conditions:
-    """
-    Choose conditions as tables have them, bad ones included.
-    """
+    """Choose conditions as tables have them, bad ones included."""
     kind = chance.random()
     upright = chance.random() < 0.4  # noqa: PLR2004 - a share of the pictures
     return Conditions(
@@ -84,9 +82,7 @@ def chosen(chance: Chance, least: float = 28, most: float = 220) -> Conditions:
 
 
 def sharpness_limit(photo: Photo, face: Face, width: float) -> float:
-    """
-    Say how soft a picture is against its figures: sigma in parts of a figure's height.
-    """
+    """Say how soft a picture is against its figures: sigma in parts of a figure's height."""
     return photo.softness / max(face.figure * width, 1.0)
 
 
@@ -115,9 +111,7 @@ def photograph(
 
 
 def enlarged(chance: Chance, photo: Photo) -> Photo:
-    """
-    Make a picture as if a smaller one, packed and all, had been blown up.
-    """
+    """Make a picture as if a smaller one, packed and all, had been blown up."""
     share = float(chance.uniform(0.4, 0.85))
     height, width = photo.image.shape[:2]
     small = cv2.resize(photo.image, None, fx=share, fy=share, interpolation=cv2.INTER_AREA)
@@ -131,9 +125,7 @@ def enlarged(chance: Chance, photo: Photo) -> Photo:
 def _placed(
     chance: Chance, how: Conditions, around: float
 ) -> tuple[NDArray[np.float32], tuple[int, int]]:
-    """
-    Put the card's corners into a picture that is a little larger than the card.
-    """
+    """Put the card's corners into a picture that is a little larger than the card."""
     corners = (_UNIT - 0.5) * np.array([1.0, ASPECT], np.float32) * how.width
     turn = np.radians(how.turn)
     spin = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
@@ -147,9 +139,7 @@ def _placed(
 
 
 def _table(chance: Chance, size: tuple[int, int]) -> _Floats:
-    """
-    Draw felt, wood or clutter.
-    """
+    """Draw felt, wood or clutter."""
     width, height = size
     felt = chance.random() < 0.6  # noqa: PLR2004 - most tables have felt
     base = chance.uniform((20, 40, 10), (110, 160, 90)) if felt else chance.uniform(0, 255, 3)
@@ -224,9 +214,7 @@ def _lay(chance: Chance, scene: _Floats, face: Face, quad: NDArray[np.float32]) 
 
 
 def _lit(chance: Chance, scene: _Floats, how: Conditions) -> _Floats:
-    """
-    Lamps: uneven, with the edge of a shadow, with glare, coloured.
-    """
+    """Lamps: uneven, with the edge of a shadow, with glare, coloured."""
     height, width = scene.shape[:2]
     x = np.linspace(0, 1, width, dtype=np.float32)[None]
     y = np.linspace(0, 1, height, dtype=np.float32)[:, None]
@@ -248,9 +236,7 @@ def _lit(chance: Chance, scene: _Floats, how: Conditions) -> _Floats:
 
 
 def _through_lens(chance: Chance, scene: _Floats, how: Conditions) -> tuple[_Floats, float]:
-    """
-    Blur by the lens and by motion; give how soft that made the picture.
-    """
+    """Blur by the lens and by motion; give how soft that made the picture."""
     sigma = max(0.35, how.blur * how.width)
     scene = np.asarray(cv2.GaussianBlur(scene, (0, 0), sigma), np.float32)
     trail = how.motion * how.width

@@ -1,6 +1,4 @@
-"""
-Work that several processes share.
-"""
+"""Work that several processes share."""
 
 from __future__ import annotations
 
@@ -38,9 +36,7 @@ def together(
 
 
 def _tie() -> None:
-    """
-    Let this process end with the one that started it, however that ended.
-    """
+    """Let this process end with the one that started it, however that ended."""
     Thread(target=_end_with_parent, daemon=True).start()
 
 

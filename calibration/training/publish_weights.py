@@ -1,6 +1,4 @@
-"""
-Measures weights with the two sets of cards and writes what the package has beside them.
-"""
+"""Measures weights with the two sets of cards and writes what the package has beside them."""
 
 from __future__ import annotations
 
@@ -164,9 +162,7 @@ no more than one in {proven:,}; `curve.json` has that for every threshold.
 
 
 def _filled(text: str, figures: Figures, sha256: str) -> str:
-    """
-    Put the figures between the marks of the model card.
-    """
+    """Put the figures between the marks of the model card."""
     head, _, rest = text.partition("<!-- figures -->")
     tail = rest.partition("<!-- /figures -->")[2]
     known = {**msgspec.to_builtins(figures), **figures.limits, "sha256": sha256}

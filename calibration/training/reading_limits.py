@@ -1,6 +1,4 @@
-"""
-The conditions in which a card should be read; beyond them it may be refused.
-"""
+"""The conditions in which a card should be read; beyond them it may be refused."""
 
 from __future__ import annotations
 
@@ -38,9 +36,7 @@ LIMITS: Final = Limits()
 
 
 def within(chance: Chance, limits: Limits = LIMITS) -> Conditions:
-    """
-    Choose conditions within the limits; only the height of the index may still fall short.
-    """
+    """Choose conditions within the limits; only the height of the index may still fall short."""
     while True:
         how = chosen(chance, _WIDTH)
         lit = how.light >= limits.light

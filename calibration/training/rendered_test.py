@@ -81,9 +81,7 @@ def make(
     seeds: tuple[int, ...] = TEST,
     workers: int = 2,
 ) -> None:
-    """
-    Photograph a set, so many cards of every seed; what is there already is kept.
-    """
+    """Photograph a set, so many cards of every seed; what is there already is kept."""
     folder.mkdir(parents=True, exist_ok=True)
     every = [(seed, number) for seed in seeds for number in range(cards // _SHARD)]
     wanted = [shard for shard in every if not _file(folder, *shard).exists()]
@@ -96,9 +94,7 @@ def _file(folder: Path, seed: int, number: int) -> Path:
 
 
 def make_shard(folder: Path, source: Source, seed: int, number: int) -> None:
-    """
-    Photograph one shard, some hundred cards.
-    """
+    """Photograph one shard, some hundred cards."""
     cv2.setNumThreads(1)
     chance = np.random.default_rng([seed, number, 2])
     files, quads, rows = [], [], []
@@ -135,18 +131,14 @@ def _taken(
 
 
 def score(folder: Path, weights: Path | None, workers: int = 2) -> Results:
-    """
-    Read every card of a set with some weights.
-    """
+    """Read every card of a set with some weights."""
     shards = sorted(folder.glob("*.npz"))
     rows = together(partial(score_shard, weights), [(each,) for each in shards], workers)
     return results_of(np.concatenate(rows))
 
 
 def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
-    """
-    Read the cards of one shard: right, confidence, sharpness, pixels, ends, the conditions.
-    """
+    """Read the cards of one shard: right, confidence, sharpness, pixels, ends, the conditions."""
     cv2.setNumThreads(1)
     recogniser = Recogniser(weights, threshold=0, sharpness=0)
     rows = []
@@ -160,9 +152,7 @@ def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
 
 
 def results_of(rows: NDArray[np.float64]) -> Results:
-    """
-    Name the columns of what `score_shard` gives.
-    """
+    """Name the columns of what `score_shard` gives."""
     return Results(
         right=rows[:, 0] > 0,
         confidence=rows[:, 1],

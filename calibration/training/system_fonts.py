@@ -61,9 +61,7 @@ def _kept_back(path: Path) -> bool:
 
 
 def suit_fonts() -> tuple[Path, ...]:
-    """
-    List the fonts that have the four suits.
-    """
+    """List the fonts that have the four suits."""
     return tuple(
         path
         for held_out in (False, True)
@@ -74,9 +72,7 @@ def suit_fonts() -> tuple[Path, ...]:
 
 @lru_cache(maxsize=2048)
 def glyph(path: Path, text: str) -> Mask:
-    """
-    Draw a text in a font, cut to its ink; a suit's letter gives its sign.
-    """
+    """Draw a text in a font, cut to its ink; a suit's letter gives its sign."""
     font = ImageFont.truetype(str(path), _SIZE)
     text = _SUITS.get(text, text)
     left, top, right, bottom = font.getbbox(text)

@@ -1,6 +1,4 @@
-"""
-Trains the network on rendered lessons, on the CPU.
-"""
+"""Trains the network on rendered lessons, on the CPU."""
 
 from __future__ import annotations
 
@@ -40,9 +38,7 @@ _REPORT: Final = 1000
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """
-    How long is trained, and by how many processes together.
-    """
+    """How long is trained, and by how many processes together."""
 
     samples: int = 800_000
     seed: int = 0
@@ -50,9 +46,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def steps(self) -> int:
-        """
-        Batches that every worker takes.
-        """
+        """Batches that every worker takes."""
         return self.samples // (_BATCH * self.workers)
 
 
@@ -80,9 +74,7 @@ def train(folder: Path, weights: Path, plan: Plan) -> None:
 
 
 def work(folder: Path, weights: Path, plan: Plan, number: int) -> None:
-    """
-    Be one worker: learn from lessons of its own, share what was learnt after every batch.
-    """
+    """Be one worker: learn from lessons of its own, share what was learnt after every batch."""
     torch.set_num_threads(1)
     half = _is_half_quicker()
     if number == 0:
@@ -138,9 +130,7 @@ def _is_half_quicker() -> bool:
 
 
 def _share(net: Any, workers: int) -> None:  # noqa: ANN401 - torch is an extra, without types here
-    """
-    Give every worker the mean of all workers' gradients.
-    """
+    """Give every worker the mean of all workers' gradients."""
     gradients = [weight.grad for weight in net.parameters()]
     flat = torch.cat([gradient.flatten() for gradient in gradients])
     distributed.all_reduce(flat)
@@ -162,9 +152,7 @@ def _batches(folder: Path, plan: Plan, number: int) -> Iterator[tuple[Any, Any]]
 
 
 def _batch(chance: np.random.Generator, shards: list[Lessons]) -> tuple[Any, Any]:
-    """
-    Draw a batch by chance, with a little more chance in light, colour and place.
-    """
+    """Draw a batch by chance, with a little more chance in light, colour and place."""
     size = len(shards[0].images)
     which = np.sort(chance.integers(len(shards) * size, size=_BATCH))
     images = np.stack([shards[n // size].images[n % size] for n in which])
@@ -178,9 +166,7 @@ def _batch(chance: np.random.Generator, shards: list[Lessons]) -> tuple[Any, Any
 
 
 def _loss(net: Any, images: Any, answers: Any, *, half: bool) -> Any:  # noqa: ANN401 - tensors; torch is an extra
-    """
-    Teach the rank as far as it is legible, "no index" for the rest, the suit where legible.
-    """
+    """Teach the rank as far as it is legible, "no index" for the rest, the suit where legible."""
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
         said = net(images)
     said = said.float()

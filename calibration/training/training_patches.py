@@ -49,9 +49,7 @@ _Floats = NDArray[np.float32]
 
 
 class Patch(Struct, frozen=True, kw_only=True):
-    """
-    One lesson: what is seen, what it is, and how much of that can be known (0 to 1).
-    """
+    """One lesson: what is seen, what it is, and how much of that can be known (0 to 1)."""
 
     image: Image
     rank: int
@@ -60,9 +58,7 @@ class Patch(Struct, frozen=True, kw_only=True):
 
 
 def patches(chance: Chance, source: Source) -> Iterator[Patch]:
-    """
-    Give patches without end, five or so of every picture.
-    """
+    """Give patches without end, five or so of every picture."""
     while True:
         kind = chance.random()
         if kind < 0.07:  # noqa: PLR2004 - the shares of the lessons
@@ -93,17 +89,13 @@ def _of_card(chance: Chance, source: Source) -> Iterator[Patch]:
 
 
 def _cornered(face: Face) -> Face:
-    """
-    Give a face whose index is the one of the right corner.
-    """
+    """Give a face whose index is the one of the right corner."""
     figure, pip = (((1 - x, y), size) for (x, y), size in face.places or _USUAL)
     return structs.replace(face, places=(figure, pip))
 
 
 def _others(chance: Chance, source: Source, width: int) -> tuple[list[Face], list[Face]]:
-    """
-    Draw the cards that lie over and under the one that is looked at: mostly none.
-    """
+    """Draw the cards that lie over and under the one that is looked at: mostly none."""
     if chance.random() > 0.28:  # noqa: PLR2004 - the share of the lessons
         return [], []
     kind = chance.random()
@@ -113,9 +105,7 @@ def _others(chance: Chance, source: Source, width: int) -> tuple[list[Face], lis
 
 
 def _fitted(chance: Chance, photo: Photo, end: int) -> Quad:
-    """
-    Give a window as a reader cuts it that knows the corners: from the corner, of any size.
-    """
+    """Give a window as a reader cuts it that knows the corners: from the corner, of any size."""
     both = float(np.exp(chance.uniform(np.log(0.75), np.log(1.65))))
     across, along = (both * float(np.exp(chance.normal(0, 0.08))) for _ in range(2))
     off = chance.normal(0, 0.015 if chance.random() < 0.7 else 0.035, 2)  # noqa: PLR2004 - most are well aligned
@@ -124,9 +114,7 @@ def _fitted(chance: Chance, photo: Photo, end: int) -> Quad:
 
 
 def _loose(chance: Chance, photo: Photo, face: Face, end: int) -> Quad:
-    """
-    Give a window as at the mouth of a shoe: of any size, with the index somewhere in it.
-    """
+    """Give a window as at the mouth of a shoe: of any size, with the index somewhere in it."""
     both = float(np.exp(chance.uniform(np.log(0.68), np.log(1.5))))
     across, along = (both * float(np.exp(chance.normal(0, 0.06))) for _ in range(2))
     ((x, _), (wide, _)), ((_, y), (_, tall)) = face.places or _USUAL
@@ -166,9 +154,7 @@ def _shaken(chance: Chance, photo: Photo, corners: Quad) -> Quad:
 def lesson(
     chance: Chance, photo: Photo, face: Face, window: Quad, known: tuple[int, float]
 ) -> Patch:
-    """
-    Cut a window at an end and say how much of the index can be known from it.
-    """
+    """Cut a window at an end and say how much of the index can be known from it."""
     image = crop_window(photo.image, window)
     hidden = _hand(chance, image)
     end, legible = known
@@ -190,9 +176,7 @@ def _contrast(image: Image) -> float:
 
 
 def _share(photo: Photo, place: Place, end: int, window: Quad, hidden: Image) -> float:
-    """
-    Say how much of a figure or pip is in the window, under no other card and no hand.
-    """
+    """Say how much of a figure or pip is in the window, under no other card and no hand."""
     (x, y), (wide, tall) = place
     printed = (np.array([x, y]) + _GRID * np.array([wide, tall])).astype(np.float32)
     points = _seen_at(photo.quad, printed, end)
@@ -209,9 +193,7 @@ def _share(photo: Photo, place: Place, end: int, window: Quad, hidden: Image) ->
 
 
 def _seen_at(quad: Quad, points: _Floats, end: int) -> _Floats:
-    """
-    Say where points of the card's plane, or of its other end, are in the picture.
-    """
+    """Say where points of the card's plane, or of its other end, are in the picture."""
     return _moved(1 - points if end else points, _UNIT, quad)
 
 
@@ -224,9 +206,7 @@ def _moved(points: _Floats, start: Quad, target: Quad) -> _Floats:
 
 
 def _hand(chance: Chance, image: Image) -> Image:
-    """
-    Sometimes lay a hand over what is seen; give what it hides.
-    """
+    """Sometimes lay a hand over what is seen; give what it hides."""
     width, height = PATCH_SIZE_PX
     hidden: Image = np.zeros((height, width), np.uint8)
     if chance.random() > 0.09:  # noqa: PLR2004 - the share of the lessons
@@ -244,9 +224,7 @@ def _hand(chance: Chance, image: Image) -> Image:
 
 
 def _elsewhere(chance: Chance, photo: Photo) -> Patch:
-    """
-    Cut a window where no upright index is: the card turned by a quarter, or another part of it.
-    """
+    """Cut a window where no upright index is: the card turned by a quarter, or another part of it."""
     quad = photo.quad
     if chance.random() < 0.5:  # noqa: PLR2004 - as above
         quad = np.asarray(np.roll(quad, int(chance.choice([1, 3])), 0), np.float32)
@@ -262,9 +240,7 @@ def _nothing(image: Image) -> Patch:
 
 
 def _of_nothing(chance: Chance, source: Source) -> Iterator[Patch]:
-    """
-    Backs, blank cards, the table.
-    """
+    """Backs, blank cards, the table."""
     how = chosen(chance)
     width = int(np.clip(how.width * 1.25, 72, _MOST))
     face = draw_back(chance, source, width)

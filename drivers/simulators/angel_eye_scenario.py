@@ -53,9 +53,7 @@ _TIMEOUT_IN_ERROR: Final = 0xC7
 
 
 class Mode(StrEnum):
-    """
-    When the shoe tells the faces: with the result, or at each draw.
-    """
+    """When the shoe tells the faces: with the result, or at each draw."""
 
     HIDDEN = "hidden"
     OPEN = "open"
@@ -96,24 +94,18 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class Scenario(Struct, frozen=True):
-    """
-    A whole scenario: what is sent, and what really happened.
-    """
+    """A whole scenario: what is sent, and what really happened."""
 
     steps: tuple[Step, ...]
     rounds: tuple[DealtRound, ...]
 
     def stream(self, copies: int = 1) -> bytes:
-        """
-        Return the bytes that arrive, as if the line had never been gone.
-        """
+        """Return the bytes that arrive, as if the line had never been gone."""
         return b"".join(data for step in self.steps for _, data in step.writes(copies))
 
 
 def scenario(settings: Settings) -> Scenario:
-    """
-    Deal a scenario that ends: `rounds` or `shoes` must be set.
-    """
+    """Deal a scenario that ends: `rounds` or `shoes` must be set."""
     if settings.rounds is None and settings.shoes is None:
         raise ValueError("neither rounds nor shoes are bounded")
     played = list(scenes(settings))
@@ -123,9 +115,7 @@ def scenario(settings: Settings) -> Scenario:
 
 
 def scenes(settings: Settings) -> Iterator[Scene]:
-    """
-    Deal scene by scene, for ever where neither `rounds` nor `shoes` is set.
-    """
+    """Deal scene by scene, for ever where neither `rounds` nor `shoes` is set."""
     table = _Table(settings)
     count = 0
     shoe = 0
@@ -140,9 +130,7 @@ def scenes(settings: Settings) -> Iterator[Scene]:
 
 
 class _Table:
-    """
-    Shoe, dealer and mischief.
-    """
+    """Shoe, dealer and mischief."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -159,15 +147,11 @@ class _Table:
 
     @property
     def shoe_over(self) -> bool:
-        """
-        Whether the last round of the shoe has been dealt.
-        """
+        """Whether the last round of the shoe has been dealt."""
         return self._rounds_left == 0
 
     def new_shoe(self, number: int) -> Scene:
-        """
-        Switch the shoe on, filled with fresh cards, and burn.
-        """
+        """Switch the shoe on, filled with fresh cards, and burn."""
         settings, wire = self._settings, self._wire
         cards = Random(f"cards {settings.seed} {number}")
         self._shoe = Shoe(cards, settings.decks, settings.cut_behind)
@@ -183,9 +167,7 @@ class _Table:
         return Scene(wire.take())
 
     def round(self) -> Scene:
-        """
-        Deal one round, and let go wrong what is due to.
-        """
+        """Deal one round, and let go wrong what is due to."""
         self._round_number += 1
         cards = lawful(chain([self._carried] if self._carried else [], self._shoe.ahead()))
         fault = self._next_fault(cards)
@@ -273,9 +255,7 @@ class _Table:
             self._wire.say("D", place_code(slot), self._drawn_face(seen))
 
     def _draw(self, *, first: bool) -> None:
-        """
-        Take a card out, and the cut card where it comes before that.
-        """
+        """Take a card out, and the cut card where it comes before that."""
         if self._shoe.cut_card_comes():
             self._wire.say("C")
             self._rounds_left = 1 if first else 1 + self._settings.last_rounds
@@ -328,9 +308,7 @@ class _Table:
         self._wire.say("i", place_code(Slot.P1), face_code(excess))
 
     def _call(self, cards: tuple[Placed, ...]) -> None:
-        """
-        Call the result: the shoe tells the faces, in hidden mode, and who won.
-        """
+        """Call the result: the shoe tells the faces, in hidden mode, and who won."""
         self._wire.wait(2, 3)
         if self._settings.mode is Mode.HIDDEN:
             for slot, _ in cards:

@@ -44,9 +44,7 @@ class Step(Struct, frozen=True):
     unplugged: float = 0.0
 
     def writes(self, copies: int = COPIES) -> list[tuple[float, bytes]]:
-        """
-        Give what arrives, each piece with its moment.
-        """
+        """Give what arrives, each piece with its moment."""
         if self.report is None or self.lost:
             return []
         raw = self.report.to_bytes()
@@ -59,18 +57,14 @@ class Step(Struct, frozen=True):
 
 
 class Scene(Struct, frozen=True):
-    """
-    A stretch of a scenario: one round, or what begins a shoe.
-    """
+    """A stretch of a scenario: one round, or what begins a shoe."""
 
     steps: tuple[Step, ...]
     round: DealtRound | None = None
 
 
 class Wire:
-    """
-    The shoe's side of the line.
-    """
+    """The shoe's side of the line."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -80,46 +74,34 @@ class Wire:
         self._steps: list[Step] = []
 
     def wait(self, shortest: float, longest: float) -> None:
-        """
-        Let some time pass, in seconds.
-        """
+        """Let some time pass, in seconds."""
         self._now += self._rng.uniform(shortest, longest)
 
     def say(self, code: str, *data: int) -> None:
-        """
-        Send one report.
-        """
+        """Send one report."""
         self._seq = 0 if code == "S" else self._seq % 9 + 1
         report = Report(self._seq, code, bytes(data))
         self._steps.append(Step(self._now, report, lost=self._now < self._deaf_until))
 
     def unplug(self, seconds: float) -> None:
-        """
-        Pull the line out now, and put it back so much later.
-        """
+        """Pull the line out now, and put it back so much later."""
         self._steps.append(Step(self._now, unplugged=seconds))
         self._deaf_until = self._now + seconds
 
     def disturb(self) -> None:
-        """
-        Put noise before one of the reports since the last `take`.
-        """
+        """Put noise before one of the reports since the last `take`."""
         place = self._rng.randrange(len(self._steps))
         noise = self._rng.randbytes(self._rng.randint(3, 40))
         self._steps[place] = replace(self._steps[place], noise=noise, damaged=True)
 
     def lose(self) -> None:
-        """
-        Lose one of the reports since the last `take`, all copies of it.
-        """
+        """Lose one of the reports since the last `take`, all copies of it."""
         place = self._rng.choice(
             [n for n, step in enumerate(self._steps) if step.report and step.report.code in "DIG"]
         )
         self._steps[place] = replace(self._steps[place], lost=True)
 
     def take(self) -> tuple[Step, ...]:
-        """
-        Return the steps since the last time.
-        """
+        """Return the steps since the last time."""
         steps, self._steps = tuple(self._steps), []
         return steps

@@ -1,6 +1,4 @@
-"""
-The other end of a line: a pseudo terminal, or a TCP port like a device server's.
-"""
+"""The other end of a line: a pseudo terminal, or a TCP port like a device server's."""
 
 from __future__ import annotations
 
@@ -33,21 +31,15 @@ _PATIENCE_WITH_OPENERS: Final = 2.0
 
 
 class Line(Protocol):
-    """
-    What a simulated reader writes to. Used by one thread.
-    """
+    """What a simulated reader writes to. Used by one thread."""
 
     @property
     def address(self) -> str:
-        """
-        What a configuration gives as the port.
-        """
+        """What a configuration gives as the port."""
         ...
 
     def heard(self) -> bool:
-        """
-        Tell whether anybody has the other end open.
-        """
+        """Tell whether anybody has the other end open."""
         ...
 
     def settled(self) -> bool:
@@ -58,40 +50,28 @@ class Line(Protocol):
         ...
 
     def send(self, data: bytes, stopping: Event) -> None:
-        """
-        Write to whoever listens, and to nobody else; waits for slow ones.
-        """
+        """Write to whoever listens, and to nobody else; waits for slow ones."""
         ...
 
     def drain(self, stopping: Event) -> None:
-        """
-        Wait until the other side has read what was sent, or has gone.
-        """
+        """Wait until the other side has read what was sent, or has gone."""
         ...
 
     def unplug(self) -> None:
-        """
-        Take the line away, as if the adapter were pulled out.
-        """
+        """Take the line away, as if the adapter were pulled out."""
         ...
 
     def plug(self) -> None:
-        """
-        Put it back, at the same address where there can be one.
-        """
+        """Put it back, at the same address where there can be one."""
         ...
 
     def close(self) -> None:
-        """
-        Take it away for good.
-        """
+        """Take it away for good."""
         ...
 
 
 class PtyLine:
-    """
-    A pseudo terminal, reached by its own path or by a stable link to it.
-    """
+    """A pseudo terminal, reached by its own path or by a stable link to it."""
 
     def __init__(self, link: Path | None = None) -> None:
         self._link = link
@@ -103,15 +83,11 @@ class PtyLine:
 
     @property
     def address(self) -> str:
-        """
-        The link, or the path, which is another one after each `plug`.
-        """
+        """The link, or the path, which is another one after each `plug`."""
         return str(self._link or self._path)
 
     def heard(self) -> bool:
-        """
-        Tell whether a program has the terminal open.
-        """
+        """Tell whether a program has the terminal open."""
         if self._master is None:
             return False
         self._listen(self._master)
@@ -141,9 +117,7 @@ class PtyLine:
                 self._flushed |= bool(came[0] & termios.TIOCPKT_FLUSHREAD)
 
     def send(self, data: bytes, stopping: Event) -> None:
-        """
-        Write as fast as the other side reads.
-        """
+        """Write as fast as the other side reads."""
         while data and self._master is not None and not stopping.is_set():
             happened = _poll(self._master, _PATIENCE)
             if happened & select.POLLHUP:
@@ -166,17 +140,13 @@ class PtyLine:
                 return
 
     def unplug(self) -> None:
-        """
-        Close the terminal, which ends every read at its other end.
-        """
+        """Close the terminal, which ends every read at its other end."""
         if self._master is not None:
             os.close(self._master)
             self._master = None
 
     def plug(self) -> None:
-        """
-        Open a new terminal and lead the link to it.
-        """
+        """Open a new terminal and lead the link to it."""
         self._master, slave = os.openpty()
         # Until a reader sets it so: an ETX must not be taken for a Ctrl-C.
         tty.setraw(slave)
@@ -191,18 +161,14 @@ class PtyLine:
             _lead(self._link, self._path)
 
     def close(self) -> None:
-        """
-        Close the terminal and remove the link.
-        """
+        """Close the terminal and remove the link."""
         self.unplug()
         if self._link and self._link.is_symlink() and str(self._link.readlink()) == self._path:
             self._link.unlink()
 
 
 class TcpLine:
-    """
-    A TCP port; every client gets the bytes from when it came.
-    """
+    """A TCP port; every client gets the bytes from when it came."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host = host
@@ -213,16 +179,12 @@ class TcpLine:
 
     @property
     def address(self) -> str:
-        """
-        ``socket://HOST:PORT``, with the port that was found where 0 was asked for.
-        """
+        """``socket://HOST:PORT``, with the port that was found where 0 was asked for."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"socket://{host}:{self._port}"
 
     def heard(self) -> bool:
-        """
-        Tell whether a client is connected.
-        """
+        """Tell whether a client is connected."""
         self._welcome()
         for client in list(self._clients):
             if select.select([client], [], [], 0)[0]:
@@ -230,37 +192,27 @@ class TcpLine:
         return bool(self._clients)
 
     def settled(self) -> bool:
-        """
-        Tell the same: whoever has connected gets all that is sent from then on.
-        """
+        """Tell the same: whoever has connected gets all that is sent from then on."""
         return self.heard()
 
     def send(self, data: bytes, stopping: Event) -> None:
-        """
-        Write to every client, as fast as the slowest reads.
-        """
+        """Write to every client, as fast as the slowest reads."""
         if not self.heard():
             return
         for client in list(self._clients):
             self._send_to(client, data, stopping)
 
     def drain(self, stopping: Event) -> None:
-        """
-        Do nothing: what is sent arrives even when the connection is closed then.
-        """
+        """Do nothing: what is sent arrives even when the connection is closed then."""
 
     def unplug(self) -> None:
-        """
-        Close all connections and refuse new ones.
-        """
+        """Close all connections and refuse new ones."""
         for client in [*self._clients, *([self._listener] if self._listener else [])]:
             client.close()
         self._clients, self._listener = [], None
 
     def plug(self) -> None:
-        """
-        Listen at the same port again.
-        """
+        """Listen at the same port again."""
         try:
             listener = socket.create_server((self._host, self._port), family=self._family())
         except OSError as error:
@@ -269,9 +221,7 @@ class TcpLine:
         self._listener, self._port = listener, listener.getsockname()[1]
 
     def close(self) -> None:
-        """
-        Close all.
-        """
+        """Close all."""
         self.unplug()
 
     def _family(self) -> socket.AddressFamily:
@@ -321,9 +271,7 @@ def _poll(terminal: int, timeout: float, what: int = select.POLLIN | select.POLL
 
 
 def _unread(path: str) -> bool:
-    """
-    Tell whether something waits to be read at a terminal that another one has open.
-    """
+    """Tell whether something waits to be read at a terminal that another one has open."""
     terminal = os.open(path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
     try:
         return bool(_poll(terminal, 0, select.POLLIN))
@@ -332,9 +280,7 @@ def _unread(path: str) -> bool:
 
 
 def _lead(link: Path, path: str) -> None:
-    """
-    Let the link lead to this path, in one step, so that it never leads nowhere.
-    """
+    """Let the link lead to this path, in one step, so that it never leads nowhere."""
     if link.exists() and not link.is_symlink():
         raise UserError(f"{link}: there is a file of this name already")
     new = link.with_name(f".{link.name}.{os.getpid()}")

@@ -1,6 +1,4 @@
-"""
-Plays a scenario on a line, at any speed.
-"""
+"""Plays a scenario on a line, at any speed."""
 
 from __future__ import annotations
 
@@ -60,9 +58,7 @@ class _Player:
         self._began: float | None = None
 
     def perform(self, step: Step) -> None:
-        """
-        Do one step at its time.
-        """
+        """Do one step at its time."""
         if step.unplugged:
             self._unplug(step)
         for at, data in step.writes(self._pace.copies):
@@ -72,9 +68,7 @@ class _Player:
             self._line.send(data, self._stopping)
 
     def wait_for_listener(self) -> None:
-        """
-        Wait until somebody listens, and throws nothing away any more.
-        """
+        """Wait until somebody listens, and throws nothing away any more."""
         while not self._line.settled() and not self._stopping.wait(_LOOK_EVERY):
             pass
 

@@ -1,6 +1,4 @@
-"""
-The cards of a simulated shoe, and a dealer who knows the rules.
-"""
+"""The cards of a simulated shoe, and a dealer who knows the rules."""
 
 from __future__ import annotations
 
@@ -93,16 +91,12 @@ class DealtRound(Struct, frozen=True):
 
     @property
     def coup(self) -> Coup:
-        """
-        What the cards on the table come to; four of them at least.
-        """
+        """What the cards on the table come to; four of them at least."""
         return coup_of(self.cards)
 
 
 class Shoe:
-    """
-    Shuffled decks with a cut card in them.
-    """
+    """Shuffled decks with a cut card in them."""
 
     def __init__(self, rng: Random, decks: int, cut_behind: int) -> None:
         self._cards = list(DECK) * decks
@@ -113,51 +107,37 @@ class Shoe:
 
     @property
     def left(self) -> int:
-        """
-        How many cards are left.
-        """
+        """How many cards are left."""
         return len(self._cards) - self._taken
 
     def ahead(self) -> Iterator[Card]:
-        """
-        Look at the next cards without taking them.
-        """
+        """Look at the next cards without taking them."""
         return iter(self._cards[self._taken : self._taken + 6])
 
     def take(self) -> Card:
-        """
-        Take the next card.
-        """
+        """Take the next card."""
         self._taken += 1
         return self._cards[self._taken - 1]
 
     def cut_card_comes(self) -> bool:
-        """
-        Take the cut card, where it is next; tell whether it was.
-        """
+        """Take the cut card, where it is next; tell whether it was."""
         if self.cut_card_out or self.left > self._cut_behind:
             return False
         self.cut_card_out = True
         return True
 
     def far_from_cut_card(self) -> bool:
-        """
-        Whether a whole round can be dealt before the cut card comes.
-        """
+        """Whether a whole round can be dealt before the cut card comes."""
         return self.left > self._cut_behind + 6
 
 
 def burn_count(first: Card) -> int:
-    """
-    Say how many cards a first card burns: its points, ten for ten and faces.
-    """
+    """Say how many cards a first card burns: its points, ten for ten and faces."""
     return first.points or 10
 
 
 def lawful(cards: Iterator[Card]) -> tuple[Placed, ...]:
-    """
-    Deal one round from these cards as the rules say: four to six of them.
-    """
+    """Deal one round from these cards as the rules say: four to six of them."""
     dealt = dict(zip((Slot.P1, Slot.B1, Slot.P2, Slot.B2), cards, strict=False))
     player = (dealt[Slot.P1].points + dealt[Slot.P2].points) % 10
     banker = (dealt[Slot.B1].points + dealt[Slot.B2].points) % 10
@@ -171,9 +151,7 @@ def lawful(cards: Iterator[Card]) -> tuple[Placed, ...]:
 
 
 def coup_of(cards: tuple[Placed, ...]) -> Coup:
-    """
-    Count both hands of a round and compare them.
-    """
+    """Count both hands of a round and compare them."""
     player = tuple(card for slot, card in cards if slot.startswith("P"))
     banker = tuple(card for slot, card in cards if slot.startswith("B"))
     return Coup.of(player, banker)

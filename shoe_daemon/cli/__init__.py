@@ -54,14 +54,10 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class LazyGroup(click.Group):
-    """
-    A group that knows its commands by name and imports the one that is asked for.
-    """
+    """A group that knows its commands by name and imports the one that is asked for."""
 
     def __call__(self, *args: Any, **more: Any) -> Any:  # noqa: ANN401 - as click has it
-        """
-        Be the program: run the command that was given, and end with its status.
-        """
+        """Be the program: run the command that was given, and end with its status."""
         try:
             return super().__call__(*args, **more)
         except SystemExit as end:
@@ -73,15 +69,11 @@ class LazyGroup(click.Group):
             raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """
-        Give every command's name, in alphabetical order; nothing is imported for it.
-        """
+        """Give every command's name, in alphabetical order; nothing is imported for it."""
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """
-        Import the command now; None where there is none of that name.
-        """
+        """Import the command now; None where there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name].partition(":")
@@ -115,9 +107,7 @@ class LazyGroup(click.Group):
 
 
 def _nobody_reads_stdout() -> bool:
-    """
-    Say whether stdout is the pipe that broke; what is still unwritten is then let go.
-    """
+    """Say whether stdout is the pipe that broke; what is still unwritten is then let go."""
     try:
         stdout = sys.stdout.fileno()
     except OSError:  # not a file, as in a test
@@ -131,9 +121,7 @@ def _nobody_reads_stdout() -> bool:
 
 
 def _forget_stdout() -> None:
-    """
-    Let what stdout does not take go, so that it is not tried again at the very end.
-    """
+    """Let what stdout does not take go, so that it is not tried again at the very end."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -153,6 +141,4 @@ def _end_now(status: int) -> None:
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="shoe-daemon", message="%(prog)s %(version)s")
 def main() -> None:
-    """
-    Reads a baccarat table's shoe, checks every draw, and drives the scoreboards.
-    """
+    """Reads a baccarat table's shoe, checks every draw, and drives the scoreboards."""

@@ -1,6 +1,4 @@
-"""
-`shoe-daemon calibrate`: finds out how a reader has to be set up.
-"""
+"""`shoe-daemon calibrate`: finds out how a reader has to be set up."""
 
 from __future__ import annotations
 
@@ -26,9 +24,7 @@ __all__ = ["command"]
 
 @click.group(name="calibrate")
 def command() -> None:
-    """
-    Finds out how a reader has to be set up.
-    """
+    """Finds out how a reader has to be set up."""
 
 
 command.add_command(camera)

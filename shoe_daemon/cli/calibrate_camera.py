@@ -1,6 +1,4 @@
-"""
-`shoe-daemon calibrate camera` and `calibrate print-markers`.
-"""
+"""`shoe-daemon calibrate camera` and `calibrate print-markers`."""
 
 from __future__ import annotations
 
@@ -140,9 +138,7 @@ def camera(  # noqa: PLR0913 - one for each option
 
 
 def _check_names(out: Path, report: Path | None, script: Path | None, source: str) -> None:
-    """
-    Look whether what is written would take the place of what it is made of.
-    """
+    """Look whether what is written would take the place of what it is made of."""
     recording = Path(source.rpartition("file:")[2])
     for option, path in (("--out", out), ("--report", report)):
         if path is None:
@@ -157,17 +153,13 @@ def _check_names(out: Path, report: Path | None, script: Path | None, source: st
 
 
 def say(text: str) -> None:
-    """
-    Say a line, as lines of a terminal's width where there is one; a log gets it whole.
-    """
+    """Say a line, as lines of a terminal's width where there is one; a log gets it whole."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     click.echo(folded(text, min(width, _WIDEST)) if width else text)
 
 
 def folded(text: str, width: int) -> str:
-    """
-    Fold lines that are wider; what goes on is set in.
-    """
+    """Fold lines that are wider; what goes on is set in."""
     lines = []
     for line in text.split("\n"):
         head = line[: len(line) - len(line.lstrip())]

@@ -1,6 +1,4 @@
-"""
-`shoe-daemon calibrate evaluate`: measures the recogniser on photos with labels.
-"""
+"""`shoe-daemon calibrate evaluate`: measures the recogniser on photos with labels."""
 
 from __future__ import annotations
 

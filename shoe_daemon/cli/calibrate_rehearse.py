@@ -1,6 +1,4 @@
-"""
-`shoe-daemon calibrate rehearse`: a night at a table that is not there.
-"""
+"""`shoe-daemon calibrate rehearse`: a night at a table that is not there."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-``shoe-daemon cmd``: an operator's order from the shell, and its answer.
-"""
+"""``shoe-daemon cmd``: an operator's order from the shell, and its answer."""
 
 from __future__ import annotations
 
@@ -122,9 +120,7 @@ def _give(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
 
 
 def _config(given: dict[str, Any]) -> Config:
-    """
-    Read the configuration, or make one of the options; options come before it.
-    """
+    """Read the configuration, or make one of the options; options come before it."""
     from shoe_daemon.config import Config
     from shoe_daemon.game.toml_validation import read_as, read_toml
 
@@ -144,9 +140,7 @@ def _config(given: dict[str, Any]) -> Config:
 
 
 def _order(given: dict[str, Any]) -> dict[str, Any]:
-    """
-    Say what was given, unchecked: it is the table's to refuse, and to write down.
-    """
+    """Say what was given, unchecked: it is the table's to refuse, and to write down."""
     order = {key: given[key] for key in _FIELDS if given[key] is not None}
     for key in ("slot", "card"):
         if key in order:
@@ -160,9 +154,7 @@ def _order(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked_pin(*, twice: bool) -> str:
-    """
-    Ask for a PIN that nobody can read over a shoulder; a script gives it in a line.
-    """
+    """Ask for a PIN that nobody can read over a shoulder; a script gives it in a line."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")
     pin: str = click.prompt("PIN", hide_input=True, confirmation_prompt=twice, err=True)

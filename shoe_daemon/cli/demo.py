@@ -1,6 +1,4 @@
-"""
-``shoe-daemon demo``: a simulated table, dealt before one's eyes.
-"""
+"""``shoe-daemon demo``: a simulated table, dealt before one's eyes."""
 
 from __future__ import annotations
 
@@ -146,9 +144,7 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's
 
 
 def _seen_by_a_camera(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
-    """
-    Keep the faults that there are without a line.
-    """
+    """Keep the faults that there are without a line."""
     for extra in _CAMERA:
         try:
             importlib.import_module(extra)

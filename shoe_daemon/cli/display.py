@@ -1,6 +1,4 @@
-"""
-``shoe-daemon display``: the scoreboards and the pit, for browsers.
-"""
+"""``shoe-daemon display``: the scoreboards and the pit, for browsers."""
 
 from __future__ import annotations
 

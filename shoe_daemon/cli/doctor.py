@@ -1,6 +1,4 @@
-"""
-``shoe-daemon doctor``: what is well with a table, and what it cannot see; or with a display.
-"""
+"""``shoe-daemon doctor``: what is well with a table, and what it cannot see; or with a display."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-Numbers on the command line.
-"""
+"""Numbers on the command line."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ class Number(click.FloatRange):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> float:
-        """
-        Return the number.
-        """
+        """Return the number."""
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
             self.fail(f"{value!r} is not a number.", param, ctx)

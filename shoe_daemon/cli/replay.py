@@ -1,6 +1,4 @@
-"""
-``shoe-daemon replay``: a log of observations, or a reader's raw bytes, as events.
-"""
+"""``shoe-daemon replay``: a log of observations, or a reader's raw bytes, as events."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-``shoe-daemon roads``: the roads of a sequence of results.
-"""
+"""``shoe-daemon roads``: the roads of a sequence of results."""
 
 from __future__ import annotations
 

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     help="The table's configuration; see `check-config`.",
 )
 def command(file: Path) -> None:
-    """
-    Run the daemon of one table until it is told to stop (SIGTERM or Ctrl-C).
-    """
+    """Run the daemon of one table until it is told to stop (SIGTERM or Ctrl-C)."""
     # What a start makes stays for good: to look for garbage in it, now or later, is in vain.
     gc.disable()
     try:

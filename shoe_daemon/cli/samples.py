@@ -1,6 +1,4 @@
-"""
-`shoe-daemon samples`: the sample files of an installation, written into a folder.
-"""
+"""`shoe-daemon samples`: the sample files of an installation, written into a folder."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ def command(folder: Path) -> None:
 
 
 def _samples() -> list[Path]:
-    """
-    Return the files: of the installed package, or of the clone that this is.
-    """
+    """Return the files: of the installed package, or of the clone that this is."""
     package = Path(shoe_daemon.__file__).parent
     for place in (package / "samples", package.parent / "systemd"):
         if place.is_dir():
@@ -56,9 +52,7 @@ def _samples() -> list[Path]:
 
 
 def _write(source: Path, target: Path) -> bool:
-    """
-    Copy a file and return True; False where the target exists.
-    """
+    """Copy a file and return True; False where the target exists."""
     content = source.read_bytes()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

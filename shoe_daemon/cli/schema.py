@@ -1,6 +1,4 @@
-"""
-`shoe-daemon schema`: the form of every message, for those who read them.
-"""
+"""`shoe-daemon schema`: the form of every message, for those who read them."""
 
 from __future__ import annotations
 
@@ -56,9 +54,7 @@ def command(name: str | None, out: Path | None, *, everything: bool, document: b
 
 
 def _tell_document(out: Path | None) -> None:
-    """
-    Print the AsyncAPI document, or write it to a file.
-    """
+    """Print the AsyncAPI document, or write it to a file."""
     from shoe_daemon.mqtt.asyncapi import asyncapi
     from shoe_daemon.mqtt.message_examples import load_examples
 
@@ -80,9 +76,7 @@ def _schema(name: str) -> dict[str, Any]:
 
 
 def _write_all(folder: Path) -> None:
-    """
-    Write `<folder>/<name>.json` for every name.
-    """
+    """Write `<folder>/<name>.json` for every name."""
     from shoe_daemon.mqtt import json_schemas
 
     for name in json_schemas.names():

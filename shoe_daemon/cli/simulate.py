@@ -42,9 +42,7 @@ _FAULTS: Final = (
 
 @click.group(name="simulate")
 def command() -> None:
-    """
-    Deals simulated shoes, on a serial line or before a camera.
-    """
+    """Deals simulated shoes, on a serial line or before a camera."""
 
 
 command.add_command(camera)
@@ -184,9 +182,7 @@ def _write_capture(path: Path, settings: Settings, copies: int, ledger: _Ledger)
 
 
 class _Ledger:
-    """
-    What was really dealt: told to the person, and written down.
-    """
+    """What was really dealt: told to the person, and written down."""
 
     def __init__(self, file: IO[str] | None) -> None:
         self._file = file

@@ -1,6 +1,4 @@
-"""
-`shoe-daemon simulate camera`: a table before a camera that is not there.
-"""
+"""`shoe-daemon simulate camera`: a table before a camera that is not there."""
 
 from __future__ import annotations
 
@@ -193,9 +191,7 @@ def _shots(settings: Settings, sender: Any, stopping: Event) -> Iterator[Shot]: 
 
 
 def _tell(shots: Iterator[Shot]) -> None:
-    """
-    Say each round once it is over.
-    """
+    """Say each round once it is over."""
     faults: Counter[str] = Counter()
     rounds = 0
     for shot in shots:

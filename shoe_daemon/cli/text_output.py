@@ -1,6 +1,4 @@
-"""
-Rows of names and values, and progress, on the command line.
-"""
+"""Rows of names and values, and progress, on the command line."""
 
 from __future__ import annotations
 
@@ -14,9 +12,7 @@ __all__ = ["progress_of", "table_lines"]
 
 
 def table_lines(rows: Iterable[tuple[str, str]], indent: str = "  ") -> Iterator[str]:
-    """
-    Yield names and values, the values below one another.
-    """
+    """Yield names and values, the values below one another."""
     rows = list(rows)
     width = max(len(name) for name, _ in rows)
     yield from (f"{indent}{name:<{width}}  {value}" for name, value in rows)
@@ -24,9 +20,7 @@ def table_lines(rows: Iterable[tuple[str, str]], indent: str = "  ") -> Iterator
 
 @contextmanager
 def progress_of(what: str) -> Iterator[Callable[[int, int], None]]:
-    """
-    Give a function that shows how much is done, where stderr is a terminal.
-    """
+    """Give a function that shows how much is done, where stderr is a terminal."""
     shown = sys.stderr.isatty()
 
     def show(done: int, total: int) -> None:

@@ -1,6 +1,4 @@
-"""
-What is typed while a program runs.
-"""
+"""What is typed while a program runs."""
 
 from __future__ import annotations
 

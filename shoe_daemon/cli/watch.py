@@ -1,6 +1,4 @@
-"""
-``shoe-daemon watch``: the board of a table in the terminal.
-"""
+"""``shoe-daemon watch``: the board of a table in the terminal."""
 
 from __future__ import annotations
 
@@ -87,9 +85,7 @@ def _check_encoding() -> None:
 
 
 def _quiet() -> None:
-    """
-    Keep the log of the feed out of the picture.
-    """
+    """Keep the log of the feed out of the picture."""
     import structlog
 
     structlog.configure(processors=[_dropped], logger_factory=structlog.ReturnLoggerFactory())
@@ -126,9 +122,7 @@ def _watcher(
 
 
 def _read(file: Path) -> tuple[Any, str | None]:
-    """
-    Read a display's configuration, or a table's, which names the table too.
-    """
+    """Read a display's configuration, or a table's, which names the table too."""
     from shoe_daemon.config import Config
     from shoe_daemon.display.display_config import DisplayConfig
     from shoe_daemon.game.toml_validation import read_as, read_toml

@@ -1,6 +1,4 @@
-"""
-The lines of a journal, whole or of one shoe, byte for byte as they are stored.
-"""
+"""The lines of a journal, whole or of one shoe, byte for byte as they are stored."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ _PAGE = 500
 
 
 def event_lines(reader: JournalReader, shoe: int | None = None) -> Iterator[bytes]:
-    """
-    Yield the events, or those of one shoe.
-    """
+    """Yield the events, or those of one shoe."""
     if shoe is not None:
         _span(reader, shoe)
     query = "SELECT seq, CAST(body AS BLOB) FROM event WHERE seq > ?"
@@ -31,9 +27,7 @@ def event_lines(reader: JournalReader, shoe: int | None = None) -> Iterator[byte
 
 
 def observation_lines(reader: JournalReader, shoe: int | None = None) -> Iterator[bytes]:
-    """
-    Yield the observations, or those of one shoe, led by the session it began under.
-    """
+    """Yield the observations, or those of one shoe, led by the session it began under."""
     if shoe is None:
         yield from (line for _, line in reader.observation_lines())
         return

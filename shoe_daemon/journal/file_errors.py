@@ -1,6 +1,4 @@
-"""
-What went wrong with a file, in words.
-"""
+"""What went wrong with a file, in words."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ _MAY_PASS_ERRNO: Final = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, er
 
 
 class JournalUnwritable(UserError):  # noqa: N818 - a state of the journal, told as such
-    """
-    Nothing of what was handed over is in the journal; it may be tried again.
-    """
+    """Nothing of what was handed over is in the journal; it may be tried again."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, exit_status=1)
@@ -55,17 +51,13 @@ def _may_pass(error: OSError | sqlite3.Error) -> bool:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """
-    Tell whether the file itself is what is wrong.
-    """
+    """Tell whether the file itself is what is wrong."""
     name = getattr(error, "sqlite_errorname", "")
     return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
 
 
 def in_words(error: OSError | sqlite3.Error) -> str:
-    """
-    Return the reason, for a person, with SQLite's own name for it in brackets.
-    """
+    """Return the reason, for a person, with SQLite's own name for it in brackets."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     name = getattr(error, "sqlite_errorname", None)

@@ -30,39 +30,29 @@ def link(previous: bytes, *parts: bytes | None) -> bytes:
 
 
 def of_journal(site: bytes, table: bytes, created: bytes) -> bytes:
-    """
-    Return the hash that the chain starts with.
-    """
+    """Return the hash that the chain starts with."""
     return link(b"", b"journal", site, table, created)
 
 
 def of_capture(
     previous: bytes, *, at: bytes, source: bytes | None, after: int, raw: bytes
 ) -> bytes:
-    """
-    Return the hash of raw bytes that came after the observation `after`.
-    """
+    """Return the hash of raw bytes that came after the observation `after`."""
     return link(previous, b"capture", at, source, _number(after), raw)
 
 
 def of_observation(previous: bytes, body: bytes, capture: int | None) -> bytes:
-    """
-    Return the hash of an observation; its other columns repeat its body.
-    """
+    """Return the hash of an observation; its other columns repeat its body."""
     return link(previous, b"observation", body, _number(capture))
 
 
 def of_event(previous: bytes, body: bytes) -> bytes:
-    """
-    Return the hash of an event; its other columns repeat its body.
-    """
+    """Return the hash of an event; its other columns repeat its body."""
     return link(previous, b"event", body)
 
 
 def of_checkpoint(previous: bytes, *, seq: int, shoe: int | None, body: bytes) -> bytes:
-    """
-    Return the hash of the state that follows an observation.
-    """
+    """Return the hash of the state that follows an observation."""
     return link(previous, b"checkpoint", _number(seq), _number(shoe), body)
 
 

@@ -1,6 +1,4 @@
-"""
-What goes into a journal and comes out of it, and how it becomes rows.
-"""
+"""What goes into a journal and comes out of it, and how it becomes rows."""
 
 from __future__ import annotations
 
@@ -47,9 +45,7 @@ class Entry(Struct, frozen=True):
 
 
 class StoredEvent(Struct, frozen=True, gc=False):
-    """
-    An event as it lies in the journal; `body` is its JSON, byte for byte.
-    """
+    """An event as it lies in the journal; `body` is its JSON, byte for byte."""
 
     seq: int
     type: str
@@ -74,18 +70,14 @@ class Head(Struct, frozen=True, gc=False):
 
 
 class Identity(Struct, frozen=True, gc=False):
-    """
-    Whose journal it is, and since when.
-    """
+    """Whose journal it is, and since when."""
 
     site: str
     table: str
     created: str
 
     def hash(self) -> bytes:
-        """
-        Return the hash that this journal's chain starts with.
-        """
+        """Return the hash that this journal's chain starts with."""
         parts = (self.site, self.table, self.created)
         return hash_chain.of_journal(*(part.encode() for part in parts))
 
@@ -112,9 +104,7 @@ class Batch:
 
     @property
     def head(self) -> Head:
-        """
-        Where the journal ends once this is written.
-        """
+        """Where the journal ends once this is written."""
         return Head(self._seq, self._observation, self._capture, self._hash)
 
     def add(self, entry: Entry) -> None:

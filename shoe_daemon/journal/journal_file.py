@@ -30,9 +30,7 @@ _BUSY_MS: Final = 2000
 
 
 def schemas() -> list[str]:
-    """
-    Return the schema files in order; the first is version 1.
-    """
+    """Return the schema files in order; the first is version 1."""
     folder = resources.files("shoe_daemon.journal") / "schema"
     files = sorted(
         (file for file in folder.iterdir() if file.name.endswith(".sql")),
@@ -54,16 +52,12 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def wal_of(path: Path) -> Path:
-    """
-    Return where SQLite keeps what is committed and not yet in the file.
-    """
+    """Return where SQLite keeps what is committed and not yet in the file."""
     return path.with_name(path.name + "-wal")
 
 
 def real(path: Path) -> Path:
-    """
-    Return the file that a name leads to: what lies beside it is named after that.
-    """
+    """Return the file that a name leads to: what lies beside it is named after that."""
     return path.resolve() if path.is_symlink() else path
 
 
@@ -119,9 +113,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """
-    Bring a database from a version to the newest, each step whole or not at all.
-    """
+    """Bring a database from a version to the newest, each step whole or not at all."""
     for number, schema in enumerate(schemas()[version:], start=version + 1):
         try:
             connection.executescript(
@@ -169,9 +161,7 @@ def _looking(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def check_file(path: Path) -> None:
-    """
-    Refuse what cannot be a journal before SQLite sees it.
-    """
+    """Refuse what cannot be a journal before SQLite sees it."""
     try:
         size = path.stat().st_size if path.is_file() else None
     except OSError as error:
@@ -188,9 +178,7 @@ def check_file(path: Path) -> None:
 
 
 def check_version(connection: sqlite3.Connection, path: Path) -> int:
-    """
-    Return the version of a journal that this program can read.
-    """
+    """Return the version of a journal that this program can read."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     if application != APPLICATION_ID:
         raise UserError(
@@ -208,9 +196,7 @@ def check_version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def check_soundness(connection: sqlite3.Connection, path: Path, *, thorough: bool = False) -> None:
-    """
-    Refuse a file whose pages do not hang together.
-    """
+    """Refuse a file whose pages do not hang together."""
     quick = not thorough and path.stat().st_size >= _FULL_CHECK_BELOW
     check = "quick_check" if quick else "integrity_check"
     said = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
@@ -219,9 +205,7 @@ def check_soundness(connection: sqlite3.Connection, path: Path, *, thorough: boo
 
 
 def check_schema(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    """
-    Refuse a file with other tables, indexes or triggers than its version has.
-    """
+    """Refuse a file with other tables, indexes or triggers than its version has."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as model:
         for schema in schemas()[:version]:
             model.executescript(schema)
@@ -245,9 +229,7 @@ def _objects(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """
-    Turn what SQLite says of a file that it cannot read into one line.
-    """
+    """Turn what SQLite says of a file that it cannot read into one line."""
     try:
         yield
     except sqlite3.Error as error:
@@ -264,9 +246,7 @@ def _damaged(path: Path, detail: str) -> str:
 
 
 def read_identity(connection: sqlite3.Connection, path: Path) -> Identity:
-    """
-    Return whose journal it is.
-    """
+    """Return whose journal it is."""
     rows = connection.execute('SELECT id, site, "table", created FROM meta').fetchall()
     if [row[0] for row in rows] != [1]:
         raise UserError(_damaged(path, "it does not say whose it is"))

@@ -1,6 +1,4 @@
-"""
-Reading a journal, while it is written or afterwards.
-"""
+"""Reading a journal, while it is written or afterwards."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ _NO_END: Final = 1 << 62
 
 
 class Checkpoint(Struct, frozen=True):
-    """
-    The table after an observation.
-    """
+    """The table after an observation."""
 
     observation: int
     seq: int
@@ -55,9 +51,7 @@ class Capture(Struct, frozen=True, gc=False):
 
 
 class ObservationRow(Struct, frozen=True):
-    """
-    An observation with its number, and the number of the capture that it came from.
-    """
+    """An observation with its number, and the number of the capture that it came from."""
 
     id: int
     observation: AnyObservation
@@ -80,9 +74,7 @@ class FoldSource(Struct, frozen=True):
 
 
 class JournalReader:
-    """
-    A read-only connection of its own, for one thread.
-    """
+    """A read-only connection of its own, for one thread."""
 
     def __init__(self, path: Path, *, mode: str = "mode=ro") -> None:
         journal_file.check_file(path)
@@ -97,9 +89,7 @@ class JournalReader:
                 raise
 
     def events(self, after_seq: int, limit: int = _PAGE) -> list[StoredEvent]:
-        """
-        Return the events that follow `after_seq`, at most `limit`.
-        """
+        """Return the events that follow `after_seq`, at most `limit`."""
         rows = self.connection.execute(
             "SELECT seq, type, CAST(body AS BLOB) FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
             (after_seq, limit),
@@ -107,9 +97,7 @@ class JournalReader:
         return [StoredEvent(*row) for row in rows]
 
     def events_of(self, observation: int, *, after_seq: int) -> list[bytes]:
-        """
-        Return the lines of an observation's events, given the last one before them.
-        """
+        """Return the lines of an observation's events, given the last one before them."""
         rows = self.connection.execute(
             "SELECT observation, CAST(body AS BLOB) FROM event WHERE seq > ? ORDER BY seq",
             (after_seq,),
@@ -117,24 +105,18 @@ class JournalReader:
         return [body for of, body in takewhile(lambda row: row[0] == observation, rows)]
 
     def head(self) -> Head:
-        """
-        Return where the journal ends.
-        """
+        """Return where the journal ends."""
         return read_head(self.connection, self.identity)
 
     def cursor(self, consumer: str) -> int:
-        """
-        Return the last event that a consumer is known to have; 0 where none.
-        """
+        """Return the last event that a consumer is known to have; 0 where none."""
         row = self.connection.execute(
             "SELECT seq FROM cursor WHERE consumer = ?", (consumer,)
         ).fetchone()
         return 0 if row is None else int(row[0])
 
     def last_checkpoint(self, before: int | None = None) -> Checkpoint | None:
-        """
-        Return the last checkpoint; the last before an observation, where one is given.
-        """
+        """Return the last checkpoint; the last before an observation, where one is given."""
         row = self.connection.execute(
             "SELECT observation, seq, shoe, body FROM checkpoint"
             " WHERE observation < ? ORDER BY observation DESC LIMIT 1",
@@ -143,9 +125,7 @@ class JournalReader:
         return None if row is None else Checkpoint(*row)
 
     def last_session(self) -> Session | None:
-        """
-        Return the last start, or change of configuration.
-        """
+        """Return the last start, or change of configuration."""
         row = self.connection.execute(
             "SELECT id, body FROM observation WHERE type = 'session' ORDER BY id DESC LIMIT 1"
         ).fetchone()
@@ -171,18 +151,14 @@ class JournalReader:
     def observations(
         self, after_id: int = 0, before: int | None = None
     ) -> Iterator[AnyObservation]:
-        """
-        Yield the observations that follow `after_id`, up to the one `before` another.
-        """
+        """Yield the observations that follow `after_id`, up to the one `before` another."""
         for identifier, body in self.observation_lines(after_id):
             if identifier == before:
                 return
             yield self._decode(identifier, body)
 
     def observation_rows(self, last: int) -> Iterator[ObservationRow]:
-        """
-        Yield the observations up to `last` with the captures that they came from.
-        """
+        """Yield the observations up to `last` with the captures that they came from."""
         query = (
             "SELECT id, CAST(body AS BLOB), capture FROM observation"
             " WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
@@ -191,9 +167,7 @@ class JournalReader:
             yield ObservationRow(identifier, self._decode(identifier, body), capture)
 
     def captures(self, last: int) -> Iterator[Capture]:
-        """
-        Yield the raw bytes of all frames up to capture `last`.
-        """
+        """Yield the raw bytes of all frames up to capture `last`."""
         query = (
             "SELECT id, at, source, bytes, after FROM capture"
             " WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
@@ -207,9 +181,7 @@ class JournalReader:
             after = page[-1][0]
 
     def observation_lines(self, after_id: int = 0) -> Iterator[tuple[int, bytes]]:
-        """
-        Yield id and line of the observations that follow `after_id`.
-        """
+        """Yield id and line of the observations that follow `after_id`."""
         while page := self.connection.execute(
             "SELECT id, CAST(body AS BLOB) FROM observation WHERE id > ? ORDER BY id LIMIT ?",
             (after_id, _PAGE),
@@ -231,9 +203,7 @@ class JournalReader:
         return FoldSource(checkpoint.body, after, self.head())
 
     def close(self) -> None:
-        """
-        Give the connection back.
-        """
+        """Give the connection back."""
         self.connection.close()
 
     def __enter__(self) -> Self:
@@ -250,9 +220,7 @@ class JournalReader:
 
 
 def read_head(connection: sqlite3.Connection, identity: Identity) -> Head:
-    """
-    Return where a journal ends.
-    """
+    """Return where a journal ends."""
     # One statement is one moment: a writer may be at work.
     row = connection.execute(
         """

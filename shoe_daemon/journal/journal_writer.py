@@ -1,6 +1,4 @@
-"""
-The journal's one writer.
-"""
+"""The journal's one writer."""
 
 from __future__ import annotations
 
@@ -87,9 +85,7 @@ class Journal:
 
     @property
     def head(self) -> Head:
-        """
-        Where the journal ends.
-        """
+        """Where the journal ends."""
         return self._head
 
     def append(self, entries: Sequence[Entry]) -> list[StoredEvent]:
@@ -117,9 +113,7 @@ class Journal:
         noise: int = 0,
         bytes: int = 0,  # noqa: A002 - named as what is counted
     ) -> None:
-        """
-        Count what is not kept: it is written with the next entries, or by `flush`.
-        """
+        """Count what is not kept: it is written with the next entries, or by `flush`."""
         self._pending.count(source or "", (repeats, noise, bytes))
 
     def set_cursor(self, consumer: str, seq: int) -> None:
@@ -141,15 +135,11 @@ class Journal:
             self._write(Batch(self._head, self.identity))
 
     def reader(self) -> JournalReader:
-        """
-        Return a reader of this journal for another thread; it is theirs to close.
-        """
+        """Return a reader of this journal for another thread; it is theirs to close."""
         return JournalReader(self.path)
 
     def close(self) -> None:
-        """
-        Write what waits, tidy up, and let the next writer in.
-        """
+        """Write what waits, tidy up, and let the next writer in."""
         with suppress(JournalUnwritable):
             self.flush()
         # What a reader holds back stays in the WAL, where the next start finds it.
@@ -201,9 +191,7 @@ class Journal:
 
 
 class _Pending:
-    """
-    What is written lazily, gathered from any thread.
-    """
+    """What is written lazily, gathered from any thread."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()

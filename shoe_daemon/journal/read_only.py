@@ -1,6 +1,4 @@
-"""
-Looking at a journal from outside, whether a daemon writes it or not.
-"""
+"""Looking at a journal from outside, whether a daemon writes it or not."""
 
 from __future__ import annotations
 

@@ -25,15 +25,11 @@ _UNRECORDED: Final = (
 
 
 class RawDecoder(Protocol):
-    """
-    The decoder of one reader.
-    """
+    """The decoder of one reader."""
 
     @property
     def limit(self) -> str | None:
-        """
-        What lies behind the bytes and cannot be compared; None if nothing does.
-        """
+        """What lies behind the bytes and cannot be compared; None if nothing does."""
         ...
 
     @property
@@ -44,15 +40,11 @@ class RawDecoder(Protocol):
         ...
 
     def decode(self, raw: bytes, seconds: float) -> Sequence[seen.Observation]:
-        """
-        Return the observations of one stored frame.
-        """
+        """Return the observations of one stored frame."""
         ...
 
     def reset(self) -> None:
-        """
-        Continue after a lost connection.
-        """
+        """Continue after a lost connection."""
         ...
 
 
@@ -91,9 +83,7 @@ class RawVerdict(Struct, frozen=True):
 
 
 class Difference(Exception):  # noqa: N818 - a finding, not a failure
-    """
-    The first place at which a journal is not what it comes to.
-    """
+    """The first place at which a journal is not what it comes to."""
 
     def __init__(self, row: str, what: str) -> None:
         super().__init__(what)
@@ -101,9 +91,7 @@ class Difference(Exception):  # noqa: N818 - a finding, not a failure
 
 
 class RawCheck:
-    """
-    Takes captures and observations in the order of the journal. Memory is bounded.
-    """
+    """Takes captures and observations in the order of the journal. Memory is bounded."""
 
     def __init__(self, decoder_of: DecoderOf) -> None:
         self._decoder_of = decoder_of
@@ -173,9 +161,7 @@ class RawCheck:
             self._compared += 1
 
     def verdict(self) -> RawVerdict:
-        """
-        Return the result so far.
-        """
+        """Return the result so far."""
         return RawVerdict(self._compared, tuple(self._notes.values()))
 
     def _begin(self, session: seen.Session) -> None:
@@ -237,9 +223,7 @@ _RECONNECT: Final = seen.GapDetail.RECONNECT
 
 
 def _is_own(observation: seen.Observation) -> bool:
-    """
-    Tell whether an observation comes from the daemon itself, or from its side of a line.
-    """
+    """Tell whether an observation comes from the daemon itself, or from its side of a line."""
     if isinstance(observation, seen.Gap):
         return observation.detail is not seen.GapDetail.LOST_FRAMES
     return isinstance(observation, seen.Session | seen.Command | seen.Link)

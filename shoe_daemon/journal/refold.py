@@ -153,18 +153,14 @@ class _Refold:
 
 
 class _Captures:
-    """
-    Captures in order, with a look at the next.
-    """
+    """Captures in order, with a look at the next."""
 
     def __init__(self, captures: Iterator[Capture]) -> None:
         self._captures = captures
         self._next = next(captures, None)
 
     def before(self, observation: int) -> Iterator[Capture]:
-        """
-        Yield the captures that were stored before an observation.
-        """
+        """Yield the captures that were stored before an observation."""
         while self._next is not None and self._next.after < observation:
             yield self._next
             self._next = next(self._captures, None)

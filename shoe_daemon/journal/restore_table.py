@@ -1,6 +1,4 @@
-"""
-The table that a start of the daemon continues with.
-"""
+"""The table that a start of the daemon continues with."""
 
 from __future__ import annotations
 

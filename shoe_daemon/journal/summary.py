@@ -1,6 +1,4 @@
-"""
-What is in a journal, in numbers.
-"""
+"""What is in a journal, in numbers."""
 
 from __future__ import annotations
 
@@ -14,9 +12,7 @@ from shoe_daemon.journal.journal_reader import JournalReader
 
 
 class Counter(Struct, frozen=True):
-    """
-    What was only counted of one reader.
-    """
+    """What was only counted of one reader."""
 
     bytes: int
     noise: int
@@ -65,9 +61,7 @@ class Summary(Struct, frozen=True):
 
 
 def summarise(reader: JournalReader) -> Summary:
-    """
-    Count what one moment of a journal holds.
-    """
+    """Count what one moment of a journal holds."""
     connection = reader.connection
     connection.execute("BEGIN")
     try:

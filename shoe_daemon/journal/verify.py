@@ -1,6 +1,4 @@
-"""
-Proof that a journal is as it was written: every link, number and column.
-"""
+"""Proof that a journal is as it was written: every link, number and column."""
 
 from __future__ import annotations
 
@@ -156,18 +154,14 @@ Body = TypeVar("Body")
 
 
 class _Rows(Generic[Row]):
-    """
-    The rows of a query one after the other, with a look at the next.
-    """
+    """The rows of a query one after the other, with a look at the next."""
 
     def __init__(self, rows: Iterator[Any], make: Callable[..., Row]) -> None:
         self._rows = (make(*row) for row in rows)
         self.next = next(self._rows, None)
 
     def take_while(self, belongs: Callable[[Row], bool]) -> Iterator[Row]:
-        """
-        Yield the rows up to the first that does not belong, which stays next.
-        """
+        """Yield the rows up to the first that does not belong, which stays next."""
         while self.next is not None and belongs(self.next):
             row = self.next
             self.next = next(self._rows, None)
@@ -175,9 +169,7 @@ class _Rows(Generic[Row]):
 
 
 class _Walk:
-    """
-    One walk; what holds so far is counted, the first fault ends it.
-    """
+    """One walk; what holds so far is counted, the first fault ends it."""
 
     def __init__(
         self,
@@ -201,9 +193,7 @@ class _Walk:
         self._checkpoints = _Rows(connection.execute(_CHECKPOINTS), _Checkpoint)
 
     def run(self) -> Verdict:
-        """
-        Walk to the end, or to the first fault.
-        """
+        """Walk to the end, or to the first fault."""
         broken = None
         try:
             self._walk()

@@ -17,9 +17,7 @@ from shoe_daemon.journal.file_errors import told
 
 
 class WriterLock:
-    """
-    Held from the call of `take` until `release`, or until the process ends.
-    """
+    """Held from the call of `take` until `release`, or until the process ends."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
@@ -48,9 +46,7 @@ class WriterLock:
         return cls(path, descriptor)
 
     def release(self) -> None:
-        """
-        Let the lock go and take its file away.
-        """
+        """Let the lock go and take its file away."""
         self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
 

@@ -65,9 +65,7 @@ class CardOut(Struct):
 
 
 class CardFold:
-    """
-    Takes the events of one shoe in order; `cards` is what left it so far.
-    """
+    """Takes the events of one shoe in order; `cards` is what left it so far."""
 
     def __init__(self) -> None:
         self.cards: list[CardOut] = []
@@ -77,9 +75,7 @@ class CardFold:
         self._loose: CardOut | None = None
 
     def take(self, said: Said) -> None:
-        """
-        Take the next event.
-        """
+        """Take the next event."""
         event = said.event
         self._latest = max(self._latest, event.round or 0)
         if said.observation != self._observation:
@@ -105,9 +101,7 @@ class CardFold:
                 self._carry(identifier)
 
     def finish(self) -> list[CardOut]:
-        """
-        Return all cards, those that were carried told apart.
-        """
+        """Return all cards, those that were carried told apart."""
         for place, card in enumerate(self.cards):
             if card.carried:
                 self._recognise(card, self.cards[place + 1 :])

@@ -53,9 +53,7 @@ class Expectation(Struct, frozen=True):
 
 
 def expectation(name: str, found: int, rounds: int, share: Fraction) -> Expectation:
-    """
-    Compare a count with chance.
-    """
+    """Compare a count with chance."""
     chance = two_sided(found, rounds, float(share))
     text = f"{share.numerator}/{share.denominator}"
     words = in_words(chance) if rounds else "no rounds"
@@ -65,9 +63,7 @@ def expectation(name: str, found: int, rounds: int, share: Fraction) -> Expectat
 
 
 def two_sided(found: int, rounds: int, share: float) -> float:
-    """
-    Return the probability of all counts that are no more probable than this one.
-    """
+    """Return the probability of all counts that are no more probable than this one."""
     logs = [_log_binomial(count, rounds, share) for count in range(rounds + 1)]
     limit = logs[found] + _ROUNDING
     return min(1.0, sum(exp(each) for each in logs if each <= limit))
@@ -79,9 +75,7 @@ def _log_binomial(found: int, rounds: int, share: float) -> float:
 
 
 def in_words(chance: float) -> str:
-    """
-    Say how unusual something of this probability is among shoes.
-    """
+    """Say how unusual something of this probability is among shoes."""
     word = next(word for limit, word in _WORDS if chance >= limit)
     if chance >= _WORDS[1][0]:
         return word
@@ -97,9 +91,7 @@ def _round_number(chance: float) -> str:
 
 
 def odds_of(decks: int) -> dict[str, Fraction]:
-    """
-    Return the exact odds of a round: outcomes, naturals, pairs.
-    """
+    """Return the exact odds of a round: outcomes, naturals, pairs."""
     total = perm(CARDS_PER_DECK * decks, DRAW)
     counts = dict.fromkeys(("banker", "player", "tie", "natural", "player_pair", "banker_pair"), 0)
     for shape, count in count_shapes(decks).items():

@@ -19,18 +19,14 @@ _UP, _DOWN = 1, -1
 
 
 class Run(NamedTuple):
-    """
-    `length` cards in factory order, from `start`.
-    """
+    """`length` cards in factory order, from `start`."""
 
     start: int
     length: int
 
 
 def runs_in(cards: Sequence[Card | None], shortest: int = 2) -> Iterator[Run]:
-    """
-    Yield every longest run of at least `shortest` cards, two or more.
-    """
+    """Yield every longest run of at least `shortest` cards, two or more."""
     start, direction = 0, 0
     for place in range(1, len(cards) + 1):
         step = _step(cards[place - 1], cards[place]) if place < len(cards) else None
@@ -45,9 +41,7 @@ def runs_in(cards: Sequence[Card | None], shortest: int = 2) -> Iterator[Run]:
 
 
 def _step(one: Card | None, other: Card | None) -> tuple[int, int] | None:
-    """
-    Say in which direction a step leads, before and after it; None where it is none.
-    """
+    """Say in which direction a step leads, before and after it; None where it is none."""
     if one is None or other is None:
         return None
     here, there = RANKS.index(one.rank), RANKS.index(other.rank)

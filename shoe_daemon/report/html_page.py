@@ -31,9 +31,7 @@ _NOT_IN_CSS: Final = re.compile(r"[^\w ,./-]")
 
 
 def shoe_page(report: ShoeReport) -> str:
-    """
-    Write a report as one HTML page.
-    """
+    """Write a report as one HTML page."""
     return fill(
         _PAGE,
         "page",
@@ -59,9 +57,7 @@ def shoe_page(report: ShoeReport) -> str:
 
 
 def _css_text(text: str) -> str:
-    """
-    Return a text that cannot end a string of a style sheet.
-    """
+    """Return a text that cannot end a string of a style sheet."""
     return _NOT_IN_CSS.sub("·", text)
 
 

@@ -1,6 +1,4 @@
-"""
-Pages out of a template of blocks; whatever is not markup is escaped.
-"""
+"""Pages out of a template of blocks; whatever is not markup is escaped."""
 
 from __future__ import annotations
 
@@ -18,18 +16,14 @@ _BLOCK: Final = re.compile(r"^<!-- block: (\w+) -->\n", re.MULTILINE)
 
 
 class Html(str):
-    """
-    Markup that was made by `fill`, and need not be escaped again.
-    """
+    """Markup that was made by `fill`, and need not be escaped again."""
 
     __slots__ = ()
 
 
 @cache
 def blocks(name: str) -> dict[str, Template]:
-    """
-    Read a template of this package: its blocks by their names.
-    """
+    """Read a template of this package: its blocks by their names."""
     text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
     _, *parts = _BLOCK.split(text)
     names, bodies = parts[::2], parts[1::2]
@@ -51,7 +45,5 @@ def fill(template: str, block: str, **values: object) -> Html:
 
 
 def joined(parts: Iterable[Html]) -> Html:
-    """
-    Put markup together.
-    """
+    """Put markup together."""
     return Html("\n".join(parts))

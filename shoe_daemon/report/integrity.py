@@ -41,9 +41,7 @@ def read_integrity(path: Path) -> Integrity:
 def search(
     site: str, table: str, shoes: Sequence[Shuffled], skipped: Sequence[Skipped] = ()
 ) -> Integrity:
-    """
-    Look over these shoes.
-    """
+    """Look over these shoes."""
     faces, known = look_for_repeats(shoes, FACES)
     ranks, _ = look_for_repeats(shoes, RANKS_ONLY, known)
     return Integrity(

@@ -1,6 +1,4 @@
-"""
-What a look over past shoes says, as data.
-"""
+"""What a look over past shoes says, as data."""
 
 from __future__ import annotations
 
@@ -68,9 +66,7 @@ class Search(Struct, frozen=True):
 
 
 class Skipped(Struct, frozen=True):
-    """
-    A shoe that was not looked at, and why.
-    """
+    """A shoe that was not looked at, and why."""
 
     shoe: int
     why: str
@@ -98,7 +94,5 @@ class Integrity(Struct, frozen=True):
 
     @property
     def clean(self) -> bool:
-        """
-        Whether nothing was found.
-        """
+        """Whether nothing was found."""
         return not (self.faces.found or self.ranks.found or self.factory.found)

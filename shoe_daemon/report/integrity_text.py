@@ -1,6 +1,4 @@
-"""
-What a look over past shoes found, as a person reads it on eighty columns.
-"""
+"""What a look over past shoes found, as a person reads it on eighty columns."""
 
 from __future__ import annotations
 
@@ -23,9 +21,7 @@ _MOST_CARDS: Final = 60
 
 
 def integrity_text(report: Integrity) -> str:
-    """
-    Write it; no line is longer than eighty columns.
-    """
+    """Write it; no line is longer than eighty columns."""
     parts: list[Iterable[str]] = [
         _looked_at(report),
         _search("REPEATS OF FACES", "a sequence of faces", report.faces),
@@ -77,9 +73,7 @@ def _finding(found: Finding) -> Iterator[str]:
 
 
 def chance(text: str) -> str:
-    """
-    Write a small probability as people say it: ``at most 1 in 12,000``.
-    """
+    """Write a small probability as people say it: ``at most 1 in 12,000``."""
     odds = 1 / max(Decimal(text), Decimal("1e-100000"))
     if odds < _MANY:
         return f"at most 1 in {int(odds):,}"

@@ -1,6 +1,4 @@
-"""
-Irregularities with who decided what and how fast, and what people changed.
-"""
+"""Irregularities with who decided what and how fast, and what people changed."""
 
 from __future__ import annotations
 
@@ -12,9 +10,7 @@ from shoe_daemon.table.timestamps import to_microseconds
 
 
 class IncidentFold:
-    """
-    Takes the events of one shoe in order; `incidents` is what went wrong in it.
-    """
+    """Takes the events of one shoe in order; `incidents` is what went wrong in it."""
 
     def __init__(self) -> None:
         self.incidents: list[Incident] = []
@@ -23,9 +19,7 @@ class IncidentFold:
         self._claimed: set[str] = set()
 
     def take(self, said: Said) -> None:
-        """
-        Take the next event.
-        """
+        """Take the next event."""
         event, order = said.event, said.order
         if order is not None and order.claimed and order.operator is not None:
             self._claimed.add(order.operator)
@@ -60,17 +54,13 @@ class IncidentFold:
 
 
 class ChangeFold:
-    """
-    Takes the events of one shoe in order; `changes` is what people changed.
-    """
+    """Takes the events of one shoe in order; `changes` is what people changed."""
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
 
     def take(self, said: Said) -> None:
-        """
-        Take the next event.
-        """
+        """Take the next event."""
         match said.event.data:
             case events.RoundVoided() as data:
                 self._add(said, "void", data, _result(data.before), None)

@@ -1,6 +1,4 @@
-"""
-What a printed report says about its own journal: hashes, versions and the verified chain.
-"""
+"""What a printed report says about its own journal: hashes, versions and the verified chain."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ Progress = Callable[[int, int], None]
 
 
 def prove(reader: JournalReader, span: Span, progress: Progress | None) -> Proof:
-    """
-    Gather the proof of one shoe; without `progress` the chain is not walked.
-    """
+    """Gather the proof of one shoe; without `progress` the chain is not walked."""
     connection = reader.connection
     end = _NO_END if span.end is None else span.end
     last, digest, observation = connection.execute(_LAST, (end,)).fetchone()
@@ -61,9 +57,7 @@ def prove(reader: JournalReader, span: Span, progress: Progress | None) -> Proof
 
 
 def proof_rows(proof: Proof) -> list[tuple[str, str]]:
-    """
-    Return names and values, for a page and a terminal.
-    """
+    """Return names and values, for a page and a terminal."""
     rows = [
         ("Events", f"{proof.first_event:,} to {proof.last_event:,} of the journal"),
         ("Chain", _CHAIN[proof.chain].format(broken=proof.broken)),

@@ -33,9 +33,7 @@ _LOOK: Final = Decimal(50)
 
 
 class Shuffled(NamedTuple):
-    """
-    The cards of one shoe that is over, in the order in which they left it.
-    """
+    """The cards of one shoe that is over, in the order in which they left it."""
 
     shoe: int
     decks: int
@@ -78,9 +76,7 @@ def look_for_repeats(
 
 
 def look_for_order(shoes: Sequence[Shuffled]) -> Search:
-    """
-    Look for runs that lie as in a new deck.
-    """
+    """Look for runs that lie as in a new deck."""
     dealt = _dealt(shoes)
 
     def expected(length: int) -> Decimal:

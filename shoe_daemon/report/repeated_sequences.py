@@ -18,9 +18,7 @@ Symbols = Sequence[int | None]
 
 
 class Place(NamedTuple):
-    """
-    Where a sequence stands: in which text, and from which symbol.
-    """
+    """Where a sequence stands: in which text, and from which symbol."""
 
     text: int
     start: int
@@ -38,9 +36,7 @@ class Repeat(NamedTuple):
 
 
 def repeats(texts: Sequence[Symbols], shortest: int) -> Iterator[Repeat]:
-    """
-    Yield every maximal repeat of at least `shortest` symbols; None equals nothing.
-    """
+    """Yield every maximal repeat of at least `shortest` symbols; None equals nothing."""
     open_groups = [(shortest, group) for group in _groups(texts, shortest)]
     while open_groups:
         length, group = open_groups.pop()

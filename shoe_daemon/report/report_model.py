@@ -1,6 +1,4 @@
-"""
-What a report on a shoe says, as data: its JSON, and what its pages are made of.
-"""
+"""What a report on a shoe says, as data: its JSON, and what its pages are made of."""
 
 from __future__ import annotations
 
@@ -116,9 +114,7 @@ class Change(Struct, frozen=True):
 
 
 class Pause(Struct, frozen=True):
-    """
-    A time without a card: from the last one before it to the first after it.
-    """
+    """A time without a card: from the last one before it to the first after it."""
 
     at: str
     seconds: float
@@ -204,9 +200,7 @@ class Proof(Struct, frozen=True):
 
     @property
     def refuted(self) -> bool:
-        """
-        Tell whether the journal is not as it was written.
-        """
+        """Tell whether the journal is not as it was written."""
         lost = self.published is not None and self.published_at is None
         return self.chain == "broken" or (self.chain == "good" and lost)
 

@@ -1,6 +1,4 @@
-"""
-The rounds of a shoe as they stand in the end, told from its events.
-"""
+"""The rounds of a shoe as they stand in the end, told from its events."""
 
 from __future__ import annotations
 
@@ -18,18 +16,14 @@ _NO_HAND: Final = HandResult((), None, None, None)
 
 
 class RoundFold:
-    """
-    Takes the events of one shoe in order; `rounds` holds what came of them.
-    """
+    """Takes the events of one shoe in order; `rounds` holds what came of them."""
 
     def __init__(self) -> None:
         self.rounds: dict[int, RoundLine] = {}
         self._latest = 0
 
     def take(self, said: Said) -> None:
-        """
-        Take the next event.
-        """
+        """Take the next event."""
         event = said.event
         if event.round is not None:
             self._latest = max(self._latest, event.round)
@@ -53,9 +47,7 @@ class RoundFold:
                 self._irregular(event, data)
 
     def finish(self, cards: list[CardOut]) -> list[RoundLine]:
-        """
-        Return all rounds, with the cards of those that have no result.
-        """
+        """Return all rounds, with the cards of those that have no result."""
         lines = [self.rounds[number] for number in sorted(self.rounds)]
         for line in lines:
             if line.player is _NO_HAND:
@@ -121,9 +113,7 @@ def _hand(cards: list[CardOut], side: str) -> HandResult:
 
 
 def count_rounds(lines: list[RoundLine]) -> RoundCounts:
-    """
-    Count how rounds ended.
-    """
+    """Count how rounds ended."""
     done = [line for line in lines if line.status == "finished"]
     return RoundCounts(
         begun=len(lines),

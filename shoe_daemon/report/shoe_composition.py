@@ -1,6 +1,4 @@
-"""
-What came out of a shoe, against what its decks hold.
-"""
+"""What came out of a shoe, against what its decks hold."""
 
 from __future__ import annotations
 
@@ -102,18 +100,14 @@ def _compared(  # noqa: PLR0913 - what is compared, and what is known of it
 
 
 def counted_out(decks: int, read: Mapping[Card, int], stub: Mapping[Card, int]) -> Composition:
-    """
-    Compare a whole shoe: what was read, and the rest of it, counted by hand.
-    """
+    """Compare a whole shoe: what was read, and the rest of it, counted by hand."""
     told = Counter(read) + Counter(stub)
     short = max(decks * CARDS_PER_DECK - told.total(), 0)
     return _compared(decks, told, short, again=False, by_table=False, differ=False)
 
 
 def reshuffles(house: str | None) -> bool:
-    """
-    Tell whether a house is known to put cards back before the shoe is over.
-    """
+    """Tell whether a house is known to put cards back before the shoe is over."""
     if house is None:
         return False
     try:

@@ -1,6 +1,4 @@
-"""
-The events of whole shoes out of a journal, and the orders that caused them.
-"""
+"""The events of whole shoes out of a journal, and the orders that caused them."""
 
 from __future__ import annotations
 
@@ -60,9 +58,7 @@ class Span(NamedTuple):
 
 
 def spans(reader: JournalReader) -> list[Span]:
-    """
-    List the shoes of a journal, the oldest first.
-    """
+    """List the shoes of a journal, the oldest first."""
     starts = reader.connection.execute(
         "SELECT shoe, min(seq) FROM event WHERE type = 'shoe_started' AND shoe IS NOT NULL"
         " GROUP BY shoe ORDER BY shoe"

@@ -1,6 +1,4 @@
-"""
-The report on one shoe, made from its events alone.
-"""
+"""The report on one shoe, made from its events alone."""
 
 from __future__ import annotations
 

@@ -44,9 +44,7 @@ _ENDS_TO: Final = 6
 
 
 class Kinds(NamedTuple):
-    """
-    What is compared: `many` kinds of cards, each so often in one deck.
-    """
+    """What is compared: `many` kinds of cards, each so often in one deck."""
 
     name: str
     many: int
@@ -58,9 +56,7 @@ RANKS_ONLY: Final = Kinds("ranks", len(RANKS), len(SUITS))
 
 
 class Dealt(NamedTuple):
-    """
-    As much of a shoe as chance depends on: its decks, and the cards that were told.
-    """
+    """As much of a shoe as chance depends on: its decks, and the cards that were told."""
 
     decks: int
     cards: int
@@ -77,9 +73,7 @@ def agree_between(kinds: Kinds, length: int, decks: tuple[int, int]) -> Decimal:
 
 
 def agree_within(kinds: Kinds, length: int, decks: int) -> Decimal:
-    """
-    Return the same for two places of one shoe that do not overlap. Exact.
-    """
+    """Return the same for two places of one shoe that do not overlap. Exact."""
     cards = decks * CARDS_PER_DECK
     if 2 * length > cards:
         return Decimal(0)
@@ -176,9 +170,7 @@ def expected_runs(length: int, shoes: Iterable[Dealt]) -> Decimal:
 
 @cache
 def runs(length: int) -> int:
-    """
-    Count the sequences of `length` cards, two or more, that follow factory order.
-    """
+    """Count the sequences of `length` cards, two or more, that follow factory order."""
     # By the place of the last card within its suit, in the direction of the run.
     size = len(RANKS)
     at = [2 * len(SUITS)] * size
@@ -208,9 +200,7 @@ def _power(series: tuple[int, ...], power: int, degree: int) -> int:
 
 @cache
 def _powers(series: tuple[int, ...], power: int, degree: int) -> tuple[int, ...]:
-    """
-    Raise an exponential series Σ a_c x^c/c! to a power, up to a degree.
-    """
+    """Raise an exponential series Σ a_c x^c/c! to a power, up to a degree."""
     if power == 1:
         return (*series, *[0] * degree)[: degree + 1]
     half = _powers(series, power // 2, degree)

@@ -1,6 +1,4 @@
-"""
-The report on a shoe as a person reads it on eighty columns.
-"""
+"""The report on a shoe as a person reads it on eighty columns."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ _HEAD: Final = f"{'':>4}  {'time':<8}  {'Player':<14}  {'Banker':<14}  {'result'
 
 
 def shoe_text(report: ShoeReport) -> str:
-    """
-    Write a report; no line is longer than `COLUMNS`.
-    """
+    """Write a report; no line is longer than `COLUMNS`."""
     name, where = f"SHOE {report.shoe}", f"{report.site} / {report.table}"
     parts: list[Iterable[str]] = [
         [*headline(name, where), *wrap(wording.title(report), COLUMNS),
@@ -52,9 +48,7 @@ def shoe_text(report: ShoeReport) -> str:
 
 
 def headline(name: str, where: str) -> list[str]:
-    """
-    Put a title to the left and a place to the right, below it where it is too long.
-    """
+    """Put a title to the left and a place to the right, below it where it is too long."""
     if len(name) + len(where) < COLUMNS:
         return [f"{name}{where:>{COLUMNS - len(name)}}"]
     return [name, *wrap(where, COLUMNS)]

@@ -1,6 +1,4 @@
-"""
-The words of a report: the same on a terminal and on paper.
-"""
+"""The words of a report: the same on a terminal and on paper."""
 
 from __future__ import annotations
 
@@ -64,38 +62,28 @@ _HOUR: Final = 3600
 
 
 def plain(text: str) -> str:
-    """
-    Take out of a text whatever could steer a terminal, or hide what it says.
-    """
+    """Take out of a text whatever could steer a terminal, or hide what it says."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "·" for sign in text)
 
 
 def card(face: Card | str | None) -> str:
-    """
-    Write a card with the sign of its suit, ``10♥``; one not known is ``??``.
-    """
+    """Write a card with the sign of its suit, ``10♥``; one not known is ``??``."""
     return "??" if face is None else face[:-1] + SIGNS[face[-1]]
 
 
 def time(at: str) -> str:
-    """
-    Write the time of day of a moment.
-    """
+    """Write the time of day of a moment."""
     return at[11:19]
 
 
 def day(at: str) -> str:
-    """
-    Write the date of a moment: ``21 November 2026``.
-    """
+    """Write the date of a moment: ``21 November 2026``."""
     moment = datetime.fromisoformat(at)
     return f"{moment.day} {moment:%B %Y}"
 
 
 def span(seconds: float) -> str:
-    """
-    Write a time as people say it: ``0.4 s``, ``12 s``, ``1 min 5 s``, ``2 h 3 min``.
-    """
+    """Write a time as people say it: ``0.4 s``, ``12 s``, ``1 min 5 s``, ``2 h 3 min``."""
     if seconds < 10:  # noqa: PLR2004 - tenths are worth reading below ten seconds
         return f"{seconds:.1f} s".replace(".0 s", " s")
     whole = round(seconds)
@@ -109,30 +97,22 @@ def span(seconds: float) -> str:
 
 
 def number(value: float | None) -> str:
-    """
-    Write a rate, or a dash where there is none.
-    """
+    """Write a rate, or a dash where there is none."""
     return NONE if value is None else f"{value:,.1f}".removesuffix(".0")
 
 
 def decks(count: int) -> str:
-    """
-    Write how many decks.
-    """
+    """Write how many decks."""
     return "1 deck" if count == 1 else f"{count} decks"
 
 
 def plural(count: int, thing: str) -> str:
-    """
-    Write how many of a thing.
-    """
+    """Write how many of a thing."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def title(report: ShoeReport) -> str:
-    """
-    Say when it was dealt, and whether to its end.
-    """
+    """Say when it was dealt, and whether to its end."""
     lasted = to_microseconds(report.last_at) - to_microseconds(report.started_at)
     return (
         f"{day(report.started_at)}, {time(report.started_at)} to {time(report.last_at)} UTC"
@@ -141,24 +121,18 @@ def title(report: ShoeReport) -> str:
 
 
 def rules(report: ShoeReport) -> str:
-    """
-    Say by whose rules it was dealt.
-    """
+    """Say by whose rules it was dealt."""
     house = report.house or "no house configured"
     return f"{decks(report.decks)}, house: {house}, rulings: {report.policy}"
 
 
 def result(line: RoundLine) -> str:
-    """
-    Say how a round ended, in one or two words.
-    """
+    """Say how a round ended, in one or two words."""
     return WINNERS[line.outcome] if line.status == "finished" else _NO_RESULT[line.status]
 
 
 def remarks(line: RoundLine) -> str:
-    """
-    Say what there is to say of a round beside its cards.
-    """
+    """Say what there is to say of a round beside its cards."""
     natural = line.player.natural or line.banker.natural
     found = [
         ("natural", natural),
@@ -177,18 +151,14 @@ def remarks(line: RoundLine) -> str:
 
 
 def person(who: Person | None) -> str:
-    """
-    Name who gave an order.
-    """
+    """Name who gave an order."""
     if who is None or who.operator is None:
         return "nobody named"
     return f"{who.operator} (not verified)" if who.claimed else who.operator
 
 
 def incident_title(incident: Incident) -> str:
-    """
-    Name an irregularity, where and when.
-    """
+    """Name an irregularity, where and when."""
     kind = incident.kind.replace("_", " ")
     where = "outside a round" if incident.round is None else f"round {incident.round}"
     place = "" if incident.slot is None else f", {incident.slot}"
@@ -197,9 +167,7 @@ def incident_title(incident: Incident) -> str:
 
 
 def decision(incident: Incident) -> str:
-    """
-    Say what was decided about an irregularity, by whom and how fast.
-    """
+    """Say what was decided about an irregularity, by whom and how fast."""
     if incident.action is None or incident.seconds is None:
         return "still open"
     action = incident.action.replace("_", " ")
@@ -211,9 +179,7 @@ def decision(incident: Incident) -> str:
 
 
 def change(each: Change) -> str:
-    """
-    Say what a person changed.
-    """
+    """Say what a person changed."""
     where = "" if each.slot is None else f" on {each.slot}"
     before, after = (_faces(each, text) for text in (each.before, each.after))
     what = f"{_CHANGES[each.what]}{where}"
@@ -232,9 +198,7 @@ def _faces(each: Change, text: str | None) -> str | None:
 
 
 def composition(cards: Composition) -> list[str]:
-    """
-    Say, in sentences, what the cards that came out tell.
-    """
+    """Say, in sentences, what the cards that came out tell."""
     if cards.reshuffled:
         return ["The cards go back into this shoe, so they cannot be counted against its decks."]
     said = [_out(cards)]

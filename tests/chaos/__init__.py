@@ -1,3 +1,1 @@
-"""
-The whole daemon, killed and cut off at any moment: `make chaos` at full length.
-"""
+"""The whole daemon, killed and cut off at any moment: `make chaos` at full length."""

@@ -32,9 +32,7 @@ PUBLICATION = (
 
 
 class Figures(NamedTuple):
-    """
-    What a proof was about.
-    """
+    """What a proof was about."""
 
     events: int
     rounds: int
@@ -45,33 +43,25 @@ class Figures(NamedTuple):
 
 
 def stored_events(journal: Path) -> list[dict[str, Any]]:
-    """
-    Return all events of a journal.
-    """
+    """Return all events of a journal."""
     return [json.loads(line) for line in exported(journal, "--events").splitlines()]
 
 
 def exported(journal: Path, what: str) -> bytes:
-    """
-    Return what `journal export` prints.
-    """
+    """Return what `journal export` prints."""
     answer = cli("journal", "export", what, journal)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout
 
 
 def check_chain(journal: Path) -> None:
-    """
-    Every link, number and column holds, and the events are what the observations come to.
-    """
+    """Every link, number and column holds, and the events are what the observations come to."""
     answer = cli("journal", "verify", "--refold", journal)
     assert answer.returncode == 0, answer.stdout + answer.stderr
 
 
 def check_replay(journal: Path, folder: Path) -> None:
-    """
-    `replay --json` of the exported observations gives the same bytes.
-    """
+    """`replay --json` of the exported observations gives the same bytes."""
     log = folder / "observations.jsonl"
     log.write_bytes(exported(journal, "--observations"))
     answer = cli("replay", "--json", log)
@@ -96,9 +86,7 @@ def check_received(journal: Path, messages: Iterable[Message]) -> set[int]:
 
 
 def received_events(messages: Iterable[Message]) -> Iterator[Message]:
-    """
-    Yield the messages that are events, those for staff too.
-    """
+    """Yield the messages that are events, those for staff too."""
     for message in messages:
         suffix = message.topic.removeprefix(ROOT)
         if suffix.startswith(("event/", "staff/event/")):
@@ -106,9 +94,7 @@ def received_events(messages: Iterable[Message]) -> Iterator[Message]:
 
 
 def check_nothing_is_missing(messages: Iterable[Message], head: int) -> None:
-    """
-    All events were received, each for the first time in its order.
-    """
+    """All events were received, each for the first time in its order."""
     highest = 0
     for message in received_events(messages):
         seq = message.json["seq"]
@@ -118,9 +104,7 @@ def check_nothing_is_missing(messages: Iterable[Message], head: int) -> None:
 
 
 def check_state(journal: Path, retained: bytes) -> None:
-    """
-    The retained `state` is what the journal folds to.
-    """
+    """The retained `state` is what the journal folds to."""
     with JournalReader(journal) as reader:
         table = Table()
         for observation in reader.observations():
@@ -131,9 +115,7 @@ def check_state(journal: Path, retained: bytes) -> None:
 
 
 def check_nothing_is_doubled(journal: Path, scenario: Scenario) -> None:
-    """
-    The frames in the journal are frames that were sent, each at most once, in their order.
-    """
+    """The frames in the journal are frames that were sent, each at most once, in their order."""
     sent = iter(step.report.to_bytes() for step in scenario.steps if step.report)
     with JournalReader(journal) as reader:
         rows = reader.connection.execute(
@@ -144,9 +126,7 @@ def check_nothing_is_doubled(journal: Path, scenario: Scenario) -> None:
 
 
 def check_rounds(events: list[dict[str, Any]], scenario: Scenario) -> Figures:
-    """
-    Every finished round that is not partial is one that was dealt, in order and once.
-    """
+    """Every finished round that is not partial is one that was dealt, in order and once."""
     dealt = iter(scenario.rounds)
     finished = [event for event in events if event["type"] == "round_finished"]
     whole = [event for event in finished if not event["data"]["partial"]]

@@ -32,9 +32,7 @@ pytestmark = pytest.mark.timeout(120 + BYTES // 10_000)
 
 
 def pieces(chance: random.Random, whole: bytes, size: int) -> list[bytes]:
-    """
-    Return so many bytes in pieces: noise, and stretches of a real stream, some damaged.
-    """
+    """Return so many bytes in pieces: noise, and stretches of a real stream, some damaged."""
     made: list[bytes] = []
     while size > 0:
         piece = bytearray(chance.randbytes(chance.randint(1, 60)))

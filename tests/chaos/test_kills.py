@@ -44,9 +44,7 @@ pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(300 + 2 * KILLS + 6 * B
 
 
 class Recorder(Listener):
-    """
-    A listener that is back at once, so that it misses little of what is said anew.
-    """
+    """A listener that is back at once, so that it misses little of what is said anew."""
 
     def __init__(self, port: int) -> None:
         super().__init__(port)
@@ -54,9 +52,7 @@ class Recorder(Listener):
 
 
 class Hall:
-    """
-    A shoe, a broker, a daemon, and a subscriber that remembers everything.
-    """
+    """A shoe, a broker, a daemon, and a subscriber that remembers everything."""
 
     def __init__(self, folder: Path, broker: Mosquitto, listener: Recorder, mode: Mode) -> None:
         self.broker = broker
@@ -73,9 +69,7 @@ class Hall:
 
     @contextmanager
     def dealing(self) -> Iterator[None]:
-        """
-        Let the shoe deal, and afterwards come to rest; the daemon is started here.
-        """
+        """Let the shoe deal, and afterwards come to rest; the daemon is started here."""
         options = ("--mode", self.mode, "--seed", SEED, "--speed", SPEED)
         with simulated_shoe(self.link, *options) as shoe, self.daemon:
             self.daemon.start().wait_ready()
@@ -89,24 +83,18 @@ class Hall:
             self._settle()
 
     def wait(self, most: float) -> None:
-        """
-        Let any time up to `most` seconds pass.
-        """
+        """Let any time up to `most` seconds pass."""
         time.sleep(self.chance.uniform(0, most))
 
     def kill_daemon(self) -> None:
-        """
-        Kill the daemon, start it again, and let it mostly come to its work.
-        """
+        """Kill the daemon, start it again, and let it mostly come to its work."""
         self.daemon.kill()
         self.daemon.start()
         if self.chance.random() < 0.8:
             self.daemon.wait_ready()
 
     def kill_broker(self) -> None:
-        """
-        Kill the broker, start it again, and wait until everybody is back.
-        """
+        """Kill the broker, start it again, and wait until everybody is back."""
         self.broker.kill()
         before = self.broker.log.stat().st_size
         self.wait(0.2)
@@ -118,9 +106,7 @@ class Hall:
         return f" as shoe-{SITE}-{TABLE}-".encode() in said and b" as listener " in said
 
     def _settle(self) -> None:
-        """
-        Wait until the last words are told, and end the daemon properly.
-        """
+        """Wait until the last words are told, and end the daemon properly."""
         self.daemon.wait_ready()
         wait_for(self._has_told_the_end, "the end of the line")
         assert self.daemon.stop() == 0
@@ -145,16 +131,12 @@ class Hall:
         return bool(self.listener.of("/status")[-1].json["state"] == "offline")
 
     def dealt(self) -> Scenario:
-        """
-        Return what the simulator has dealt, and one round more.
-        """
+        """Return what the simulator has dealt, and one round more."""
         rounds = self.link.with_suffix(".sim").read_text().count(" round ")
         return scenario(Settings(mode=self.mode, seed=SEED, rounds=rounds + 1))
 
     def prove(self, what: str, began: float) -> None:
-        """
-        Prove all that must hold, and print what it was about.
-        """
+        """Prove all that must hold, and print what it was about."""
         dealt = self.dealt()
         proof.check_chain(self.journal)
         proof.check_nothing_is_doubled(self.journal, dealt)
@@ -178,9 +160,7 @@ class Hall:
 
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[Callable[[Mode], Hall]]:
-    """
-    Make a hall with a shoe of one mode.
-    """
+    """Make a hall with a shoe of one mode."""
     folder = tmp_path / "mosquitto"
     folder.mkdir()
     with Mosquitto(folder, PATIENT_BROKER) as broker, Recorder(broker.port) as listener:

@@ -37,9 +37,7 @@ pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(300 + 2 * SECONDS)]
 
 
 class Look(NamedTuple):
-    """
-    What a process holds at a moment, in kilobytes and pieces.
-    """
+    """What a process holds at a moment, in kilobytes and pieces."""
 
     memory: int
     files: int
@@ -84,9 +82,7 @@ def test_nothing_grows(tmp_path: Path) -> None:
 
 
 def judge(looks: list[Look], what: str) -> None:
-    """
-    Compare the second quarter with the last.
-    """
+    """Compare the second quarter with the last."""
     quarter = len(looks) // 4
     early, late = looks[quarter : 2 * quarter], looks[-quarter:]
     before, after = (mean(each.memory for each in part) for part in (early, late))

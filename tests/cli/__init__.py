@@ -1,3 +1,1 @@
-"""
-Tests of the command line.
-"""
+"""Tests of the command line."""

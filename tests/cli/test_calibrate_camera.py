@@ -34,9 +34,7 @@ def calling(*arguments: object) -> Result:
 
 
 def recorded(folder: Path, *pictures: Image) -> Path:
-    """
-    Write pictures, each for some frames: one second of the recording for each.
-    """
+    """Write pictures, each for some frames: one second of the recording for each."""
     folder.mkdir()
     for number, picture in enumerate(pictures):
         first = folder / f"{number:02}-00.png"

@@ -1,6 +1,4 @@
-"""
-The password of a network camera is in the configuration and nowhere else.
-"""
+"""The password of a network camera is in the configuration and nowhere else."""
 
 from __future__ import annotations
 
@@ -37,9 +35,7 @@ def test_what_looks_at_a_configuration_does_not_tell_it(tmp_path: Path) -> None:
 
 
 def test_a_profile_does_not_keep_it() -> None:
-    """
-    What a camera's profile says of its source stands in what is said when it is unlike it.
-    """
+    """What a camera's profile says of its source stands in what is said when it is unlike it."""
     options = {"mode": None, "risk": None, "station": "overhead"}
     wanted = _wanted(parse_address(_PORT), None, options)
     assert wanted.camera.source == "camera:rtsp://127.0.0.1:9/one"

@@ -1,6 +1,4 @@
-"""
-The door for people: commands load when called, and faults are told in one line.
-"""
+"""The door for people: commands load when called, and faults are told in one line."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ SHOE_DAEMON = [sys.executable, "-m", "shoe_daemon"]
 @click.option("--broken", is_flag=True)
 @click.option("--lost", is_flag=True)
 def faulty(*, status: int, broken: bool, lost: bool) -> None:
-    """
-    Fail as it is told.
-    """
+    """Fail as it is told."""
     if lost:
         raise OSError(errno.EIO, "a disk")
     if broken:
@@ -172,9 +168,7 @@ def test_help_names_every_command() -> None:
 
 
 def test_no_command_needs_an_extra_before_it_runs() -> None:
-    """
-    `--help` imports every command; it works where no extra is installed.
-    """
+    """`--help` imports every command; it works where no extra is installed."""
     extras = ("rich", "cv2", "amqtt", "starlette", "uvicorn", "numpy")
     script = (
         f"import sys; sys.modules.update(dict.fromkeys({extras})); "

@@ -1,6 +1,4 @@
-"""
-Numbers on the command line: what is none is refused by every command that takes one.
-"""
+"""Numbers on the command line: what is none is refused by every command that takes one."""
 
 from __future__ import annotations
 

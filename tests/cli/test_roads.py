@@ -68,9 +68,7 @@ def run(
 
 
 def on_terminal(*arguments: str, columns: int = 80, **environment: str) -> str:
-    """
-    Return what comes on a terminal of so many columns.
-    """
+    """Return what comes on a terminal of so many columns."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, columns))
     environment = {"TERM": "xterm-256color", "LANG": "C.UTF-8", **environment}

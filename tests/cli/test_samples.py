@@ -1,6 +1,4 @@
-"""
-`shoe-daemon samples` writes the sample files, and overwrites none.
-"""
+"""`shoe-daemon samples` writes the sample files, and overwrites none."""
 
 from __future__ import annotations
 

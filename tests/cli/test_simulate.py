@@ -31,9 +31,7 @@ COMMAND = (sys.executable, "-m", "shoe_daemon", "simulate", "angel-eye-ii")
 
 @contextmanager
 def simulating(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """
-    Start the simulator; give it and the port that it prints.
-    """
+    """Start the simulator; give it and the port that it prints."""
     with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout
         try:
@@ -43,9 +41,7 @@ def simulating(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def hear(port: str, enough: int) -> list[Observation]:
-    """
-    Listen at a port until so many results have come.
-    """
+    """Listen at a port until so many results have come."""
     line = open_transport(port, AngelEyeII.line)
     decoder = AngelEyeII().decoder()
     said: list[Observation] = []

@@ -1,3 +1,1 @@
-"""
-Fake servers on loopback, for the tests and the benches.
-"""
+"""Fake servers on loopback, for the tests and the benches."""

@@ -41,23 +41,17 @@ class LoopbackServer(ABC):
 
     @property
     def place(self) -> str:
-        """
-        Host and port, the same ones after each return.
-        """
+        """Host and port, the same ones after each return."""
         return f"{_HOST}:{self._port}"
 
     def come_back(self) -> None:
-        """
-        Answer, at the same place as before.
-        """
+        """Answer, at the same place as before."""
         door = socket.create_server((_HOST, self._port))
         self._port = door.getsockname()[1]
         self._begin(partial(self._listen, door), door)
 
     def go_away(self) -> None:
-        """
-        Hang up on all, and answer nobody.
-        """
+        """Hang up on all, and answer nobody."""
         # The door is the first: whoever still came in stands behind it in the list.
         for line, thread in self._lines:
             with contextlib.suppress(OSError):

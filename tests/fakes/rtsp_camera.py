@@ -30,9 +30,7 @@ _SDP: Final = (
 
 
 class Mood(Enum):
-    """
-    What it does while somebody looks.
-    """
+    """What it does while somebody looks."""
 
     SENDS = auto()
     SILENT = auto()
@@ -67,15 +65,11 @@ class RtspCamera(LoopbackServer):
 
     @property
     def url(self) -> str:
-        """
-        What a configuration gives as the port.
-        """
+        """What a configuration gives as the port."""
         return f"camera:rtsp://{self.place}/table"
 
     def serve(self, connection: socket.socket, _number: int, /) -> None:
-        """
-        Answer until pictures are asked for, and send them.
-        """
+        """Answer until pictures are asked for, and send them."""
         playing = False
         while not playing:
             playing = self._answer(connection, read_request(connection))
@@ -132,9 +126,7 @@ def _packets(jpeg: bytes, sequence: int, stamp: int) -> Iterator[bytes]:
 
 
 def _scan(jpeg: bytes) -> _Scan:
-    """
-    Take a JPEG apart, as OpenCV writes it.
-    """
+    """Take a JPEG apart, as OpenCV writes it."""
     at, tables, width, height = _SOI, b"", 0, 0
     while True:
         kind, length = jpeg[at + 1], struct.unpack_from("!H", jpeg, at + 2)[0]

@@ -1,3 +1,1 @@
-"""
-What the journal promises.
-"""
+"""What the journal promises."""

@@ -1,6 +1,4 @@
-"""
-Entries for journals under test: the n-th is always the same.
-"""
+"""Entries for journals under test: the n-th is always the same."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ ROUNDS_A_SHOE = 20
 
 
 def open_journal(path: Path) -> Journal:
-    """
-    Open, or make, the journal of the table under test.
-    """
+    """Open, or make, the journal of the table under test."""
     return Journal.open(path, SITE, TABLE)
 
 
@@ -31,16 +27,12 @@ def moment(number: int) -> str:
 
 
 def events_of(observation: int) -> int:
-    """
-    Return how many events the observation of this number has: 0 to 3.
-    """
+    """Return how many events the observation of this number has: 0 to 3."""
     return observation % 4
 
 
 def entry(head: Head) -> Entry:
-    """
-    Return what follows a head: every 20th observation starts a shoe, every 7th has no bytes.
-    """
+    """Return what follows a head: every 20th observation starts a shoe, every 7th has no bytes."""
     number = head.observation + 1
     starts = number % ROUNDS_A_SHOE == 1
     source = None if number % 5 == 0 else "angel"
@@ -71,17 +63,13 @@ def _events(seq: int, number: int, *, starts: bool) -> Iterator[Event]:
 
 
 def fill(journal: Journal, observations: int) -> None:
-    """
-    Append that many observations, one after the other.
-    """
+    """Append that many observations, one after the other."""
     for _ in range(observations):
         journal.append([entry(journal.head)])
 
 
 def made(path: Path, observations: int = 45) -> Path:
-    """
-    Return a journal at rest with that many observations.
-    """
+    """Return a journal at rest with that many observations."""
     with open_journal(path) as journal:
         fill(journal, observations)
     return path

@@ -1,6 +1,4 @@
-"""
-`shoe-daemon journal` reads only, and tells by its exit status what it found.
-"""
+"""`shoe-daemon journal` reads only, and tells by its exit status what it found."""
 
 from __future__ import annotations
 
@@ -143,9 +141,7 @@ def test_stats_of_a_new_journal(tmp_path: Path) -> None:
 
 
 def real(path: Path) -> Path:
-    """
-    Return the journal of a real table.
-    """
+    """Return the journal of a real table."""
     table = Table()
     observations: list[Observation] = [Session(at=moment(0), site=SITE, table=TABLE)]
     observations += [Command(at=moment(1), name="new_shoe")]

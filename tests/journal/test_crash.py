@@ -51,9 +51,7 @@ def acknowledged(said: bytes) -> tuple[int, int]:
 
 
 def check_whole(path: Path) -> Head:
-    """
-    Assert that every observation has all its events, and the chain holds.
-    """
+    """Assert that every observation has all its events, and the chain holds."""
     with JournalReader(path) as reader:
         verdict = verify(reader)
         assert verdict.broken is None

@@ -1,6 +1,4 @@
-"""
-A disk that takes no more loses nothing that was acknowledged, and may be tried again.
-"""
+"""A disk that takes no more loses nothing that was acknowledged, and may be tried again."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ from tests.journal.making import entry, fill, open_journal
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """
-    Give a file system of one megabyte.
-    """
+    """Give a file system of one megabyte."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]

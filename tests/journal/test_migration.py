@@ -1,6 +1,4 @@
-"""
-A journal of every version that ever was can be opened, and is brought up to date whole.
-"""
+"""A journal of every version that ever was can be opened, and is brought up to date whole."""
 
 from __future__ import annotations
 

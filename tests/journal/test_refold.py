@@ -49,9 +49,7 @@ OLDER = "0.0.1"
 
 
 class Desk:
-    """
-    A core with an Angel Eye, and the clocks that it reads.
-    """
+    """A core with an Angel Eye, and the clocks that it reads."""
 
     def __init__(self, folder: Path) -> None:
         self.config = configure(folder, 'house = "chickasaw"', line=folder / "shoe")
@@ -60,9 +58,7 @@ class Desk:
         self.start()
 
     def start(self) -> None:
-        """
-        Start the daemon's core, and open the line.
-        """
+        """Start the daemon's core, and open the line."""
         self.core = Core(load_config(self.config))
         clock = {"wall": lambda: self.wall, "monotonic": lambda: self.monotonic}
         self.core.clock = Clock(self.core.table.state.now, **clock)  # type: ignore[arg-type]
@@ -71,33 +67,25 @@ class Desk:
         self.say(Link(up=True))
 
     def say(self, *observations: AnyObservation) -> None:
-        """
-        Take what the reader itself observes of its line.
-        """
+        """Take what the reader itself observes of its line."""
         frame = Frame(b"", FrameKind.FRAME, observations, self.monotonic)
         self.core.take([("shoe", frame)])
 
     def reconnect(self) -> None:
-        """
-        Lose the line and open it again.
-        """
+        """Lose the line and open it again."""
         self.say(Link(up=False, detail="gone"))
         self.decoder.reset()
         self.say(Link(up=True), Gap(detail=GapDetail.RECONNECT))
 
     def send(self, data: bytes) -> None:
-        """
-        Receive bytes, each second so many.
-        """
+        """Receive bytes, each second so many."""
         for start in range(0, len(data), 20):
             self.pass_by(1)
             for frame in self.decoder.feed(data[start : start + 20], self.monotonic):
                 self.core.take([("shoe", frame)])
 
     def pass_by(self, seconds: float) -> None:
-        """
-        Let time pass on both clocks.
-        """
+        """Let time pass on both clocks."""
         self.wall += int(seconds * 1_000_000)
         self.monotonic += seconds
         self.core.tick()
@@ -109,9 +97,7 @@ CUT = DATA[: len(DATA) // 3], DATA[len(DATA) // 3 : len(DATA) // 2], DATA[len(DA
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """
-    The journal of two starts, with a lost line, lost frames and repeats.
-    """
+    """The journal of two starts, with a lost line, lost frames and repeats."""
     desk = Desk(tmp_path / "table")
     desk.send(CUT[0])
     desk.reconnect()
@@ -180,9 +166,7 @@ def cards(path: Path) -> Iterator[int]:
 
 
 def changing(victim: int, **fields: object) -> Change:
-    """
-    Change fields of one observation.
-    """
+    """Change fields of one observation."""
     return lambda identifier, observation: (
         replace(observation, **fields) if identifier == victim else observation
     )
@@ -246,9 +230,7 @@ def test_an_observation_without_its_raw_bytes_is_found(path: Path) -> None:
 
 
 def test_bytes_that_were_removed_with_their_observations_are_found(path: Path) -> None:
-    """
-    The device numbers its reports.
-    """
+    """The device numbers its reports."""
     victim = list(cards(path))[5]
 
     def vanish(identifier: int, observation: AnyObservation) -> AnyObservation:
@@ -350,18 +332,14 @@ def test_two_boots_are_no_repeat_though_the_clock_was_put_back_between_them(
 
 
 def reworded(event: Event) -> Event:
-    """
-    Make an event as another version might have.
-    """
+    """Make an event as another version might have."""
     if not isinstance(event.data, BettingClosed):
         return event
     return replace(event, data=BettingClosed("no_more_bets"))
 
 
 def fewer(event: Event) -> Event | None:
-    """
-    Leave out what another version might not have said.
-    """
+    """Leave out what another version might not have said."""
     return None if event.type == "betting_closed" else event
 
 

@@ -1,6 +1,4 @@
-"""
-A file that is no journal of ours is refused in one line, and stays as it is.
-"""
+"""A file that is no journal of ours is refused in one line, and stays as it is."""
 
 from __future__ import annotations
 
@@ -112,9 +110,7 @@ def test_it_is_refused_as_it_lies_there(path: Path, spoil: Spoil, line: str) -> 
 
 
 def left_by_a_killed_writer(path: Path, *, with_index: bool) -> None:
-    """
-    Put a journal with a hot WAL at `path`, spoilt in the WAL alone.
-    """
+    """Put a journal with a hot WAL at `path`, spoilt in the WAL alone."""
     live = path.with_name("live")
     with open_journal(live) as journal:
         fill(journal, 5)

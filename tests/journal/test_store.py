@@ -1,6 +1,4 @@
-"""
-What is appended is there, in order, once, and for whoever reads.
-"""
+"""What is appended is there, in order, once, and for whoever reads."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-Whatever is changed in a journal, `verify` finds it.
-"""
+"""Whatever is changed in a journal, `verify` finds it."""
 
 from __future__ import annotations
 
@@ -54,9 +52,7 @@ def test_a_journal_as_it_was_written_is_good(path: Path) -> None:
 
 
 def others(value: object) -> Iterator[object]:
-    """
-    Yield the value with each of its bytes changed, or another number.
-    """
+    """Yield the value with each of its bytes changed, or another number."""
     if isinstance(value, int):
         yield from (value + 1, value - 1)
     elif value is None:
@@ -100,9 +96,7 @@ def try_value(
     row: tuple[str, Any],
     change: tuple[str, Any, Any],
 ) -> int:
-    """
-    Change one value, see that it is found, and change it back; 0 where SQLite forbids it.
-    """
+    """Change one value, see that it is found, and change it back; 0 where SQLite forbids it."""
     (key, where), (column, value, other) = row, change
     update = f'UPDATE {table} SET "{column}" = ? WHERE {key} = ?'  # noqa: S608 - one of ours
     now_at = other if column == key else where

@@ -15,9 +15,7 @@ from tests.journal.making import entry, open_journal
 
 
 def main(path: Path) -> None:
-    """
-    Write until somebody ends it.
-    """
+    """Write until somebody ends it."""
     chance = random.Random()
     with open_journal(path) as journal:
         while True:

@@ -57,9 +57,7 @@ class Writer:
     def session(
         self, house: str = "chickasaw", policy: str = "fr_2007", **options: object
     ) -> None:
-        """
-        Say by whose rules is dealt.
-        """
+        """Say by whose rules is dealt."""
         self.say(
             Session(
                 site=self.site,
@@ -74,9 +72,7 @@ class Writer:
         )
 
     def say(self, *observations: Observation, after: float = 0.0) -> None:
-        """
-        Tell the table something, some seconds after the last.
-        """
+        """Tell the table something, some seconds after the last."""
         self.now += round(after * 1_000_000)
         steps = []
         for each in observations:
@@ -89,18 +85,14 @@ class Writer:
         self.journal.append([Entry(steps=steps)])
 
     def order(self, name: str, after: float = 0.0, **fields: object) -> None:
-        """
-        Give an order.
-        """
+        """Give an order."""
         order = Command(name=name, **{"operator": self.supervisor, **fields})  # type: ignore[arg-type]  # as the test says
         refusal = self.table.refusal(order)
         assert refusal is None, refusal
         self.say(order, after=after)
 
     def deal(self, settings: Settings, *, decide: bool = True) -> None:
-        """
-        Deal as the simulator does, with its times.
-        """
+        """Deal as the simulator does, with its times."""
         decoder = AngelEyeII(AngelEyeII.options_type()).decoder()
         began = self.now
         for scene in scenes(settings):
@@ -136,9 +128,7 @@ class Writer:
 
 
 def shoe(path: Path, *, faults: Iterable[Fault] = (), shoes: int = 1, **settings: object) -> Path:
-    """
-    Write the journal of some shoes and return where it is.
-    """
+    """Write the journal of some shoes and return where it is."""
     house = str(settings.pop("house", "chickasaw"))
     wanted = Settings(shoes=shoes, faults=tuple(faults), **settings)  # type: ignore[arg-type]  # as the test says
     with Writer(path) as writer:
@@ -152,7 +142,5 @@ def open_mode(**settings: object) -> dict[str, object]:
 
 
 def truth(writer: Writer, number: int) -> Iterator[DealtRound]:
-    """
-    Yield what was really dealt in a shoe.
-    """
+    """Yield what was really dealt in a shoe."""
     yield from (dealt for dealt in writer.rounds if dealt.shoe == number)

@@ -1,6 +1,4 @@
-"""
-The aims of `bench.fault_detection` hold, on fewer rounds.
-"""
+"""The aims of `bench.fault_detection` hold, on fewer rounds."""
 
 from __future__ import annotations
 

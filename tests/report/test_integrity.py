@@ -32,9 +32,7 @@ AT = "2026-11-21T20:00:00.000Z"
 
 
 def look(shoes: list[list[Card | None]], decks: int = 8) -> Integrity:
-    """
-    Look over shoes that are given card by card, each card of a round of its own.
-    """
+    """Look over shoes that are given card by card, each card of a round of its own."""
     made = [
         Shuffled(
             number,

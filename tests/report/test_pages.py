@@ -55,9 +55,7 @@ def hostile(tmp_path: Path) -> Path:
 
 
 class Reading(HTMLParser):
-    """
-    Notes tags and attributes, and that every tag is closed.
-    """
+    """Notes tags and attributes, and that every tag is closed."""
 
     VOID = frozenset({"meta", "br"})
 

@@ -1,6 +1,4 @@
-"""
-What chance gives is counted exactly: against enumeration, and against shuffles.
-"""
+"""What chance gives is counted exactly: against enumeration, and against shuffles."""
 
 from __future__ import annotations
 
@@ -67,9 +65,7 @@ def test_agreement_within_a_deck_is_what_all_orders_of_it_give() -> None:
 
 
 def maximal(texts: list[list[int]], shortest: int) -> int:
-    """
-    Count pairs of places, the plain way.
-    """
+    """Count pairs of places, the plain way."""
     one, other = texts
     count = 0
     for i in range(len(one)):

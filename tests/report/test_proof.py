@@ -27,9 +27,7 @@ from tests.report.making import SITE, TABLE, Writer
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """
-    The journal of two shoes.
-    """
+    """The journal of two shoes."""
     with Writer(tmp_path / "journal") as writer:
         writer.session()
         writer.deal(Settings(shoes=2, seed=3))
@@ -91,9 +89,7 @@ def test_a_broken_chain_is_printed_and_ends_with_1(path: Path) -> None:
 def test_a_published_head_that_the_journal_lacks_ends_with_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """
-    As in a journal that was written anew with other moments, and the old end of the shoe.
-    """
+    """As in a journal that was written anew with other moments, and the old end of the shoe."""
     finished = events.ShoeFinished
 
     def elsewhere(*, head: str | None, **counts: int) -> events.ShoeFinished:

@@ -1,6 +1,4 @@
-"""
-Every maximal repeat is found, and nothing else: against brute force.
-"""
+"""Every maximal repeat is found, and nothing else: against brute force."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ TEXTS = st.lists(st.lists(st.sampled_from([0, 1, 2, None]), max_size=14), max_si
 
 
 def brute(texts: Sequence[Sequence[int | None]], shortest: int) -> set[Repeat]:
-    """
-    Try every sequence at every place.
-    """
+    """Try every sequence at every place."""
     where: dict[tuple[int | None, ...], list[Place]] = {}
     for number, text in enumerate(texts):
         for start in range(len(text)):
@@ -67,9 +63,7 @@ def test_the_runs_are_those_that_brute_force_finds(cards: list[Card | None]) -> 
 
 
 def follows(cards: Sequence[Card | None]) -> bool:
-    """
-    Tell whether cards could lie so in a new deck, by trying both directions at each suit.
-    """
+    """Tell whether cards could lie so in a new deck, by trying both directions at each suit."""
     return any(_follows(cards, direction) for direction in (1, -1))
 
 

@@ -1,6 +1,4 @@
-"""
-A report agrees with an independent count, and with what the simulator really dealt.
-"""
+"""A report agrees with an independent count, and with what the simulator really dealt."""
 
 from __future__ import annotations
 

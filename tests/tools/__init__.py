@@ -1,3 +1,1 @@
-"""
-Tests of what builds and checks the project.
-"""
+"""Tests of what builds and checks the project."""

@@ -1,6 +1,4 @@
-"""
-Each kind of import that the design forbids is caught, and what it allows is not.
-"""
+"""Each kind of import that the design forbids is caught, and what it allows is not."""
 
 from __future__ import annotations
 
@@ -12,9 +10,7 @@ from tools.check_imports import check, main
 
 
 def faults(root: Path, *trees: dict[str, str]) -> list[str]:
-    """
-    Write files, named from a root, and say what is wrong with them.
-    """
+    """Write files, named from a root, and say what is wrong with them."""
     for name, source in [item for tree in trees for item in tree.items()]:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)

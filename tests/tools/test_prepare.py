@@ -1,6 +1,4 @@
-"""
-What a machine lacks is installed where that is allowed, and otherwise named in one line.
-"""
+"""What a machine lacks is installed where that is allowed, and otherwise named in one line."""
 
 from __future__ import annotations
 
@@ -13,9 +11,7 @@ from tools import prepare
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """
-    A bare machine on which we are root; what would be run on it is listed.
-    """
+    """A bare machine on which we are root; what would be run on it is listed."""
     commands: list[list[str]] = []
     monkeypatch.setattr("tools.prepare.shutil.which", lambda name, **_: name == "apt-get")
     monkeypatch.setattr("tools.prepare.os.geteuid", lambda: 0)

@@ -1,6 +1,4 @@
-"""
-Hands with a forearm and a sleeve: flat on the table, or holding a card.
-"""
+"""Hands with a forearm and a sleeve: flat on the table, or holding a card."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ _SLEEVES: Final = ((38, 34, 32), (52, 40, 34), (96, 66, 48), (60, 60, 66), (150,
 
 
 class Grip(StrEnum):
-    """
-    What a hand does.
-    """
+    """What a hand does."""
 
     FLAT = "flat"
     PINCH = "pinch"
@@ -67,9 +63,7 @@ _FINGERS: Final[dict[Grip, tuple[_Part, ...]]] = {
 
 @lru_cache(maxsize=32)
 def hand(grip: Grip, person: int) -> Sprite:
-    """
-    Draw a hand with its arm, finger tips upwards.
-    """
+    """Draw a hand with its arm, finger tips upwards."""
     wide, high = (round(length * _SCALE) for length in _SIZE)
     colours: Pixels = np.zeros((high, wide, 3), np.uint8)
     mask: Pixels = np.zeros((high, wide), np.uint8)
@@ -90,9 +84,7 @@ def hand(grip: Grip, person: int) -> Sprite:
 
 @lru_cache(maxsize=4)
 def arm_shadow(grip: Grip) -> Pixels:
-    """
-    Draw how much of the light the shadow of an arm takes.
-    """
+    """Draw how much of the light the shadow of an arm takes."""
     soft = cv2.GaussianBlur(hand(grip, 0).covers, (0, 0), 9)
     return np.asarray(cv2.convertScaleAbs(soft, alpha=0.38), np.uint8)
 
@@ -105,9 +97,7 @@ def _add(
     *,
     square: bool = False,
 ) -> None:
-    """
-    Lay a rounded limb over what is there, its rim in shade.
-    """
+    """Lay a rounded limb over what is there, its rim in shade."""
     limb: Pixels = np.zeros_like(mask)
     outline = np.array(_outline(part, square=square))
     cv2.fillPoly(limb, [np.round(outline * _SCALE * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
@@ -170,9 +160,7 @@ def hand_corners(at: Point, degrees: float, up: float) -> Floats:
 
 
 def hand_hull(at: Point, degrees: float, up: float) -> Floats:
-    """
-    Say what an arm covers: a shape round its fingers, palm and forearm.
-    """
+    """Say what an arm covers: a shape round its fingers, palm and forearm."""
     rim = ((28, 52), (60, 28), (84, 25), (114, 42), (138, 84), (116, 190), (131, 560), (19, 560))
     rest = ((34, 190), (32, 130))
     return _placed(np.array([*rim, *rest], np.float64), at, degrees, up)

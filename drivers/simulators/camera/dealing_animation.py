@@ -30,9 +30,7 @@ _SLIDE, _FLIP, _LEAVE = 0.5, 0.36, 0.42
 
 
 class TablePlay:
-    """
-    Dealer and players at one table.
-    """
+    """Dealer and players at one table."""
 
     def __init__(self, settings: Settings, chance: Random) -> None:
         self._settings = settings
@@ -43,9 +41,7 @@ class TablePlay:
         self._now = 0.0
 
     def round(self, dealt: DealtRound, trouble: Trouble | None) -> Stretch:
-        """
-        Play one round to the moment when the table is empty again.
-        """
+        """Play one round to the moment when the table is empty again."""
         chance = self._chance
         self._stretch = stretch = Stretch(dealt.shoe, dealt)
         self._now = 0.3 + self._pause * chance.uniform(2.0, 3.0)
@@ -70,9 +66,7 @@ class TablePlay:
         return stretch
 
     def _held_back(self, dealt: DealtRound) -> int:
-        """
-        Say before which card the dealer called the result too early.
-        """
+        """Say before which card the dealer called the result too early."""
         return _FOUR if dealt.made_good else -1
 
     def _unreadable(self, dealt: DealtRound) -> int:
@@ -110,9 +104,7 @@ class TablePlay:
         return Pose(x, y, 0.0, heading)
 
     def _deal(self, track: CardTrack, pose: Pose, *, face_up: bool) -> None:
-        """
-        Bring a card from the shoe to its place, by the dealer's hand.
-        """
+        """Bring a card from the shoe to its place, by the dealer's hand."""
         start, land = self._now, self._now + _SLIDE
         out = Pose(*SHOE, 6.0, pose.heading - 30 * (1 if pose.heading < FACE else -1))
         track.keys = [Key(start, out), Key(land, pose._replace(up=2.0))]
@@ -130,9 +122,7 @@ class TablePlay:
         track.move(at, _FLIP, on_edge, lying._replace(turn=FACE, peel=0.0))
 
     def _hand(self, at: float, pose: Pose, *, begins: Point) -> HandTrack:
-        """
-        Bring the dealer's hand along with a card.
-        """
+        """Bring the dealer's hand along with a card."""
         tilt = self._chance.uniform(-14, 14) + pose.x * 0.05
         there = Pose(pose.x, pose.y - 22, 22.0, 180 + tilt)
         start = Pose(begins[0] + 20, begins[1] - 30, 30.0, 205.0)
@@ -148,9 +138,7 @@ class TablePlay:
         hand.move(at, _LEAVE, pose._replace(x=x, y=y, up=40.0))
 
     def _carry(self, track: CardTrack, slot: Slot, pose: Pose) -> None:
-        """
-        Make the card that was too many the first of this round.
-        """
+        """Make the card that was too many the first of this round."""
         lying = track.keys[-1].pose._replace(up=0.0)
         moved = CardTrack([Key(0.0, lying)], track.card, slot)
         self._wait(0.3, 0.5)
@@ -166,9 +154,7 @@ class TablePlay:
         return Pose(pose.x, pose.y - 24, 20.0, 180.0)
 
     def _reach(self, pose: Pose) -> HandTrack:
-        """
-        Bring the dealer's empty hand to a card.
-        """
+        """Bring the dealer's empty hand to a card."""
         above = self._over(pose)
         hand = HandTrack([Key(self._now, above._replace(y=-_AWAY))], _DEALER, Grip.PINCH)
         hand.move(self._now, 0.4, above)
@@ -198,9 +184,7 @@ class TablePlay:
         self._wait(0.25, 0.2)
 
     def _squeeze(self, track: CardTrack) -> None:
-        """
-        Let a player bend it open from his end, slowly, and then turn it over.
-        """
+        """Let a player bend it open from his end, slowly, and then turn it over."""
         chance, lying = self._chance, track.keys[-1].pose._replace(up=0.0)
         upright = lying.heading % 360
         near = 44.0 if upright < FACE / 2 or upright > 1.5 * FACE else -44.0
@@ -244,18 +228,14 @@ class TablePlay:
             self._stretch.bets.append(Bet((x, y), number, chips, at + 0.5, 1e9))
 
     def _bury(self, track: CardTrack) -> None:
-        """
-        Lay marker buttons on both indices of a card.
-        """
+        """Lay marker buttons on both indices of a card."""
         hand = self._reach(track.keys[-1].pose)
         track.marked = self._now
         self._retreat(hand, self._now + 0.2)
         self._wait(0.5, 0.3)
 
     def _cover(self) -> None:
-        """
-        Let somebody rest a hand on cards for a while.
-        """
+        """Let somebody rest a hand on cards for a while."""
         track = self._chance.choice(self._stretch.cards)
         pose = track.keys[-1].pose
         from_above = self._chance.random() < 0.5  # noqa: PLR2004 - a coin
@@ -296,9 +276,7 @@ class TablePlay:
         return track
 
     def _collect(self, tracks: list[CardTrack]) -> None:
-        """
-        Sweep the cards together from right to left, and away.
-        """
+        """Sweep the cards together from right to left, and away."""
         right = max((each.keys[-1].pose.x for each in tracks), default=0.0) + 30
         left = min((each.keys[-1].pose.x for each in tracks), default=0.0) - 10
         begin, sweep = self._now + 0.4, 0.9

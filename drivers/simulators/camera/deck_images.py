@@ -1,6 +1,4 @@
-"""
-The cards of one deck, drawn once, and laid into the picture however they are turned or bent.
-"""
+"""The cards of one deck, drawn once, and laid into the picture however they are turned or bent."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ _CASINO: Final = (Layout.JUMBO, *UNSEEN_LAYOUTS)
 
 
 class _Piece(NamedTuple):
-    """
-    A flat part of a card: from this to that share of its length, and its corners.
-    """
+    """A flat part of a card: from this to that share of its length, and its corners."""
 
     first: float
     last: float
@@ -43,9 +39,7 @@ class _Piece(NamedTuple):
 
 
 class Deck:
-    """
-    One deck, at the size at which a camera sees it.
-    """
+    """One deck, at the size at which a camera sees it."""
 
     def __init__(self, style: Style, width: int) -> None:
         self.style = style
@@ -63,9 +57,7 @@ class Deck:
         return sprite(np.asarray(soft, np.uint8), self._mask, _GLOSS)
 
     def face(self, card: Card) -> Sprite:
-        """
-        Give a face, drawn when it is first wanted.
-        """
+        """Give a face, drawn when it is first wanted."""
         found = self._faces.get(card)
         if found is None:
             drawn = face(card, self.style, self._width)

@@ -1,6 +1,4 @@
-"""
-What is really before the camera, picture by picture.
-"""
+"""What is really before the camera, picture by picture."""
 
 from __future__ import annotations
 
@@ -68,9 +66,7 @@ class Truth(Struct, frozen=True):
 
 
 def truth_line(truth: Truth) -> bytes:
-    """
-    Write a picture's truth as one line of JSON.
-    """
+    """Write a picture's truth as one line of JSON."""
     said: dict[str, Any] = msgspec.to_builtins(truth)
     said["at"] = round(truth.at, 4)
     for card in said["cards"]:
@@ -81,9 +77,7 @@ def truth_line(truth: Truth) -> bytes:
 
 
 def round_line(dealt: DealtRound, trouble: Trouble | None) -> bytes:
-    """
-    Write a round's truth as one line of JSON.
-    """
+    """Write a round's truth as one line of JSON."""
     said: dict[str, Any] = msgspec.to_builtins(dealt)
     said["trouble"] = None if trouble is None else trouble.value
     if not dealt.aborted and len(dealt.cards) >= 4:  # noqa: PLR2004 - a whole round

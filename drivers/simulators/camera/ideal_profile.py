@@ -1,6 +1,4 @@
-"""
-The profile that a perfect calibration of the simulated camera would write.
-"""
+"""The profile that a perfect calibration of the simulated camera would write."""
 
 from __future__ import annotations
 
@@ -43,9 +41,7 @@ def write_simulated_profile(settings: Settings, folder: Path) -> Path:
 
 
 def _without_noise(scene: Scene) -> NDArray[np.uint8]:
-    """
-    Take the mean of several pictures, as a calibration does.
-    """
+    """Take the mean of several pictures, as a calibration does."""
     pictures = [scene.empty().astype(np.float64) for _ in range(_PICTURES)]
     return np.asarray(np.mean(pictures, axis=0).round(), np.uint8)
 

@@ -58,9 +58,7 @@ class Shadow(Struct, frozen=True):
 
 
 class Lamps:
-    """
-    All lamps of a table, as one camera sees their light.
-    """
+    """All lamps of a table, as one camera sees their light."""
 
     def __init__(self, lamps: tuple[Lamp, ...], camera: Camera) -> None:
         width, height = camera.size
@@ -75,9 +73,7 @@ class Lamps:
         self._fade = _vignette(points.shape[:2])
 
     def light(self, strengths: tuple[float, ...], shadow: Shadow | None = None) -> Light:
-        """
-        Give the light with each lamp this strong: 1 as ever, 0 out.
-        """
+        """Give the light with each lamp this strong: 1 as ever, 0 out."""
         lit = sum(
             (strength * each for strength, each in zip(strengths, self._lit, strict=True)),
             np.zeros_like(self._lit[0]),
@@ -127,9 +123,7 @@ def _vignette(shape: tuple[int, ...]) -> Single:
 
 
 def lamps_of(seed: int, camera: Camera) -> tuple[Lamp, ...]:
-    """
-    Hang three lamps, none of them mirrored in a place for cards.
-    """
+    """Hang three lamps, none of them mirrored in a place for cards."""
     chance = np.random.default_rng([seed & 0xFFFFFFFF, 3])
     found = []
     for aim, strength in (((-420.0, -330.0), 0.4), ((430.0, -320.0), 0.35), ((40.0, 360.0), 0.3)):
@@ -139,9 +133,7 @@ def lamps_of(seed: int, camera: Camera) -> tuple[Lamp, ...]:
 
 
 def lamp_for_glare(spot: Point, camera: Camera) -> Lamp:
-    """
-    Hang a lamp so that a card at this spot dazzles the camera.
-    """
+    """Hang a lamp so that a card at this spot dazzles the camera."""
     lamp = _mirrored_at(spot, camera, 0.12, 1100.0)
     return Lamp(lamp.x, lamp.y, lamp.height, lamp.strength, spread=20.0, shine=170.0)
 

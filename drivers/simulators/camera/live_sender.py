@@ -28,34 +28,24 @@ _PORTS: Final = 65536
 
 
 class Sender(Protocol):
-    """
-    The simulator's end of a live picture.
-    """
+    """The simulator's end of a live picture."""
 
     @property
     def address(self) -> str:
-        """
-        What a configuration gives as the port.
-        """
+        """What a configuration gives as the port."""
         ...
 
     @property
     def watched(self) -> bool:
-        """
-        Whether somebody looks.
-        """
+        """Whether somebody looks."""
         ...
 
     def send(self, image: NDArray[np.uint8], seconds: float) -> bool:
-        """
-        Send a picture; tell whether anybody got it.
-        """
+        """Send a picture; tell whether anybody got it."""
         ...
 
     def close(self) -> None:
-        """
-        Go away.
-        """
+        """Go away."""
         ...
 
 

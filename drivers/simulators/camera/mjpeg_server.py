@@ -1,6 +1,4 @@
-"""
-A stream of JPEGs over HTTP, as network cameras give it.
-"""
+"""A stream of JPEGs over HTTP, as network cameras give it."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ _PATIENCE: Final = 1.0
 
 
 class JpegStream:
-    """
-    Serves the newest picture to whoever looks, one after the other.
-    """
+    """Serves the newest picture to whoever looks, one after the other."""
 
     def __init__(self, host: str, port: int) -> None:
         self._newest = b""
@@ -44,22 +40,16 @@ class JpegStream:
 
     @property
     def address(self) -> str:
-        """
-        What a configuration gives as the port.
-        """
+        """What a configuration gives as the port."""
         return f"camera:http://{self._where[0]!s}:{self._where[1]}/"
 
     @property
     def watched(self) -> bool:
-        """
-        Whether somebody looks.
-        """
+        """Whether somebody looks."""
         return self._watchers > 0
 
     def send(self, image: NDArray[np.uint8], seconds: float) -> bool:
-        """
-        Send a picture to all who look; `seconds` is not sent: such streams have no time.
-        """
+        """Send a picture to all who look; `seconds` is not sent: such streams have no time."""
         del seconds
         if not self.watched:
             return False
@@ -70,9 +60,7 @@ class JpegStream:
         return bool(done)
 
     def close(self) -> None:
-        """
-        Go away.
-        """
+        """Go away."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -80,9 +68,7 @@ class JpegStream:
         self._server.server_close()
 
     def pictures(self, handler: BaseHTTPRequestHandler) -> None:
-        """
-        Write picture after picture to one who looks.
-        """
+        """Write picture after picture to one who looks."""
         with self._changed:
             self._watchers += 1
         seen = 0
@@ -118,6 +104,4 @@ class _Handler(BaseHTTPRequestHandler):
                 server.stream.pictures(self)
 
     def log_message(self, *_: Any) -> None:  # noqa: ANN401 - as http.server gives it
-        """
-        Say nothing.
-        """
+        """Say nothing."""

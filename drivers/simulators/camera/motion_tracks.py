@@ -1,6 +1,4 @@
-"""
-Cards and hands in time: where each is at any moment.
-"""
+"""Cards and hands in time: where each is at any moment."""
 
 from __future__ import annotations
 
@@ -40,48 +38,36 @@ class Pose(NamedTuple):
 
     @property
     def at(self) -> Point:
-        """
-        The point on the table.
-        """
+        """The point on the table."""
         return self.x, self.y
 
 
 class Key(NamedTuple):
-    """
-    A pose and its moment.
-    """
+    """A pose and its moment."""
 
     at: float
     pose: Pose
 
 
 class _Track(Struct, eq=False):
-    """
-    From pose to pose, smoothly; there from the first to the last.
-    """
+    """From pose to pose, smoothly; there from the first to the last."""
 
     keys: list[Key]
 
     def stay(self, until: float) -> None:
-        """
-        Keep the last pose until a moment.
-        """
+        """Keep the last pose until a moment."""
         last = self.keys[-1]
         if until > last.at:
             self.keys.append(Key(until, last.pose))
 
     def move(self, start: float, seconds: float, *poses: Pose) -> None:
-        """
-        From a moment on, go through these poses, each taking an equal part of the time.
-        """
+        """From a moment on, go through these poses, each taking an equal part of the time."""
         self.stay(start)
         for number, pose in enumerate(poses, 1):
             self.keys.append(Key(start + seconds * number / len(poses), pose))
 
     def pose(self, at: float) -> tuple[Pose, float] | None:
-        """
-        Say where it is, and since when it has lain still; negative while it moves.
-        """
+        """Say where it is, and since when it has lain still; negative while it moves."""
         if at < self.keys[0].at or at > self.keys[-1].at:
             return None
         number = bisect_right(self.keys, at, key=lambda key: key.at)
@@ -118,9 +104,7 @@ class CardTrack(_Track, eq=False):
 
 
 class HandTrack(_Track, eq=False):
-    """
-    One hand's way.
-    """
+    """One hand's way."""
 
     person: int = 0
     grip: Grip = Grip.PINCH

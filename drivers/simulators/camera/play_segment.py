@@ -1,6 +1,4 @@
-"""
-A stretch of play: one round, with all that moves in it.
-"""
+"""A stretch of play: one round, with all that moves in it."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ __all__ = ["Bet", "Effect", "Stretch"]
 
 
 class Bet(Struct, frozen=True):
-    """
-    A stack of chips, there from a moment to another.
-    """
+    """A stack of chips, there from a moment to another."""
 
     at: Point
     number: int

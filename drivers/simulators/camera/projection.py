@@ -1,6 +1,4 @@
-"""
-The simulated camera: where a point above the table is in the picture.
-"""
+"""The simulated camera: where a point above the table is in the picture."""
 
 from __future__ import annotations
 
@@ -69,22 +67,16 @@ class Camera:
 
     @property
     def place(self) -> Point:
-        """
-        Above which point of the table it is.
-        """
+        """Above which point of the table it is."""
         return float(self._at[0]), float(self._at[1])
 
     @property
     def height(self) -> float:
-        """
-        How high it is.
-        """
+        """How high it is."""
         return float(-self._at[2])
 
     def moved(self, x: float, y: float, degrees: float = 0.0) -> Camera:
-        """
-        Give the same camera, pushed aside and turned a little.
-        """
+        """Give the same camera, pushed aside and turned a little."""
         at, towards, focal, roll, bends = self._given
         return Camera(
             self.size,
@@ -96,9 +88,7 @@ class Camera:
         )
 
     def seen(self, points: Floats) -> Floats:
-        """
-        Say where points are in the picture: n by 3 millimetres, the last above the table.
-        """
+        """Say where points are in the picture: n by 3 millimetres, the last above the table."""
         below = points * np.array([1.0, 1.0, -1.0]) - self._at
         turned = below @ self._axes.T
         flat = turned[:, :2] / turned[:, 2:]
@@ -108,25 +98,19 @@ class Camera:
         return np.asarray(bent * self.matrix[0, 0] + self.matrix[:2, 2])
 
     def on_table(self, points: Floats) -> Floats:
-        """
-        As `seen`, for points on the table: n by 2.
-        """
+        """As `seen`, for points on the table: n by 2."""
         return self.seen(np.column_stack([points, np.zeros(len(points))]))
 
     @property
     def homography(self) -> Floats:
-        """
-        Leads from the table to the straightened picture.
-        """
+        """Leads from the table to the straightened picture."""
         shift = -self._axes @ self._at
         plane = np.column_stack([self._axes[:, 0], self._axes[:, 1], shift])
         found = self.matrix @ plane
         return np.asarray(found / found[2, 2])
 
     def table_points(self) -> NDArray[np.float32]:
-        """
-        Say for each pixel which point of the table it shows: rows, columns, 2.
-        """
+        """Say for each pixel which point of the table it shows: rows, columns, 2."""
         width, height = self.size
         grid = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1)
         pixels = grid.reshape(-1, 1, 2).astype(np.float64)
@@ -139,9 +123,7 @@ class Camera:
 
 
 def camera_of(settings: Settings) -> Camera:
-    """
-    Put up the camera that these settings ask for.
-    """
+    """Put up the camera that these settings ask for."""
     chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 1])
     size = (settings.width, settings.height)
     if settings.station is Station.THROAT:

@@ -1,6 +1,4 @@
-"""
-From a shoe's rounds to stretches of play: the same rounds that the other simulators deal.
-"""
+"""From a shoe's rounds to stretches of play: the same rounds that the other simulators deal."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ _FULL_HAND: Final = 4
 
 
 def stretches(settings: Settings) -> Iterator[Stretch]:
-    """
-    Play, round after round, for ever where neither `rounds` nor `shoes` is set.
-    """
+    """Play, round after round, for ever where neither `rounds` nor `shoes` is set."""
     mischief = _Mischief(settings)
     chance = Random(f"hands {settings.seed}")
     play = (TablePlay if settings.station is Station.OVERHEAD else MouthPlay)(settings, chance)
@@ -70,9 +66,7 @@ def _shoe(settings: Settings) -> dealing.Settings:
 
 
 class _Mischief:
-    """
-    What goes wrong, beside what the dealer does.
-    """
+    """What goes wrong, beside what the dealer does."""
 
     def __init__(self, settings: Settings) -> None:
         self._chance = Random(f"camera {settings.seed}")
@@ -83,9 +77,7 @@ class _Mischief:
         self._waiting: list[Trouble] = []
 
     def next(self, dealt: DealtRound) -> Trouble | None:
-        """
-        Say what is wrong with this round.
-        """
+        """Say what is wrong with this round."""
         if self._own and self._chance.random() < self._rate:
             self._waiting.append(self._chance.choice(self._own))
         if dealt.fault is not None:
@@ -97,9 +89,7 @@ class _Mischief:
         return None
 
     def effects(self, trouble: Trouble, seconds: float) -> list[Effect]:
-        """
-        Say when it is and where.
-        """
+        """Say when it is and where."""
         chance = self._chance
         since = chance.uniform(0.1, 0.6) * seconds
         match trouble:

@@ -81,40 +81,30 @@ class Scene:
 
     @property
     def playing(self) -> DealtRound | None:
-        """
-        The round that is played now.
-        """
+        """The round that is played now."""
         return self._stretch.dealt if self._stretch else None
 
     def frames(self) -> Iterator[Shot]:
-        """
-        Give picture after picture, as often as the settings say, to the end of play.
-        """
+        """Give picture after picture, as often as the settings say, to the end of play."""
         number = 0
         while (shot := self.shot(number / self.settings.fps)) is not None:
             number += 1
             yield shot
 
     def truths(self) -> Iterator[Truth]:
-        """
-        Give what is there, as often, without taking pictures of it.
-        """
+        """Give what is there, as often, without taking pictures of it."""
         number = 0
         while (shot := self.shot(number / self.settings.fps, draw=False)) is not None:
             number += 1
             yield shot.truth
 
     def empty(self) -> Pixels:
-        """
-        Give a picture of the table before anybody came to it.
-        """
+        """Give a picture of the table before anybody came to it."""
         view, state = self._view, moment(Stretch(0), 0.0)
         return self._sensor.take(view.draw(state), 0.0, flicker=False, blur=0.0, torn=False)
 
     def set_right(self) -> None:
-        """
-        Put the camera back to where it was, where it was pushed.
-        """
+        """Put the camera back to where it was, where it was pushed."""
         self._view.set_right()
 
     def shot(self, at: float, *, draw: bool = True) -> Shot | None:
@@ -141,9 +131,7 @@ class Scene:
         return Shot(self._picture(state, at) if draw else None, at, truth)
 
     def _pass(self, at: float) -> None:
-        """
-        Let time pass to a moment, as far as the gates let it.
-        """
+        """Let time pass to a moment, as far as the gates let it."""
         step = at - self._at
         self._at = at
         now = self._now + step
@@ -196,9 +184,7 @@ class Scene:
         )
 
     def _lying(self, state: Moment, at: float) -> Iterator[Lying]:
-        """
-        Say of each card how it lies; above a table only of those that lie still.
-        """
+        """Say of each card how it lies; above a table only of those that lie still."""
         camera = self._view.camera
         hulls = [
             np.asarray(camera.seen(hand_hull(pose.at, pose.heading, pose.up)), np.float32)
@@ -225,9 +211,7 @@ def _corners(quad: NDArray[np.float64]) -> Quad:
 
 
 def _touch(quad: NDArray[np.float64], shape: NDArray[np.float64] | NDArray[np.float32]) -> bool:
-    """
-    Tell whether a shape covers more than a trace of a card.
-    """
+    """Tell whether a shape covers more than a trace of a card."""
     mine = np.asarray(quad, np.float32)
     theirs = cv2.convexHull(np.asarray(shape, np.float32))
     area, _ = cv2.intersectConvexConvex(cv2.convexHull(mine), theirs)

@@ -1,6 +1,4 @@
-"""
-What is played before the simulated camera, and how it is seen.
-"""
+"""What is played before the simulated camera, and how it is seen."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ __all__ = ["OVERHEAD_TROUBLES", "SHOE_FAULTS", "THROAT_TROUBLES", "Settings", "S
 
 
 class Station(StrEnum):
-    """
-    Where the camera is: above the table, or at the shoe's mouth.
-    """
+    """Where the camera is: above the table, or at the shoe's mouth."""
 
     OVERHEAD = "overhead"
     THROAT = "throat"

@@ -1,6 +1,4 @@
-"""
-A moment of play: what lies where, and what moves.
-"""
+"""A moment of play: what lies where, and what moves."""
 
 from __future__ import annotations
 
@@ -14,9 +12,7 @@ __all__ = ["Moment", "Shown", "moment"]
 
 
 class Shown(NamedTuple):
-    """
-    A card, where it is, and since when it has lain so; negative while it moves.
-    """
+    """A card, where it is, and since when it has lain so; negative while it moves."""
 
     track: CardTrack
     pose: Pose
@@ -44,16 +40,12 @@ class Moment(NamedTuple):
 
     @property
     def active(self) -> frozenset[Trouble]:
-        """
-        What goes wrong now.
-        """
+        """What goes wrong now."""
         return frozenset(effect.trouble for effect in self.effects)
 
 
 def moment(stretch: Stretch, at: float) -> Moment:
-    """
-    Say how everything is at a moment of a stretch.
-    """
+    """Say how everything is at a moment of a stretch."""
     cards = []
     for track in stretch.cards:
         found = track.pose(min(at, track.keys[-1].at) if track.stays else at)

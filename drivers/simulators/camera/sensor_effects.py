@@ -1,6 +1,4 @@
-"""
-What the sensor and the cable make of a picture: noise, flicker, blur, torn pictures.
-"""
+"""What the sensor and the cable make of a picture: noise, flicker, blur, torn pictures."""
 
 from __future__ import annotations
 
@@ -25,18 +23,14 @@ _BEAT: Final = 7.3
 
 
 class _Speckle(NamedTuple):
-    """
-    Noise: by how much each point of a picture is brighter, or darker.
-    """
+    """Noise: by how much each point of a picture is brighter, or darker."""
 
     more: Pixels
     less: Pixels
 
 
 class Sensor:
-    """
-    One camera's sensor; its noise follows from the seed.
-    """
+    """One camera's sensor; its noise follows from the seed."""
 
     def __init__(self, settings: Settings) -> None:
         self._chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 4])
@@ -84,9 +78,7 @@ class Sensor:
         return noisy
 
     def _torn(self, picture: Pixels) -> Pixels:
-        """
-        Shift and smear bands of rows, as where packets are lost.
-        """
+        """Shift and smear bands of rows, as where packets are lost."""
         torn = picture.copy()
         for _ in range(int(self._chance.integers(2, 7))):
             top = int(self._chance.integers(picture.shape[0] - 16))

@@ -52,9 +52,7 @@ class Sprite(NamedTuple):
 
     @property
     def covers(self) -> Pixels:
-        """
-        Give how much it covers, 0 to 255.
-        """
+        """Give how much it covers, 0 to 255."""
         return np.asarray(cv2.extractChannel(self.paint, 3), np.uint8)
 
 
@@ -72,9 +70,7 @@ class Light(NamedTuple):
 
 
 def sprite(colours: Pixels, mask: Pixels, gloss: float = 0.0) -> Sprite:
-    """
-    Make one of colours and of what they cover, 0 to 255; its edges become soft.
-    """
+    """Make one of colours and of what they cover, 0 to 255; its edges become soft."""
     wider = cv2.copyMakeBorder(colours, 2, 2, 2, 2, cv2.BORDER_REPLICATE)
     edged = cv2.copyMakeBorder(mask, 2, 2, 2, 2, cv2.BORDER_CONSTANT, value=(0,))
     ink = cv2.multiply(wider, cv2.merge([edged, edged, edged]), scale=1 / 255)
@@ -135,9 +131,7 @@ def _smeared(paint: Pixels, way: Point) -> Pixels:
 
 
 def _doubled(paint: Pixels, x: int, y: int) -> Pixels:
-    """
-    Give the mean of a picture and of itself so many pixels away, its middle as it was.
-    """
+    """Give the mean of a picture and of itself so many pixels away, its middle as it was."""
     rim = max(abs(x), abs(y)) // 2 + 1
     edged = cv2.copyMakeBorder(paint, rim, rim, rim, rim, cv2.BORDER_CONSTANT)
     rows, columns = paint.shape[:2]
@@ -151,9 +145,7 @@ def _doubled(paint: Pixels, x: int, y: int) -> Pixels:
 
 
 def _warped(paint: Pixels, quad: Floats, box: Box, shrink: int = 1) -> Pixels:
-    """
-    Warp a drawn thing into a box, of which one pixel in so many is wanted.
-    """
+    """Warp a drawn thing into a box, of which one pixel in so many is wanted."""
     left, top, right, bottom = box
     high, wide = paint.shape[:2]
     corners = np.array([[1, 1], [wide - 2, 1], [wide - 2, high - 2], [1, high - 2]], np.float32)
@@ -164,9 +156,7 @@ def _warped(paint: Pixels, quad: Floats, box: Box, shrink: int = 1) -> Pixels:
 
 
 def dim(picture: Pixels, dark: Pixels, quad: Floats) -> Box | None:
-    """
-    Darken a picture by so much of 255, softly, where the corners of what darkens are these.
-    """
+    """Darken a picture by so much of 255, softly, where the corners of what darkens are these."""
     box = _box(quad, picture.shape, _COARSE)
     if box is None:
         return None
@@ -186,9 +176,7 @@ def _enlarged(coarse: Pixels, times: int) -> Pixels:
 
 
 def shade(picture: Pixels, quad: Floats, soft: float, dark: float) -> Box | None:
-    """
-    Darken what lies in the shadow of something with these corners.
-    """
+    """Darken what lies in the shadow of something with these corners."""
     spread = math.ceil(soft * 2) + 1
     box = _box(quad, picture.shape, spread)
     if box is None:

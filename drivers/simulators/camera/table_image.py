@@ -1,6 +1,4 @@
-"""
-The table from above: felt, chips, cards, hands and light, without what the sensor adds.
-"""
+"""The table from above: felt, chips, cards, hands and light, without what the sensor adds."""
 
 from __future__ import annotations
 
@@ -65,20 +63,14 @@ class TableView:
         self._stale: list[Box] = []
 
     def leave(self, stretch: Stretch) -> None:
-        """
-        A stretch is over.
-        """
+        """A stretch is over."""
 
     def set_right(self) -> None:
-        """
-        Put the camera back to where it was.
-        """
+        """Put the camera back to where it was."""
         self.camera = self._first
 
     def draw(self, state: Moment) -> Pixels:
-        """
-        Give the picture of a moment; it is good until the next one is drawn.
-        """
+        """Give the picture of a moment; it is good until the next one is drawn."""
         self._shine(state)
         self._settle(state)
         self._wipe()
@@ -93,9 +85,7 @@ class TableView:
         return picture
 
     def _wipe(self) -> None:
-        """
-        Take away what moved in the last picture.
-        """
+        """Take away what moved in the last picture."""
         if self._picture.shape != self._still.shape or self._picture_of != self._stills:
             self._picture_of, self._picture = self._stills, _onto(self._picture, self._still)
         for left, top, right, bottom in self._stale:
@@ -118,9 +108,7 @@ class TableView:
     # What does not move.
 
     def push(self, state: Moment) -> None:
-        """
-        Let the camera be pushed, where it is.
-        """
+        """Let the camera be pushed, where it is."""
         for effect in state.effects:
             if effect.trouble in {Trouble.BUMP, Trouble.KNOCK} and id(effect) not in self._pushed:
                 self._pushed.add(id(effect))
@@ -240,9 +228,7 @@ class TableView:
 
 
 def _onto(place: Pixels, picture: Pixels) -> Pixels:
-    """
-    Copy a picture to where another one was, which is quicker than to find room for it.
-    """
+    """Copy a picture to where another one was, which is quicker than to find room for it."""
     if place.shape != picture.shape:
         return picture.copy()
     np.copyto(place, picture)
@@ -250,9 +236,7 @@ def _onto(place: Pixels, picture: Pixels) -> Pixels:
 
 
 def _leaning(effect: Effect, at: float) -> Shadow:
-    """
-    Let the shadow of somebody who leans over the table come and stay.
-    """
+    """Let the shadow of somebody who leans over the table come and stay."""
     came = min(1.0, (at - effect.since) / 0.6)
     away = (0.3, 1.0)
     far = 160 * (1 - round(came, 1))

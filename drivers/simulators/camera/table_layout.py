@@ -48,9 +48,7 @@ class Box(NamedTuple):
 
     @property
     def corners(self) -> tuple[Point, ...]:
-        """
-        Its corners, from the upper left one on.
-        """
+        """Its corners, from the upper left one on."""
         (wide, high), x, y = self.size, self.x, self.y
         left, right = x - wide / 2, x + wide / 2
         top, bottom = y - high / 2, y + high / 2
@@ -87,7 +85,5 @@ THROAT: Final = Mouth((128.0, 72.0), (104.0, 69.0))
 
 
 def throat_window() -> tuple[Point, ...]:
-    """
-    The corners of the window at the shoe's mouth.
-    """
+    """The corners of the window at the shoe's mouth."""
     return Box(0.0, 0.0, 0, THROAT.window).corners

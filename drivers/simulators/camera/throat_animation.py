@@ -23,9 +23,7 @@ _FOUR: Final = 4
 
 
 class MouthPlay:
-    """
-    A dealer's finger that pulls card after card.
-    """
+    """A dealer's finger that pulls card after card."""
 
     def __init__(self, settings: Settings, chance: Random) -> None:
         self._chance = chance
@@ -35,9 +33,7 @@ class MouthPlay:
         self._carried = False
 
     def round(self, dealt: DealtRound, trouble: Trouble | None) -> Stretch:
-        """
-        Pull all cards of one round.
-        """
+        """Pull all cards of one round."""
         self._stretch = stretch = Stretch(dealt.shoe, dealt)
         self._now = 0.4 + self._pause * 8
         cards = list(dealt.cards)[1 if self._carried else 0 :]

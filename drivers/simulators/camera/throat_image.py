@@ -1,6 +1,4 @@
-"""
-The shoe's mouth: a dark slot with its own lamp, through which cards pass.
-"""
+"""The shoe's mouth: a dark slot with its own lamp, through which cards pass."""
 
 from __future__ import annotations
 
@@ -46,24 +44,16 @@ class MouthView:
         self._lights: dict[float, tuple[Light, Pixels]] = {}
 
     def leave(self, stretch: Stretch) -> None:
-        """
-        A stretch is over.
-        """
+        """A stretch is over."""
 
     def push(self, state: Moment) -> None:
-        """
-        As `set_right`.
-        """
+        """As `set_right`."""
 
     def set_right(self) -> None:
-        """
-        Nobody pushes a camera in a shoe.
-        """
+        """Nobody pushes a camera in a shoe."""
 
     def draw(self, state: Moment) -> Pixels:
-        """
-        Give the picture of a moment.
-        """
+        """Give the picture of a moment."""
         strength = _DARK if Trouble.LAMP_OUT in state.active else 1.0
         light, empty = self._lit(strength)
         if not state.cards:
@@ -80,9 +70,7 @@ class MouthView:
         return picture
 
     def _moving(self, shown: Shown, at: float, shutter: float) -> tuple[Pose, Point]:
-        """
-        Say where a card is in the middle of an exposure, and by how many pixels it moves.
-        """
+        """Say where a card is in the middle of an exposure, and by how many pixels it moves."""
         before, middle = shown.track.pose(at - shutter), shown.track.pose(at - shutter / 2)
         if before is None or middle is None:
             return shown.pose, STILL
@@ -106,9 +94,7 @@ class MouthView:
 
 
 def _slot(settings: Settings, camera: Camera) -> Pixels:
-    """
-    Draw what is seen while no card passes: black plates, and felt in the slot.
-    """
+    """Draw what is seen while no card passes: black plates, and felt in the slot."""
     chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 6])
     size = (settings.height, settings.width)
     grain = cv2.GaussianBlur(chance.normal(0, 1, size).astype(np.float32), (0, 0), 1.2)
@@ -127,9 +113,7 @@ def _slot(settings: Settings, camera: Camera) -> Pixels:
 
 
 def _window_mask(camera: Camera) -> Pixels:
-    """
-    What the plates hide.
-    """
+    """What the plates hide."""
     mask: Pixels = np.full((camera.size[1], camera.size[0]), 255, np.uint8)
     corners = np.round(camera.on_table(np.array(throat_window()))).astype(np.int32)
     cv2.fillConvexPoly(mask, corners, (0,))
@@ -137,9 +121,7 @@ def _window_mask(camera: Camera) -> Pixels:
 
 
 def _led(settings: Settings, strength: float) -> Light:
-    """
-    A lamp beside the lens: bright in the middle, with a spot that dazzles a little.
-    """
+    """A lamp beside the lens: bright in the middle, with a spot that dazzles a little."""
     high, wide = settings.height, settings.width
     y, x = np.mgrid[-1 : 1 : high * 1j, -1 : 1 : wide * 1j]
     lit = strength * (1.06 - 0.30 * ((x - 0.1) ** 2 + (y + 0.05) ** 2))

@@ -1,6 +1,4 @@
-"""
-Writes what the simulated camera sees to a video file, and the truth beside it.
-"""
+"""Writes what the simulated camera sees to a video file, and the truth beside it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-The backs of cards: patterns in a border, the same for all cards of a deck.
-"""
+"""The backs of cards: patterns in a border, the same for all cards of a deck."""
 
 from __future__ import annotations
 
@@ -19,9 +17,7 @@ _KINDS = 6
 
 @lru_cache(maxsize=64)
 def back(style: Style, width: int = 320) -> Image:
-    """
-    Draw a deck's back, as wide as told; do not write on it, it is kept.
-    """
+    """Draw a deck's back, as wide as told; do not write on it, it is kept."""
     chance = np.random.default_rng([style.seed, 99])
     dark, light = style.back
     field: Image = blank(round(320 * ASPECT), 320, dark)

@@ -1,6 +1,4 @@
-"""
-Whole faces: the indices, the pips or the court, the frame.
-"""
+"""Whole faces: the indices, the pips or the court, the frame."""
 
 from __future__ import annotations
 
@@ -62,9 +60,7 @@ def face(card: Card, style: Style, width: int = 320, index: IndexMasks | None = 
 
 @lru_cache(maxsize=64)
 def outline(style: Style, width: int = 320) -> Mask:
-    """
-    Give what is card and what is table: the rounded corners.
-    """
+    """Give what is card and what is table: the rounded corners."""
     mask: Mask = blank(round(width * ASPECT), width)
     height, radius = mask.shape[0], max(1, round(style.radius * width))
     mask[radius : height - radius] = 255
@@ -82,9 +78,7 @@ def _ink(card: Card, style: Style) -> Colour:
 def index_places(
     card: Card, style: Style, index: IndexMasks, size: tuple[float, float] = (1.0, ASPECT)
 ) -> tuple[Place, Place]:
-    """
-    Say where the upper left index's figure and pip are printed on a card of a size.
-    """
+    """Say where the upper left index's figure and pip are printed on a card of a size."""
     (width, height), (figure, pip) = size, index
     tall = style.rank_height * height
     wide = min(tall * figure.shape[1] / figure.shape[0], _widest(card, style) * width)
@@ -99,9 +93,7 @@ def index_places(
 
 
 def _index(canvas: Image, card: Card, style: Style, index: IndexMasks) -> None:
-    """
-    Print the index of the upper left corner, and of the right one where there are four.
-    """
+    """Print the index of the upper left corner, and of the right one where there are four."""
     height, width = canvas.shape[:2]
     printed = tuple(zip(index, index_places(card, style, index, (width, height)), strict=True))
     for right in (False, True) if style.layout is Layout.FOUR else (False,):

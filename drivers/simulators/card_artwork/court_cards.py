@@ -1,6 +1,4 @@
-"""
-Jack, queen and king: plain two-headed figures in a frame, in the colours of the deck.
-"""
+"""Jack, queen and king: plain two-headed figures in a frame, in the colours of the deck."""
 
 from __future__ import annotations
 
@@ -43,9 +41,7 @@ _ROBES: Final[tuple[tuple[Colour, Colour], ...]] = (
 
 @lru_cache(maxsize=96)
 def court(card: Card, style: Style) -> Image:
-    """
-    Draw the picture of a court card, frame and both heads, 240 by 420.
-    """
+    """Draw the picture of a court card, frame and both heads, 240 by 420."""
     chance = np.random.default_rng([style.seed, card.index])
     half: Image = blank(_HALF, _WIDTH, style.paper)
     cloth = _ROBES[int(chance.integers(len(_ROBES)))]
@@ -64,9 +60,7 @@ def court(card: Card, style: Style) -> Image:
 
 
 def _robe(half: Image, chance: np.random.Generator, cloth: tuple[Colour, Colour]) -> None:
-    """
-    Draw shoulders and a robe with a band down its middle, patterned.
-    """
+    """Draw shoulders and a robe with a band down its middle, patterned."""
     robe = np.vstack(
         [curve((28, _HALF), (34, 128), (96, 116)), curve((144, 116), (206, 128), (212, _HALF))]
     )
@@ -121,9 +115,7 @@ def _crown(half: Image, rank: str, cloth: tuple[Colour, Colour]) -> None:
 
 
 def _held(half: Image, rank: str) -> None:
-    """
-    Give the king a sword, the queen a flower, the jack a halberd.
-    """
+    """Give the king a sword, the queen a flower, the jack a halberd."""
     if rank == "K":
         fill(half, points((196, 20), (204, 8), (212, 20), (212, 150), (196, 150)), (215, 215, 210))
         line(half, points((204, 8), (204, 150)), _BLACK, 1)

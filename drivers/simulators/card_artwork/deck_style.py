@@ -1,6 +1,4 @@
-"""
-What makes one deck look unlike another: figures, sizes, places, colours.
-"""
+"""What makes one deck look unlike another: figures, sizes, places, colours."""
 
 from __future__ import annotations
 
@@ -135,9 +133,7 @@ class Style(Struct, frozen=True, kw_only=True):
 
 
 def styles(start: int = UNSEEN_SEED) -> Iterator[Style]:
-    """
-    Give decks without end that training never saw; every second one of an unseen layout.
-    """
+    """Give decks without end that training never saw; every second one of an unseen layout."""
     seed = max(start, UNSEEN_SEED)
     while True:
         every, unseen = tuple(Layout), UNSEEN_LAYOUTS
@@ -148,9 +144,7 @@ def styles(start: int = UNSEEN_SEED) -> Iterator[Style]:
 
 
 def style(seed: int, layout: Layout | None = None) -> Style:
-    """
-    Draw up the deck of a seed; the same seed gives the same deck.
-    """
+    """Draw up the deck of a seed; the same seed gives the same deck."""
     chance = np.random.default_rng(seed)
     chosen = layout or LAYOUTS[int(chance.integers(len(LAYOUTS)))]
     big = chosen in {Layout.JUMBO, Layout.CASINO}

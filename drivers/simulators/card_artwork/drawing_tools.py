@@ -1,6 +1,4 @@
-"""
-The few strokes of the brush that figures, pips, courts and backs are made with.
-"""
+"""The few strokes of the brush that figures, pips, courts and backs are made with."""
 
 from __future__ import annotations
 
@@ -39,18 +37,14 @@ _INK: Final = 40
 
 
 def points(*pairs: tuple[float, float]) -> Points:
-    """
-    Join corners to a path.
-    """
+    """Join corners to a path."""
     return np.array(pairs, np.float64)
 
 
 def arc(
     centre: tuple[float, float], radii: tuple[float, float], span: tuple[float, float]
 ) -> Points:
-    """
-    Draw part of an ellipse; angles in degrees, clockwise from the right.
-    """
+    """Draw part of an ellipse; angles in degrees, clockwise from the right."""
     t = np.radians(np.linspace(*span, 28))
     return np.stack([centre[0] + radii[0] * np.cos(t), centre[1] + radii[1] * np.sin(t)], 1)
 
@@ -58,18 +52,14 @@ def arc(
 def curve(
     start: tuple[float, float], pull: tuple[float, float], end: tuple[float, float]
 ) -> Points:
-    """
-    Draw a quadratic curve from start to end, pulled towards a point.
-    """
+    """Draw a quadratic curve from start to end, pulled towards a point."""
     t = np.linspace(0, 1, 16)[:, None]
     p, q, r = (np.array(v, np.float64) for v in (start, pull, end))
     return np.asarray((1 - t) ** 2 * p + 2 * t * (1 - t) * q + t * t * r, np.float64)
 
 
 def blank(height: int, width: int, colour: Colour | None = None) -> Any:  # noqa: ANN401 - a mask, or an image where there is a colour
-    """
-    Give an empty mask, or an image in one colour.
-    """
+    """Give an empty mask, or an image in one colour."""
     if colour is None:
         return np.zeros((height, width), np.uint8)
     image = np.empty((height, width, 3), np.uint8)
@@ -82,18 +72,14 @@ def _fixed(path: Points) -> Any:  # noqa: ANN401 - what OpenCV's stubs take
 
 
 def fill(canvas: NDArray[np.uint8], path: Points, colour: Colour | int = 255) -> None:
-    """
-    Fill a closed path.
-    """
+    """Fill a closed path."""
     cv2.fillPoly(canvas, [_fixed(path)], _scalar(colour), cv2.LINE_AA, _SHIFT)
 
 
 def line(
     canvas: NDArray[np.uint8], path: Points, colour: Colour | int = 255, width: int = 1
 ) -> None:
-    """
-    Draw an open path with a round pen.
-    """
+    """Draw an open path with a round pen."""
     cv2.polylines(canvas, [_fixed(path)], False, _scalar(colour), width, cv2.LINE_AA, _SHIFT)  # noqa: FBT003 - OpenCV knows it by position
 
 
@@ -102,9 +88,7 @@ def _scalar(colour: Colour | int) -> tuple[float, ...]:
 
 
 def cropped(mask: Mask) -> Mask:
-    """
-    Cut a mask down to its ink.
-    """
+    """Cut a mask down to its ink."""
     rows = np.flatnonzero(mask.max(1) > _INK)
     columns = np.flatnonzero(mask.max(0) > _INK)
     return mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]

@@ -35,9 +35,7 @@ _Draw = Callable[[_Chance, Figures], list[Points]]
 
 @lru_cache(maxsize=512)
 def rank_mask(rank: str, figures: Figures) -> Mask:
-    """
-    Draw a rank as an index has it, cut to its ink.
-    """
+    """Draw a rank as an index has it, cut to its ink."""
     if rank == "10":
         return _ten(figures)
     return _drawn(rank, figures)
@@ -92,9 +90,7 @@ def _feet(figures: Figures, *places: tuple[float, float]) -> list[Points]:
 
 
 def _tick(figures: Figures, x: float, down: float) -> list[Points]:
-    """
-    Give a slab's short upright at the end of a stroke, downwards or upwards.
-    """
+    """Give a slab's short upright at the end of a stroke, downwards or upwards."""
     end = 0.0 if down > 0 else 1.0
     return [points((x, end), (x, end + down))] if figures.serif else []
 

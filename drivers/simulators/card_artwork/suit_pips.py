@@ -1,6 +1,4 @@
-"""
-The four suits as shapes, a little different in every deck.
-"""
+"""The four suits as shapes, a little different in every deck."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ _Chance = np.random.Generator
 
 @lru_cache(maxsize=512)
 def pip_mask(suit: str, seed: int) -> Mask:
-    """
-    Draw the pip of a suit (``S``, ``H``, ``D``, ``C``), cut to its ink.
-    """
+    """Draw the pip of a suit (``S``, ``H``, ``D``, ``C``), cut to its ink."""
     chance = np.random.default_rng([seed, ord(suit)])
     canvas = blank(_SIZE, _SIZE)
     _SHAPES[suit](canvas, chance)
@@ -39,9 +35,7 @@ def pip_mask(suit: str, seed: int) -> Mask:
 
 
 def _lobes(chance: _Chance, top: float, height: float, *, upright: bool) -> Points:
-    """
-    Give a heart's outline: two lobes and a point; upside down it is a spade's leaf.
-    """
+    """Give a heart's outline: two lobes and a point; upside down it is a spade's leaf."""
     width = _SIZE * chance.uniform(0.72, 0.95)
     dip, belly = chance.uniform(0.2, 0.33), chance.uniform(0.36, 0.52)
     turn = np.linspace(0, np.pi, 40)

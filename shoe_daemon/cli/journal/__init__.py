@@ -1,3 +1,1 @@
-"""
-`shoe-daemon journal`: verify, export, count and report a journal.
-"""
+"""`shoe-daemon journal`: verify, export, count and report a journal."""

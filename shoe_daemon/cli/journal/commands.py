@@ -24,9 +24,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object, f
 
 @click.group()
 def command() -> None:
-    """
-    Verify, export, count and report what a table's journal holds.
-    """
+    """Verify, export, count and report what a table's journal holds."""
 
 
 @command.command()
@@ -81,9 +79,7 @@ def export(file: Path, what: str, shoe: int | None, out: IO[bytes]) -> None:
 @_FILE
 @_JSON
 def stats(file: Path, *, as_json: bool) -> None:
-    """
-    Count shoes, rounds, irregularities and what else is in FILE.
-    """
+    """Count shoes, rounds, irregularities and what else is in FILE."""
     from shoe_daemon.journal.read_only import looking_at
     from shoe_daemon.journal.summary import summarise
 

@@ -1,6 +1,4 @@
-"""
-`shoe-daemon journal integrity`: a look over past shoes.
-"""
+"""`shoe-daemon journal integrity`: a look over past shoes."""
 
 from __future__ import annotations
 
@@ -13,9 +11,7 @@ __all__ = ["look"]
 
 
 def look(file: Path, *, as_json: bool) -> int:
-    """
-    Print what past shoes tell of their shuffles; 1 where something was found.
-    """
+    """Print what past shoes tell of their shuffles; 1 where something was found."""
     from shoe_daemon.report.integrity import read_integrity
     from shoe_daemon.report.integrity_text import integrity_text
 

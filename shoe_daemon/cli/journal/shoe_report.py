@@ -1,6 +1,4 @@
-"""
-`shoe-daemon journal shoe`: the report on one shoe.
-"""
+"""`shoe-daemon journal shoe`: the report on one shoe."""
 
 from __future__ import annotations
 

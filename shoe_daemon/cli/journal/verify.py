@@ -1,6 +1,4 @@
-"""
-`shoe-daemon journal verify`: the chain, and with --refold what it comes to.
-"""
+"""`shoe-daemon journal verify`: the chain, and with --refold what it comes to."""
 
 from __future__ import annotations
 
@@ -78,9 +76,7 @@ def _decoder_of(record: ReaderRecord) -> RawDecoder:
 
 
 class _Decoder:
-    """
-    A driver's decoder that is fed stored frames. Repeats and noise are not stored.
-    """
+    """A driver's decoder that is fed stored frames. Repeats and noise are not stored."""
 
     def __init__(self, driver: Driver, other_version: str | None) -> None:
         self.other_version = other_version

@@ -1,3 +1,1 @@
-"""
-`shoe-daemon rules`: houses, odds and policies.
-"""
+"""`shoe-daemon rules`: houses, odds and policies."""

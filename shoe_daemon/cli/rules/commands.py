@@ -24,9 +24,7 @@ USUAL_COMMISSION = "1/20"
 
 @click.group(name="rules")
 def command() -> None:
-    """
-    The houses' rules, their exact odds, and the rulings on irregularities.
-    """
+    """The houses' rules, their exact odds, and the rulings on irregularities."""
 
 
 command.add_command(policy_command.command)
@@ -35,9 +33,7 @@ command.add_command(policy_command.command)
 @command.command(name="list")
 @as_json
 def list_houses(*, json: bool) -> None:
-    """
-    Lists the houses that come with the project.
-    """
+    """Lists the houses that come with the project."""
     houses = [load_house(house) for house in HOUSE_IDS]
     if json:
         print_json([{"id": each.id, "name": each.name, "sheet": each.sheet} for each in houses])
@@ -49,9 +45,7 @@ def list_houses(*, json: bool) -> None:
 @click.argument("house")
 @as_json
 def show(house: str, *, json: bool) -> None:
-    """
-    Shows the rules of HOUSE: one that `list` names, or a file ending in .toml.
-    """
+    """Shows the rules of HOUSE: one that `list` names, or a file ending in .toml."""
     rules = find_house(house)
     if json:
         print_json(
@@ -70,9 +64,7 @@ def show(house: str, *, json: bool) -> None:
 @click.option("--decks", help="1 to 12, whatever the house has.")
 @as_json
 def odds(house: str | None, decks: str | None, *, json: bool) -> None:
-    """
-    Counts all draws of six cards from a full shoe: exact odds of every wager.
-    """
+    """Counts all draws of six cards from a full shoe: exact odds of every wager."""
     rules = find_house(house) if house is not None else None
     wagers = rules.offered if rules else _usual_wagers()
     usual = rules.decks if rules else USUAL_DECKS
@@ -84,9 +76,7 @@ def odds(house: str | None, decks: str | None, *, json: bool) -> None:
 
 
 def _whole_number(option: str, text: str) -> int:
-    """
-    Read an option's number; click itself would take three lines to refuse one.
-    """
+    """Read an option's number; click itself would take three lines to refuse one."""
     try:
         return int(text)
     except ValueError as error:
@@ -100,9 +90,7 @@ def _usual_wagers() -> tuple[Wager, ...]:
 
 
 def _pays(wagers: tuple[Wager, ...]) -> dict[str, dict[str, str]]:
-    """
-    Give the pay tables after commission.
-    """
+    """Give the pay tables after commission."""
     return {wager.id: {line.prize.id: line.pays for line in wager.lines} for wager in wagers}
 
 

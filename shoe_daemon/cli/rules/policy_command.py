@@ -26,9 +26,7 @@ from shoe_daemon.game.rulings import (
 @click.option("--diff", nargs=2, metavar="A B", help="Where two of them differ.")
 @as_json
 def command(policy: str | None, *, listed: bool, diff: tuple[str, str] | None, json: bool) -> None:
-    """
-    Shows the rulings of POLICY: one that `--list` names, or a file ending in .toml.
-    """
+    """Shows the rulings of POLICY: one that `--list` names, or a file ending in .toml."""
     if sum((policy is not None, listed, diff is not None)) != 1:
         raise UserError("rules policy: expected one of POLICY, --list and --diff A B")
     if listed:
@@ -73,9 +71,7 @@ def _in_short(policy: Policy) -> dict[str, object]:
 
 
 def _differences(one: Policy, other: Policy) -> dict[str, object]:
-    """
-    Give what differs, and nothing else, the first policy's before the second's.
-    """
+    """Give what differs, and nothing else, the first policy's before the second's."""
     both = (one, other)
     return {
         "policies": [each.id for each in both],

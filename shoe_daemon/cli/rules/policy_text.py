@@ -1,6 +1,4 @@
-"""
-A policy, and where two differ, as a person reads them on eighty columns.
-"""
+"""A policy, and where two differ, as a person reads them on eighty columns."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ UNVERIFIED = "UNVERIFIED"
 
 
 def policy_list(policies: Iterable[Policy]) -> str:
-    """
-    List policies, one a line, with how much of each is verified.
-    """
+    """List policies, one a line, with how much of each is verified."""
     return "\n".join(f"{each.id:<17}{each.name:<39}{_trust(each)}" for each in policies)
 
 
@@ -34,9 +30,7 @@ def _trust(policy: Policy) -> str:
 
 
 def policy_sheet(policy: Policy) -> str:
-    """
-    Write all that an authority says, and on what it does not speak.
-    """
+    """Write all that an authority says, and on what it does not speak."""
     parts = [
         _heading(policy),
         *(_situation(each, policy.by_situation[each]) for each in _ruled(policy)),
@@ -114,23 +108,17 @@ def _silent(policy: Policy) -> Iterator[str]:
 
 
 def differing_situations(one: Policy, other: Policy) -> list[Situation]:
-    """
-    List the situations in which two policies have other things done, or in another order.
-    """
+    """List the situations in which two policies have other things done, or in another order."""
     return [each for each in Situation if _actions(one, each) != _actions(other, each)]
 
 
 def differing_severities(one: Policy, other: Policy) -> list[IrregularityKind]:
-    """
-    List the irregularities that weigh differently in two policies.
-    """
+    """List the irregularities that weigh differently in two policies."""
     return [each for each in IrregularityKind if one.severity(each) != other.severity(each)]
 
 
 def differing_false_draws(one: Policy, other: Policy) -> list[IrregularityKind]:
-    """
-    List the irregularities after which the shoe passes in one of two policies alone.
-    """
+    """List the irregularities after which the shoe passes in one of two policies alone."""
     return [each for each in IrregularityKind if one.passes_shoe(each) != other.passes_shoe(each)]
 
 
@@ -139,9 +127,7 @@ def _actions(policy: Policy, situation: Situation) -> list[Action]:
 
 
 def difference_table(one: Policy, other: Policy) -> str:
-    """
-    Write where two policies differ, the first's column before the second's.
-    """
+    """Write where two policies differ, the first's column before the second's."""
     both = (one, other)
     situations = differing_situations(one, other)
     rows = [_row("", *(each.id for each in both)), ""]

@@ -21,30 +21,22 @@ _NEVER_FIRST: Final = "，。：；、！？）」』"  # noqa: RUF001 - these v
 
 
 def print_json(value: object) -> None:
-    """
-    Print a value as JSON, its keys sorted, as a person can read it too.
-    """
+    """Print a value as JSON, its keys sorted, as a person can read it too."""
     click.echo(msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2))
 
 
 def width(text: str) -> int:
-    """
-    Count the columns that a text takes on a terminal: a Chinese sign takes two.
-    """
+    """Count the columns that a text takes on a terminal: a Chinese sign takes two."""
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def indented(text: str, by: int) -> list[str]:
-    """
-    Wrap a text in words, indented by so many columns.
-    """
+    """Wrap a text in words, indented by so many columns."""
     return wrap(text, COLUMNS, initial_indent=" " * by, subsequent_indent=" " * by)
 
 
 def indented_zh(text: str, by: int) -> Iterator[str]:
-    """
-    Wrap a text in Chinese, where a line may end after any sign but before no comma or stop.
-    """
+    """Wrap a text in Chinese, where a line may end after any sign but before no comma or stop."""
     line = ""
     for sign in text:
         if by + width(line + sign) > COLUMNS:
@@ -56,7 +48,5 @@ def indented_zh(text: str, by: int) -> Iterator[str]:
 
 
 def ends(left: str, right: str) -> str:
-    """
-    Put one text at the left end of a line and another at the right.
-    """
+    """Put one text at the left end of a line and another at the right."""
     return left + " " * max(2, COLUMNS - width(left) - width(right)) + right

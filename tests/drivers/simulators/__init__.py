@@ -1,3 +1,1 @@
-"""
-Tests of drivers/simulators.
-"""
+"""Tests of drivers/simulators."""

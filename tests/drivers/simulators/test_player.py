@@ -53,9 +53,7 @@ def line(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Line]:
 
 
 class Listener:
-    """
-    A real reader on a line.
-    """
+    """A real reader on a line."""
 
     def __init__(self, line: Line, room: int = 1000) -> None:
         self.inbox: queue.Queue[Frame] = queue.Queue(room)
@@ -74,9 +72,7 @@ class Listener:
         assert self.reader.join(PATIENCE)
 
     def hear(self, count: int) -> list[Observation]:
-        """
-        Wait for so many observations of the shoe itself.
-        """
+        """Wait for so many observations of the shoe itself."""
         while len(self.of_shoe) < count:
             said = self.inbox.get(timeout=PATIENCE).observations
             self.heard += said
@@ -91,9 +87,7 @@ def said_by(played: Scenario) -> list[Observation]:
 
 
 class Show:
-    """
-    A player in a thread of its own.
-    """
+    """A player in a thread of its own."""
 
     def __init__(self, line: Line, settings: Settings, pace: Pace = AT_ONCE) -> None:
         self.stopping = threading.Event()

@@ -47,9 +47,7 @@ def heard(played: Scenario, copies: int = 1) -> list[Observation]:
 
 
 def rounds_of(observations: list[Observation]) -> list[dict[Slot, Card | None]]:
-    """
-    Collect the cards of each round that has a result, in the plainest way.
-    """
+    """Collect the cards of each round that has a result, in the plainest way."""
     rounds: list[dict[Slot, Card | None]] = []
     cards: dict[Slot, Card | None] = {}
     for said in observations:
