@@ -14,7 +14,7 @@ from shoe_daemon.errors import UserError
 
 @click.group()
 def main() -> None:
-    """Trains the recogniser and measures weights. Needs the extra `training`."""
+    """Trains the recogniser and measures weights. Needs the dependency group `training`."""
 
 
 _FOLDER = click.option(
