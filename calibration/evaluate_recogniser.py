@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from calibration.label_reading import read_label
-from calibration.photo_labels import Label, read_labels
+from calibration.photo_label_file import Label, read_labels
+from calibration.photo_label_reading import read_label
 from drivers.camera.recognition.index_window import Image
 from drivers.camera.recognition.recogniser import CardReading, Recogniser
 from shoe_daemon.errors import UserError

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from calibration.training.card_faces import Source
+from calibration.training.training_card_faces import Source
 from shoe_daemon.errors import UserError
 
 
@@ -54,7 +54,7 @@ def fetch(folder: Path) -> None:
 @click.option("--workers", default=2, show_default=True)
 def generate(folder: Path, shards: int, seed: int, workers: int) -> None:
     """Renders the lessons, and one shard of unseen decks to watch the training with."""
-    from calibration.training import lesson_shards as lessons
+    from calibration.training import training_shards as lessons
 
     decks = folder / "decks"
     unseen = Source(decks=decks, held_out=True)

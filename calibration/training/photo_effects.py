@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from calibration.training.card_faces import Chance, Face
+from calibration.training.training_card_faces import Chance, Face
 from drivers.simulators.card_artwork import ASPECT
 from drivers.simulators.card_artwork.drawing_tools import Image
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from calibration.training.card_faces import Chance
 from calibration.training.photo_effects import Conditions, chosen
+from calibration.training.training_card_faces import Chance
 
 __all__ = ["LIMITS", "Limits", "within"]
 

@@ -16,9 +16,9 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from calibration.label_reading import index_window
-from calibration.training.card_faces import Chance, Face, Source, draw_back, draw_face
+from calibration.photo_label_reading import index_window
 from calibration.training.photo_effects import Photo, chosen, enlarged, photograph, sharpness_limit
+from calibration.training.training_card_faces import Chance, Face, Source, draw_back, draw_face
 from drivers.camera.recognition.index_window import (
     PATCH_SIZE_PX,
     CropWindow,

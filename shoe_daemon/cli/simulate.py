@@ -22,7 +22,7 @@ from shoe_daemon.shutdown_signals import stopped_by_signals
 
 if TYPE_CHECKING:
     from drivers.simulators.angel_eye_scenario import Scene, Settings
-    from drivers.simulators.line_endpoints import Line
+    from drivers.simulators.serial_servers import Line
     from drivers.simulators.simulated_shoe import DealtRound
 
 __all__ = ["command"]
@@ -126,7 +126,7 @@ def _settings(options: dict[str, Any]) -> Settings:
 
 
 def _line(link: Path | None, listen: str | None, settings: Settings) -> Line:
-    from drivers.simulators.line_endpoints import PtyLine, TcpLine
+    from drivers.simulators.serial_servers import PtyLine, TcpLine
 
     if listen is None:
         if link is None and "unplug" in settings.faults:
@@ -145,7 +145,7 @@ def _play(
     ledger: _Ledger,
 ) -> None:
     from drivers.simulators.angel_eye_scenario import scenes
-    from drivers.simulators.scenario_player import Pace, play
+    from drivers.simulators.scenario_playback import Pace, play
 
     with stopped_by_signals() as stopping, contextlib.closing(_line(*where, settings)) as line:
         click.echo(f"port: {line.address}")

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_scenario import Scene, Settings, scenes
 from drivers.simulators.angel_eye_wire import Step
-from drivers.simulators.line_endpoints import PtyLine
-from drivers.simulators.scenario_player import Pace, play
+from drivers.simulators.scenario_playback import Pace, play
+from drivers.simulators.serial_servers import PtyLine
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.demo.result_check import Referee
 from shoe_daemon.demo.settings import without_waiting

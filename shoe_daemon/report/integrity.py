@@ -16,8 +16,8 @@ from shoe_daemon.game.cards import CARDS_PER_DECK
 from shoe_daemon.journal.journal_reader import JournalReader
 from shoe_daemon.journal.read_only import looking_at
 from shoe_daemon.report.card_order import CARD_EVENTS, CardFold
-from shoe_daemon.report.integrity_findings import Integrity, Skipped
-from shoe_daemon.report.repeat_search import LIMIT, Shuffled, look_for_order, look_for_repeats
+from shoe_daemon.report.integrity_model import Integrity, Skipped
+from shoe_daemon.report.integrity_search import LIMIT, Shuffled, look_for_order, look_for_repeats
 from shoe_daemon.report.shoe_composition import reshuffles
 from shoe_daemon.report.shoe_events import Span, said_in, spans
 from shoe_daemon.report.shuffle_probability import FACES, RANKS_ONLY

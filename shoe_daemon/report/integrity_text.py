@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Final
 
 from shoe_daemon.report import wording
-from shoe_daemon.report.integrity_findings import Finding, Integrity, Search, Where
+from shoe_daemon.report.integrity_model import Finding, Integrity, Search, Where
 from shoe_daemon.report.text_report import COLUMNS, headline
 
 _MEANING: Final = (

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Kind, Outcome, Slot
-from shoe_daemon.report.chance_in_words import Expectation
+from shoe_daemon.report.expected_counts import Expectation
 from shoe_daemon.report.shoe_composition import Composition
 from shoe_daemon.table.events import HandResult
 

@@ -13,8 +13,8 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal.read_only import looking_at
 from shoe_daemon.report.card_order import CardFold, CardOut
-from shoe_daemon.report.chance_in_words import Expectation, expectation, odds_of
-from shoe_daemon.report.irregularities import ChangeFold, IncidentFold
+from shoe_daemon.report.expected_counts import Expectation, expectation, odds_of
+from shoe_daemon.report.incidents_and_changes import ChangeFold, IncidentFold
 from shoe_daemon.report.journal_proof import Progress, prove
 from shoe_daemon.report.report_model import (
     Incident,

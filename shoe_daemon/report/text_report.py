@@ -9,7 +9,7 @@ from typing import Final
 
 from shoe_daemon.game.cards import RANKS, SUITS
 from shoe_daemon.report import wording
-from shoe_daemon.report.chance_in_words import Expectation
+from shoe_daemon.report.expected_counts import Expectation
 from shoe_daemon.report.journal_proof import SIGNERS, proof_rows
 from shoe_daemon.report.report_model import (
     Incident,

@@ -18,8 +18,8 @@ from threading import Event
 from typing import Any, Self
 
 from drivers.simulators.angel_eye_scenario import Mode, Scene, Settings, scenes
-from drivers.simulators.line_endpoints import PtyLine
-from drivers.simulators.scenario_player import Pace, play
+from drivers.simulators.scenario_playback import Pace, play
+from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.journal import JournalReader
 from tests.brokers import PATIENCE, Mosquitto, free_port, wait_for
 from tests.browser.expected_roads import Ledger

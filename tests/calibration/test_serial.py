@@ -30,7 +30,7 @@ from calibration.serial_ports import Port, stable_name, stable_names
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame, LineSettings
 from drivers.simulators.angel_eye_scenario import Settings, scenario
-from drivers.simulators.line_endpoints import PtyLine
+from drivers.simulators.serial_servers import PtyLine
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
 from shoe_daemon.config import ReaderSettings

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibration.label_reading import index_window, index_windows
+from calibration.photo_label_reading import index_window, index_windows
 from calibration.training import deck_packages
-from calibration.training.card_faces import Face
 from calibration.training.photo_effects import Conditions, Photo, enlarged, photograph
 from calibration.training.publish_weights import measure
 from calibration.training.reading_limits import LIMITS, within
 from calibration.training.rendered_test import CHOICE, FIELDS, TEST, Results
+from calibration.training.training_card_faces import Face
 from calibration.training.training_patches import NO_INDEX, Patch, lesson
 from drivers.camera.recognition.index_window import CropWindow, window_quads
 from drivers.simulators.card_artwork import face, outline, style

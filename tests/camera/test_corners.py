@@ -21,8 +21,8 @@ from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.simulators.camera.deck_images import card_quad
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Key, Pose
-from drivers.simulators.camera.play_segment import Stretch
 from drivers.simulators.camera.projection import camera_of
+from drivers.simulators.camera.round_animation import Stretch
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.scene_state import moment
 from drivers.simulators.camera.sensor_effects import Sensor

@@ -17,13 +17,13 @@ from msgspec.structs import replace
 
 from drivers.registry import create_driver, driver_names
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
-from drivers.simulators.line_endpoints import PtyLine
+from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.table.observations import Gap
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
 from tests.brokers import wait_for
-from tests.chaos import proof
 from tests.service.daemon_process import DaemonProcess, configure
+from tests.chaos import journal_checks
 
 BYTES = int(os.environ.get("FUZZ_BYTES", "1_000_000"))
 SEED = os.environ.get("FUZZ_SEED", "7")
@@ -88,5 +88,5 @@ def test_bytes_over_a_line_into_the_daemon(tmp_path: Path) -> None:
         assert "Traceback" not in daemon.log.read_text()
         assert "the driver failed" not in daemon.log.read_text()
     line.close()
-    proof.check_chain(daemon.journal)
-    proof.check_replay(daemon.journal, tmp_path)
+    journal_checks.check_chain(daemon.journal)
+    journal_checks.check_replay(daemon.journal, tmp_path)

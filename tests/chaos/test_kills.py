@@ -23,7 +23,7 @@ import pytest
 from drivers.simulators.angel_eye_scenario import Mode, Scenario, Settings, scenario
 from shoe_daemon.journal import JournalReader
 from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
-from tests.chaos import proof
+from tests.chaos import journal_checks
 from tests.service.daemon_process import (
     PATIENT_BROKER,
     ROOT,
@@ -115,7 +115,9 @@ class Hall:
         self.retained = self._retained_state()
 
     def _has_seen_a_round(self) -> bool:
-        finished = (e for e in proof.stored_events(self.journal) if e["type"] == "round_finished")
+        finished = (
+            e for e in journal_checks.stored_events(self.journal) if e["type"] == "round_finished"
+        )
         return not all(each["data"]["partial"] for each in finished)
 
     def _has_told_the_end(self) -> bool:
@@ -138,12 +140,12 @@ class Hall:
     def prove(self, what: str, began: float) -> None:
         """Prove all that must hold, and print what it was about."""
         dealt = self.dealt()
-        proof.check_chain(self.journal)
-        proof.check_nothing_is_doubled(self.journal, dealt)
-        figures = proof.check_rounds(proof.stored_events(self.journal), dealt)
-        received = proof.check_received(self.journal, self.listener.messages)
-        proof.check_replay(self.journal, self.folder)
-        proof.check_state(self.journal, self.retained)
+        journal_checks.check_chain(self.journal)
+        journal_checks.check_nothing_is_doubled(self.journal, dealt)
+        figures = journal_checks.check_rounds(journal_checks.stored_events(self.journal), dealt)
+        received = journal_checks.check_received(self.journal, self.listener.messages)
+        journal_checks.check_replay(self.journal, self.folder)
+        journal_checks.check_state(self.journal, self.retained)
         print(  # noqa: T201 - `make chaos` shows it
             f"\n{self.mode.value} mode, {what} in {time.monotonic() - began:.0f} s: "
             f"{figures.dealt} rounds dealt, {figures.rounds} finished and right, "
@@ -176,8 +178,8 @@ def test_the_daemon_is_killed(hall: Callable[[Mode], Hall], mode: Mode) -> None:
             place.kill_daemon()
     place.prove(f"{KILLS} kills of the daemon", began)
     # The broker lived, so its subscriber has got every event.
-    events = proof.stored_events(place.journal)
-    proof.check_nothing_is_missing(place.listener.messages, len(events))
+    events = journal_checks.stored_events(place.journal)
+    journal_checks.check_nothing_is_missing(place.listener.messages, len(events))
 
 
 def test_the_broker_is_killed(hall: Callable[[Mode], Hall]) -> None:

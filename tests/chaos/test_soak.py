@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
-from tests.chaos import proof
+from tests.chaos import journal_checks
 from tests.service.daemon_process import (
     PATIENT_BROKER,
     ROOT,
@@ -76,7 +76,7 @@ def test_nothing_grows(tmp_path: Path) -> None:
                     "the end of the shoe",
                 )
             assert daemon.stop() == 0
-    proof.check_chain(daemon.journal)
+    journal_checks.check_chain(daemon.journal)
     stats = json.loads(cli("journal", "stats", "--json", daemon.journal).stdout)
     judge(looks, f"{stats['rounds']} rounds, {stats['seq']} events")
 

@@ -102,7 +102,7 @@ def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path, *, hea
 IMPATIENT = """
 import signal
 from drivers.camera.sources.raw_frames import RawSender
-from drivers.simulators.line_endpoints import PtyLine
+from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.cli import main
 
 def impatient(close):

@@ -12,8 +12,8 @@ import pytest
 from drivers.angel_eye_ii.report_observations import place_code
 from shoe_daemon.game.coup import Outcome, Slot
 from tests.brokers import wait_for
-from tests.chaos import proof
 from tests.commands.command_table import Pit
+from tests.chaos import journal_checks
 
 pytestmark = pytest.mark.mosquitto
 
@@ -52,9 +52,9 @@ def test_a_replay_gives_the_same_bytes(pit: Pit, tmp_path: Path) -> None:
     assert len(orders) == 15
     assert sum(order.refused is not None for order in orders) >= 5
     wait_for(lambda: pit.of("state")[-1].json["seq"] == pit.seq, "the last state")
-    proof.check_chain(pit.journal)
-    proof.check_replay(pit.journal, tmp_path)
-    proof.check_state(pit.journal, pit.of("state")[-1].payload)
+    journal_checks.check_chain(pit.journal)
+    journal_checks.check_replay(pit.journal, tmp_path)
+    journal_checks.check_state(pit.journal, pit.of("state")[-1].payload)
 
 
 def test_what_cannot_be_recorded_is_refused(pit: Pit, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_what_cannot_be_recorded_is_refused(pit: Pit, tmp_path: Path) -> None:
     # It was never given: the same id may be tried again.
     pit.order("hold", id="lost")
     assert pit.wait("reply/lost", 2)[1].json["ok"]
-    proof.check_chain(pit.journal)
+    journal_checks.check_chain(pit.journal)
 
 
 def test_what_comes_during_the_alarm_is_refused_at_once(pit: Pit, tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ import pytest
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.table.observations import Command
 from tests.brokers import PATIENCE, Mosquitto, wait_for
-from tests.chaos import proof
 from tests.commands.command_table import Heard, Supervisor
 from tests.service.daemon_process import ROOT, DaemonProcess, configure
+from tests.chaos import journal_checks
 
 pytestmark = pytest.mark.mosquitto
 
@@ -105,7 +105,9 @@ def test_killed_before_the_answer(night: Night) -> None:
     answer = night.pit.wait("reply/one")[0].json
     assert answer["refused"] == f"its id was given before, at {order.at}, and carried out"
     assert answer["earlier"] == {"at": order.at, "name": "new_shoe", "ok": True, "refused": None}
-    shoes = [e for e in proof.stored_events(daemon.journal) if e["type"] == "shoe_started"]
+    shoes = [
+        e for e in journal_checks.stored_events(daemon.journal) if e["type"] == "shoe_started"
+    ]
     assert len(shoes) == 1
 
 
@@ -137,7 +139,7 @@ def test_killed_at_any_moment(night: Night) -> None:
     daemon = night.start()
     night.pit.order("hold", expires_at=LONG)
     daemon.kill()
-    proof.check_chain(daemon.journal)
+    journal_checks.check_chain(daemon.journal)
     done = [order for order in journaled(daemon.journal) if order.refused is None]
     assert max(Counter(order.id for order in done).values()) == 1
     for reply in [each.json for each in night.pit.heard if "/reply/" in each.topic]:

@@ -9,9 +9,9 @@ import pytest
 
 from shoe_daemon.service import command_handler
 from tests.brokers import wait_for
-from tests.chaos import proof
 from tests.commands.command_table import Heard, Pit
 from tests.commands.conftest import OpenPit
+from tests.chaos import journal_checks
 
 pytestmark = pytest.mark.mosquitto
 
@@ -38,7 +38,7 @@ def test_events_come_again(pit: Pit) -> None:
     assert [each.payload for each in again] == [each.payload for each in first[3:]]
     assert [each.topic for each in again] == [each.topic for each in first[3:]]
     assert not any(each.retain for each in again)
-    lines = proof.exported(pit.journal, "--events").splitlines()
+    lines = journal_checks.exported(pit.journal, "--events").splitlines()
     assert [each.payload for each in again] == lines[3:]
     assert pit.seq == head, "the replay itself is an event"
 

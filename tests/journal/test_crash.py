@@ -22,7 +22,7 @@ import pytest
 
 from shoe_daemon.journal import Head, JournalReader
 from shoe_daemon.journal.verify import verify
-from tests.journal.making import events_of, fill, open_journal
+from tests.journal.journal_entries import events_of, fill, open_journal
 
 KILLS = int(os.environ.get("SHOE_DAEMON_KILLS", "30"))
 COPIES = int(os.environ.get("SHOE_DAEMON_COPIES", "30"))
@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 @contextmanager
 def writing(path: Path) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.journal.writer", str(path)], stdout=subprocess.PIPE
+        [sys.executable, "-m", "tests.journal.writer_process", str(path)], stdout=subprocess.PIPE
     ) as writer:
         try:
             yield writer

@@ -14,7 +14,7 @@ import pytest
 
 from shoe_daemon.journal import Journal, JournalUnwritable
 from shoe_daemon.journal.verify import verify
-from tests.journal.making import entry, fill, open_journal
+from tests.journal.journal_entries import entry, fill, open_journal
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader, journal_file
 from shoe_daemon.journal.verify import verify
-from tests.journal.making import fill, made, open_journal
+from tests.journal.journal_entries import fill, made, open_journal
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures").glob("version-*.sql"))
 NEXT = "ALTER TABLE counter ADD COLUMN errors INTEGER NOT NULL DEFAULT 0;\n"

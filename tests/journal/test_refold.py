@@ -21,7 +21,7 @@ from drivers.driver_interface import Frame, FrameKind
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
 from shoe_daemon import __version__
 from shoe_daemon.cli import main
-from shoe_daemon.cli.journal import verify
+from shoe_daemon.cli.journal import verify_command
 from shoe_daemon.clock import Clock
 from shoe_daemon.config import load_config
 from shoe_daemon.errors import UserError
@@ -306,7 +306,7 @@ def test_a_decoder_that_raises_ends_the_comparison_of_its_reader(
         def reset(self) -> None:
             raise AssertionError
 
-    monkeypatch.setattr(verify, "_decoder_of", lambda _record: Raising())
+    monkeypatch.setattr(verify_command, "_decoder_of", lambda _record: Raising())
     result = refolded(path)
     assert result.exit_code == 0, result.output
     assert "its driver raises ValueError: on purpose" in result.stdout

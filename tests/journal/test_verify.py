@@ -13,7 +13,7 @@ import pytest
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.verify import Verdict, verify
-from tests.journal.making import entry, fill, made, open_journal
+from tests.journal.journal_entries import entry, fill, made, open_journal
 
 CHAINED = {
     "meta": "id",

@@ -11,7 +11,7 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame
 from drivers.reader_thread import Reader
 from drivers.simulators.angel_eye_scenario import Settings, scenario
-from drivers.simulators.line_endpoints import PtyLine
+from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, set_up
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.events import Event

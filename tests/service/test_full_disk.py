@@ -15,7 +15,7 @@ import pytest
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
 from shoe_daemon.journal import JournalReader
 from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
-from tests.chaos import proof
+from tests.chaos import journal_checks
 from tests.service.conftest import Run
 from tests.service.daemon_process import QUICK, DaemonProcess, configure, simulated_shoe
 
@@ -73,7 +73,7 @@ def stop(daemon: DaemonProcess, listener: Listener) -> None:
     Stop the daemon, and wait until all that it said has come.
     """
     assert daemon.stop() == 0
-    head = len(proof.stored_events(daemon.journal))
+    head = len(journal_checks.stored_events(daemon.journal))
     # What was heard last may still be the farewell of the start before.
     wait_for(lambda: listener.of("/state")[-1].json["seq"] == head, "the last state")
     wait_for(lambda: listener.of("/status")[-1].json["state"] == "offline", "offline")
@@ -116,15 +116,15 @@ def prove_all_is_there(daemon: DaemonProcess, listener: Listener) -> None:
     Every round that was dealt is finished, right and recorded once.
     """
     journal = daemon.journal
-    proof.check_chain(journal)
-    events = proof.stored_events(journal)
+    journal_checks.check_chain(journal)
+    events = journal_checks.stored_events(journal)
     truth = scenario(Settings(mode=Mode.OPEN, seed=5, rounds=ROUNDS))
-    proof.check_nothing_is_doubled(journal, truth)
-    figures = proof.check_rounds(events, truth)
+    journal_checks.check_nothing_is_doubled(journal, truth)
+    figures = journal_checks.check_rounds(events, truth)
     assert figures.rounds == ROUNDS
     assert (figures.partial, figures.aborted, figures.irregularities) == (0, 0, {})
-    proof.check_nothing_is_missing(listener.messages, len(events))
-    proof.check_replay(journal, daemon.config.parent)
+    journal_checks.check_nothing_is_missing(listener.messages, len(events))
+    journal_checks.check_replay(journal, daemon.config.parent)
 
 
 def test_it_stops_and_starts_on_a_full_disk(
@@ -136,7 +136,7 @@ def test_it_stops_and_starts_on_a_full_disk(
         daemon.journal = disk / "journal.db"
         wait_for(lambda: alarm(listener).endswith(FULL), "the alarm")
         assert daemon.stop() == 0
-        head = len(proof.stored_events(daemon.journal))
+        head = len(journal_checks.stored_events(daemon.journal))
         ballast.write_bytes(b"")
         fill(disk)
         session = listener.of("/state")[-1].json["session"]
@@ -149,7 +149,7 @@ def test_it_stops_and_starts_on_a_full_disk(
             "the alarm of the second start",
         )
         assert daemon.stop() == 0
-        events = proof.stored_events(daemon.journal)
+        events = journal_checks.stored_events(daemon.journal)
         assert len(events) >= head
         ballast.unlink()
         daemon.start().wait_ready()
@@ -159,8 +159,8 @@ def test_it_stops_and_starts_on_a_full_disk(
     daemon.start().wait_ready()
     wait_for(lambda: heard(listener) == head_of(daemon.journal), "every event")
     stop(daemon, listener)
-    proof.check_chain(daemon.journal)
-    proof.check_nothing_is_missing(listener.messages, head_of(daemon.journal))
+    journal_checks.check_chain(daemon.journal)
+    journal_checks.check_nothing_is_missing(listener.messages, head_of(daemon.journal))
 
 
 def finished_after(seq: int, listener: Listener) -> int:
@@ -174,7 +174,7 @@ def heard(listener: Listener) -> int:
     """
     Return the number of the event that came last.
     """
-    *_, last = proof.received_events(listener.messages)
+    *_, last = journal_checks.received_events(listener.messages)
     return int(last.json["seq"])
 
 
@@ -198,6 +198,6 @@ def test_a_limit_on_the_size_of_files_is_a_full_disk_too(
         daemon = run(config, patch=QUICK + limit).wait_ready()
         wait_for(lambda: alarm(listener).startswith(ALARM), "the alarm")
         stop(daemon, listener)
-    proof.check_chain(daemon.journal)
-    head = len(proof.stored_events(daemon.journal))
-    proof.check_nothing_is_missing(listener.messages, head)
+    journal_checks.check_chain(daemon.journal)
+    head = len(journal_checks.stored_events(daemon.journal))
+    journal_checks.check_nothing_is_missing(listener.messages, head)

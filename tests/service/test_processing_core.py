@@ -28,8 +28,8 @@ from shoe_daemon.table.observations import (
     Result,
 )
 from shoe_daemon.table.timestamps import to_microseconds
-from tests.chaos import proof
 from tests.service.daemon_process import configure
+from tests.chaos import journal_checks
 
 NOON = to_microseconds("2026-11-21T12:00:00Z")
 
@@ -85,13 +85,13 @@ class Bench:
         End it and prove the journal.
         """
         self.core.close()
-        proof.check_chain(self.journal)
+        journal_checks.check_chain(self.journal)
 
     def log(self) -> list[dict[str, Any]]:
         """
         Return the observations in the journal.
         """
-        lines = proof.exported(self.journal, "--observations").splitlines()
+        lines = journal_checks.exported(self.journal, "--observations").splitlines()
         return [json.loads(line) for line in lines]
 
 
@@ -196,7 +196,9 @@ def finished(bench: Bench) -> str | None:
     """
     Return the head that the last shoe was finished with.
     """
-    (event,) = [e for e in proof.stored_events(bench.journal) if e["type"] == "shoe_finished"]
+    (event,) = [
+        e for e in journal_checks.stored_events(bench.journal) if e["type"] == "shoe_finished"
+    ]
     head: str | None = event["data"]["head"]
     return head
 
@@ -215,7 +217,7 @@ def test_a_finished_shoe_names_the_head_of_the_chain_before_its_end(tmp_path: Pa
     assert finished(bench) == before
     with JournalReader(bench.journal) as reader:
         assert (verify(reader, find=bytes.fromhex(before)).found_at or "").startswith("event ")
-    proof.check_replay(bench.journal, tmp_path)
+    journal_checks.check_replay(bench.journal, tmp_path)
 
 
 def test_an_order_that_finishes_a_shoe_names_the_head_too(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
-from tests.chaos import proof
+from tests.chaos import journal_checks
 from tests.service.conftest import Run
 from tests.service.daemon_process import DaemonProcess, Shoe, configure, simulated_shoe
 from tests.service.example_drivers import installed
@@ -43,10 +43,12 @@ def prove(daemon: DaemonProcess, listener: Listener) -> None:
     """
     assert daemon.stop() == 0
     wait_for(lambda: listener.of("/status")[-1].json["state"] == "offline", "offline")
-    proof.check_chain(daemon.journal)
-    proof.check_nothing_is_missing(listener.messages, len(proof.stored_events(daemon.journal)))
-    proof.check_replay(daemon.journal, daemon.config.parent)
-    proof.check_state(daemon.journal, listener.of("/state")[-1].payload)
+    journal_checks.check_chain(daemon.journal)
+    journal_checks.check_nothing_is_missing(
+        listener.messages, len(journal_checks.stored_events(daemon.journal))
+    )
+    journal_checks.check_replay(daemon.journal, daemon.config.parent)
+    journal_checks.check_state(daemon.journal, listener.of("/state")[-1].payload)
 
 
 def test_unplugged_in_mid_round_and_plugged_in_again(
@@ -123,7 +125,7 @@ def wait_ticks(daemon: DaemonProcess, count: int) -> None:
     """
 
     def ticks() -> int:
-        return proof.exported(daemon.journal, "--observations").count(b'"type":"tick"')
+        return journal_checks.exported(daemon.journal, "--observations").count(b'"type":"tick"')
 
     wait_for(lambda: ticks() == count, f"tick {count}")
 
@@ -168,8 +170,8 @@ def test_a_reader_too_fast_for_the_disk_is_held_back_and_nothing_is_dropped(
         wait_for(lambda: not alarms(listener)[-1], "the end of the alarm")
         prove(daemon, listener)
     truth = scenario(Settings(mode=Mode.OPEN, seed=3, rounds=rounds))
-    proof.check_nothing_is_doubled(daemon.journal, truth)
-    figures = proof.check_rounds(proof.stored_events(daemon.journal), truth)
+    journal_checks.check_nothing_is_doubled(daemon.journal, truth)
+    figures = journal_checks.check_rounds(journal_checks.stored_events(daemon.journal), truth)
     assert (figures.rounds, figures.partial, figures.aborted) == (rounds, 0, 0)
     assert figures.irregularities == {}
 

@@ -13,7 +13,7 @@ import pytest
 
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import wait_for
-from tests.chaos import proof
+from tests.chaos import journal_checks
 from tests.service.conftest import Run
 from tests.service.daemon_process import SITE, TABLE, Shoe, cli, configure
 
@@ -106,12 +106,12 @@ def test_another_configuration_holds_after_a_restart(tmp_path: Path, run: Run, s
     assert daemon.stop() == 0
     cards = [e["data"]["card"] for e in events(daemon.journal, "card_dealt")]
     assert cards == ["9S", "2H", "KD", "3C", "9D", None, "KS", None]
-    proof.check_chain(daemon.journal)
-    proof.check_replay(daemon.journal, tmp_path)
+    journal_checks.check_chain(daemon.journal)
+    journal_checks.check_replay(daemon.journal, tmp_path)
 
 
 def events(journal: Path, kind: str) -> list[dict[str, dict[str, str | None]]]:
-    return [event for event in proof.stored_events(journal) if event["type"] == kind]
+    return [event for event in journal_checks.stored_events(journal) if event["type"] == kind]
 
 
 def dealt(journal: Path) -> int:

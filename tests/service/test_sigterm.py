@@ -21,7 +21,7 @@ from shoe_daemon.journal.verify import verify
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.observations import CardDrawn
 from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, wait_for
-from tests.chaos import proof
+from tests.chaos import journal_checks
 from tests.service.conftest import Run
 from tests.service.daemon_process import DaemonProcess, Shoe, configure
 
@@ -109,8 +109,10 @@ def test_what_was_said_last_is_told_before_the_end(
     wait_for(lambda: listener.of("event/card_dealt"), "the first card")
     stop(daemon)
     wait_for(lambda: states(listener)[-1] == "offline", "offline")
-    head = proof.stored_events(daemon.journal)[-1]["seq"]
-    assert proof.check_received(daemon.journal, listener.messages) == set(range(1, head + 1))
+    head = journal_checks.stored_events(daemon.journal)[-1]["seq"]
+    assert journal_checks.check_received(daemon.journal, listener.messages) == set(
+        range(1, head + 1)
+    )
     assert listener.of("/state")[-1].json["seq"] == head
 
 
@@ -176,7 +178,7 @@ def test_it_ends_though_nothing_can_be_recorded(tmp_path: Path, run: Run, shoe: 
     wait_for(lambda: "journal_unwritable" in daemon.log.read_text(), "the alarm")
     stop(daemon)
     away.rename(daemon.journal)
-    proof.check_chain(daemon.journal)
+    journal_checks.check_chain(daemon.journal)
 
 
 def test_a_second_signal_changes_nothing(tmp_path: Path, run: Run) -> None:

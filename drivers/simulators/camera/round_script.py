@@ -7,11 +7,11 @@ from random import Random
 from typing import Final
 
 from drivers.simulators import angel_eye_scenario as dealing
-from drivers.simulators.camera.dealing_animation import TablePlay
-from drivers.simulators.camera.play_segment import Effect, Stretch
+from drivers.simulators.camera.round_animation import Effect, Stretch
 from drivers.simulators.camera.scene_settings import SHOE_FAULTS, Settings, Station, Trouble
+from drivers.simulators.camera.table_dealing import TablePlay
 from drivers.simulators.camera.table_layout import PLACES
-from drivers.simulators.camera.throat_animation import MouthPlay
+from drivers.simulators.camera.throat_dealing import MouthPlay
 from drivers.simulators.simulated_shoe import DealtRound
 
 __all__ = ["stretches"]

@@ -17,8 +17,8 @@ from drivers.simulators.camera.dealer_hands import hand_hull
 from drivers.simulators.camera.deck_images import card_quad
 from drivers.simulators.camera.ground_truth import Lying, Quad, Truth
 from drivers.simulators.camera.motion_tracks import FACE
-from drivers.simulators.camera.play_segment import Stretch
 from drivers.simulators.camera.projection import camera_of
+from drivers.simulators.camera.round_animation import Stretch
 from drivers.simulators.camera.round_script import stretches
 from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
 from drivers.simulators.camera.scene_state import Moment, moment

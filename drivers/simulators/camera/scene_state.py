@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Pose
-from drivers.simulators.camera.play_segment import Bet, Effect, Stretch
+from drivers.simulators.camera.round_animation import Bet, Effect, Stretch
 from drivers.simulators.camera.scene_settings import Trouble
 
 __all__ = ["Moment", "Shown", "moment"]

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from drivers.simulators.camera.dealer_hands import arm_shadow, hand, hand_corners
 from drivers.simulators.camera.deck_images import Deck, deck_of
-from drivers.simulators.camera.felt_texture import CHIP, MARKER, chip, cloth, marker
 from drivers.simulators.camera.lighting import Lamps, Shadow, lamp_for_glare, lamps_of
 from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Pose
-from drivers.simulators.camera.play_segment import Bet, Effect, Stretch
 from drivers.simulators.camera.projection import Camera, Floats
+from drivers.simulators.camera.round_animation import Bet, Effect, Stretch
 from drivers.simulators.camera.scene_settings import Settings, Trouble
 from drivers.simulators.camera.scene_state import Moment, Shown
 from drivers.simulators.camera.sprites import LIT, STILL, Box, Light, dim, lay, shade
 from drivers.simulators.camera.table_layout import CARD, EXTENT, Point
+from drivers.simulators.camera.table_surface import CHIP, MARKER, chip, cloth, marker
 
 __all__ = ["TableView"]
 

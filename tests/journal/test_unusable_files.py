@@ -12,7 +12,7 @@ import pytest
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal.read_only import looking_at
-from tests.journal.making import fill, made, open_journal
+from tests.journal.journal_entries import fill, made, open_journal
 
 Spoil = Callable[[Path], None]
 

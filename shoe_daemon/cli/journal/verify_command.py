@@ -11,7 +11,7 @@ import msgspec
 
 from drivers.driver_interface import Driver, Frame, FrameKind, KeepsPictures
 from drivers.registry import create_driver, driver_version
-from shoe_daemon.cli.text_output import progress_of, table_lines
+from shoe_daemon.cli.terminal_text import progress_of, table_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader, journal_file
 from shoe_daemon.journal.read_only import looking_at

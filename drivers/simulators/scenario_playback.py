@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from drivers.simulators.angel_eye_scenario import Scene
 from drivers.simulators.angel_eye_wire import COPIES, Step
-from drivers.simulators.line_endpoints import Line
+from drivers.simulators.serial_servers import Line
 
 __all__ = ["Pace", "play"]
 

@@ -1,7 +1,7 @@
 """
 A writer to be killed: appends as fast as it can, and says what was acknowledged.
 
-`python -m tests.journal.writer FILE`: one line `observation seq` after each append.
+`python -m tests.journal.writer_process FILE`: one line `observation seq` after each append.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import random
 import sys
 from pathlib import Path
 
-from tests.journal.making import entry, open_journal
+from tests.journal.journal_entries import entry, open_journal
 
 
 def main(path: Path) -> None:

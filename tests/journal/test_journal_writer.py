@@ -12,15 +12,7 @@ from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.table.events import RoundStarted
 from shoe_daemon.table.observations import Session, Tick, decode_observation, encode_observation
-from tests.journal.making import (
-    SITE,
-    entry,
-    events_of,
-    fill,
-    made,
-    moment,
-    open_journal,
-)
+from tests.journal.journal_entries import SITE, entry, events_of, fill, made, moment, open_journal
 
 
 @pytest.fixture

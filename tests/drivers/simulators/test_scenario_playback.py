@@ -23,10 +23,10 @@ from structlog.testing import capture_logs
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame
 from drivers.reader_thread import Reader
-from drivers.simulators import line_endpoints
+from drivers.simulators import serial_servers
 from drivers.simulators.angel_eye_scenario import Scenario, Settings, scenario, scenes
-from drivers.simulators.line_endpoints import Line, PtyLine, TcpLine
-from drivers.simulators.scenario_player import Pace, play
+from drivers.simulators.scenario_playback import Pace, play
+from drivers.simulators.serial_servers import Line, PtyLine, TcpLine
 from drivers.simulators.simulated_shoe import Fault
 from drivers.transport import LineError, open_transport
 from shoe_daemon.errors import UserError
@@ -260,7 +260,7 @@ class TestPty:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # However long a slow machine takes between two lines of this test.
-        monkeypatch.setattr(line_endpoints, "_PATIENCE_WITH_OPENERS", 3600.0)
+        monkeypatch.setattr(serial_servers, "_PATIENCE_WITH_OPENERS", 3600.0)
         line = PtyLine()
         for _ in range(2):
             assert not line.settled()
@@ -270,7 +270,7 @@ class TestPty:
             assert line.settled()
             os.close(slave)
             assert (line.heard(), line.settled()) == (False, False)
-        monkeypatch.setattr(line_endpoints, "_PATIENCE_WITH_OPENERS", 0.0)
+        monkeypatch.setattr(serial_servers, "_PATIENCE_WITH_OPENERS", 0.0)
         with Path(line.address).open("rb"):
             until(line.settled, "one that throws nothing away")
         line.close()
@@ -278,15 +278,15 @@ class TestPty:
     def test_it_is_drained_when_all_is_read_however_long_that_takes(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        looks, unread = 0, line_endpoints._unread  # noqa: SLF001 - to know how often it was looked
+        looks, unread = 0, serial_servers._unread  # noqa: SLF001 - to know how often it was looked
 
         def look(*what: Any) -> bool:  # noqa: ANN401 - whatever is handed to it
             nonlocal looks
             looks += 1
             return unread(*what)
 
-        monkeypatch.setattr(line_endpoints, "_DRAIN_EVERY", 0.001)
-        monkeypatch.setattr(line_endpoints, "_unread", look)
+        monkeypatch.setattr(serial_servers, "_DRAIN_EVERY", 0.001)
+        monkeypatch.setattr(serial_servers, "_unread", look)
         line = PtyLine()
         with Path(line.address).open("rb", buffering=0) as slave:
             line.send(bytes(3000), threading.Event())
@@ -303,7 +303,7 @@ class TestPty:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         answers = [True, False, True, *[False] * 50]
-        monkeypatch.setattr(line_endpoints, "_unread", lambda *_: answers.pop(0))
+        monkeypatch.setattr(serial_servers, "_unread", lambda *_: answers.pop(0))
         line = PtyLine()
         with Path(line.address).open("rb"):
             line.drain(threading.Event())

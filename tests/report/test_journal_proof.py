@@ -18,11 +18,11 @@ from click.testing import CliRunner, Result
 from drivers.simulators.angel_eye_scenario import Settings
 from shoe_daemon import __version__
 from shoe_daemon.cli import main
-from shoe_daemon.report.html_page import shoe_page
+from shoe_daemon.report.html_report import shoe_page
 from shoe_daemon.report.shoe_report import read_shoe
 from shoe_daemon.table import events
 from shoe_daemon.table.observations import Session
-from tests.report.making import SITE, TABLE, Writer
+from tests.report.report_shoes import SITE, TABLE, Writer
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from random import Random
 from typing import Final
 
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
-from drivers.simulators.camera.play_segment import Effect, Stretch
+from drivers.simulators.camera.round_animation import Effect, Stretch
 from drivers.simulators.camera.scene_settings import Settings, Trouble
 from drivers.simulators.camera.table_layout import CARD, THROAT
 from drivers.simulators.simulated_shoe import DealtRound, Fault

@@ -16,7 +16,7 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import Entry, JournalReader, Step
 from shoe_daemon.table.observations import CardDrawn, Command, Observation, Session
 from shoe_daemon.table.table import Table
-from tests.journal.making import SITE, TABLE, fill, made, moment, open_journal
+from tests.journal.journal_entries import SITE, TABLE, fill, made, moment, open_journal
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from shoe_daemon.report.card_order import CardOut
+from shoe_daemon.report.card_sequences import Place, Repeat, repeats
 from shoe_daemon.report.factory_order import runs_in
-from shoe_daemon.report.integrity_findings import Finding, Search, Where
-from shoe_daemon.report.repeated_sequences import Place, Repeat, repeats
+from shoe_daemon.report.integrity_model import Finding, Search, Where
 from shoe_daemon.report.shuffle_probability import (
     FACES,
     Dealt,

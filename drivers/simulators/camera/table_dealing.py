@@ -10,7 +10,7 @@ from typing import Final
 
 from drivers.simulators.camera.dealer_hands import Grip
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, HandTrack, Key, Pose
-from drivers.simulators.camera.play_segment import Bet, Stretch
+from drivers.simulators.camera.round_animation import Bet, Stretch
 from drivers.simulators.camera.scene_settings import Settings, Trouble
 from drivers.simulators.camera.table_layout import DISCARD, PLACES, SHOE, Point
 from drivers.simulators.simulated_shoe import DealtRound, Fault

@@ -11,7 +11,7 @@ from typing import Final
 import click
 import msgspec
 
-from shoe_daemon.cli.text_output import progress_of
+from shoe_daemon.cli.terminal_text import progress_of
 from shoe_daemon.errors import UserError
 
 __all__ = ["report"]
@@ -33,7 +33,7 @@ def report(file: Path, shoe: str, *, as_json: bool, html: Path | None, verify: b
     with progress_of("verifying the chain") as progress:
         found = read_shoe(file, number, progress=progress if verify else None)
     if html is not None:
-        from shoe_daemon.report.html_page import shoe_page
+        from shoe_daemon.report.html_report import shoe_page
 
         _write(html, shoe_page(found))
         click.echo(f"{html}: the report on shoe {found.shoe}", err=as_json)

@@ -22,11 +22,11 @@ from shoe_daemon.cli import main
 from shoe_daemon.game.cards import DECK, RANKS, Card
 from shoe_daemon.report.card_order import CardOut
 from shoe_daemon.report.integrity import read_integrity, search
-from shoe_daemon.report.integrity_findings import Integrity
+from shoe_daemon.report.integrity_model import Integrity
+from shoe_daemon.report.integrity_search import LIMIT, Shuffled
 from shoe_daemon.report.integrity_text import chance, integrity_text
-from shoe_daemon.report.repeat_search import LIMIT, Shuffled
 from shoe_daemon.table.observations import CardDrawn, Command
-from tests.report.making import Writer, shoe
+from tests.report.report_shoes import Writer, shoe
 
 AT = "2026-11-21T20:00:00.000Z"
 

@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from calibration.training.card_faces import Source
 from calibration.training.process_pool import together
+from calibration.training.training_card_faces import Source
 from calibration.training.training_patches import Patch, patches
 from drivers.camera.recognition.index_window import PATCH_SIZE_PX, normalise_patch
 

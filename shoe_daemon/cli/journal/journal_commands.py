@@ -13,10 +13,10 @@ from typing import IO, TYPE_CHECKING
 import click
 import msgspec
 
-from shoe_daemon.cli.text_output import table_lines
+from shoe_daemon.cli.terminal_text import table_lines
 
 if TYPE_CHECKING:
-    from shoe_daemon.journal.summary import Summary
+    from shoe_daemon.journal.statistics import Summary
 
 _FILE = click.argument("file", type=click.Path(path_type=Path, readable=False))
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")
@@ -45,7 +45,7 @@ def verify(
 
     Ends with 1 where it is broken, and with 2 where FILE is no journal.
     """
-    from shoe_daemon.cli.journal.verify import check
+    from shoe_daemon.cli.journal.verify_command import check
 
     ctx.exit(check(file, head, refold=refold, as_json=as_json))
 
@@ -81,7 +81,7 @@ def export(file: Path, what: str, shoe: int | None, out: IO[bytes]) -> None:
 def stats(file: Path, *, as_json: bool) -> None:
     """Count shoes, rounds, irregularities and what else is in FILE."""
     from shoe_daemon.journal.read_only import looking_at
-    from shoe_daemon.journal.summary import summarise
+    from shoe_daemon.journal.statistics import summarise
 
     with looking_at(file) as reader:
         summary = summarise(reader)
@@ -118,7 +118,7 @@ def shoe(  # noqa: PLR0913 - as many as there are options
     For staff only: a report names faces that the players may not have seen. Ends with 1
     where the journal's chain is broken.
     """
-    from shoe_daemon.cli.journal.shoe_report import report
+    from shoe_daemon.cli.journal.reports import report
 
     ctx.exit(report(file, shoe, as_json=as_json, html=html, verify=not no_verify))
 

@@ -15,12 +15,12 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.odds import count_odds
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.report.chance_in_words import expectation, in_words, odds_of, two_sided
+from shoe_daemon.report.expected_counts import expectation, in_words, odds_of, two_sided
 from shoe_daemon.report.shoe_report import read_shoe
 from shoe_daemon.table.events import decode_event
 from shoe_daemon.table.observations import CardDrawn, Unreadable
 from shoe_daemon.table.options import RoundEnd
-from tests.report.making import DECISION, Writer, shoe
+from tests.report.report_shoes import DECISION, Writer, shoe
 
 FAULTS = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE, Fault.RESET)
 
