@@ -10,8 +10,8 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from drivers.camera.recognition.confidence import count_visible_ends
 from calibration.photo_label_file import Kind, Label
+from drivers.camera.recognition.confidence import count_visible_ends
 from drivers.camera.recognition.index_window import Image, Quad
 from drivers.camera.recognition.recogniser import CardReading, Recogniser
 

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from calibration.camera.card_print import CardPrint, print_of
 from bench.vision.calibration_table import THIRTEEN, calibrated
+from calibration.camera.card_print import CardPrint, print_of
 from calibration.camera.deck_comparison import (
     BACK_NAME,
     MIN_BACK_LIKENESS,

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from calibration.camera.image_measures import mean_image
 from bench.vision.calibration_table import SIZE, table
+from calibration.camera.image_measures import mean_image
 from calibration.camera.marker_detection import Marker, find_markers
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
 from calibration.camera.simulated_night import MARKER_SHEETS, SimulatedTable, TableState

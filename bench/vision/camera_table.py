@@ -18,10 +18,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from drivers.camera.options import CameraOptions
 from bench.vision.round_verdicts import Dealt
 from bench.vision.simulated_clock_camera import Film, FilmDriver
 from bench.vision.table_staff import Ear
+from drivers.camera.options import CameraOptions
 from drivers.reader_thread import Surroundings
 from drivers.simulators.camera.ground_truth import Truth
 from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile

@@ -24,6 +24,9 @@ from typing import Final
 import cv2
 from msgspec import Struct
 
+from bench.vision.throat_acts import Act, Acts, Stage, stage_settings
+from bench.vision.throat_disturbances import DISTURBANCES
+from bench.vision.throat_passages import PASSAGES
 from drivers.camera.camera_line import load_recogniser, make_station
 from drivers.camera.line_messages import Say, Statement, Station
 from drivers.camera.options import CameraOptions
@@ -31,9 +34,6 @@ from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.card_reader import CardRecogniser
 from drivers.camera.sources.frame_quality import FrameCheck, VideoFrame
-from bench.vision.throat_acts import Act, Acts, Stage, stage_settings
-from bench.vision.throat_disturbances import DISTURBANCES
-from bench.vision.throat_passages import PASSAGES
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.transport import LineError

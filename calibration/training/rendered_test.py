@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from calibration.training.photo_effects import chosen, photograph
 from calibration.training.process_pool import together
 from calibration.training.reading_limits import within
-from drivers.camera.recognition.confidence import count_visible_ends
 from calibration.training.training_card_faces import Chance, Source, draw_face
+from drivers.camera.recognition.confidence import count_visible_ends
 from drivers.camera.recognition.index_window import Image, Quad
 from drivers.camera.recognition.recogniser import Recogniser
 from shoe_daemon.game.cards import DECK, Card

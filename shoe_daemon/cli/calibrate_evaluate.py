@@ -13,8 +13,8 @@ from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
     from calibration.evaluate_recogniser import Report, Tally
-    from drivers.camera.recognition.recogniser import CardReading
     from calibration.photo_label_file import Label
+    from drivers.camera.recognition.recogniser import CardReading
 
 __all__ = ["evaluate"]
 

@@ -27,8 +27,8 @@ from tests.camera import scenes
 from tests.camera.scenes import Scene, on
 from tests.camera.servers import NetworkCamera, Visit, draw_all, encoded, jpeg
 from tests.commands.command_table import Supervisor
-from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
 from tests.fakes.rtsp_camera import Mood, RtspCamera
+from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(600)]
 

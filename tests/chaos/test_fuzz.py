@@ -22,8 +22,8 @@ from shoe_daemon.table.observations import Gap
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
 from tests.brokers import wait_for
-from tests.service.daemon_process import DaemonProcess, configure
 from tests.chaos import journal_checks
+from tests.service.daemon_process import DaemonProcess, configure
 
 BYTES = int(os.environ.get("FUZZ_BYTES", "1_000_000"))
 SEED = os.environ.get("FUZZ_SEED", "7")

@@ -12,8 +12,8 @@ import pytest
 from drivers.angel_eye_ii.report_observations import place_code
 from shoe_daemon.game.coup import Outcome, Slot
 from tests.brokers import wait_for
-from tests.commands.command_table import Pit
 from tests.chaos import journal_checks
+from tests.commands.command_table import Pit
 
 pytestmark = pytest.mark.mosquitto
 

@@ -9,9 +9,9 @@ import pytest
 
 from shoe_daemon.service import command_handler
 from tests.brokers import wait_for
+from tests.chaos import journal_checks
 from tests.commands.command_table import Heard, Pit
 from tests.commands.conftest import OpenPit
-from tests.chaos import journal_checks
 
 pytestmark = pytest.mark.mosquitto
 

@@ -28,8 +28,8 @@ from shoe_daemon.table.observations import (
     Result,
 )
 from shoe_daemon.table.timestamps import to_microseconds
-from tests.service.daemon_process import configure
 from tests.chaos import journal_checks
+from tests.service.daemon_process import configure
 
 NOON = to_microseconds("2026-11-21T12:00:00Z")
 
