@@ -1,7 +1,8 @@
 # make venv   .venv with everything: all extras and the development tools
 # make run    a simulated table, dealt before your eyes
 # make run-camera   the same, read by a simulated camera, with its picture in a browser
-# make test   all tests
+# make test   every promise, in minutes; `make test-fast` the pure tests, in under a minute;
+#             `make test-all` every promise at full volume
 # make golden compare the output for fixed inputs; `make golden-write` writes the expected output
 # make check  lint, format, types, and which room imports which
 # make lock   requirements-dev.lock anew from pyproject.toml
@@ -16,7 +17,7 @@ PYTHON ?=
 BIN := .venv/bin
 CODE := $(wildcard shoe_daemon drivers calibration bench tests tools)
 
-.PHONY: venv run run-camera test check wheel lock clean distclean
+.PHONY: venv run run-camera test test-fast test-all check wheel lock clean distclean
 .DELETE_ON_ERROR:
 
 venv: .venv/.stamp
@@ -31,11 +32,25 @@ run: venv
 run-camera: venv
 	@$(BIN)/shoe-daemon demo --camera
 
-# What pytest is told besides, e.g. make test ARGS="-k tableau"; with ARGS="-n auto --dist worksteal"
-# it takes two thirds of the time, and a test that leans on being alone is found out.
+# ARGS is passed to pytest: make test ARGS="-k tableau"; ARGS="-n 0" runs one test after another.
+# Many tests wait for a process or a deadline: more workers than processors use that time.
+WORKERS ?= $(shell echo $$(( 2 * $$(nproc) )))
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+# The tests start hundreds of Python processes: bytecode is kept, whatever the shell says.
+test test-fast test-all: export PYTHONDONTWRITEBYTECODE =
+# No process, no network, no picture.
+FAST := tests/game tests/table tests/misdeals tests/golden tests/report tests/drivers/angel_eye_ii
+
 test: venv
 	@$(BIN)/python tools/prepare.py mosquitto chromium
-	$(BIN)/pytest $(ARGS)
+	$(PYTEST) $(ARGS)
+
+test-fast: venv
+	$(PYTEST) $(FAST) $(ARGS)
+
+test-all: export TEST_VOLUME = full
+test-all: test
 
 # The output for fixed logs, captures and journals, byte for byte: tests/golden/__init__.py.
 .PHONY: golden golden-write

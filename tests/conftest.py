@@ -11,12 +11,30 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-# How long an example takes says how busy the machine is, and nothing about the code.
-settings.register_profile("home", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# Where a change is judged, the same change is judged alike every time; at home
-# the examples are other ones with every run.
-settings.register_profile("ci", settings.get_profile("home"), derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "home")
+from tests.volume import FULL, volume
+
+# The time of an example depends on the load of the machine: no deadline. In CI the examples
+# are the same for the same code; elsewhere each run draws new ones.
+settings.register_profile(
+    "tests",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=volume(40, 100),
+    derandomize=bool(os.environ.get("CI")),
+)
+settings.load_profile("tests")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """
+    Skip the tests that need the full volume, where it is not wanted.
+    """
+    if FULL:
+        return
+    skip = pytest.mark.skip(reason="only at full volume: make test-all")
+    for item in items:
+        if item.get_closest_marker("volume") is not None:
+            item.add_marker(skip)
 
 
 @pytest.fixture(autouse=True)

@@ -24,8 +24,9 @@ from shoe_daemon.table.timestamps import from_microseconds
 from tests.brokers import wait_for
 from tests.chaos import journal_checks
 from tests.service.daemon_process import DaemonProcess, configure
+from tests.volume import volume
 
-BYTES = int(os.environ.get("FUZZ_BYTES", "1_000_000"))
+BYTES = int(os.environ.get("FUZZ_BYTES", volume(200_000, 2_000_000)))
 SEED = os.environ.get("FUZZ_SEED", "7")
 
 pytestmark = pytest.mark.timeout(120 + BYTES // 10_000)

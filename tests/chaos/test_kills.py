@@ -33,9 +33,10 @@ from tests.service.daemon_process import (
     configure,
     simulated_shoe,
 )
+from tests.volume import volume
 
-KILLS = int(os.environ.get("CHAOS_KILLS", "10"))
-BROKER_KILLS = int(os.environ.get("CHAOS_BROKER_KILLS", "6"))
+KILLS = int(os.environ.get("CHAOS_KILLS", volume(4, 40)))
+BROKER_KILLS = int(os.environ.get("CHAOS_BROKER_KILLS", volume(2, 10)))
 SEED = int(os.environ.get("CHAOS_SEED", "7"))
 SPEED = 150
 """Times as fast as a real table: a restart of the daemon costs two rounds."""

@@ -27,8 +27,9 @@ from tests.service.daemon_process import (
     configure,
     simulated_shoe,
 )
+from tests.volume import volume
 
-SECONDS = float(os.environ.get("SOAK_SECONDS", "4"))
+SECONDS = float(os.environ.get("SOAK_SECONDS", volume(2, 20)))
 SPEED = os.environ.get("SOAK_SPEED", "0")
 LOOKS = 40
 """So often it is looked at; the first quarter is for warming up."""

@@ -21,6 +21,7 @@ from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Mark, Result, Tail, roads
 from tests.display.road_reader import NAMES, expected, read_road
+from tests.volume import volume
 
 DRAGON = "B" * 31 + "PBPPPPPPPPPBT"
 SIGNS = {"letters": plain(LETTERS), "chinese": plain(CHINESE), "ascii": ASCII}
@@ -56,7 +57,7 @@ def test_every_cell_that_has_room_is_drawn_and_nothing_else(signs: Signs, width:
             assert read.cells == shown, name
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=volume(30, 60), deadline=None)
 @given(st.text("PBTpbn", max_size=200), st.integers(1, 200))
 def test_any_sequence_in_any_width_is_drawn(letters: str, width: int) -> None:
     text = "".join(

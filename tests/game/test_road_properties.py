@@ -1,5 +1,5 @@
 """
-What holds for the roads of every shoe, tried over ten thousand of them: eight decks each,
+Properties of the roads of every shoe, tried over thousands of shoes: eight decks each,
 dealt by the rules down to the cut card.
 """
 
@@ -16,6 +16,7 @@ from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Coup, Outcome
 from shoe_daemon.game.roads import LeadingTies, Result, Roads, Tail, roads
 from tests.game.drawing import DERIVED
+from tests.volume import volume
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from shoe_daemon.game.roads import Ask, BigCell, MarkCell
 
 PARTS = 10
-SHOES = 10_000
+SHOES = volume(2_000, 10_000)
 CUT = 14
 """Cards behind the cut card."""
 
@@ -53,7 +54,7 @@ def shoes(part: int) -> Iterator[tuple[Random, list[Result], LeadingTies, Tail]]
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_a_thousand_shoes(part: int) -> None:
+def test_many_shoes(part: int) -> None:
     for chance, results, leading_ties, tail in shoes(part):
         drawn = roads(results, leading_ties=leading_ties, tail=tail)
         check_squares(drawn, results)

@@ -21,6 +21,7 @@ from shoe_daemon.game.wagers import (
     settle,
 )
 from tests.game.hands import coup, lawful_coups
+from tests.volume import volume
 
 EVERY_WAGER = House(
     name="Every wager",
@@ -117,7 +118,7 @@ def dragon_bonus(
     return ("win", pays) if pays else ("lose", None)
 
 
-@settings(max_examples=2000)
+@settings(max_examples=volume(400, 2000))
 @given(lawful_coups)
 def test_every_wager_is_settled_as_one_would_by_hand(dealt: Coup) -> None:
     wanted = tuple((wager, *found) for wager, found in by_hand(dealt).items())
@@ -125,7 +126,7 @@ def test_every_wager_is_settled_as_one_would_by_hand(dealt: Coup) -> None:
     assert EVERY_WAGER.settle(dealt) == wanted
 
 
-@settings(max_examples=1000)
+@settings(max_examples=volume(300, 1000))
 @given(lawful_coups)
 def test_a_banker_without_commission_differs_in_one_kind_of_win(dealt: Coup) -> None:
     total, cards = count([card.rank for card in dealt.banker.cards]), len(dealt.banker.cards)

@@ -23,9 +23,10 @@ import pytest
 from shoe_daemon.journal import Head, JournalReader
 from shoe_daemon.journal.verify import verify
 from tests.journal.journal_entries import events_of, fill, open_journal
+from tests.volume import volume
 
-KILLS = int(os.environ.get("SHOE_DAEMON_KILLS", "30"))
-COPIES = int(os.environ.get("SHOE_DAEMON_COPIES", "30"))
+KILLS = int(os.environ.get("SHOE_DAEMON_KILLS", volume(10, 60)))
+COPIES = int(os.environ.get("SHOE_DAEMON_COPIES", volume(10, 60)))
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ from tests.misdeals.pit import Pit
 from tests.table.board import Board
 from tests.table.dealer import NATURAL, house, public_json
 from tests.table.test_embargo import Embargo
+from tests.volume import volume
 
 PLACES = st.sampled_from(list(Slot))
 SECONDS = st.sampled_from([0.5, 1, 4, 11])
@@ -281,7 +282,7 @@ def test_any_shoe() -> None:
     run_state_machine_as_test(
         AnyShoe,
         settings=settings(
-            max_examples=150,
+            max_examples=volume(30, 150),
             stateful_step_count=40,
             deadline=None,
             report_multiple_bugs=False,

@@ -19,6 +19,7 @@ from shoe_daemon.table.options import RoundEnd
 from tests.misdeals.pit import Pit
 from tests.table import oracle
 from tests.table.dealer import SQUEEZE, house
+from tests.volume import volume
 
 PACE = 1.0
 """Seconds between two cards; a reader is heard within less than that."""
@@ -81,7 +82,7 @@ def tell(said: list[Said], mode: RoundEnd, swap: dict[str, float] | None = None)
 
 
 @given(SHOES, DELAYS, MODES, st.booleans())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=volume(25, 60))
 def test_a_scanner_that_is_late_or_early_is_no_conflict(
     shoe: list[Card],
     delays: list[float],
@@ -98,7 +99,7 @@ def test_a_scanner_that_is_late_or_early_is_no_conflict(
 
 
 @given(SHOES, DELAYS, MODES, st.integers(0, 3), st.integers(0, 3))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=volume(25, 60))
 def test_a_misread_card_is_found_in_its_round(
     shoe: list[Card], delays: list[float], mode: RoundEnd, number: int, place: int
 ) -> None:
@@ -115,7 +116,7 @@ def test_a_misread_card_is_found_in_its_round(
 
 
 @given(SHOES, DELAYS, st.integers(0, 20), st.integers(0, 12))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=volume(25, 60))
 def test_the_shoe_may_go_away_at_any_card(
     shoe: list[Card], delays: list[float], gone: int, unheard: int
 ) -> None:
@@ -139,7 +140,7 @@ def test_the_shoe_may_go_away_at_any_card(
 
 
 @given(SHOES, DELAYS, st.booleans())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=volume(20, 40))
 def test_a_camera_that_is_late_is_no_conflict(
     shoe: list[Card],
     delays: list[float],

@@ -16,6 +16,7 @@ from shoe_daemon.mqtt.reply_queue import Letter, Letters, Rerun
 from shoe_daemon.mqtt.retained_queue import Shelf
 from shoe_daemon.mqtt.topics import Topics
 from tests.mqtt.memory_journal import QUICK, Journal, Stored
+from tests.volume import volume
 
 OK, NOBODY, NOT_AUTHORIZED = 0, 16, 0x87
 
@@ -277,7 +278,7 @@ class Chaos(RuleBasedStateMachine):
 
 
 TestChaos = Chaos.TestCase
-TestChaos.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestChaos.settings = settings(max_examples=volume(25, 100), stateful_step_count=40, deadline=None)
 
 
 def test_an_answer_goes_after_its_events_and_before_documents() -> None:

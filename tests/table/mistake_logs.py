@@ -50,6 +50,7 @@ from tests.table.mistakes_of_readers import (
 )
 from tests.table.table_judge import Verdict, judge
 from tests.table.table_model import Dealing, Run, make_setup, play
+from tests.volume import volume
 
 Mistake = Callable[[Dealing, int], Verdict | None]
 
@@ -115,7 +116,7 @@ def make_log(
         rounds = max(rounds, 2)
 
 
-LOGS: Final = int(os.environ.get("MISTAKE_LOGS", "400"))
+LOGS: Final = int(os.environ.get("MISTAKE_LOGS", volume(400, 4000)))
 """How many logs a test plays."""
 
 SEED: Final = int(os.environ.get("MISTAKE_SEED", "0"))

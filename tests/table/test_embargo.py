@@ -24,6 +24,7 @@ from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.public_types import encode_public_table
 from tests.table import oracle
 from tests.table.dealer import FACE_UP, SQUEEZE, TUCKED, Dealer, house, of_type, public_json
+from tests.volume import volume
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -196,7 +197,7 @@ class Embargo:
 
 
 @given(tables())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=volume(80, 300))
 def test_no_face_leaves_before_it_is_seen(
     table: tuple[Dealer, Embargo, Iterator[tuple[seen.Observation, float]]],
 ) -> None:
@@ -208,7 +209,7 @@ def test_no_face_leaves_before_it_is_seen(
 
 
 @given(DECKS, DECKS, st.sampled_from(["reveal", "result"]))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=volume(25, 50))
 def test_two_deals_that_look_alike_are_told_alike(
     one: list[Card], other: list[Card], then: str
 ) -> None:
@@ -224,7 +225,7 @@ def test_two_deals_that_look_alike_are_told_alike(
 
 
 @given(DECKS)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=volume(25, 50))
 def test_tucked_cards_do_not_show_in_what_is_said_of_the_others(deck: list[Card]) -> None:
     told = []
     for banker in (deck[2:4], deck[4:6]):

@@ -16,6 +16,7 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from tests.table import oracle
 from tests.table.dealer import FACE_UP, Dealer, house, of_type, public_json, types
+from tests.volume import volume
 
 if TYPE_CHECKING:
     from tests.table.oracle import Expected
@@ -88,7 +89,7 @@ def tell(dealer: Dealer, way: Way, expected: Expected) -> None:
 
 
 @given(SHOES, ways())
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=volume(60, 120))
 def test_a_lawful_shoe_gives_the_oracles_rounds(shoe: list[str], way: Way) -> None:
     dealer = way.table()
     rounds = oracle.rounds(shoe)
@@ -126,7 +127,7 @@ def due_after(expected: Expected, dealt: int) -> tuple[str, str]:
 
 
 @given(SHOES, st.booleans(), st.sampled_from(MODES))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=volume(20, 40))
 def test_after_every_card_it_is_said_who_draws(
     shoe: list[str],
     slots: bool,  # noqa: FBT001 - drawn by hypothesis
@@ -159,7 +160,7 @@ def heard(dealer: Dealer) -> list[dict[str, Any]]:
 
 
 @given(SHOES)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=volume(15, 25))
 def test_all_versions_of_one_shoe_give_the_same_rounds(shoe: list[str]) -> None:
     versions = []
     for mode in MODES:
@@ -173,7 +174,7 @@ def test_all_versions_of_one_shoe_give_the_same_rounds(shoe: list[str]) -> None:
 
 
 @given(SHOES, st.sampled_from(["chickasaw", "seven-feathers", "curator", "single-deck"]))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=volume(15, 25))
 def test_every_house_deals_a_lawful_shoe(shoe: list[str], name: str) -> None:
     dealer = Dealer(name)
     dealer.order("new_shoe")

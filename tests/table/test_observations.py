@@ -18,6 +18,7 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house import house_to_mapping, load_house
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
+from tests.volume import volume
 
 AT = "2026-11-21T09:34:46.000Z"
 
@@ -221,7 +222,7 @@ def test_what_is_no_line_of_a_log(text: bytes) -> None:
 
 
 @given(st.binary(max_size=80) | st.text(max_size=80))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=volume(100, 300))
 def test_no_line_raises_anything_else(text: bytes | str) -> None:
     try:
         seen.decode_observation(text)

@@ -29,11 +29,12 @@ from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
 from tests.misdeals.pit import Pit
 from tests.table.dealer import START, house, of_type, one, public_json, types
+from tests.volume import volume
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAIRS = int(os.environ.get("EMBARGO_LOGS", "600"))
+PAIRS = int(os.environ.get("EMBARGO_LOGS", volume(600, 3000)))
 SEED = int(os.environ.get("EMBARGO_SEED", "0"))
 BATCH = 100
 ENDS: list[seen.Observation] = [
