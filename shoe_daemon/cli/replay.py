@@ -19,11 +19,11 @@ from shoe_daemon.event_text import tell
 from shoe_daemon.game.house import DEFAULT_HOUSE, find_house, house_to_mapping
 from shoe_daemon.game.rulings import find_policy, policy_to_mapping
 from shoe_daemon.table.events import Event, encode_event
-from shoe_daemon.table.observations import Observation, Session, decode_observation
+from shoe_daemon.table.log_replay import decode_log
+from shoe_daemon.table.observations import Observation, Session
 from shoe_daemon.table.options import Options, RoundEnd
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.table_state import TableState
-from shoe_daemon.table.timestamps import to_microseconds
 
 
 @click.command("replay", short_help="Turn a log or a capture into events.")
@@ -108,27 +108,14 @@ def read_log(file: Path) -> Iterator[Observation]:
     Raises:
         UserError: The file cannot be read, or a line of it, named by its number.
     """
-    before = 0
     try:
         lines = file.read_bytes().splitlines()
     except OSError as error:
         raise UserError(f"{file}: cannot be read: {error.strerror}") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            observation, before = _next(line, before)
-        except UserError as error:
-            raise UserError(f"{file}, line {number}: {error}") from error
-        yield observation
-
-
-def _next(line: bytes, before: int) -> tuple[Observation, int]:
-    observation = decode_observation(line)
-    now = to_microseconds(observation.at)
-    if now < before:
-        raise UserError(f"`at` goes back: {observation.at} is before the line above")
-    return observation, now
+    try:
+        yield from decode_log(lines)
+    except UserError as error:
+        raise UserError(f"{file}, {error}") from error
 
 
 def _capture(file: Path, protocol: str) -> Iterable[Observation]:

@@ -36,7 +36,6 @@ from shoe_daemon.mqtt.messages import (
 from shoe_daemon.mqtt.messages import state as encode_state
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS, Topics
 from shoe_daemon.table.events import Event
-from shoe_daemon.table.history import public_history, results_of
 from shoe_daemon.table.observations import Observation, Session
 from shoe_daemon.table.options import Options, ResultOn
 from shoe_daemon.table.public_types import PublicTable
@@ -171,8 +170,8 @@ class Sample:
             STATE: encode_state(
                 self._table.public(), session=session, alarm=None, heartbeat=10, published=self._at
             ),
-            ROADS: road_map(results_of(state.shoe), options, shoe=shoe, **said),
-            HISTORY: history(public_history(state), **said),
+            ROADS: road_map(self._table.results(), options, shoe=shoe, **said),
+            HISTORY: history(self._table.history(), **said),
             STATUS: encode_message(Status(state="online", **said)),
         }
 

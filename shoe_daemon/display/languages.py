@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.toml_validation import read_as, read_toml
-from shoe_daemon.table.detail_texts import VALUES
+from shoe_daemon.table.detail_texts import DETAIL_VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -205,16 +205,16 @@ def _fits(text: str, base: str | None) -> bool:
 
 
 def _is_sentence(code: str, text: str) -> bool:
-    return _placeholders(text) == sorted(VALUES.get(code, ()))
+    return _placeholders(text) == sorted(DETAIL_VALUES.get(code, ()))
 
 
 def _wrong_sentences(code: str, sentences: Mapping[str, str]) -> Iterator[str]:
-    for key in VALUES if code != BASE else ():
+    for key in DETAIL_VALUES if code != BASE else ():
         if key not in sentences:
             yield f"sentence {key} is missing; it is shown in English"
     for key, text in sentences.items():
         if not _is_sentence(key, text):
-            wanted = sorted(VALUES.get(key, ()))
+            wanted = sorted(DETAIL_VALUES.get(key, ()))
             yield f"sentence {key} has other placeholders than {wanted}; it is shown in English"
 
 

@@ -1,18 +1,40 @@
 """
-The rules of the game: cards, drawing, houses, wagers, irregularities, rulings.
-Pure: it knows no clock, no chance, no network, and reads no files but those of
-houses and policies.
+The rules of the game. Pure: no I/O besides the files of houses and policies, no clock, no
+randomness.
 
-What is the same in every house is code (`tableau`, `round`, `curator`); what
-differs is data: `House` for the play, `Policy` for what goes wrong. Odds are
-asked for by hand and stay behind their own door, `shoe_daemon.game.odds`: a
-running table needs none.
+Import from this package only; the modules below it may change (`docs/python.md` has examples).
+
+- `Card`, `DECK`; `Coup`, `Hand`, `Slot`, `Outcome`, `DEALING_ORDER`, `due`: cards and a round.
+- `player_draws`, `banker_draws`, `is_natural`: the drawing rules.
+- `House`, `find_house`, `load_house`, `HOUSE_IDS`: the rules of one casino.
+- `CATALOGUE`, `Wager`, `settle`, `Settlement`: wagers and their settlement.
+- `roads`, `Result`, `Roads`, `parse_sequence`, `to_sequence`: the roads of a shoe.
+- `IrregularityKind`, `IRREGULARITIES`, `SEVERITY`: the closed list of irregularities.
+- `Policy`, `find_policy`, `situations`, `Ruling`, `Action`: what an authority rules.
+- `Rotation`: who draws the cards where players do.
+
+The exact odds are in `shoe_daemon.game.odds` (`count_odds`): a running table needs none of them,
+so this package does not load that module.
+
+Code holds what is the same in every house; data holds what differs: `houses/*.toml` and
+`policies/*.toml`.
 """
 
 from __future__ import annotations
 
-from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MOST_DECKS, Card
-from shoe_daemon.game.coup import DEALING_ORDER, Coup, Hand, Holding, Kind, Outcome, Slot, due
+from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MOST_DECKS, RANKS, SUITS, Card
+from shoe_daemon.game.coup import (
+    DEALING_ORDER,
+    FIRST_CARDS,
+    FOUR_CARDS,
+    Coup,
+    Hand,
+    Holding,
+    Kind,
+    Outcome,
+    Slot,
+    due,
+)
 from shoe_daemon.game.house import (
     DEFAULT_HOUSE,
     HOUSE_IDS,
@@ -20,6 +42,7 @@ from shoe_daemon.game.house import (
     Curator,
     CutCard,
     DealingStyle,
+    Decks,
     House,
     Resolution,
     find_house,
@@ -30,12 +53,37 @@ from shoe_daemon.game.house import (
 )
 from shoe_daemon.game.irregularities import (
     IRREGULARITIES,
+    REPORTED,
     SEVERITY,
     Evidence,
     IrregularityFacts,
     IrregularityKind,
 )
-from shoe_daemon.game.ruling_situations import Action, Situation, situations
+from shoe_daemon.game.result_sequence import parse_sequence, to_sequence
+from shoe_daemon.game.roads import (
+    ROWS,
+    Ask,
+    Asks,
+    BeadCell,
+    BigCell,
+    LeadingTies,
+    Mark,
+    MarkCell,
+    MarkPlace,
+    Place,
+    Result,
+    RoadCounts,
+    Roads,
+    Tail,
+    roads,
+)
+from shoe_daemon.game.ruling_situations import (
+    ACTION_WORDS,
+    SITUATION_WORDS,
+    Action,
+    Situation,
+    situations,
+)
 from shoe_daemon.game.rulings import (
     DEFAULT_POLICY,
     POLICY_IDS,
@@ -49,31 +97,45 @@ from shoe_daemon.game.rulings import (
     policy_from_mapping,
     policy_to_mapping,
 )
-from shoe_daemon.game.shoe_rotation import Rotation
+from shoe_daemon.game.shoe_rotation import Rotation, Step
 from shoe_daemon.game.tableau import NATURAL, banker_draws, is_natural, player_draws
 from shoe_daemon.game.wager_catalogue import CATALOGUE
-from shoe_daemon.game.wagers import Settlement, Shape, Wager, settle
+from shoe_daemon.game.wagers import PUSH, Settlement, Shape, Wager, settle
 
 __all__ = [
+    "ACTION_WORDS",
     "CARDS_PER_DECK",
     "CATALOGUE",
     "DEALING_ORDER",
     "DECK",
     "DEFAULT_HOUSE",
     "DEFAULT_POLICY",
+    "FIRST_CARDS",
+    "FOUR_CARDS",
     "HOUSE_IDS",
     "IRREGULARITIES",
     "MOST_DECKS",
     "NATURAL",
     "POLICY_IDS",
+    "PUSH",
+    "RANKS",
+    "REPORTED",
+    "ROWS",
     "SEVERITY",
+    "SITUATION_WORDS",
+    "SUITS",
     "Action",
+    "Ask",
+    "Asks",
+    "BeadCell",
+    "BigCell",
     "Burn",
     "Card",
     "Coup",
     "Curator",
     "CutCard",
     "DealingStyle",
+    "Decks",
     "Evidence",
     "FalseDraw",
     "Hand",
@@ -82,16 +144,26 @@ __all__ = [
     "IrregularityFacts",
     "IrregularityKind",
     "Kind",
+    "LeadingTies",
+    "Mark",
+    "MarkCell",
+    "MarkPlace",
     "Outcome",
+    "Place",
     "Policy",
     "Provision",
     "Resolution",
+    "Result",
+    "RoadCounts",
+    "Roads",
     "Rotation",
     "Ruling",
     "Settlement",
     "Shape",
     "Situation",
     "Slot",
+    "Step",
+    "Tail",
     "Wager",
     "banker_draws",
     "due",
@@ -104,9 +176,12 @@ __all__ = [
     "load_house_file",
     "load_policy",
     "load_policy_file",
+    "parse_sequence",
     "player_draws",
     "policy_from_mapping",
     "policy_to_mapping",
+    "roads",
     "settle",
     "situations",
+    "to_sequence",
 ]

@@ -1,3 +1,279 @@
 """
-The pure fold: observations in, events out.
+The table: applies observations, returns events. Pure: no I/O, no clock, no randomness.
+
+Import from this package only; the modules below it may change (`docs/python.md` has examples).
+
+- `Table`: `apply`, `state`, `refusal`, `public`, `checkpoint`; `Options`: the options of a table.
+- `Observation` and its types, `decode_observation`, `encode_observation`.
+- `Event`, `EventData` and its types, `decode_event`, `encode_event`, `EVENT_TYPES`, `is_staff`.
+- `replay`: the events of a log; `decode_log`: its observations.
+- `PublicTable`, `PublicHistory`, `Alert` and their parts: everything that the players may see.
+- `detail`, `Detail`, `DETAIL_VALUES`: the sentences of irregularities; `undetectable`: the
+  irregularities that a table cannot detect; `ORDERS`: the commands that a table accepts.
+
+Drivers import `shoe_daemon.table.observations` instead, which loads no table.
+
+Map of the modules. `table` passes each observation to one handler, with a `table_context`:
+
+| observation | handler |
+|---|---|
+| session | table_context |
+| card | readers.reader_faults, then rounds.card_draw or shoes.shoe_lifecycle |
+| disclosed, placed | rounds.disclosure |
+| unreadable, withdrawn, carried | readers.reader_faults |
+| device_error, device_error_cleared, lock, booted, gap | readers.reader_faults |
+| link | readers.reader_faults, readers.second_reader |
+| cut_card, result, table_cleared, no_more_bets, betting_open | rounds.round_end |
+| command | commands.dispatch |
+| tick, standby | table (they only bring the time) |
+
+| irregularity | raised by |
+|---|---|
+| premature_draw | rounds.lifecycle |
+| player_third_unauthorised | rounds.card_draw, rounds.hidden_faces, commands.dispatch |
+| excess_card | rounds.card_draw, rounds.past_rounds, readers.reader_faults |
+| missing_draw | rounds.lifecycle, rounds.past_rounds, commands.corrections |
+| wrong_hand | rounds.card_draw, rounds.hidden_faces |
+| result_mismatch | rounds.declared_result, rounds.round_end |
+| premature_collect | rounds.round_end |
+| face_up_in_shoe | commands.dispatch |
+| double_feed | shoes.inventory, commands.dispatch |
+| unreadable_card | rounds.card_draw, readers.reader_faults |
+| source_conflict | rounds.disclosure, readers.second_reader |
+| duplicate_card | shoes.shoe_lifecycle |
+| foreign_card | commands.dispatch |
+| card_count_mismatch | shoes.inventory |
+| burn_error | shoes.shoe_lifecycle |
+| insufficient_cards | shoes.inventory |
+| cut_card_overrun | shoes.shoe_lifecycle |
+| cut_card_missing | shoes.inventory |
+| card_returned | readers.reader_faults, commands.dispatch |
+| card_off_table | commands.dispatch |
+| suspect_sequence | shoes.inventory |
+| device_fault | readers.reader_faults |
+| manual_void | commands.dispatch |
+
+`commands.dispatch` raises a reported irregularity for the command `hold`. `table_context` opens,
+joins and closes alerts, and holds results back. `public_snapshot` and `history` make the public
+documents from `table_state`.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from shoe_daemon.table import events
+from shoe_daemon.table.detail_texts import DETAIL_VALUES, Detail, detail
+from shoe_daemon.table.events import (
+    EVENT_TYPES,
+    SCHEMA,
+    AbortCause,
+    BettingClosed,
+    CardBurned,
+    CardCorrected,
+    CardDealt,
+    CardDisclosed,
+    ClosedData,
+    CutCard,
+    DrawDue,
+    Event,
+    EventData,
+    HandResult,
+    Irregularity,
+    IrregularityClosed,
+    IrregularityData,
+    LastRound,
+    Proposal,
+    ReaderStatus,
+    ResultRevised,
+    RoundAborted,
+    RoundFinished,
+    RoundHeld,
+    RoundReleased,
+    RoundStarted,
+    RoundVoided,
+    ShoeCounts,
+    ShoeFinished,
+    ShoePassed,
+    ShoeStarted,
+    StaffCardDealt,
+    StaffComposition,
+    StaffIrregularity,
+    StaffIrregularityClosed,
+    WagerResult,
+    decode_event,
+    encode_event,
+    is_staff,
+)
+from shoe_daemon.table.observations import (
+    AnyObservation,
+    BettingOpen,
+    Booted,
+    CardDrawn,
+    Carried,
+    Cause,
+    Command,
+    CutCardSeen,
+    DeviceError,
+    DeviceErrorCleared,
+    Disclosed,
+    Gap,
+    GapDetail,
+    Link,
+    Lock,
+    NoMoreBets,
+    Observation,
+    Placed,
+    ReaderRecord,
+    Result,
+    Role,
+    Session,
+    Standby,
+    TableCleared,
+    Tick,
+    Unreadable,
+    Withdrawn,
+    decode_observation,
+    encode_observation,
+)
+from shoe_daemon.table.options import Options, ResultOn, RoundEnd, Signal, automatic_round_end
+from shoe_daemon.table.public_types import (
+    Alert,
+    CardView,
+    Counts,
+    LastResult,
+    PastRound,
+    PastShoe,
+    PublicHistory,
+    PublicTable,
+    RoundView,
+    ShoeView,
+)
+from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
+
+if TYPE_CHECKING:
+    from shoe_daemon.table.commands.dispatch import ORDERS
+    from shoe_daemon.table.log_replay import decode_log, replay
+    from shoe_daemon.table.readers.undetectable import undetectable
+    from shoe_daemon.table.table import Table
+    from shoe_daemon.table.table_state import TableState
+
+__all__ = [
+    "DETAIL_VALUES",
+    "EVENT_TYPES",
+    "ORDERS",
+    "SCHEMA",
+    "AbortCause",
+    "Alert",
+    "AnyObservation",
+    "BettingClosed",
+    "BettingOpen",
+    "Booted",
+    "CardBurned",
+    "CardCorrected",
+    "CardDealt",
+    "CardDisclosed",
+    "CardDrawn",
+    "CardView",
+    "Carried",
+    "Cause",
+    "ClosedData",
+    "Command",
+    "Counts",
+    "CutCard",
+    "CutCardSeen",
+    "Detail",
+    "DeviceError",
+    "DeviceErrorCleared",
+    "Disclosed",
+    "DrawDue",
+    "Event",
+    "EventData",
+    "Gap",
+    "GapDetail",
+    "HandResult",
+    "Irregularity",
+    "IrregularityClosed",
+    "IrregularityData",
+    "LastResult",
+    "LastRound",
+    "Link",
+    "Lock",
+    "NoMoreBets",
+    "Observation",
+    "Options",
+    "PastRound",
+    "PastShoe",
+    "Placed",
+    "Proposal",
+    "PublicHistory",
+    "PublicTable",
+    "ReaderRecord",
+    "ReaderStatus",
+    "Result",
+    "ResultOn",
+    "ResultRevised",
+    "Role",
+    "RoundAborted",
+    "RoundEnd",
+    "RoundFinished",
+    "RoundHeld",
+    "RoundReleased",
+    "RoundStarted",
+    "RoundView",
+    "RoundVoided",
+    "Session",
+    "ShoeCounts",
+    "ShoeFinished",
+    "ShoePassed",
+    "ShoeStarted",
+    "ShoeView",
+    "Signal",
+    "StaffCardDealt",
+    "StaffComposition",
+    "StaffIrregularity",
+    "StaffIrregularityClosed",
+    "Standby",
+    "Table",
+    "TableCleared",
+    "TableState",
+    "Tick",
+    "Unreadable",
+    "WagerResult",
+    "Withdrawn",
+    "automatic_round_end",
+    "decode_event",
+    "decode_log",
+    "decode_observation",
+    "detail",
+    "encode_event",
+    "encode_observation",
+    "events",
+    "from_microseconds",
+    "is_staff",
+    "replay",
+    "to_microseconds",
+    "undetectable",
+]
+
+_LAZY: Final = {
+    "ORDERS": "commands.dispatch",
+    "undetectable": "readers.undetectable",
+    "decode_log": "log_replay",
+    "replay": "log_replay",
+    "Table": "table",
+    "TableState": "table_state",
+}
+"""Names that load the whole table, by module: loaded at the first use, so that a reader of
+events alone starts quickly."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        module = _LAZY.get(name)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{module}"), name)
+        globals()[name] = value
+        return value

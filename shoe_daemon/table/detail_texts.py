@@ -213,7 +213,7 @@ def _names(template: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(template) if name))
 
 
-VALUES: Final[dict[str, tuple[str, ...]]] = {
+DETAIL_VALUES: Final[dict[str, tuple[str, ...]]] = {
     code: _names(template) for code, template in DETAILS.items()
 }
 """The names of the values of every code; with ``because`` come those of that code."""

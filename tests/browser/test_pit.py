@@ -18,7 +18,7 @@ from playwright.sync_api import Browser
 
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.detail_texts import VALUES
+from shoe_daemon.table.detail_texts import DETAIL_VALUES
 from tests.brokers import Listener, wait_for
 from tests.browser.chrome import Watched, watch
 from tests.browser.live_tables import Stage, Table, set_stage
@@ -302,7 +302,7 @@ def test_every_sentence_can_be_said_in_the_language_of_the_page(
     show_room(kiosk, stage, folded(), code)
     sample: dict[str, str | int] = {"hand": "banker", "slot": "P3", "laid": "B1", "card": "10H"}
     sample |= {"because": "player_stood_banker_draws", "source": "7", "text": "8", "reason": "9"}
-    for key, names in VALUES.items():
+    for key, names in DETAIL_VALUES.items():
         values = {"player": 6, "banker": 4} | {
             name: sample.get(name, "tie" if "_" in name else 5) for name in names
         }

@@ -17,7 +17,7 @@ import shoe_daemon
 from shoe_daemon.game.irregularities import REPORTED
 from shoe_daemon.game.rulings import POLICY_IDS, load_policy
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.detail_texts import DETAILS, DRAW_CODES, VALUES, detail, sentence
+from shoe_daemon.table.detail_texts import DETAIL_VALUES, DETAILS, DRAW_CODES, detail, sentence
 from shoe_daemon.table.events import DrawDue, Irregularity, decode_event, encode_event
 from shoe_daemon.table.table import Table
 from tests.table.dealer import NATURAL, Dealer, one
@@ -38,7 +38,7 @@ def holds(code: str, values: dict[str, Value], text: str) -> None:
     Check one sentence against its code and its values.
     """
     assert sentence(code, values) == text
-    names = {*VALUES[code], *VALUES.get(str(values.get("because")), ())}
+    names = {*DETAIL_VALUES[code], *DETAIL_VALUES.get(str(values.get("because")), ())}
     required = {name for name in names if f"{{{name}}}" in re.sub(r"\[.*?\]", "", DETAILS[code])}
     assert required <= set(values) <= names
     assert list(values) == sorted(values)
@@ -107,7 +107,7 @@ def test_every_place_gives_the_values_that_its_sentence_names() -> None:
     assert len(found) > 25
     for code, node in found.items():
         given = {each.arg for each in node.keywords}
-        assert None in given or given == set(VALUES[code]), code
+        assert None in given or given == set(DETAIL_VALUES[code]), code
 
 
 def test_every_code_is_used() -> None:
@@ -121,7 +121,7 @@ def test_every_code_is_used() -> None:
 
 
 def test_codes_and_names_are_words() -> None:
-    for code, names in VALUES.items():
+    for code, names in DETAIL_VALUES.items():
         assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", word) for word in (code, *names)), code
 
 
