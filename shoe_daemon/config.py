@@ -31,11 +31,11 @@ from shoe_daemon.credential_files import noted
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import DEFAULT_HOUSE, House, load_house, load_house_file
 from shoe_daemon.game.rulings import DEFAULT_POLICY, Policy, find_policy
-from shoe_daemon.game.toml_validation import in_plain_words, read_as
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.operators import Operators, load_operators
 from shoe_daemon.round_end_mode import all_signals, round_end_of
 from shoe_daemon.table.options import Options, RoundEnd
+from shoe_daemon.toml_validation import in_plain_words, read_as
 
 Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
 

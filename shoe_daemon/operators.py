@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 
 from shoe_daemon.credential_files import find_file
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.toml_validation import read_as, read_toml
+from shoe_daemon.toml_validation import read_as, read_toml
 
 __all__ = ["Operators", "Vouched", "hash_pin", "load_operators"]
 

@@ -20,9 +20,9 @@ from shoe_daemon import config as of
 from shoe_daemon.cli import main
 from shoe_daemon.config import Config, load_config
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.toml_validation import read_as
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
 from tests.service.daemon_process import SHOE_DAEMON
+from shoe_daemon.toml_validation import read_as
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "systemd" / "example.toml"
 

@@ -24,11 +24,19 @@ CLI = "shoe_daemon.cli"
 # room. A name allows all that lies below it.
 _CORE = ("shoe_daemon.game", "shoe_daemon.table", "shoe_daemon.errors")
 _NAMED = "shoe_daemon.credential_files"
-_SEEN = ("shoe_daemon.game", "shoe_daemon.table.observations", "shoe_daemon.errors", _NAMED)
+_TOML = "shoe_daemon.toml_validation"
+_SEEN = (
+    "shoe_daemon.game",
+    "shoe_daemon.table.observations",
+    "shoe_daemon.errors",
+    _NAMED,
+    _TOML,
+)
 DIRECTION: dict[str, tuple[str, ...]] = {
     "shoe_daemon.errors": (),
     "shoe_daemon.credential_files": ("shoe_daemon.errors",),
-    "shoe_daemon.game": ("shoe_daemon.errors",),
+    _TOML: ("shoe_daemon.errors",),
+    "shoe_daemon.game": ("shoe_daemon.errors", _TOML),
     "shoe_daemon.table": ("shoe_daemon.game", "shoe_daemon.errors"),
     "shoe_daemon.journal": _CORE,
     "shoe_daemon.report": (*_CORE, "shoe_daemon.journal"),
@@ -40,6 +48,7 @@ DIRECTION: dict[str, tuple[str, ...]] = {
         "shoe_daemon.systemd_notify",
         "shoe_daemon.event_text",
         _NAMED,
+        _TOML,
         "shoe_daemon.shutdown_signals",
     ),
     "drivers": _SEEN,

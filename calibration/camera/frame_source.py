@@ -24,6 +24,7 @@ from drivers.camera.sources.open_source import Source, open_source
 from drivers.camera.sources.source_address import Address
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
+from shoe_daemon.toml_validation import in_plain_words, read_as
 
 __all__ = [
     "FrameSource",

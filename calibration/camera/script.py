@@ -39,7 +39,7 @@ from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import RANKS, Card
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.toml_validation import in_plain_words, read_as, read_toml
+from shoe_daemon.toml_validation import in_plain_words, read_as, read_toml
 
 __all__ = [
     "BackStep",

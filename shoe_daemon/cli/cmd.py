@@ -122,7 +122,7 @@ def _give(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
 def _config(given: dict[str, Any]) -> Config:
     """Read the configuration, or make one of the options; options come before it."""
     from shoe_daemon.config import Config
-    from shoe_daemon.game.toml_validation import read_as, read_toml
+    from shoe_daemon.toml_validation import read_as, read_toml
 
     mapping: dict[str, Any] = {}
     if given["config"] is not None:

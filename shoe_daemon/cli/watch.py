@@ -125,7 +125,7 @@ def _read(file: Path) -> tuple[Any, str | None]:
     """Read a display's configuration, or a table's, which names the table too."""
     from shoe_daemon.config import Config
     from shoe_daemon.display.display_config import DisplayConfig
-    from shoe_daemon.game.toml_validation import read_as, read_toml
+    from shoe_daemon.toml_validation import read_as, read_toml
 
     mapping = read_toml(file, "a display's or a table's configuration")
     if "table" not in mapping:

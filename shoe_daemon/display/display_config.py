@@ -15,9 +15,9 @@ from shoe_daemon.credential_files import find_file, noted
 from shoe_daemon.display.cmd_options import is_loopback
 from shoe_daemon.display.languages import languages
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.toml_validation import in_plain_words, read_as, read_toml
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.toml_validation import in_plain_words, read_as, read_toml
 
 __all__ = [
     "DisplayConfig",

@@ -22,8 +22,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.toml_validation import read_as, read_toml
 from shoe_daemon.table.detail_texts import DETAIL_VALUES
+from shoe_daemon.toml_validation import read_as, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

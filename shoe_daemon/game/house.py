@@ -19,9 +19,9 @@ from msgspec import Meta, Struct, to_builtins
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import MOST_DECKS
-from shoe_daemon.game.toml_validation import read_as, read_toml
 from shoe_daemon.game.wager_catalogue import CATALOGUE
 from shoe_daemon.game.wagers import Settler, Wager, parse_share
+from shoe_daemon.toml_validation import read_as, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,7 +22,7 @@ from msgspec import Meta, Struct, field, to_builtins
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
 from shoe_daemon.game.ruling_situations import Action, Situation, situations
-from shoe_daemon.game.toml_validation import read_as, read_toml
+from shoe_daemon.toml_validation import read_as, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
