@@ -11,7 +11,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `roads`, `Result`, `Roads`, `parse_sequence`, `to_sequence`: the roads of a shoe.
 - `IrregularityKind`, `IRREGULARITIES`, `SEVERITY`: the closed list of irregularities.
 - `Policy`, `find_policy`, `situations`, `Ruling`, `Action`: what an authority rules.
-- `Rotation`: who draws the cards where players do.
+- `shoe_rotation`, `Rotation`: who draws the cards where players do.
 
 The exact odds are in `shoe_daemon.game.odds` (`count_odds`): a running table needs none of them,
 so this package does not load that module.
@@ -22,6 +22,7 @@ Code holds what is the same in every house; data holds what differs: `houses/*.t
 
 from __future__ import annotations
 
+from shoe_daemon.game import shoe_rotation
 from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MOST_DECKS, RANKS, SUITS, Card
 from shoe_daemon.game.coup import (
     DEALING_ORDER,
@@ -182,6 +183,7 @@ __all__ = [
     "policy_to_mapping",
     "roads",
     "settle",
+    "shoe_rotation",
     "situations",
     "to_sequence",
 ]
