@@ -41,7 +41,7 @@ from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene, Shot
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.card_artwork import face
-from shoe_daemon.game.cards import DECK, Card
+from shoe_daemon.game import DECK, Card
 
 IDLE_AIM: Final = 30
 LANDING_AIM: Final = 15

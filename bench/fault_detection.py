@@ -30,16 +30,20 @@ from concurrent.futures import ProcessPoolExecutor
 from random import Random
 from typing import Final, NamedTuple
 
-from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.coup import DEALING_ORDER, Coup, Slot
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import DEALING_ORDER, DECK, Card, Coup, IrregularityKind, Slot
 from shoe_daemon.report.shoe_composition import counted_out
+from shoe_daemon.table import (
+    Event,
+    Irregularity,
+    Options,
+    RoundEnd,
+    RoundFinished,
+    Table,
+    TableState,
+    from_microseconds,
+)
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import Event, Irregularity, RoundFinished
-from shoe_daemon.table.options import Options, RoundEnd
-from shoe_daemon.table.table import Table
-from shoe_daemon.table.table_state import ShoeState, TableState
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table.table_state import ShoeState
 
 DECKS: Final = 8
 BEHIND: Final = 14

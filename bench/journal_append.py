@@ -16,11 +16,9 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import Card, Slot
 from shoe_daemon.journal import Entry, Head, Journal, Step, StoredEvent
-from shoe_daemon.table.events import CardDealt, Event, EventData, RoundStarted
-from shoe_daemon.table.observations import CardDrawn
+from shoe_daemon.table import CardDealt, CardDrawn, Event, EventData, RoundStarted
 from shoe_daemon.table.rounds.next_card import FIRST_FOUR
 
 AT = "2026-11-21T09:34:46.120Z"

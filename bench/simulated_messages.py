@@ -11,14 +11,19 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.coup import DEALING_ORDER, FIRST_CARDS, Coup, Slot
+from shoe_daemon.game import DEALING_ORDER, DECK, FIRST_CARDS, Card, Coup, Slot
 from shoe_daemon.mqtt import messages, topics
+from shoe_daemon.table import (
+    Event,
+    Options,
+    RoundEnd,
+    Table,
+    encode_event,
+    from_microseconds,
+    is_staff,
+    to_microseconds,
+)
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import Event, encode_event, is_staff
-from shoe_daemon.table.options import Options, RoundEnd
-from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 
 __all__ = ["SESSION", "SITE", "TABLE", "Message", "Step", "played", "status"]
 

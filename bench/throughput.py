@@ -25,12 +25,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.coup import Coup, Slot
+from shoe_daemon.game import DECK, Card, Coup, Slot
+from shoe_daemon.table import Table, encode_event, from_microseconds
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import encode_event
-from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamps import from_microseconds
 
 AIM: Final = 20_000
 _DECKS: Final = 8

@@ -18,7 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game import Card
 
 __all__ = ["Kind", "Label", "read_labels"]
 

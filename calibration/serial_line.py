@@ -20,9 +20,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from calibration.serial_ports import stable_name
-from drivers.decoder_errors import raised_at
-from drivers.driver_interface import Driver, Frame, FrameKind
-from drivers.transport import EndOfCaptureError, LineError, Transport, open_transport
+from drivers import (
+    Driver,
+    EndOfCaptureError,
+    Frame,
+    FrameKind,
+    LineError,
+    Transport,
+    open_transport,
+    raised_at,
+)
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import encode_observation
 

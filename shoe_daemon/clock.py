@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
+from shoe_daemon.table import from_microseconds, to_microseconds
 
 _STEP = 1_000_000
 

@@ -16,10 +16,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
-from drivers.driver_interface import Driver, LineSettings, OpensLine
-from drivers.interface_check import make_driver
-from drivers.registry import find_driver
-from drivers.transport import check_url
+from drivers import Driver, LineSettings, OpensLine, check_url, find_driver, make_driver
 from shoe_daemon.config_checks import (
     check_checkers,
     check_prefix,
@@ -29,12 +26,19 @@ from shoe_daemon.config_checks import (
 )
 from shoe_daemon.credential_files import noted
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.house import DEFAULT_HOUSE, House, load_house, load_house_file
-from shoe_daemon.game.rulings import DEFAULT_POLICY, Policy, find_policy
+from shoe_daemon.game import (
+    DEFAULT_HOUSE,
+    DEFAULT_POLICY,
+    House,
+    Policy,
+    find_policy,
+    load_house,
+    load_house_file,
+)
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.operators import Operators, load_operators
 from shoe_daemon.round_end_mode import all_signals, round_end_of
-from shoe_daemon.table.options import Options, RoundEnd
+from shoe_daemon.table import Options, RoundEnd
 from shoe_daemon.toml_validation import in_plain_words, read_as
 
 Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]

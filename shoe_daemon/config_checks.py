@@ -13,7 +13,7 @@ from shoe_daemon.mqtt.topics import Topics
 
 if TYPE_CHECKING:
     from shoe_daemon.config import Config, ReaderSettings, TableSettings
-    from shoe_daemon.game.house import House
+    from shoe_daemon.game import House
 
 __all__ = ["check_checkers", "check_prefix", "check_readers", "check_seats", "check_table"]
 

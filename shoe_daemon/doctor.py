@@ -16,17 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-from drivers.driver_interface import KeepsPictures, OpensLine
-from drivers.redact import discreet
-from drivers.transport import LineError, open_transport
+from drivers import KeepsPictures, LineError, OpensLine, discreet, open_transport
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.display.display_config import DisplaySettings, DisplaySetup
 from shoe_daemon.doctor_broker import display_broker, table_broker
 from shoe_daemon.doctor_finding import Finding
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.irregularities import IRREGULARITIES
-from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers.undetectable import undetectable
+from shoe_daemon.game import IRREGULARITIES
+from shoe_daemon.table import RoundEnd, undetectable
 
 _SLOW_DISK: Final = 0.05
 """Seconds for one durable write from which a table feels it."""

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.ruling_situations import ACTION_WORDS, Action
-from shoe_daemon.table.events import (
+from shoe_daemon.game import ACTION_WORDS, Action, Outcome
+from shoe_daemon.table import (
     CardBurned,
     CardCorrected,
     Event,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from shoe_daemon.table.options import RoundEnd, Signal, automatic_round_end
+from shoe_daemon.table import RoundEnd, Signal, automatic_round_end
 
 __all__ = ["all_signals", "round_end_of"]
 

@@ -21,8 +21,8 @@ from shoe_daemon.cli import main
 from shoe_daemon.config import Config, load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
-from tests.service.daemon_process import SHOE_DAEMON
 from shoe_daemon.toml_validation import read_as
+from tests.service.daemon_process import SHOE_DAEMON
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "systemd" / "example.toml"
 

@@ -19,8 +19,7 @@ from calibration.camera.profile_check import FindingKind
 from calibration.camera.shoe_start_check import CheckResult, check_profile
 from calibration.camera.simulated_night import SimulatedTable, TableState
 from drivers.camera.profile.profile_file import load_profile
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import DEALING_ORDER
+from shoe_daemon.game import DEALING_ORDER, Card
 
 __all__ = ["measure_check"]
 

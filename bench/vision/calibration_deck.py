@@ -23,7 +23,7 @@ from calibration.camera.deck_comparison import (
 from calibration.camera.simulated_night import SimulatedTable
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.scene_settings import Settings
-from shoe_daemon.game.cards import RANKS, Card
+from shoe_daemon.game import RANKS, Card
 
 __all__ = ["measure_deck"]
 

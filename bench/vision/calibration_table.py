@@ -23,8 +23,7 @@ from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.scene_settings import Settings
-from shoe_daemon.game.cards import RANKS, Card
-from shoe_daemon.game.coup import DEALING_ORDER, Slot
+from shoe_daemon.game import DEALING_ORDER, RANKS, Card, Slot
 
 __all__ = ["FEW", "SIZE", "THIRTEEN", "calibrated", "reader", "table"]
 

@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from bench.vision.round_verdicts import Dealt
 from bench.vision.simulated_clock_camera import Film, FilmDriver
 from bench.vision.table_staff import Ear
+from drivers import Surroundings
 from drivers.camera.options import CameraOptions
-from drivers.reader_thread import Surroundings
 from drivers.simulators.camera.ground_truth import Truth
 from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene
@@ -33,8 +33,7 @@ from shoe_daemon.config import Config, ReaderSettings, Setup, TableSettings, set
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Daemon
-from shoe_daemon.table.events import Event
-from shoe_daemon.table.options import ResultOn, RoundEnd
+from shoe_daemon.table import Event, ResultOn, RoundEnd
 
 __all__ = ["Table", "play_shoe"]
 

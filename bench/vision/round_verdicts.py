@@ -10,16 +10,16 @@ from msgspec import Struct
 
 from bench.vision.pushed_cameras import Pushed
 from drivers.simulators.simulated_shoe import DealtRound, coup_of
-from shoe_daemon.table.event_types import (
+from shoe_daemon.table import (
+    Event,
     HandResult,
     Irregularity,
     ReaderStatus,
     RoundAborted,
     RoundFinished,
     RoundHeld,
+    to_microseconds,
 )
-from shoe_daemon.table.events import Event
-from shoe_daemon.table.timestamps import to_microseconds
 
 __all__ = ["HOLDS", "Dealt", "Verdict", "judge"]
 

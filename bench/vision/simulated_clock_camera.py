@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from drivers import LineError
 from drivers.camera.camera_line import CameraLine, frame_check_for, start_line
 from drivers.camera.driver import CameraDriver
 from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
@@ -17,8 +18,7 @@ from drivers.simulators.camera.ground_truth import Truth
 from drivers.simulators.camera.scene_renderer import Scene, Shot
 from drivers.simulators.camera.scene_settings import Station
 from drivers.simulators.simulated_shoe import DealtRound
-from drivers.transport import LineError
-from shoe_daemon.table.timestamps import to_microseconds
+from shoe_daemon.table import to_microseconds
 
 __all__ = ["BEGIN", "Film", "FilmDriver"]
 

@@ -29,12 +29,12 @@ import numpy as np
 
 from bench.harness import percentile
 from bench.vision.stream_cameras import CAMERAS, FPS, HEIGHT, WIDTH, Server, age
+from drivers import LineError
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
 from drivers.camera.sources.frame_quality import FrameCheck
 from drivers.camera.sources.open_source import open_source
 from drivers.camera.sources.source_address import parse_address
-from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 
 PATIENCE: Final = 30.0

@@ -13,8 +13,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from shoe_daemon.demo.subscriber import leave
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.table.event_types import Irregularity, IrregularityClosed, ReaderStatus
-from shoe_daemon.table.events import Event, decode_event
+from shoe_daemon.table import Event, Irregularity, IrregularityClosed, ReaderStatus, decode_event
 
 __all__ = ["Ear"]
 

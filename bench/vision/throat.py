@@ -27,6 +27,7 @@ from msgspec import Struct
 from bench.vision.throat_acts import Act, Acts, Stage, stage_settings
 from bench.vision.throat_disturbances import DISTURBANCES
 from bench.vision.throat_passages import PASSAGES
+from drivers import LineError
 from drivers.camera.camera_line import load_recogniser, make_station
 from drivers.camera.line_messages import Say, Statement, Station
 from drivers.camera.options import CameraOptions
@@ -36,7 +37,6 @@ from drivers.camera.recognition.card_reader import CardRecogniser
 from drivers.camera.sources.frame_quality import FrameCheck, VideoFrame
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Settings
-from drivers.transport import LineError
 
 TROUBLES: Final = PASSAGES | DISTURBANCES
 _BAD: Final = ("silent", "invented", "wrong")

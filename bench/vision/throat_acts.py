@@ -21,7 +21,7 @@ from drivers.simulators.camera.scene_state import moment
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_layout import CARD, THROAT
 from drivers.simulators.camera.throat_image import MouthView
-from shoe_daemon.game.cards import DECK, Card
+from shoe_daemon.game import DECK, Card
 
 __all__ = ["Act", "Acts", "Change", "Stage", "stage_settings"]
 

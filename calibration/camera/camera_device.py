@@ -13,16 +13,15 @@ from typing import Final, Protocol
 
 import cv2
 from msgspec import Struct
+from shoe_daemon.game.toml_validation import in_plain_words, read_as
 
 from calibration.camera.profile_check import Finding, FindingKind
+from drivers import LineError, discreet
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources import opencv_video
 from drivers.camera.sources.opencv_video import configure_opencv
 from drivers.camera.sources.source_address import Address, SourceKind
-from drivers.redact import discreet
-from drivers.transport import LineError
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.toml_validation import in_plain_words, read_as
 
 __all__ = [
     "ControlDevice",

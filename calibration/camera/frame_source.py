@@ -17,14 +17,13 @@ from urllib.parse import urlsplit
 import cv2
 import numpy as np
 
+from drivers import EndOfCaptureError, LineError
 from drivers.camera.preview.loopback_server import LOOPBACK_HOSTS
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.open_source import Source, open_source
 from drivers.camera.sources.source_address import Address
-from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
-from shoe_daemon.toml_validation import in_plain_words, read_as
 
 __all__ = [
     "FrameSource",

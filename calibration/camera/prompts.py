@@ -24,8 +24,7 @@ from calibration.camera.table_layout import Box, Plane, layout_named
 from calibration.camera.wizard_state import CardPrompt, WizardState
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.coup import DEALING_ORDER, Slot
+from shoe_daemon.game import DEALING_ORDER, DECK, Card, Slot
 
 __all__ = ["PromptDialogue"]
 

@@ -24,7 +24,7 @@ from drivers.camera.recognition.confidence import (
 )
 from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.recognition.recogniser import WEIGHTS_FILE, WEIGHTS_INFO, Recogniser
-from shoe_daemon.game.cards import RANKS, SUITS
+from shoe_daemon.game import RANKS, SUITS
 
 __all__ = [
     "Threshold",

@@ -23,8 +23,7 @@ from drivers.simulators.camera.scene_settings import Station
 from drivers.simulators.camera.table_layout import CARD, Point
 from drivers.simulators.camera.video_writer import check_whole
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import DECK, RANKS
-from shoe_daemon.game.coup import DEALING_ORDER
+from shoe_daemon.game import DEALING_ORDER, DECK, RANKS
 
 __all__ = ["layout_position", "play_live", "record_video", "throat_card_corners"]
 

@@ -37,8 +37,7 @@ from calibration.camera.table_layout import Box, Plane, layout_named, leaves_alo
 from drivers.camera.profile.camera_profile import Point
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import RANKS, Card
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import RANKS, Card, Slot
 from shoe_daemon.toml_validation import in_plain_words, read_as, read_toml
 
 __all__ = [

@@ -19,7 +19,7 @@ from drivers.camera.recognition.confidence import crop_card, measure_blur
 from drivers.camera.recognition.index_window import CropWindow, window_quads
 from drivers.camera.recognition.table_geometry import Floats, place_patch
 from drivers.camera.sources.frame_quality import Image
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game import Card
 
 __all__ = [
     "MORE_PIXELS_ADVICE",

@@ -39,8 +39,7 @@ from drivers.simulators.camera.table_image import TableView
 from drivers.simulators.camera.table_layout import PLACES, Point
 from drivers.simulators.camera.throat_image import MouthView
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import Card, Slot
 
 __all__ = [
     "COMMAND_FORMS",

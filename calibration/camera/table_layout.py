@@ -27,7 +27,7 @@ from drivers.camera.profile.camera_profile import (
 )
 from drivers.camera.recognition.table_geometry import Floats, TableProjection
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import Slot
 
 __all__ = [
     "LAYOUTS",

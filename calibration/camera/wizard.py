@@ -50,8 +50,7 @@ from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.recognition.table_geometry import Floats
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import Card, Slot
 
 __all__ = ["CalibrationRequest", "calibrate"]
 

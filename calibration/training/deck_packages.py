@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from drivers.simulators.card_artwork.card_faces import IndexMasks, Place
 from drivers.simulators.card_artwork.drawing_tools import Image, Mask, cropped
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import RANKS, SUITS, Card
+from shoe_daemon.game import RANKS, SUITS, Card
 
 __all__ = ["HELD_OUT", "ORNATE", "SEEN", "Deck", "deck", "fetch", "index_masks", "index_places"]
 

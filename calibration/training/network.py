@@ -12,7 +12,7 @@ from torch import nn
 
 from calibration.training.training_patches import NO_INDEX
 from drivers.camera.recognition.index_window import PATCH_SIZE_PX
-from shoe_daemon.game.cards import SUITS
+from shoe_daemon.game import SUITS
 
 __all__ = ["RANK_OUTPUTS", "export", "network"]
 

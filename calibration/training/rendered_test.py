@@ -25,7 +25,7 @@ from calibration.training.training_card_faces import Chance, Source, draw_face
 from drivers.camera.recognition.confidence import count_visible_ends
 from drivers.camera.recognition.index_window import Image, Quad
 from drivers.camera.recognition.recogniser import Recogniser
-from shoe_daemon.game.cards import DECK, Card
+from shoe_daemon.game import DECK, Card
 
 __all__ = [
     "CARDS",

@@ -26,7 +26,7 @@ from drivers.simulators.card_artwork.card_faces import IndexMasks, Place
 from drivers.simulators.card_artwork.drawing_tools import Image, Mask, cropped
 from drivers.simulators.card_artwork.rank_figures import rank_mask
 from drivers.simulators.card_artwork.suit_pips import pip_mask
-from shoe_daemon.game.cards import DECK, Card
+from shoe_daemon.game import DECK, Card
 
 __all__ = ["Chance", "Face", "Source", "draw_back", "draw_face"]
 

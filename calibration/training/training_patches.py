@@ -28,7 +28,7 @@ from drivers.camera.recognition.index_window import (
     window_quads,
 )
 from drivers.simulators.card_artwork.card_faces import Place
-from shoe_daemon.game.cards import RANKS, SUITS
+from shoe_daemon.game import RANKS, SUITS
 
 __all__ = ["NO_INDEX", "Patch", "lesson", "patches"]
 

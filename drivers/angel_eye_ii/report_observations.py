@@ -21,8 +21,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from drivers.angel_eye_ii.frame_codec import Report
-from shoe_daemon.game.cards import RANKS, Card
-from shoe_daemon.game.coup import Outcome, Slot
+from shoe_daemon.game import RANKS, Card, Outcome, Slot
 from shoe_daemon.table.observations import (
     Booted,
     CardDrawn,

@@ -17,8 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from drivers.driver_interface import Frame, FrameKind
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import Card, Slot
 from shoe_daemon.table import observations as seen
 
 if TYPE_CHECKING:  # OpenCV is loaded only with a camera

@@ -37,8 +37,7 @@ from drivers.simulators.simulated_shoe import (
     coup_of,
     lawful,
 )
-from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import DECK, Card, Slot
 
 __all__ = ["Mode", "Scenario", "Scene", "Settings", "scenario", "scenes"]
 

@@ -9,9 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.coup import Coup, Slot
-from shoe_daemon.game.tableau import banker_draws, is_natural, player_draws
+from shoe_daemon.game import DECK, Card, Coup, Slot, banker_draws, is_natural, player_draws
 
 __all__ = [
     "CUT_BEHIND",

@@ -17,7 +17,7 @@ from shoe_daemon.shutdown_signals import stopped_by_signals
 if TYPE_CHECKING:
     from calibration.serial_line import Finding
     from calibration.serial_ports import Port
-    from drivers.driver_interface import Driver
+    from drivers import Driver
 
 __all__ = ["command"]
 
@@ -54,7 +54,7 @@ def serial(port: str | None, driver_name: str, reader_id: str, seconds: float) -
     """
     from calibration.serial_line import configuration, listen, silence_hints
     from calibration.serial_ports import list_ports
-    from drivers.registry import create_driver
+    from drivers import create_driver
 
     driver = create_driver(driver_name)
     if port is None:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import click
 
-from drivers.driver_interface import OpensLine
-from drivers.redact import discreet
+from drivers import OpensLine, discreet
 from shoe_daemon.config import Reading, Setup, load_config
 from shoe_daemon.display.display_config import (
     DisplaySettings,
@@ -21,7 +20,7 @@ from shoe_daemon.display.display_config import (
 )
 from shoe_daemon.display.languages import languages
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table import RoundEnd
 
 
 @click.command("check-config", short_help="Check a table's configuration, or a display's.")

@@ -14,7 +14,7 @@ import msgspec
 
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table import from_microseconds
 
 if TYPE_CHECKING:
     from shoe_daemon.config import Config

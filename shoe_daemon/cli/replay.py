@@ -10,20 +10,28 @@ from typing import Any
 import click
 import msgspec
 
-from drivers.capture_file import read_capture
-from drivers.capture_replay import observations_of
-from drivers.registry import create_driver
+from drivers import create_driver, observations_of, read_capture
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
 from shoe_daemon.event_text import tell
-from shoe_daemon.game.house import DEFAULT_HOUSE, find_house, house_to_mapping
-from shoe_daemon.game.rulings import find_policy, policy_to_mapping
-from shoe_daemon.table.events import Event, encode_event
-from shoe_daemon.table.log_replay import decode_log
-from shoe_daemon.table.observations import Observation, Session
-from shoe_daemon.table.options import Options, RoundEnd
-from shoe_daemon.table.table import Table
-from shoe_daemon.table.table_state import TableState
+from shoe_daemon.game import (
+    DEFAULT_HOUSE,
+    find_house,
+    find_policy,
+    house_to_mapping,
+    policy_to_mapping,
+)
+from shoe_daemon.table import (
+    Event,
+    Observation,
+    Options,
+    RoundEnd,
+    Session,
+    Table,
+    TableState,
+    decode_log,
+    encode_event,
+)
 
 
 @click.command("replay", short_help="Turn a log or a capture into events.")

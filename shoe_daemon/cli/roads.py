@@ -11,8 +11,7 @@ import click
 import msgspec
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.result_sequence import parse_sequence
-from shoe_daemon.game.roads import LeadingTies, Roads, Tail, roads
+from shoe_daemon.game import LeadingTies, Roads, Tail, parse_sequence, roads
 
 if TYPE_CHECKING:
     from shoe_daemon.display.terminal.symbols import Signs

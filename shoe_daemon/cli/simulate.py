@@ -156,7 +156,7 @@ def _play(
 
 
 def _write_capture(path: Path, settings: Settings, copies: int, ledger: _Ledger) -> None:
-    from drivers.capture_file import HEX_SUFFIX, write_hex
+    from drivers import HEX_SUFFIX, write_hex
     from drivers.simulators.angel_eye_scenario import scenes
 
     if settings.rounds is None and settings.shoes is None:

@@ -12,13 +12,8 @@ from msgspec import Struct
 
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.event_text import card_text
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.ruling_situations import ACTION_WORDS, Action
-from shoe_daemon.table import events
-from shoe_daemon.table.events import Event, IrregularityData
-from shoe_daemon.table.observations import Command
+from shoe_daemon.game import ACTION_WORDS, Action, Card, IrregularityKind, Slot
+from shoe_daemon.table import Command, Event, IrregularityData, events
 
 __all__ = ["OPERATOR", "Case", "Mind", "Order"]
 

@@ -20,10 +20,8 @@ from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.display.terminal.svg import to_svg
 from shoe_daemon.display.terminal.symbols import LETTERS
 from shoe_daemon.display.terminal.view_model import Seen
-from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.game.result_sequence import parse_sequence
-from shoe_daemon.game.roads import LeadingTies, roads
-from shoe_daemon.table.public_types import PublicTable
+from shoe_daemon.game import LeadingTies, Outcome, Slot, parse_sequence, roads
+from shoe_daemon.table import PublicTable
 
 _DEMO: Final = (100, 38)
 _WATCH: Final = (100, 34)

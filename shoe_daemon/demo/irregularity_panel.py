@@ -15,8 +15,8 @@ from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas, fit
 from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.event_text import action_text
-from shoe_daemon.game.irregularities import IRREGULARITIES, SEVERITY, IrregularityKind
-from shoe_daemon.table.events import Irregularity
+from shoe_daemon.game import IRREGULARITIES, SEVERITY, IrregularityKind
+from shoe_daemon.table import Irregularity
 
 __all__ = ["draw_panel"]
 

@@ -12,8 +12,7 @@ from shoe_daemon.display.terminal.canvas import Canvas, fit
 from shoe_daemon.display.terminal.hands import is_held
 from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.event_text import WINNERS, action_text, card_text
-from shoe_daemon.table.events import Irregularity
-from shoe_daemon.table.public_types import RoundView
+from shoe_daemon.table import Irregularity, RoundView
 
 __all__ = ["draw_small"]
 

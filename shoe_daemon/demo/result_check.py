@@ -8,13 +8,7 @@ from collections import Counter, deque
 from typing import Final
 
 from drivers.simulators.simulated_shoe import DealtRound, Fault
-from shoe_daemon.table.events import (
-    Event,
-    ResultRevised,
-    RoundAborted,
-    RoundFinished,
-    RoundVoided,
-)
+from shoe_daemon.table import Event, ResultRevised, RoundAborted, RoundFinished, RoundVoided
 
 __all__ = ["Referee"]
 

@@ -25,14 +25,12 @@ from shoe_daemon.demo.settings import DemoSettings, shoe_of
 from shoe_daemon.demo.subscriber import Subscriber
 from shoe_daemon.demo.supervisor_client import Said, Supervisor
 from shoe_daemon.demo.view_model import NO_BOARD, Health, Places
-from shoe_daemon.game.house import House
+from shoe_daemon.game import House
 from shoe_daemon.mqtt.embedded_broker import DemoBroker
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Core, Daemon
-from shoe_daemon.table.events import Event
-from shoe_daemon.table.options import ResultOn
-from shoe_daemon.table.public_types import PublicTable
+from shoe_daemon.table import Event, PublicTable, ResultOn
 
 __all__ = ["News", "Stage"]
 

@@ -20,9 +20,7 @@ from shoe_daemon.demo.supervisor_client import Said
 from shoe_daemon.demo.view_model import Board, Health, Keeper, Places
 from shoe_daemon.display.freshness import Fresh, Link
 from shoe_daemon.display.terminal.view_model import Seen
-from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.house import load_house
-from shoe_daemon.game.roads import LeadingTies, Tail
+from shoe_daemon.game import LeadingTies, Slot, Tail, load_house
 from shoe_daemon.mqtt.messages import (
     History,
     RoadOptions,
@@ -35,13 +33,17 @@ from shoe_daemon.mqtt.messages import (
 )
 from shoe_daemon.mqtt.messages import state as encode_state
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS, Topics
-from shoe_daemon.table.events import Event
-from shoe_daemon.table.observations import Observation, Session
-from shoe_daemon.table.options import Options, ResultOn
-from shoe_daemon.table.public_types import PublicTable
-from shoe_daemon.table.table import Table
-from shoe_daemon.table.table_state import TableState
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table import (
+    Event,
+    Observation,
+    Options,
+    PublicTable,
+    ResultOn,
+    Session,
+    Table,
+    TableState,
+    from_microseconds,
+)
 
 __all__ = ["Sample", "boards", "showpiece"]
 

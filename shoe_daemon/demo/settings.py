@@ -16,10 +16,7 @@ from drivers.simulators.angel_eye_scenario import Mode, Scene, Settings, scenari
 from drivers.simulators.angel_eye_wire import Step
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.house import House, find_house
-from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.ruling_situations import Action
-from shoe_daemon.game.rulings import Policy, find_policy
+from shoe_daemon.game import Action, House, IrregularityKind, Policy, find_house, find_policy
 
 __all__ = ["OFTEN", "DemoSettings", "house_of", "shoe_of", "without_waiting"]
 

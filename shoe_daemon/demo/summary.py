@@ -11,9 +11,9 @@ from typing import Final
 from shoe_daemon.demo.result_check import Referee
 from shoe_daemon.demo.view_model import Health, name_of, seconds_between
 from shoe_daemon.event_text import action_text
-from shoe_daemon.game.coup import Outcome
+from shoe_daemon.game import Outcome
 from shoe_daemon.game.odds import count_odds
-from shoe_daemon.table.events import (
+from shoe_daemon.table import (
     Event,
     Irregularity,
     IrregularityClosed,

@@ -25,7 +25,7 @@ from shoe_daemon.demo.subscriber import leave
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.messages import Reply
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.table.events import Event, decode_event
+from shoe_daemon.table import Event, decode_event
 
 __all__ = ["Said", "Supervisor"]
 

@@ -13,24 +13,21 @@ from msgspec import Struct
 from shoe_daemon.demo.auto_supervisor import OPERATOR
 from shoe_daemon.demo.supervisor_client import Said
 from shoe_daemon.event_text import narrate
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Kind
-from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.roads import Result
-from shoe_daemon.table.events import (
+from shoe_daemon.game import Card, IrregularityKind, Kind, Result
+from shoe_daemon.table import (
     CardBurned,
     Event,
     Irregularity,
     IrregularityClosed,
+    PublicTable,
     ResultRevised,
     RoundAborted,
     RoundFinished,
     RoundStarted,
     RoundVoided,
     ShoeStarted,
+    to_microseconds,
 )
-from shoe_daemon.table.public_types import PublicTable
-from shoe_daemon.table.timestamps import to_microseconds
 
 __all__ = [
     "NO_BOARD",

@@ -31,7 +31,7 @@ from shoe_daemon.display.sockets import listening, many_doors
 from shoe_daemon.display.table_model import Message, Moment
 from shoe_daemon.mqtt.timeouts import Pace, Rarely
 from shoe_daemon.systemd_notify import tell_systemd
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table import from_microseconds
 
 __all__ = ["Display"]
 

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from shoe_daemon.table.timestamps import to_microseconds
+from shoe_daemon.table import to_microseconds
 
 __all__ = ["Deadlines", "Fresh", "Heard", "Link", "Moment", "fresh", "stale_at"]
 

@@ -22,7 +22,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.table.detail_texts import DETAIL_VALUES
+from shoe_daemon.table import DETAIL_VALUES
 from shoe_daemon.toml_validation import read_as, read_toml
 
 if TYPE_CHECKING:

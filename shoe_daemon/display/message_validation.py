@@ -15,11 +15,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shoe_daemon.game.result_sequence import to_sequence
+from shoe_daemon.game import to_sequence
 from shoe_daemon.mqtt.messages import DOCUMENTS, State
 from shoe_daemon.mqtt.topics import ALERTS, HISTORY, RESULT, ROADS, STAFF_ALERTS, STATE, STATUS
-from shoe_daemon.table.events import EVENT_TYPES, is_staff
-from shoe_daemon.table.timestamps import to_microseconds
+from shoe_daemon.table import EVENT_TYPES, is_staff, to_microseconds
 
 __all__ = [
     "SIZE_LIMIT",

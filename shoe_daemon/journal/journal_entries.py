@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from shoe_daemon.journal import hash_chain
-from shoe_daemon.table.events import Event, encode_event
-from shoe_daemon.table.observations import Observation, encode_observation
+from shoe_daemon.table import Event, Observation, encode_event, encode_observation
 
 
 class Step(Struct, frozen=True):

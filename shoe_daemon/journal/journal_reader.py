@@ -13,7 +13,7 @@ from msgspec import Struct
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import journal_file
 from shoe_daemon.journal.journal_entries import Head, Identity, StoredEvent
-from shoe_daemon.table.observations import AnyObservation, Command, Session, decode_observation
+from shoe_daemon.table import AnyObservation, Command, Session, decode_observation
 
 _PAGE = 500
 """Rows at a time: a long read must not keep the writer's WAL from being emptied."""

@@ -17,7 +17,7 @@ from shoe_daemon.journal.file_errors import JournalUnwritable, in_words, told
 from shoe_daemon.journal.journal_entries import Batch, Entry, Head, Identity, StoredEvent
 from shoe_daemon.journal.journal_reader import JournalReader, read_head
 from shoe_daemon.journal.writer_lock import WriterLock
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table import from_microseconds
 
 _INSERTS: Final = {
     "captures": "INSERT INTO capture VALUES (?, ?, ?, ?, ?, ?)",

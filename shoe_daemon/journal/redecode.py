@@ -17,7 +17,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.journal.journal_reader import Capture, ObservationRow
 from shoe_daemon.journal.verify import Broken
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.timestamps import to_microseconds
+from shoe_daemon.table import to_microseconds
 
 _UNRECORDED: Final = (
     "the session does not record its drivers: a version of the program before this record wrote it"

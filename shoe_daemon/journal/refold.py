@@ -16,9 +16,7 @@ from shoe_daemon.journal.journal_reader import Capture, JournalReader, Observati
 from shoe_daemon.journal.redecode import DecoderOf, Difference, RawCheck, RawVerdict
 from shoe_daemon.journal.restore_table import fold_table
 from shoe_daemon.journal.verify import Broken
-from shoe_daemon.table.events import encode_event
-from shoe_daemon.table.observations import Session
-from shoe_daemon.table.table import Table
+from shoe_daemon.table import Session, Table, encode_event
 
 Progress = Callable[[int, int], None]
 """Receives how many rows are done, and of how many."""

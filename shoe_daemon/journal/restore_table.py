@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal.journal_reader import JournalReader
-from shoe_daemon.table.table import Table
+from shoe_daemon.table import Table
 
 
 def fold_table(reader: JournalReader, *, before: int | None = None) -> Table:

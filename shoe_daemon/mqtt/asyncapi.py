@@ -17,7 +17,7 @@ from shoe_daemon.mqtt.json_schemas import EVENTS, shared_schemas
 from shoe_daemon.mqtt.messages import DOCUMENTS
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, ID, STATE, STATUS, staff
-from shoe_daemon.table.events import SCHEMA
+from shoe_daemon.table import SCHEMA
 
 __all__ = ["QOS", "asyncapi"]
 

@@ -14,13 +14,9 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.game.irregularities import REPORTED, IrregularityKind
-from shoe_daemon.game.ruling_situations import Action
+from shoe_daemon.game import REPORTED, Action, Card, IrregularityKind, Outcome, Slot
 from shoe_daemon.mqtt.publisher_context import Order
-from shoe_daemon.table.commands.dispatch import ORDERS
-from shoe_daemon.table.observations import Command
+from shoe_daemon.table import ORDERS, Command
 
 __all__ = ["VERBS", "Draft", "OrderMessage", "read_order"]
 

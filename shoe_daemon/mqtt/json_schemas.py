@@ -21,8 +21,7 @@ from msgspec import Struct
 from shoe_daemon.mqtt.commands import OrderMessage
 from shoe_daemon.mqtt.messages import DOCUMENTS
 from shoe_daemon.mqtt.topics import staff
-from shoe_daemon.table.events import EVENT_TYPES, SCHEMA, Event, EventData, is_staff
-from shoe_daemon.table.observations import AnyObservation
+from shoe_daemon.table import EVENT_TYPES, SCHEMA, AnyObservation, Event, EventData, is_staff
 
 __all__ = ["EVENTS", "names", "schema_of", "shared_schemas"]
 

@@ -16,10 +16,8 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct, field
 
-from shoe_daemon.game.roads import LeadingTies, Result, Roads, Tail, roads
-from shoe_daemon.table.detail_texts import Detail
-from shoe_daemon.table.events import SCHEMA
-from shoe_daemon.table.public_types import Alert, LastResult, PublicHistory, PublicTable
+from shoe_daemon.game import LeadingTies, Result, Roads, Tail, roads
+from shoe_daemon.table import SCHEMA, Alert, Detail, LastResult, PublicHistory, PublicTable
 
 __all__ = [
     "DOCUMENTS",

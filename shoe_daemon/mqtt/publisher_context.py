@@ -23,7 +23,7 @@ from shoe_daemon.mqtt.table_identity import Identity
 from shoe_daemon.mqtt.timeouts import Pace, Rarely
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.mqtt.wakeup import Bell
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table import from_microseconds
 
 __all__ = ["Callbacks", "ChainHead", "Desk", "Order"]
 

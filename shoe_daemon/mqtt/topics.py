@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.table.events import is_staff
+from shoe_daemon.table import is_staff
 
 __all__ = [
     "ALERTS",

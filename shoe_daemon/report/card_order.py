@@ -13,12 +13,9 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import Card, IrregularityKind, Slot
 from shoe_daemon.report.shoe_events import Said
-from shoe_daemon.table import events
-from shoe_daemon.table.events import Event
+from shoe_daemon.table import Event, events
 
 Role = Literal["burn", "play", "excess"]
 

@@ -15,8 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from shoe_daemon.game.cards import CARDS_PER_DECK
-from shoe_daemon.game.coup import Outcome
+from shoe_daemon.game import CARDS_PER_DECK, Outcome
 from shoe_daemon.game.odds import DRAW, count_shapes
 
 _WORDS: Final = (

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from shoe_daemon.game.cards import RANKS, Card
+from shoe_daemon.game import RANKS, Card
 
 _KING: Final = len(RANKS) - 1
 _UP, _DOWN = 1, -1

@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from shoe_daemon.game.cards import RANKS, SUITS, Card
-from shoe_daemon.game.coup import Outcome
+from shoe_daemon.game import RANKS, SUITS, Card, Outcome
 from shoe_daemon.report import wording
 from shoe_daemon.report.expected_counts import Expectation
 from shoe_daemon.report.html_template import Html, fill, joined
 from shoe_daemon.report.journal_proof import SIGNERS, proof_rows
 from shoe_daemon.report.report_model import Incident, Proof, RoundLine, ShoeReport
-from shoe_daemon.table.events import HandResult
+from shoe_daemon.table import HandResult
 
 _PAGE: Final = "page.html"
 _NOTHING: Final = Html("")

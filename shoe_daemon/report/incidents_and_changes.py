@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from shoe_daemon.report.report_model import Change, Incident, Person
 from shoe_daemon.report.shoe_events import Said
-from shoe_daemon.table import events
-from shoe_daemon.table.events import RoundFinished
-from shoe_daemon.table.timestamps import to_microseconds
+from shoe_daemon.table import RoundFinished, events, to_microseconds
 
 
 class IncidentFold:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from shoe_daemon.game.cards import CARDS_PER_DECK
+from shoe_daemon.game import CARDS_PER_DECK
 from shoe_daemon.journal.journal_reader import JournalReader
 from shoe_daemon.journal.read_only import looking_at
 from shoe_daemon.report.card_order import CARD_EVENTS, CardFold
@@ -21,7 +21,7 @@ from shoe_daemon.report.integrity_search import LIMIT, Shuffled, look_for_order,
 from shoe_daemon.report.shoe_composition import reshuffles
 from shoe_daemon.report.shoe_events import Span, said_in, spans
 from shoe_daemon.report.shuffle_probability import FACES, RANKS_ONLY
-from shoe_daemon.table.events import ShoeFinished, ShoeStarted
+from shoe_daemon.table import ShoeFinished, ShoeStarted
 
 
 def read_integrity(path: Path) -> Integrity:

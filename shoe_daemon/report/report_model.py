@@ -6,11 +6,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Kind, Outcome, Slot
+from shoe_daemon.game import Card, Kind, Outcome, Slot
 from shoe_daemon.report.expected_counts import Expectation
 from shoe_daemon.report.shoe_composition import Composition
-from shoe_daemon.table.events import HandResult
+from shoe_daemon.table import HandResult
 
 RoundStatus = Literal["finished", "aborted", "void", "held", "withdrawn", "open"]
 ShoeStatus = Literal["finished", "replaced", "under way"]

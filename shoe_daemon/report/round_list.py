@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from shoe_daemon.game.coup import DEALING_ORDER, Kind
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Kind
 from shoe_daemon.report.card_order import CardOut
 from shoe_daemon.report.report_model import Person, RoundCounts, RoundLine
 from shoe_daemon.report.shoe_events import Said
-from shoe_daemon.table import events
-from shoe_daemon.table.events import Event, HandResult, RoundFinished
+from shoe_daemon.table import Event, HandResult, RoundFinished, events
 
 _NO_HAND: Final = HandResult((), None, None, None)
 

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, Card
-from shoe_daemon.game.house import load_house
+from shoe_daemon.game import CARDS_PER_DECK, DECK, Card, load_house
 from shoe_daemon.report.card_order import CardOut
-from shoe_daemon.table.events import StaffComposition
+from shoe_daemon.table import StaffComposition
 
 
 class Composition(Struct, frozen=True):

@@ -9,8 +9,7 @@ import msgspec
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal.journal_reader import JournalReader
-from shoe_daemon.table.events import Event, decode_event
-from shoe_daemon.table.observations import Command
+from shoe_daemon.table import Command, Event, decode_event
 
 _PAGE: Final = 500
 """Rows at a time: a long read must not keep the writer's WAL from being emptied."""

@@ -10,7 +10,7 @@ from statistics import median
 from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.coup import Outcome
+from shoe_daemon.game import Outcome
 from shoe_daemon.journal.read_only import looking_at
 from shoe_daemon.report.card_order import CardFold, CardOut
 from shoe_daemon.report.expected_counts import Expectation, expectation, odds_of
@@ -27,8 +27,7 @@ from shoe_daemon.report.report_model import (
 from shoe_daemon.report.round_list import RoundFold, count_rounds
 from shoe_daemon.report.shoe_composition import compose
 from shoe_daemon.report.shoe_events import Said, find_span, said_in
-from shoe_daemon.table import events
-from shoe_daemon.table.timestamps import to_microseconds
+from shoe_daemon.table import events, to_microseconds
 
 _SECOND = 1_000_000
 

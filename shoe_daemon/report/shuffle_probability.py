@@ -35,7 +35,7 @@ from functools import cache
 from math import comb, perm
 from typing import Final, NamedTuple
 
-from shoe_daemon.game.cards import CARDS_PER_DECK, RANKS, SUITS
+from shoe_daemon.game import CARDS_PER_DECK, RANKS, SUITS
 
 _PRECISION: Final = 30
 _SHORTEST_POWERS: Final = 32

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import Final
 
-from shoe_daemon.game.cards import RANKS, SUITS
+from shoe_daemon.game import RANKS, SUITS
 from shoe_daemon.report import wording
 from shoe_daemon.report.expected_counts import Expectation
 from shoe_daemon.report.journal_proof import SIGNERS, proof_rows
@@ -19,7 +19,7 @@ from shoe_daemon.report.report_model import (
     ShoeReport,
     Tempo,
 )
-from shoe_daemon.table.events import HandResult
+from shoe_daemon.table import HandResult
 
 COLUMNS: Final = 80
 

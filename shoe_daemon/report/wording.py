@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Kind, Outcome
+from shoe_daemon.game import Card, Kind, Outcome
 from shoe_daemon.report.report_model import Change, Incident, Person, RoundLine, ShoeReport
 from shoe_daemon.report.shoe_composition import Composition
-from shoe_daemon.table.timestamps import to_microseconds
+from shoe_daemon.table import to_microseconds
 
 SIGNS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 COUNTED: Final = {

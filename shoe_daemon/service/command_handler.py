@@ -25,10 +25,7 @@ from shoe_daemon.mqtt.messages import Earlier, Reply, encode_message
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.publisher_context import Order
 from shoe_daemon.service.processing_core import Core
-from shoe_daemon.table.commands.dispatch import ORDERS
-from shoe_daemon.table.events import Event
-from shoe_daemon.table.observations import Command
-from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
+from shoe_daemon.table import ORDERS, Command, Event, from_microseconds, to_microseconds
 
 __all__ = ["MOST_REPLAYED", "Orders", "Ticket"]
 

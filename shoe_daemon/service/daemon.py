@@ -12,8 +12,7 @@ from typing import Final
 
 import structlog
 
-from drivers.driver_interface import Frame
-from drivers.reader_thread import Reader, Surroundings
+from drivers import Frame, Reader, Surroundings
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.publisher import Publisher
@@ -25,8 +24,7 @@ from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import Bulletin
 from shoe_daemon.service.watchdog import Watch
 from shoe_daemon.systemd_notify import tell_systemd
-from shoe_daemon.table.detail_texts import detail
-from shoe_daemon.table.events import Event
+from shoe_daemon.table import Event, detail
 
 _log = structlog.get_logger(__name__)
 

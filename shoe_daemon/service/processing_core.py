@@ -12,30 +12,29 @@ from typing import Final, NamedTuple
 import structlog
 from msgspec.structs import replace
 
-from drivers.driver_interface import Frame, FrameKind
-from drivers.registry import driver_version
+from drivers import Frame, FrameKind, driver_version
 from shoe_daemon import __version__
 from shoe_daemon.clock import Clock
 from shoe_daemon.config import Setup
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.house import house_to_mapping
-from shoe_daemon.game.rulings import policy_to_mapping
+from shoe_daemon.game import house_to_mapping, policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable, Step
 from shoe_daemon.journal.restore_table import fold_table
 from shoe_daemon.service.event_outbox import Outbox
-from shoe_daemon.table.detail_texts import Detail
-from shoe_daemon.table.events import Event
-from shoe_daemon.table.observations import (
+from shoe_daemon.table import (
     Command,
+    Detail,
+    Event,
     Gap,
     GapDetail,
     Observation,
     ReaderRecord,
     Session,
+    Table,
     Tick,
+    from_microseconds,
+    to_microseconds,
 )
-from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 
 _log = structlog.get_logger(__name__)
 

@@ -11,13 +11,12 @@ from typing import Any, Final, Literal
 
 import structlog
 
-from drivers.reader_thread import Reader
-from shoe_daemon.game.roads import Result
+from drivers import Reader
+from shoe_daemon.game import Result
 from shoe_daemon.mqtt import messages, topics
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.processing_core import Core
-from shoe_daemon.table.detail_texts import Detail, detail
-from shoe_daemon.table.public_types import PublicHistory
+from shoe_daemon.table import Detail, PublicHistory, detail
 
 _log = structlog.get_logger(__name__)
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from drivers.reader_thread import Reader
+from drivers import Reader
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.state_publisher import Bulletin
 from shoe_daemon.systemd_notify import tell_systemd

@@ -11,8 +11,7 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Hand, Kind, Outcome, Slot
+from shoe_daemon.game import Card, Hand, Kind, Outcome, Slot
 
 AbortCause = Literal["reset", "restart", "forced", "new_round"]
 

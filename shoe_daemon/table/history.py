@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from shoe_daemon.game.coup import Kind, Outcome
-from shoe_daemon.game.result_sequence import to_sequence
-from shoe_daemon.game.roads import Result
+from shoe_daemon.game import Kind, Outcome, Result, to_sequence
 from shoe_daemon.table.events import HandResult
 from shoe_daemon.table.public_types import PastRound, PastShoe, PublicHistory
 

@@ -15,10 +15,18 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.game.house import DEFAULT_HOUSE, House, house_from_mapping, load_house
-from shoe_daemon.game.rulings import Policy, load_policy, policy_from_mapping
+from shoe_daemon.game import (
+    DEFAULT_HOUSE,
+    Card,
+    House,
+    Outcome,
+    Policy,
+    Slot,
+    house_from_mapping,
+    load_house,
+    load_policy,
+    policy_from_mapping,
+)
 from shoe_daemon.table.options import Options
 from shoe_daemon.table.options import Signal as Signal  # noqa: PLC0414 - for the drivers
 from shoe_daemon.table.timestamps import to_microseconds

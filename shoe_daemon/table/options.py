@@ -9,8 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from shoe_daemon.game.house import Decks
-from shoe_daemon.game.roads import LeadingTies, Tail
+from shoe_daemon.game import Decks, LeadingTies, Tail
 
 Seconds = Annotated[float, Meta(ge=0, le=86_400)]
 Severity = Annotated[int, Meta(ge=1, le=5)]

@@ -20,8 +20,7 @@ from shoe_daemon.table.rounds import next_card
 from shoe_daemon.table.table_context import status_of
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.house import House
-    from shoe_daemon.game.rulings import Policy
+    from shoe_daemon.game import House, Policy
     from shoe_daemon.table.options import Options
     from shoe_daemon.table.table_state import TableState
 

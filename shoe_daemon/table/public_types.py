@@ -13,8 +13,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Kind, Outcome, Slot
+from shoe_daemon.game import Card, Kind, Outcome, Slot
 from shoe_daemon.table.events import (
     AbortCause,
     DrawDue,

@@ -23,7 +23,7 @@ from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from shoe_daemon.game.roads import Result
+    from shoe_daemon.game import Result
     from shoe_daemon.table.events import Event
     from shoe_daemon.table.options import RoundEnd
     from shoe_daemon.table.public_types import Alert, PublicHistory, PublicTable

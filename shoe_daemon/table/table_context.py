@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.house import DealingStyle, House
-from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.rulings import Policy
+from shoe_daemon.game import DealingStyle, House, IrregularityKind, Policy
 from shoe_daemon.table.events import (
     SCHEMA,
     Event,
@@ -30,8 +28,7 @@ from shoe_daemon.table.timestamps import to_microseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from shoe_daemon.game.cards import Card
-    from shoe_daemon.game.coup import Slot
+    from shoe_daemon.game import Card, Slot
     from shoe_daemon.table.detail_texts import Detail
     from shoe_daemon.table.table_state import Drawn
 

@@ -9,9 +9,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import DEALING_ORDER, Kind, Outcome, Slot
-from shoe_daemon.game.shoe_rotation import Rotation
+from shoe_daemon.game import DEALING_ORDER, Card, Kind, Outcome, Rotation, Slot
 from shoe_daemon.table.events import AbortCause, DrawDue, Irregularity, RoundFinished
 from shoe_daemon.table.observations import AnyObservation, Session
 from shoe_daemon.table.options import RoundEnd

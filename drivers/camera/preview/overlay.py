@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from drivers.camera.sources.frame_quality import Image
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game import Card
 
 __all__ = ["PlaceOverlay", "draw_places"]
 

@@ -13,8 +13,7 @@ from drivers.camera.preview.preview_server import PreviewServer
 from drivers.camera.profile.camera_profile import Place, Profile
 from drivers.camera.recognition.table_geometry import TableProjection
 from drivers.camera.sources.frame_quality import VideoFrame
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import Card, Slot
 
 __all__ = ["HasPlaceStates", "PreviewedStation"]
 

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
-from shoe_daemon.game.coup import Slot
-from shoe_daemon.toml_validation import in_plain_words, read_as, read_toml
+from shoe_daemon.game import Slot
 
 __all__ = [
     "VERSION",

@@ -19,7 +19,7 @@ from drivers.camera.recognition.confidence import CARD_WIDTH_PX, crop_card, meas
 from drivers.camera.recognition.index_window import CropWindow, window_quads
 from drivers.camera.recognition.table_geometry import NO_SHIFT, Floats, Patch, PixelShift
 from drivers.camera.sources.frame_quality import Image
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game import Card
 
 __all__ = [
     "CardReader",

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from drivers.camera.recognition.table_geometry import Floats
 from drivers.camera.sources.frame_quality import Image
-from shoe_daemon.game.cards import RANKS, SUITS, Card
+from shoe_daemon.game import RANKS, SUITS, Card
 
 __all__ = [
     "CARD_WIDTH_PX",

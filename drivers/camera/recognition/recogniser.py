@@ -35,7 +35,7 @@ from drivers.camera.recognition.index_window import (
     window_quads,
 )
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game import Card
 
 __all__ = [
     "WEIGHTS_FILE",

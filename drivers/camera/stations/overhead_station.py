@@ -30,8 +30,7 @@ from drivers.camera.recognition.table_geometry import (
 from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.camera.stations.pose_check import LightingMonitor, PoseCheck
 from drivers.camera.stations.slot_tracker import ChangeDetector, SlotState, SlotTracker
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import DEALING_ORDER, Slot
+from shoe_daemon.game import DEALING_ORDER, Card, Slot
 
 __all__ = ["DealOrder", "DealtCard", "OverheadStation"]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from drivers.camera.recognition.card_reader import Sighting, SightingKind
 from drivers.camera.sources.frame_quality import Image
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game import Card
 
 __all__ = ["ChangeDetector", "SlotChange", "SlotState", "SlotTracker"]
 

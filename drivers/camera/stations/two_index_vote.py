@@ -13,7 +13,7 @@ from drivers.camera.recognition.table_geometry import Floats, TableProjection
 from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.camera.stations.card_track import Extent
 from drivers.camera.stations.throat_window import ThroatWindow
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game import Card
 
 __all__ = ["EndVotes", "IndexVote", "TrackFrame", "TwoIndexVote"]
 

@@ -17,7 +17,7 @@ from drivers.simulators.camera.table_layout import CARD, Point
 from drivers.simulators.card_artwork import UNSEEN_LAYOUTS, UNSEEN_SEED, Layout, Style, back, face
 from drivers.simulators.card_artwork import outline as card_outline
 from drivers.simulators.card_artwork import style as style_of
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game import Card
 
 __all__ = ["Deck", "card_quad", "deck_of"]
 

@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from drivers.simulators.camera.scene_settings import Trouble
 from drivers.simulators.simulated_shoe import DealtRound
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import Card, Slot
 
 __all__ = ["Lying", "Quad", "Truth", "round_line", "truth_line"]
 

@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from drivers.simulators.camera.dealer_hands import Grip
 from drivers.simulators.camera.table_layout import Point
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import Card, Slot
 
 __all__ = ["FACE", "CardTrack", "HandTrack", "Key", "Pose"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import Slot
 
 __all__ = [
     "CARD",

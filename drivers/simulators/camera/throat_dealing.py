@@ -13,8 +13,7 @@ from drivers.simulators.camera.round_animation import Effect, Stretch
 from drivers.simulators.camera.scene_settings import Settings, Trouble
 from drivers.simulators.camera.table_layout import CARD, THROAT
 from drivers.simulators.simulated_shoe import DealtRound, Fault
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import Card, Slot
 
 __all__ = ["MouthPlay"]
 

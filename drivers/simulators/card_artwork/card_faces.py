@@ -13,7 +13,7 @@ from drivers.simulators.card_artwork.deck_style import ASPECT, Layout, Style
 from drivers.simulators.card_artwork.drawing_tools import Colour, Image, Mask, blank, stamp
 from drivers.simulators.card_artwork.rank_figures import rank_mask
 from drivers.simulators.card_artwork.suit_pips import pip_mask
-from shoe_daemon.game.cards import SUITS, Card
+from shoe_daemon.game import SUITS, Card
 
 __all__ = ["IndexMasks", "Place", "face", "index_places", "outline"]
 

@@ -21,7 +21,7 @@ from drivers.simulators.card_artwork.drawing_tools import (
     stamp,
 )
 from drivers.simulators.card_artwork.suit_pips import pip_mask
-from shoe_daemon.game.cards import SUITS, Card
+from shoe_daemon.game import SUITS, Card
 
 __all__ = ["court"]
 

@@ -9,8 +9,7 @@ from typing import Final
 import click
 import msgspec
 
-from drivers.driver_interface import Driver, Frame, FrameKind, KeepsPictures
-from drivers.registry import create_driver, driver_version
+from drivers import Driver, Frame, FrameKind, KeepsPictures, create_driver, driver_version
 from shoe_daemon.cli.terminal_text import progress_of, table_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader, journal_file
@@ -18,7 +17,7 @@ from shoe_daemon.journal.read_only import looking_at
 from shoe_daemon.journal.redecode import RawDecoder, RawNote
 from shoe_daemon.journal.refold import OtherVersion, Refolded, refold
 from shoe_daemon.journal.verify import Broken, Verdict, verify
-from shoe_daemon.table.observations import Observation, ReaderRecord
+from shoe_daemon.table import Observation, ReaderRecord
 
 __all__ = ["check"]
 

@@ -6,10 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
 from shoe_daemon.cli.rules.text_width import COLUMNS, indented
-from shoe_daemon.game.house import Burn, CutCard, DealingStyle, House, Resolution
+from shoe_daemon.game import (
+    NATURAL,
+    PUSH,
+    Burn,
+    CutCard,
+    DealingStyle,
+    House,
+    Resolution,
+    Wager,
+    banker_draws,
+    player_draws,
+)
 from shoe_daemon.game.odds import Odds, WagerOdds
-from shoe_daemon.game.tableau import NATURAL, banker_draws, player_draws
-from shoe_daemon.game.wagers import PUSH, Wager
 
 _RESHUFFLE = {
     "per_shoe": "shuffled for each shoe",

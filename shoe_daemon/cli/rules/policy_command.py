@@ -10,10 +10,10 @@ import click
 from shoe_daemon.cli.rules import policy_text
 from shoe_daemon.cli.rules.text_width import as_json, print_json
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.ruling_situations import Situation
-from shoe_daemon.game.rulings import (
+from shoe_daemon.game import (
     POLICY_IDS,
     Policy,
+    Situation,
     find_policy,
     load_policy,
     policy_to_mapping,

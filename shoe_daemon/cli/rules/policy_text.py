@@ -6,9 +6,17 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
 from shoe_daemon.cli.rules.text_width import ends, indented, indented_zh
-from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
-from shoe_daemon.game.ruling_situations import ACTION_WORDS, SITUATION_WORDS, Action, Situation
-from shoe_daemon.game.rulings import Policy, Provision, Ruling
+from shoe_daemon.game import (
+    ACTION_WORDS,
+    SEVERITY,
+    SITUATION_WORDS,
+    Action,
+    IrregularityKind,
+    Policy,
+    Provision,
+    Ruling,
+    Situation,
+)
 
 NO_RULING = "no ruling"
 UNVERIFIED = "UNVERIFIED"

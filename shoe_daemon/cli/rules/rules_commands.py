@@ -12,11 +12,18 @@ import click
 from shoe_daemon.cli.rules import house_text, policy_command
 from shoe_daemon.cli.rules.text_width import as_json, print_json
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.house import HOUSE_IDS, find_house, house_to_mapping, load_house
+from shoe_daemon.game import (
+    CATALOGUE,
+    HOUSE_IDS,
+    NATURAL,
+    Wager,
+    banker_draws,
+    find_house,
+    house_to_mapping,
+    load_house,
+    player_draws,
+)
 from shoe_daemon.game.odds import count_odds
-from shoe_daemon.game.tableau import NATURAL, banker_draws, player_draws
-from shoe_daemon.game.wager_catalogue import CATALOGUE
-from shoe_daemon.game.wagers import Wager
 
 USUAL_DECKS = 8
 USUAL_COMMISSION = "1/20"

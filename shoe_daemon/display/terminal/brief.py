@@ -15,7 +15,7 @@ from shoe_daemon.display.terminal.symbols import LETTERS
 from shoe_daemon.display.terminal.view_model import Seen, headline, title, trouble
 from shoe_daemon.event_text import card_text
 from shoe_daemon.mqtt.messages import State
-from shoe_daemon.table.public_types import CardView, RoundView
+from shoe_daemon.table import CardView, RoundView
 
 __all__ = ["draw_brief"]
 

@@ -14,7 +14,7 @@ from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas
 from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.event_text import SUIT_SIGNS
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game import Card
 
 __all__ = ["LARGE", "SMALL", "Size", "draw_card", "draw_place", "draw_total", "draw_unread_card"]
 

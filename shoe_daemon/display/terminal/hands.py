@@ -18,9 +18,8 @@ from shoe_daemon.display.terminal.cards import (
 )
 from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.event_text import WINNERS, card_text, extras
-from shoe_daemon.game.coup import Hand, Outcome, Slot
-from shoe_daemon.table.events import HandResult, RoundFinished
-from shoe_daemon.table.public_types import CardView, PublicTable, RoundView
+from shoe_daemon.game import Hand, Outcome, Slot
+from shoe_daemon.table import CardView, HandResult, PublicTable, RoundFinished, RoundView
 
 __all__ = ["Words", "draw_hands", "is_held", "is_unread", "result_of", "verdict"]
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from shoe_daemon.display.terminal.styles import Style
-from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.roads import Mark
+from shoe_daemon.game import Mark, Outcome
 
 _FELT: Final = "#0d4d32"
 _RAIL: Final = "#08281b"

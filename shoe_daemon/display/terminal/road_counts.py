@@ -9,8 +9,7 @@ from typing import Final, Protocol
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas
 from shoe_daemon.display.terminal.symbols import Look, Signs
-from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.roads import Ask, Asks, MarkPlace
+from shoe_daemon.game import Ask, Asks, MarkPlace, Outcome
 
 __all__ = ["COUNTS", "Counted", "asks_width", "counts_line", "draw_asks", "draw_counts"]
 

@@ -21,7 +21,7 @@ from shoe_daemon.display.terminal.roads import (
 )
 from shoe_daemon.display.terminal.symbols import Look, Signs
 from shoe_daemon.display.terminal.view_model import Seen, past_line
-from shoe_daemon.game.roads import Roads
+from shoe_daemon.game import Roads
 from shoe_daemon.mqtt.messages import RoadsNow
 
 __all__ = ["draw_roads"]

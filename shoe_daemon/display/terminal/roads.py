@@ -13,8 +13,7 @@ from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.canvas import Box, Canvas, fit, width_of
 from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.display.terminal.symbols import Look, Signs
-from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.roads import ROWS, BeadCell, BigCell, LeadingTies, MarkCell, Roads
+from shoe_daemon.game import ROWS, BeadCell, BigCell, LeadingTies, MarkCell, Outcome, Roads
 
 __all__ = [
     "DERIVED",

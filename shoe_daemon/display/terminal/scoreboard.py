@@ -19,8 +19,7 @@ from shoe_daemon.display.terminal.roads import (
     draw_road,
 )
 from shoe_daemon.display.terminal.symbols import Look, Signs
-from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.roads import LeadingTies, Mark, Roads
+from shoe_daemon.game import LeadingTies, Mark, Outcome, Roads
 
 __all__ = ["scoreboard"]
 

@@ -13,8 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon.display.terminal.palette import Tones
-from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.roads import Mark
+from shoe_daemon.game import Mark, Outcome
 
 __all__ = ["ASCII", "CHINESE", "LETTERS", "Look", "Signs", "plain"]
 

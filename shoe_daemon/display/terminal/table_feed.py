@@ -22,7 +22,7 @@ from shoe_daemon.mqtt.messages import History, RoadsNow
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.timeouts import Pace
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS
-from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
+from shoe_daemon.table import from_microseconds, to_microseconds
 
 __all__ = ["Watcher"]
 

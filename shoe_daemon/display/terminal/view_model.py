@@ -15,8 +15,7 @@ from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.hands import Words, verdict
 from shoe_daemon.event_text import aborted_text, card_text
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
-from shoe_daemon.table.events import RoundFinished
-from shoe_daemon.table.public_types import PastRound
+from shoe_daemon.table import PastRound, RoundFinished
 
 __all__ = ["Seen", "headline", "limits", "past_line", "title", "trouble", "why", "words_of"]
 

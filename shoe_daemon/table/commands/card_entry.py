@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game.coup import DEALING_ORDER, Slot
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
 from shoe_daemon.table.commands import corrections
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.rounds import card_draw, disclosure, lifecycle

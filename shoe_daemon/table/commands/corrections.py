@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from shoe_daemon.game.coup import DEALING_ORDER, FOUR_CARDS, Slot
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
 from shoe_daemon.table import events
 from shoe_daemon.table.detail_texts import detail
 from shoe_daemon.table.rounds import (
@@ -26,8 +25,7 @@ from shoe_daemon.table.shoes import inventory, shoe_lifecycle
 from shoe_daemon.table.table_state import Drawn, Played
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.cards import Card
-    from shoe_daemon.game.coup import Outcome
+    from shoe_daemon.game import Card, Outcome
     from shoe_daemon.table.events import RoundFinished
     from shoe_daemon.table.observations import Command
     from shoe_daemon.table.table_context import Fold

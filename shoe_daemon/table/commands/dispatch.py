@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shoe_daemon.game.coup import Kind
-from shoe_daemon.game.irregularities import REPORTED, IrregularityKind
-from shoe_daemon.game.ruling_situations import Action
+from shoe_daemon.game import REPORTED, Action, IrregularityKind, Kind
 from shoe_daemon.table.commands import card_entry, corrections, rulings, undo
 from shoe_daemon.table.detail_texts import Detail, detail
 from shoe_daemon.table.rounds import lifecycle, results, round_end

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.coup import Kind
-from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.ruling_situations import Action
+from shoe_daemon.game import Action, IrregularityKind, Kind
 from shoe_daemon.table import events
 from shoe_daemon.table.rounds import lifecycle, results
 from shoe_daemon.table.shoes import shoe_lifecycle

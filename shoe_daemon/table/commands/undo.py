@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from shoe_daemon.game.coup import DEALING_ORDER, Slot
-from shoe_daemon.game.ruling_situations import Action
+from shoe_daemon.game import DEALING_ORDER, Action, Slot
 from shoe_daemon.table import events
 from shoe_daemon.table.observations import Command, Observation, Tick
 from shoe_daemon.table.rounds import next_card, results
@@ -26,7 +25,7 @@ from shoe_daemon.table.table_state import Change, TableState, decode_state, enco
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game import Card
     from shoe_daemon.table.table_context import Fold
     from shoe_daemon.table.table_state import Drawn, OpenAlert, Played, RoundState
 

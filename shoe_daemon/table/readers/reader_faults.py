@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import IrregularityKind
 from shoe_daemon.table import events
 from shoe_daemon.table.detail_texts import Detail, detail
 from shoe_daemon.table.observations import Cause, GapDetail
@@ -17,7 +17,7 @@ from shoe_daemon.table.shoes import shoe_lifecycle
 from shoe_daemon.table.table_state import Drawn
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game import Card
     from shoe_daemon.table.observations import (
         Booted,
         CardDrawn,

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import IrregularityKind
 from shoe_daemon.table.detail_texts import Detail, detail
 from shoe_daemon.table.table_state import Check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game import Card
     from shoe_daemon.table.table_context import Fold
     from shoe_daemon.table.table_state import Drawn, ReaderState, RoundState
 

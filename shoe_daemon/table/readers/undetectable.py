@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.house import DealingStyle
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import DealingStyle, IrregularityKind
 from shoe_daemon.table.options import RoundEnd, Signal
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.house import House
+    from shoe_daemon.game import House
     from shoe_daemon.table.options import Options
 
 _K = IrregularityKind

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from shoe_daemon.game.coup import DEALING_ORDER, Slot
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
 from shoe_daemon.table import events
 from shoe_daemon.table.detail_texts import Detail, Value, detail
 from shoe_daemon.table.options import RoundEnd
@@ -21,7 +20,7 @@ from shoe_daemon.table.shoes import inventory, shoe_lifecycle
 from shoe_daemon.table.table_state import Drawn
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game import Card
     from shoe_daemon.table.table_context import Fold
     from shoe_daemon.table.table_state import RoundState
 

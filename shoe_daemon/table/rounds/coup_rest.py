@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game import Slot
 from shoe_daemon.table import events
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import reader_state, second_reader
@@ -19,7 +19,7 @@ from shoe_daemon.table.shoes import inventory, shoe_lifecycle
 from shoe_daemon.table.table_state import Drawn
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game import Card
     from shoe_daemon.table.table_context import Fold
     from shoe_daemon.table.table_state import RoundState
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.tableau import banker_draws, is_natural, player_draws
+from shoe_daemon.game import IrregularityKind, Outcome, banker_draws, is_natural, player_draws
 from shoe_daemon.table.detail_texts import detail
 from shoe_daemon.table.rounds import next_card
 from shoe_daemon.table.table_state import Declared

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game.coup import DEALING_ORDER, FOUR_CARDS, Slot
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
 from shoe_daemon.table.rounds import card_draw, disclosure, lifecycle
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game import Card
     from shoe_daemon.table.table_context import Fold
     from shoe_daemon.table.table_state import Drawn, OpenAlert, RoundState
 

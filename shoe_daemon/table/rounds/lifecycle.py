@@ -9,18 +9,18 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import (
+from shoe_daemon.game import (
     DEALING_ORDER,
     FOUR_CARDS,
+    Card,
     Coup,
     Hand,
     Holding,
+    IrregularityKind,
     Kind,
     Outcome,
     Slot,
 )
-from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.table import events
 from shoe_daemon.table.detail_texts import detail
 from shoe_daemon.table.options import ResultOn, RoundEnd
@@ -30,7 +30,7 @@ from shoe_daemon.table.shoes import inventory, shoe_holder, shoe_lifecycle
 from shoe_daemon.table.table_state import RoundState
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.wagers import Settlement
+    from shoe_daemon.game import Settlement
     from shoe_daemon.table.table_context import Fold
     from shoe_daemon.table.table_state import Drawn
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shoe_daemon.game.coup import Hand
-from shoe_daemon.game.tableau import NATURAL, banker_draws, is_natural, player_draws
+from shoe_daemon.game import NATURAL, Hand, banker_draws, is_natural, player_draws
 from shoe_daemon.table.detail_texts import Detail, detail
 from shoe_daemon.table.events import DrawDue
 

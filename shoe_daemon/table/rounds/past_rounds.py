@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from shoe_daemon.game.coup import DEALING_ORDER, FIRST_CARDS, FOUR_CARDS, Coup, Holding, Slot
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import (
+    DEALING_ORDER,
+    FIRST_CARDS,
+    FOUR_CARDS,
+    Coup,
+    Holding,
+    IrregularityKind,
+    Slot,
+)
 from shoe_daemon.table.detail_texts import detail
 from shoe_daemon.table.rounds import declared_result, lifecycle, results
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game import Card
     from shoe_daemon.table.events import HandResult, RoundFinished
     from shoe_daemon.table.table_context import Fold
     from shoe_daemon.table.table_state import Held, OpenAlert, Played

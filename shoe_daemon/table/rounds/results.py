@@ -7,7 +7,7 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.coup import Kind, Outcome
+from shoe_daemon.game import Kind, Outcome
 from shoe_daemon.table import events
 from shoe_daemon.table.public_types import LastResult
 from shoe_daemon.table.shoes import shoe_holder

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.coup import FOUR_CARDS
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import FOUR_CARDS, IrregularityKind
 from shoe_daemon.table import events
 from shoe_daemon.table.detail_texts import detail
 from shoe_daemon.table.options import RoundEnd

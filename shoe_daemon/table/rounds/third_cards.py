@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import IrregularityKind
 from shoe_daemon.table import events
 from shoe_daemon.table.rounds import card_draw, disclosure, hidden_faces, lifecycle, next_card
 from shoe_daemon.table.shoes import shoe_lifecycle

@@ -8,8 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.cards import CARDS_PER_DECK, RANKS
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import CARDS_PER_DECK, RANKS, IrregularityKind
 from shoe_daemon.table.detail_texts import detail
 from shoe_daemon.table.table_state import Recent
 

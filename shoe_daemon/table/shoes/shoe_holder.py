@@ -10,9 +10,7 @@ from shoe_daemon.game import shoe_rotation
 from shoe_daemon.table import events
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.coup import Outcome
-    from shoe_daemon.game.irregularities import IrregularityKind
-    from shoe_daemon.game.shoe_rotation import Rotation, Step
+    from shoe_daemon.game import IrregularityKind, Outcome, Rotation, Step
     from shoe_daemon.table.table_context import Fold
 
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game.cards import DECK
-from shoe_daemon.game.coup import Kind
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import DECK, IrregularityKind, Kind
 from shoe_daemon.table import events, history
 from shoe_daemon.table.detail_texts import Detail, detail
 from shoe_daemon.table.readers import second_reader
@@ -18,7 +16,7 @@ from shoe_daemon.table.shoes import inventory, shoe_holder
 from shoe_daemon.table.table_state import Drawn, ShoeState
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game import Card
     from shoe_daemon.table.table_context import Fold
     from shoe_daemon.table.table_state import RoundState
 
