@@ -57,6 +57,14 @@ DIRECTION: dict[str, tuple[str, ...]] = {
     "shoe_daemon": PACKAGES,
 }
 
+# Packages with a public interface: others import the names in `__all__` of the package, not the
+# modules below it. The modules named here are public too; so are sub-packages of `drivers`.
+INTERFACES: dict[str, tuple[str, ...]] = {
+    "shoe_daemon.game": ("shoe_daemon.game.odds",),
+    "shoe_daemon.table": ("shoe_daemon.table.observations",),
+    "drivers": ("drivers.angel_eye_ii", "drivers.camera", "drivers.simulators"),
+}
+
 # The libraries of the extras, and the modules that may import them.
 _TERMINAL = (
     "shoe_daemon.demo*",
@@ -117,10 +125,17 @@ def main(arguments: list[str]) -> int:
 def check(root: Path) -> Iterator[str]:
     """Give every fault below a root as `file:line: what is wrong`."""
     modules = {_module_name(path.relative_to(root)): path for path in _sources(root)}
+    # `from package import name` takes the exported name even where a module has the same name.
+    loadable = modules.keys() - {
+        f"{package}.{name}"
+        for package in INTERFACES
+        if package in modules
+        for name in _exported(modules[package])
+    }
     for name, path in sorted(modules.items()):
         tree = ast.parse(path.read_bytes(), filename=str(path))
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        for line, fault in sorted(_faults(tree, name, package, modules.keys())):
+        for line, fault in sorted(_faults(tree, name, package, loadable)):
             yield f"{path.relative_to(root)}:{line}: {fault}"
 
 
@@ -132,6 +147,17 @@ def _sources(root: Path) -> Iterator[Path]:
 def _module_name(path: Path) -> str:
     parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _exported(path: Path) -> list[str]:
+    """
+    Return the names in `__all__` of a package.
+    """
+    for node in ast.parse(path.read_bytes(), filename=str(path)).body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names)):
+                return [name.value for name in names if isinstance(name, ast.Constant)]
+    return []
 
 
 def _faults(
@@ -190,6 +216,8 @@ def _judge(name: str, imported: str) -> Iterator[str]:
         yield f"{top}/ is not installed"
     if top in PACKAGES and not _may(name, imported):
         yield "imports go one way"
+    elif (package := _hidden_in(name, imported)) is not None:
+        yield f"import the name from {package}"
     if top in EXTRAS and not any(fnmatchcase(name, pattern) for pattern in EXTRAS[top]):
         yield f"{top} belongs to an extra, only for {', '.join(EXTRAS[top])}"
     if top in IMPURE_MODULES and _within_any(name, PURE):
@@ -203,6 +231,17 @@ def _may(name: str, imported: str) -> bool:
         return not _within_any(name, PURE)
     room = max((room for room in DIRECTION if _within(name, room)), key=len)
     return _within_any(imported, (room, *DIRECTION[room]))
+
+
+def _hidden_in(name: str, imported: str) -> str | None:
+    """
+    Return the package in whose place a module below it is imported; None if it is public.
+    """
+    for package, public in INTERFACES.items():
+        below = _within(imported, package) and imported != package
+        if below and not _within(name, package) and not _within_any(imported, public):
+            return package
+    return None
 
 
 def _within(name: str, room: str) -> bool:
