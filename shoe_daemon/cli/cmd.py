@@ -14,7 +14,6 @@ import msgspec
 
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
-from shoe_daemon.table import from_microseconds
 
 if TYPE_CHECKING:
     from shoe_daemon.config import Config
@@ -141,6 +140,8 @@ def _config(given: dict[str, Any]) -> Config:
 
 def _order(given: dict[str, Any]) -> dict[str, Any]:
     """Say what was given, unchecked: it is the table's to refuse, and to write down."""
+    from shoe_daemon.table import from_microseconds
+
     order = {key: given[key] for key in _FIELDS if given[key] is not None}
     for key in ("slot", "card"):
         if key in order:
