@@ -156,7 +156,7 @@ def _exported(path: Path) -> list[str]:
     for node in ast.parse(path.read_bytes(), filename=str(path)).body:
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names)):
-                return [name.value for name in names if isinstance(name, ast.Constant)]
+                return [str(name.value) for name in names if isinstance(name, ast.Constant)]
     return []
 
 
