@@ -49,7 +49,7 @@ _HEAD: Final = f"""\
 
 
 class Delays(NamedTuple):
-    """In milliseconds; `settled` is how many pictures came before the lag of the start was gone."""
+    """In milliseconds; `settled` is the number of pictures before the lag of the start was gone."""
 
     opened: float
     first: float

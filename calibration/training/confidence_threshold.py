@@ -42,7 +42,7 @@ def accepted(results: Results, threshold: float) -> NDArray[np.bool_]:
 
 
 def curve_of(results: Results) -> list[CurvePoint]:
-    """Say for each threshold what it accepts of the readable cards, and what of all it gets wrong."""
+    """Return for each threshold the share of readable cards accepted and of all cards wrong."""
     within = readable(results)
     points = []
     for threshold in _THRESHOLDS:
@@ -67,7 +67,7 @@ def at_most(wrong: int) -> float:
 
 
 def shipped_threshold(points: Sequence[CurvePoint], one_in: int) -> float:
-    """Give the lowest threshold at which, and above which, no more than one card in so many is wrong."""
+    """Return the lowest threshold from which on at most one card in so many is wrong."""
     for place, point in enumerate(points):
         if all(each.wrong * one_in <= each.cards for each in points[place:]):
             return point.threshold

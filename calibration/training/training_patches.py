@@ -224,7 +224,7 @@ def _hand(chance: Chance, image: Image) -> Image:
 
 
 def _elsewhere(chance: Chance, photo: Photo) -> Patch:
-    """Cut a window where no upright index is: the card turned by a quarter, or another part of it."""
+    """Cut a window without an upright index: a card turned by a quarter, or another part of it."""
     quad = photo.quad
     if chance.random() < 0.5:  # noqa: PLR2004 - as above
         quad = np.asarray(np.roll(quad, int(chance.choice([1, 3])), 0), np.float32)
