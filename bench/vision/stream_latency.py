@@ -49,7 +49,7 @@ _HEAD: Final = f"""\
 
 
 class Delays(NamedTuple):
-    """In milliseconds; `settled` is the number of pictures before the lag of the start was gone."""
+    """In milliseconds; `settled` counts the pictures before the lag of the start was gone."""
 
     opened: float
     first: float

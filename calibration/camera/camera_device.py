@@ -13,7 +13,6 @@ from typing import Final, Protocol
 
 import cv2
 from msgspec import Struct
-from shoe_daemon.game.toml_validation import in_plain_words, read_as
 
 from calibration.camera.profile_check import Finding, FindingKind
 from drivers import LineError, discreet
@@ -22,6 +21,7 @@ from drivers.camera.sources import opencv_video
 from drivers.camera.sources.opencv_video import configure_opencv
 from drivers.camera.sources.source_address import Address, SourceKind
 from shoe_daemon.errors import UserError
+from shoe_daemon.toml_validation import in_plain_words, read_as
 
 __all__ = [
     "ControlDevice",

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import msgspec
-from shoe_daemon.game.toml_validation import in_plain_words, read_as, read_toml
 
 from drivers.camera.profile.camera_profile import VERSION, Lens, Point, Profile, Row
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER
+from shoe_daemon.toml_validation import in_plain_words, read_as, read_toml
 
 __all__ = ["load_profile", "profile_text", "write_profile"]
 
