@@ -80,7 +80,7 @@ def test_a_report_that_cannot_be_written_costs_neither_profile_nor_findings(
     def full(*_: object) -> str:
         raise UserError("report.html: cannot be written")
 
-    monkeypatch.setattr(html_report, "report_of", full)
+    monkeypatch.setattr(html_report, "render_report", full)
     recording, script = profile.parent / "recording", profile.parent / "answers.toml"
     done = calling("camera", "--source", f"folder:{recording}", "--mode", f"1280x720@{FPS}",
                    "--script", script, "--out", tmp_path / "p.toml")  # fmt: skip
