@@ -105,7 +105,7 @@ def watch(settings: Settings, folder: Path) -> tuple[list[Cost], list[float], in
         if shot.image is None:
             continue
         began = time.thread_time()
-        said = station.look(VideoFrame(shot.image, shot.at, number))
+        said = station.process(VideoFrame(shot.image, shot.at, number))
         took = time.thread_time() - began
         costs.append(Cost(took * 1000, _lands(shot)))
         truth = {each.slot: each for each in shot.truth.cards}

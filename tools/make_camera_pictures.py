@@ -81,7 +81,7 @@ def _best(settings: Settings, folder: Path, *wanted: Wanted, before: int = 1) ->
         if image is None:
             continue
         last.append(image)
-        viewed.look(VideoFrame(image, at, number))
+        viewed.process(VideoFrame(image, at, number))
         looks = viewed.overlays()
         worth = [each(looks) for each in wanted]
         found = found or [(-1.0, image)] * len(wanted)

@@ -147,7 +147,7 @@ def _unchanged(here: SimulatedTable, chance: np.random.Generator) -> TableState:
     chosen = [FEW[n] for n in chance.integers(0, len(FEW), count)]
     suits = chance.integers(0, 4, count)
     cards = {
-        slot: here.lies(Card(f"{card.rank}{'SHDC'[suit]}") if n else None)
+        slot: here.lay_like_dealer(Card(f"{card.rank}{'SHDC'[suit]}") if n else None)
         for n, (slot, card, suit) in enumerate(zip(slots, chosen, suits, strict=True))
     }
     return TableState(

@@ -52,7 +52,7 @@ def measure_deck(decks: int) -> bool:
     """
     known = [_known(number) for number in range(decks)]
     odds = [
-        [[one.deck.likelihood(now, rank) for rank, now in two.seen] for two in known]
+        [[one.deck.log_odds(now, rank) for rank, now in two.seen] for two in known]
         for one in known
     ]
     chance = np.random.default_rng(5)
@@ -79,12 +79,12 @@ def _pairs(decks: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
 def _known(number: int) -> _Known:
     here = SimulatedTable(Settings(seed=3 + number % 4, deck=number * 37 + 5))
     made = calibrated(here, THIRTEEN)
-    cards = {shown.card.rank: shown.flat(160) for shown in made.shown}
+    cards = {shown.card.rank: shown.upright_image(160) for shown in made.shown}
     if made.back is not None:
         cards[BACK_NAME] = made.back
     others = [Card(f"{rank}{'HDCS'[n % 4]}") for n, rank in enumerate(RANKS)]
     again = calibrated(here, others)
-    seen = [(each.card.rank, print_of(each.flat(160))) for each in again.shown]
+    seen = [(each.card.rank, print_of(each.upright_image(160))) for each in again.shown]
     return _Known(ReferenceDeck(cards), seen, again.back)
 
 

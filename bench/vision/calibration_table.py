@@ -85,12 +85,12 @@ def calibrated(here: SimulatedTable, cards: Sequence[Card]) -> CalibrationResult
 
 
 def _nights(here: SimulatedTable, laid: Sequence[_Laid]) -> list[TableState]:
-    cards = [TableState(cards={slot: here.lies(card)}) for card, slot in laid]
+    cards = [TableState(cards={slot: here.lay_like_dealer(card)}) for card, slot in laid]
     return [
         TableState(sheets=MARKER_SHEETS),
         TableState(),
         *cards,
-        TableState(cards={Slot.P1: here.lies(None)}),
+        TableState(cards={Slot.P1: here.lay_like_dealer(None)}),
     ]
 
 

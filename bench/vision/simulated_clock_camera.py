@@ -181,7 +181,7 @@ class _Source:
     def check(self) -> None:
         pass
 
-    def wake(self) -> None:
+    def interrupt(self) -> None:
         self._turns.close()
 
     def close(self) -> None:
@@ -199,9 +199,9 @@ class _Line:
     def read(self) -> bytes:
         if self._owed:
             self._turns.dealt_with(told=self._told)
-        looked = self._line.looked
+        looked = self._line.frame_count
         said = self._line.read()
-        self._owed = self._line.looked != looked
+        self._owed = self._line.frame_count != looked
         self._told = bool(said)
         return said
 
@@ -230,6 +230,6 @@ class FilmDriver(CameraDriver):
             lambda: _Source(film, turns),
             frame_check_for(url, profile, frozen_after=_FROZEN),
             # No picture is lost: one that nobody has looked at is waited for.
-            CapturePace(live=False, own=False),
+            CapturePace(live=False, real_time=False),
         )
         return _Line(start_line(url, capture, profile, self.options, self.evidence), turns)

@@ -66,7 +66,7 @@ def looked_through(url: str) -> Iterator[CaptureThread]:
         lambda: open_source(address, Camera(width=WIDTH, height=HEIGHT)),
         FrameCheck(str(address), (WIDTH, HEIGHT), frozen_after=None),
         # More than the newest, so that the lag of the start is seen.
-        CapturePace(live=True, waiting=100),
+        CapturePace(live=True, queue_size=100),
     )
     try:
         capture.start()

@@ -104,8 +104,8 @@ class Watch:
             options = CameraOptions(station="throat")
             self._station = make_station(self._profile, options, None, self._reader)
             self._judge = self._new_judge()
-        self._judge.look(picture.image, picture.at)
-        return self._station.look(picture)
+        self._judge.check(picture.image, picture.at)
+        return self._station.process(picture)
 
 
 def judged(act: Act, told: Told) -> str:

@@ -132,7 +132,7 @@ def _plane_faults(result: CalibrationResult) -> list[str]:
 
 def _risk_faults(chosen: Threshold | None) -> list[str]:
     best = best_proven_point()
-    if chosen is None or chosen.stated is None or chosen.kept or best is None:
+    if chosen is None or chosen.stated is None or chosen.is_proven or best is None:
         return []
     most = f"{1 / best.risk:.0f}"
     told = (
@@ -193,7 +193,7 @@ def write_result(result: CalibrationResult, path: Path, version: str) -> kept.Pr
         UserError: They cannot be written; a profile of before is then as it was.
     """
     reference = f"{path.stem}-reference.png"
-    risk = "" if result.threshold is None else result.threshold.told
+    risk = "" if result.threshold is None else result.threshold.summary
     made = kept.Made(at=result.at, version=version, risk=risk)
     profile = draft_profile(result)
     table = replace(profile.table, reference=reference)
@@ -209,7 +209,7 @@ def write_result(result: CalibrationResult, path: Path, version: str) -> kept.Pr
 
 
 def _cards(result: CalibrationResult) -> dict[str, Image]:
-    cards = {shown.card.rank: shown.flat(160) for shown in reversed(result.shown)}
+    cards = {shown.card.rank: shown.upright_image(160) for shown in reversed(result.shown)}
     if result.back is not None:
         cards[BACK_NAME] = result.back
     return cards

@@ -101,13 +101,13 @@ class ReferenceDeck:
             name: print_of(flat) for name, flat in cards.items() if name != BACK_NAME
         }
 
-    def has(self, rank: str) -> bool:
+    def has_rank(self, rank: str) -> bool:
         """
         Whether there is a card of this rank.
         """
         return rank in self._faces
 
-    def likelihood(self, now: CardPrint, rank: str) -> float:
+    def log_odds(self, now: CardPrint, rank: str) -> float:
         """
         Say how likely a card of a rank is of this deck: the logarithm of the odds.
         """
@@ -165,7 +165,7 @@ def compare_deck(
         deck: That of the profile.
         alone: Whether no more than one card can be shown at a time, as in a shoe's mouth.
     """
-    known = [face for face in faces if deck.has(face.rank)]
+    known = [face for face in faces if deck.has_rank(face.rank)]
     there = backs if deck.back is not None else []
     found = [
         *(_face_findings(known, deck) if known else []),
@@ -179,7 +179,7 @@ def compare_deck(
 
 
 def _face_findings(faces: Sequence[FaceUpCard], deck: ReferenceDeck) -> list[Finding]:
-    odds = [deck.likelihood(print_of(face.flat), face.rank) for face in faces]
+    odds = [deck.log_odds(print_of(face.flat), face.rank) for face in faces]
     if not is_other_deck(odds):
         return []
     mean = sum(odds) / len(odds)

@@ -78,7 +78,7 @@ class RecordedFrames:
     def __init__(self, source: Source, name: str) -> None:
         self._source = source
         self._name = name
-        self._form = _FrameFormat(name)
+        self._format = _FrameFormat(name)
         self._last: Image | None = None
         self._at = 0.0
 
@@ -107,7 +107,7 @@ class RecordedFrames:
 
     def _next(self) -> tuple[Image, float]:
         image, moment = self._source.read()
-        self._last = self._form.checked(image)
+        self._last = self._format.check(image)
         self._at = moment or 0.0
         return self._last, self._at
 
@@ -133,8 +133,8 @@ class LiveFrames:
     def __init__(self, source: Source, name: str, again: Callable[[], Source]) -> None:
         self._source: Source | None = source
         self._name = name
-        self._form = _FrameFormat(name)
-        self._again = again
+        self._format = _FrameFormat(name)
+        self._reopen = again
         self._newest: Image | None = None
         self._count = self._faults = 0
         self._fault: Exception | None = None
@@ -152,13 +152,13 @@ class LiveFrames:
         with self._changed:
             seen, faults = self._count, self._faults
             while len(found) < count:
-                self._await(seen, faults)
+                self._wait_for_frame(seen, faults)
                 seen = self._count
                 if self._newest is not None:
                     found.append(self._newest)
         return found
 
-    def _await(self, seen: int, faults: int) -> None:
+    def _wait_for_frame(self, seen: int, faults: int) -> None:
         until = time.monotonic() + _FRAME_TIMEOUT_S
         while self._count == seen:
             if self._faults != faults:
@@ -178,33 +178,33 @@ class LiveFrames:
         """
         self._stopping.set()
         if (source := self._source) is not None:
-            source.wake()
+            source.interrupt()
         self._thread.join(2.0)
-        self._leave()
+        self._release()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                self._look()
+                self._read_frames()
             except (LineError, UserError) as error:
-                self._leave()
+                self._release()
                 with self._changed:
                     self._newest, self._fault = None, error
                     self._faults += 1
                     self._changed.notify_all()
                 self._stopping.wait(_REOPEN_INTERVAL_S)
 
-    def _look(self) -> None:
-        source = self._source = self._source or self._again()
+    def _read_frames(self) -> None:
+        source = self._source = self._source or self._reopen()
         while not self._stopping.is_set():
             image, _ = source.read()
-            picture = self._form.checked(image)
+            picture = self._format.check(image)
             with self._changed:
                 self._newest = picture
                 self._count += 1
                 self._changed.notify_all()
 
-    def _leave(self) -> None:
+    def _release(self) -> None:
         source, self._source = self._source, None
         if source is not None:
             with contextlib.suppress(LineError):
@@ -236,7 +236,7 @@ class _FrameFormat:
         self._name = name
         self._size: tuple[int, int] | None = None
 
-    def checked(self, image: Any) -> Image:  # noqa: ANN401 - whatever OpenCV gives
+    def check(self, image: Any) -> Image:  # noqa: ANN401 - whatever OpenCV gives
         """
         Return the picture.
 

@@ -57,7 +57,7 @@ def render_report(result: CalibrationResult) -> str:
     return Template(_TEMPLATE_FILE.read_text(encoding="utf-8")).substitute(
         station=escape(result.station),
         source=escape(result.source),
-        at=escape(result.at),
+        point_at=escape(result.at),
         verdict="passed" if not wrong else count,
         kind="good" if not wrong else "bad",
         keys=_keys(result),
@@ -169,7 +169,7 @@ def _verdict(passed: bool) -> str:  # noqa: FBT001 - the one thing that is told
 def _cards(result: CalibrationResult) -> str:
     told = []
     for shown, sample in zip(result.shown, result.cards, strict=False):
-        flat = shown.flat(180)
+        flat = shown.upright_image(180)
         high, wide = flat.shape[:2]
         # The picture is cut a little inside of the card's edge.
         edge = np.array([wide, high], np.float32) * 0.03
@@ -212,23 +212,23 @@ class _Chart:
     """
 
     def __init__(self, points: Sequence[CurvePoint]) -> None:
-        self._rare = [math.log10(1 / each.risk) for each in points]
-        self._low, self._high = math.floor(min(self._rare)), max(self._rare) + 0.25
+        self._rarities = [math.log10(1 / each.risk) for each in points]
+        self._low, self._high = math.floor(min(self._rarities)), max(self._rarities) + 0.25
         self.powers = range(self._low, math.floor(self._high) + 1)
 
-    def down(self, power: float) -> float:
+    def y(self, power: float) -> float:
         """
         Say how far down one in so many, as a power of ten, is.
         """
         return 8 + (_CHART_SIZE[1] - 26) * (1 - (power - self._low) / (self._high - self._low))
 
-    def at(self, number: int) -> tuple[float, float]:
+    def point_at(self, number: int) -> tuple[float, float]:
         """
         Say where a threshold is.
         """
         wide = _CHART_SIZE[0] - _CHART_SIZE[2] - 24
-        x = _CHART_SIZE[2] + wide * number / (len(self._rare) - 1)
-        return x, self.down(self._rare[number])
+        x = _CHART_SIZE[2] + wide * number / (len(self._rarities) - 1)
+        return x, self.y(self._rarities[number])
 
 
 def _curve(result: CalibrationResult) -> str:
@@ -241,11 +241,11 @@ def _curve(result: CalibrationResult) -> str:
         return ""
     chart = _Chart(points)
     drawn = [_rarity(power, chart) for power in chart.powers]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(chart.at, range(len(points))))
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(chart.point_at, range(len(points))))
     drawn.append(f'<polyline points="{line}"/>')
     for number, each in enumerate(points):
-        drawn += _threshold(each, chart.at(number), is_set=each.threshold == chosen.value)
-    name = f"Threshold {chosen.told}"
+        drawn += _threshold(each, chart.point_at(number), is_set=each.threshold == chosen.value)
+    name = f"Threshold {chosen.summary}"
     return (
         f'<svg class="curve" role="img" aria-label="{escape(name)}" '
         f'viewBox="0 0 {_CHART_SIZE[0]} {_CHART_SIZE[1]}">{"".join(drawn)}</svg>'
@@ -254,7 +254,7 @@ def _curve(result: CalibrationResult) -> str:
 
 def _rarity(power: int, chart: _Chart) -> str:
     return (
-        f'<text x="{_CHART_SIZE[2] - 6}" y="{chart.down(power) + 3:.1f}" '
+        f'<text x="{_CHART_SIZE[2] - 6}" y="{chart.y(power) + 3:.1f}" '
         f'text-anchor="end">1 in {10**power:,}</text>'
     )
 
@@ -274,9 +274,9 @@ def _settings(result: CalibrationResult) -> str:
     if not result.locks:
         told.append(("exposure, white balance, focus", "not ours to lock: set them at the camera"))
     if fit is not None:
-        told.append(("index window", fit.told))
+        told.append(("index window", fit.summary))
     if chosen is not None:
-        told.append(("threshold", chosen.told))
+        told.append(("threshold", chosen.summary))
     return "".join(
         f"<tr><td>{escape(name)}</td><td>{escape(said)}</td></tr>" for name, said in told
     )

@@ -125,7 +125,7 @@ def _fit_plane(
     plane = Plane(
         normalise_homography(problem.homography(solved)),
         problem.lens(solved),
-        max(misfit, round(problem.doubt(solved, least), 2)),
+        max(misfit, round(problem.error_mm(solved, least), 2)),
         int(off.argmax()) // _CORNER_COUNT,
         size,
         misfit,
@@ -142,28 +142,28 @@ class _PlaneProblem:
     def __init__(
         self, quads: Sequence[Floats], rectangle: tuple[float, float], size: tuple[int, int]
     ) -> None:
-        self._seen = np.stack(quads)
-        self._first = int(np.argmax([abs(_signed_area(quad)) for quad in quads]))
-        self._square = rectangle_corners(*rectangle)
+        self._observed = np.stack(quads)
+        self._largest = int(np.argmax([abs(_signed_area(quad)) for quad in quads]))
+        self._rectangle = rectangle_corners(*rectangle)
         self._count = len(quads)
         self._middle = np.array([(size[0] - 1) / 2, (size[1] - 1) / 2])
         self._focal = float(size[0])
-        self._bends = self._count >= _MIN_RECTANGLES_FOR_LENS
+        self._has_lens = self._count >= _MIN_RECTANGLES_FOR_LENS
 
     def solve(self) -> Floats:
         """
         Search by Levenberg and Marquardt.
         """
-        now = self._start()
-        damping, off = 1e-3, self._off(now)
+        now = self._initial()
+        damping, off = 1e-3, self._residuals(now)
         for _ in range(_MAX_ITERATIONS):
-            slopes = self._slopes(now, off)
+            slopes = self._jacobian(now, off)
             normal = slopes.T @ slopes
             step = np.linalg.solve(
                 normal + damping * np.diag(np.diag(normal) + 1e-12), -slopes.T @ off
             )
             tried = now + step
-            better = self._off(tried)
+            better = self._residuals(tried)
             if better @ better < off @ off:
                 small = off @ off - better @ better < 1e-9 * (off @ off)
                 now, off, damping = tried, better, damping / 5
@@ -173,44 +173,46 @@ class _PlaneProblem:
                 damping *= 8
         return now
 
-    def _start(self) -> Floats:
+    def _initial(self) -> Floats:
         """
         Begin with the largest rectangle alone, and a lens that does not bend.
         """
-        seen: Floats = np.asarray((self._seen - self._middle) / self._focal, np.float64)
-        square, first = (each.astype(np.float32) for each in (self._square, seen[self._first]))
+        seen: Floats = np.asarray((self._observed - self._middle) / self._focal, np.float64)
+        square, first = (
+            each.astype(np.float32) for each in (self._rectangle, seen[self._largest])
+        )
         plane = normalise_homography(
             np.asarray(cv2.getPerspectiveTransform(square, first), np.float64)
         )
         back: Floats = np.asarray(np.linalg.inv(plane), np.float64)
         poses = [_rectangle_pose(_transform(back, seen[number])) for number in self._others]
-        bend = [0.0] if self._bends else []
+        bend = [0.0] if self._has_lens else []
         return np.array([*plane.ravel()[:8], *bend, *(each for pose in poses for each in pose)])
 
     @property
     def _others(self) -> list[int]:
-        return [number for number in range(self._count) if number != self._first]
+        return [number for number in range(self._count) if number != self._largest]
 
-    def _off(self, given: Floats) -> Floats:
-        return np.asarray((self._shown(given) - self._seen).ravel())
+    def _residuals(self, given: Floats) -> Floats:
+        return np.asarray((self._project(given) - self._observed).ravel())
 
-    def _shown(self, given: Floats) -> Floats:
+    def _project(self, given: Floats) -> Floats:
         plane = np.append(given[:8], 1.0).reshape(3, 3)
-        bend = float(given[8]) if self._bends else 0.0
-        flat = _transform(plane, self._corners(given).reshape(-1, 2))
+        bend = float(given[8]) if self._has_lens else 0.0
+        flat = _transform(plane, self._table_corners(given).reshape(-1, 2))
         bent = flat * (1 + bend * (flat**2).sum(axis=1, keepdims=True))
         return np.asarray(bent * self._focal + self._middle).reshape(-1, 4, 2)
 
-    def _corners(self, given: Floats) -> Floats:
+    def _table_corners(self, given: Floats) -> Floats:
         corners = np.empty((self._count, 4, 2))
-        corners[self._first] = self._square
-        poses = given[8 + self._bends :].reshape(-1, 3)
+        corners[self._largest] = self._rectangle
+        poses = given[8 + self._has_lens :].reshape(-1, 3)
         for number, (x, y, turn) in zip(self._others, poses, strict=True):
             way = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
-            corners[number] = self._square @ way + (x, y)
+            corners[number] = self._rectangle @ way + (x, y)
         return corners
 
-    def doubt(self, given: Floats, least: float) -> float:
+    def error_mm(self, given: Floats, least: float) -> float:
         """
         Say by how many millimetres it may be off where cards lie, in 95 of 100 such tries.
 
@@ -218,22 +220,22 @@ class _PlaneProblem:
             given: What was found.
             least: Pixels by which corners are off at the least, however well all fits.
         """
-        off = self._off(given)
+        off = self._residuals(given)
         spare = len(off) - len(given)
         noise = max(least, math.sqrt(float(off @ off) / spare) if spare else 0.0)
-        slopes = self._slopes(given, off)
+        slopes = self._jacobian(given, off)
         sides, spread, _ = np.linalg.svd(slopes.T @ slopes)
         chance = np.random.default_rng(0).normal(0, 1, (_NOISE_SAMPLES, len(given)))
         steps = chance * noise / np.sqrt(np.maximum(spread, 1e-12)) @ sides.T
-        there = self._on_table(given)
+        there = self._card_area(given)
         return float(
             np.percentile(
-                [max_distance(self._on_table(given + step), there) for step in steps],
+                [max_distance(self._card_area(given + step), there) for step in steps],
                 _ERROR_PERCENTILE,
             )
         )
 
-    def _on_table(self, given: Floats) -> Floats:
+    def _card_area(self, given: Floats) -> Floats:
         wide, high = self._size
         grid = np.stack(np.meshgrid(_CARD_AREA_X, _CARD_AREA_Y), axis=-1).reshape(-1, 2) * (
             wide,
@@ -242,13 +244,13 @@ class _PlaneProblem:
         plane = Plane(self.homography(given), self.lens(given), None, None, self._size)
         return projection_of(plane).to_table(grid)
 
-    def _slopes(self, given: Floats, off: Floats) -> Floats:
+    def _jacobian(self, given: Floats, off: Floats) -> Floats:
         columns = []
         for place, value in enumerate(given):
             near = given.copy()
             step = 1e-6 * max(abs(value), 1e-3)
             near[place] += step
-            columns.append((self._off(near) - off) / step)
+            columns.append((self._residuals(near) - off) / step)
         return np.stack(columns, axis=1)
 
     def millimetres(self, given: Floats) -> Floats:
@@ -256,9 +258,9 @@ class _PlaneProblem:
         Say by how much each corner is off on the table.
         """
         plane = Plane(self.homography(given), self.lens(given), None, None, self._size)
-        there = projection_of(plane).to_table(self._seen.reshape(-1, 2))
+        there = projection_of(plane).to_table(self._observed.reshape(-1, 2))
         return np.asarray(
-            np.linalg.norm(there - self._corners(given).reshape(-1, 2), axis=1), np.float64
+            np.linalg.norm(there - self._table_corners(given).reshape(-1, 2), axis=1), np.float64
         )
 
     @property
@@ -280,7 +282,7 @@ class _PlaneProblem:
         """
         How the lens bends.
         """
-        if not self._bends:
+        if not self._has_lens:
             return None
         return Lens(
             matrix=matrix_rows(self._matrix()),

@@ -148,11 +148,11 @@ def _recognised_findings(
     Say what is unlike of a table that is recognised: what lies over half of it is no lamp.
     """
     pushed = _shift_findings(moved, limits)
-    if moved.covered is None or blurred or pushed:
+    if moved.covered_side is None or blurred or pushed:
         return [*light, *blurred, *pushed]
     text = (
-        f"covered: nothing of the table is found {moved.covered} in the picture: take away what "
-        "lies there or hangs before the lens, and check once more"
+        f"covered: nothing of the table is found {moved.covered_side} in the picture: "
+        "take away what lies there or hangs before the lens, and check once more"
     )
     return [Finding(FindingKind.COVERED, text)]
 
@@ -304,46 +304,46 @@ def _unrecognised_finding(profile: Profile) -> Finding:
 
 
 def _shift_findings(moved: TableShift, limits: Limits) -> list[Finding]:
-    if moved.far < limits.millimetres:
+    if moved.max_mm < limits.millimetres:
         return []
-    if abs(moved.turned) > _MIN_ROTATION_DEGREES:
+    if abs(moved.rotation_degrees) > _MIN_ROTATION_DEGREES:
         return [_rotation_finding(moved)]
-    advice = "push the camera back" if moved.far < 15 else "calibrate again"  # noqa: PLR2004 - mm
+    advice = "push the camera back" if moved.max_mm < 15 else "calibrate again"  # noqa: PLR2004 - mm
     return [
         Finding(
             FindingKind.MOVED,
             f"moved: the table lies {_direction_text(moved)} in the picture, "
-            f"{moved.far:.1f} mm in the worst place: {advice} and check once more",
-            amount=round(moved.far, 2),
+            f"{moved.max_mm:.1f} mm in the worst place: {advice} and check once more",
+            amount=round(moved.max_mm, 2),
             unit="mm",
         )
     ]
 
 
 def _rotation_finding(moved: TableShift) -> Finding:
-    turned = round(abs(moved.turned))
+    turned = round(abs(moved.rotation_degrees))
     way = "" if turned == 180 else f" {_rotation_direction(moved)}"  # noqa: PLR2004 - degrees: either way
     return Finding(
         FindingKind.MOVED,
         f"moved: the picture is turned by {turned} degrees{way}: turn the camera back, or its "
         "picture in its settings, and check once more",
-        amount=round(moved.far, 2),
+        amount=round(moved.max_mm, 2),
         unit="mm",
     )
 
 
 def _rotation_direction(moved: TableShift) -> str:
-    return f"{'' if moved.turned > 0 else 'counter'}clockwise"
+    return f"{'' if moved.rotation_degrees > 0 else 'counter'}clockwise"
 
 
 def _direction_text(moved: TableShift) -> str:
     told = []
     for value, forth, back in (
-        (moved.right, "to the right", "to the left"),
-        (moved.down, "down", "up"),
+        (moved.right_mm, "to the right", "to the left"),
+        (moved.down_mm, "down", "up"),
     ):
         if abs(value) >= 0.5:  # noqa: PLR2004 - millimetres worth a word
             told.append(f"{abs(value):.1f} mm {forth if value > 0 else back}")
-    if abs(moved.turned) >= 0.2:  # noqa: PLR2004 - degrees likewise
-        told.append(f"{abs(moved.turned):.1f}° {_rotation_direction(moved)}")
+    if abs(moved.rotation_degrees) >= 0.2:  # noqa: PLR2004 - degrees likewise
+        told.append(f"{abs(moved.rotation_degrees):.1f}° {_rotation_direction(moved)}")
     return " and ".join(told) or "turned or tilted"

@@ -79,7 +79,7 @@ class PromptDialogue:
         self._preset = preset or "six"
         self._throat = throat
         self._chosen = random.sample(DECK, _SAMPLE_CARDS)
-        self._over = False
+        self._ended = False
         self._state.stages = _THROAT_STAGES if throat else _OVERHEAD_STAGES
         self._lines = lines
         threading.Thread(target=self._listen, daemon=True).start()
@@ -87,7 +87,7 @@ class PromptDialogue:
     def _listen(self) -> None:
         for line in self._lines:
             self._state.answers.put(line.strip())
-        self._over = True
+        self._ended = True
 
     def _ask(
         self,
@@ -103,18 +103,18 @@ class PromptDialogue:
             try:
                 said = self._state.answers.get(timeout=_POLL_INTERVAL_S)
             except queue.Empty:
-                if self._over:
+                if self._ended:
                     raise UserError("nobody answers: the terminal is closed") from None
                 continue
             self._state.begin_step(name, "One moment …")
             return said
 
-    def tell(self, text: str) -> None:
+    def show(self, text: str) -> None:
         """
         Say it at the terminal and on the page.
         """
         self._echo(f"    {text}")
-        self._state.tell(text)
+        self._state.add_line(text)
 
     def plane(self) -> PlaneStep:
         """
@@ -189,7 +189,7 @@ class PromptDialogue:
         x, y, turn = self._state.shift
         return LayoutStep(preset=self._preset, x=x, y=y, turn=turn, boxes=tuple(self._state.boxes))
 
-    def mouth(self, plane: Plane, reference: Image) -> ThroatStep:
+    def throat(self, plane: Plane, reference: Image) -> ThroatStep:
         """
         Have it said in which way cards leave, and with which side ahead.
         """
@@ -233,7 +233,7 @@ class PromptDialogue:
             try:
                 return Card(said) if said else usual
             except ValueError:
-                self.tell(f"{said!r}; expected a card such as {usual}")
+                self.show(f"{said!r}; expected a card such as {usual}")
         return None
 
     def _slot(self, number: int) -> Slot | None:
@@ -265,21 +265,21 @@ class PromptDialogue:
         card = self._named(f"Sample {number + 1} of {_SAMPLE_CARDS}", text, usual, slot)
         return None if card is None else CardStep(card=card, slot=slot)
 
-    def again(self, fault: str) -> bool:
+    def ask_retry(self, fault: str) -> bool:
         """
         Ask whether to try once more.
         """
-        self._state.tell(fault)
+        self._state.add_line(fault)
         text = f"{fault}. Go on to try again, “no” gives up."
         said = self._ask("Once more?", text, "answer", "")
         return said.lower() not in {"n", "no"}
 
-    def over(self, faults: Sequence[str], profile: str) -> None:
+    def finish(self, faults: Sequence[str], profile: str) -> None:
         """
         Show how it ended.
         """
         for each in faults:
-            self._state.tell(f"to put right: {each}")
+            self._state.add_line(f"to put right: {each}")
         many = f"{len(faults)} thing{'s' if len(faults) > 1 else ''} to put right"
         name = many if faults else "Calibrated"
         text = f"Profile and report are written: {profile}. This page can be closed."

@@ -82,14 +82,14 @@ class Threshold(Struct, frozen=True):
     accepted: float | None = None
 
     @property
-    def kept(self) -> bool:
+    def is_proven(self) -> bool:
         """
         Whether what was measured proves the stated risk.
         """
         return self.stated is None or (self.risk is not None and self.risk <= self.stated)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """
         The threshold for people.
         """
@@ -101,7 +101,7 @@ class Threshold(Struct, frozen=True):
         found = (
             f"at most one in {1 / self.risk:,.0f} wrong (95% sure), {self.accepted:.1%} accepted"
         )
-        return f"{head}; measured: {found}" + ("" if self.kept else "; NOT proven")
+        return f"{head}; measured: {found}" + ("" if self.is_proven else "; NOT proven")
 
 
 def best_proven_point() -> CurvePoint | None:
@@ -155,7 +155,7 @@ class WindowFit(Struct, frozen=True):
     fitted: float
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """
         The fit for people.
         """

@@ -64,11 +64,11 @@ class TableShift(NamedTuple):
             there is none, or where that cannot be told.
     """
 
-    right: float
-    down: float
-    turned: float
-    far: float
-    covered: str | None = None
+    right_mm: float
+    down_mm: float
+    rotation_degrees: float
+    max_mm: float
+    covered_side: str | None = None
 
 
 class _Reference(NamedTuple):
@@ -91,7 +91,7 @@ class _Registration(NamedTuple):
     matrix: Floats
     rough: Floats
     agreed: int
-    covered: str | None
+    covered_side: str | None
 
 
 def find_table_shift(profile: Profile, reference: Image, now: Image) -> TableShift | None:
@@ -111,7 +111,7 @@ def find_table_shift(profile: Profile, reference: Image, now: Image) -> TableShi
     middle = _to_image_axes(ground, middles.mean(axis=0), away.mean(axis=0))
     far = float(np.linalg.norm(away, axis=1).max())
     turned = _rotation_degrees(before, after)
-    return TableShift(float(middle[0]), float(middle[1]), turned, far, found.covered)
+    return TableShift(float(middle[0]), float(middle[1]), turned, far, found.covered_side)
 
 
 def is_mirrored(profile: Profile, reference: Image, now: Image) -> bool:

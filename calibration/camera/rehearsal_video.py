@@ -59,7 +59,7 @@ def record_video(rehearsal: SimulatedTable, path: Path) -> Path:
     try:
         for scene in _scenes(rehearsal):
             for line in scene.lines:
-                rehearsal.do(line)
+                rehearsal.execute(line)
             at = f"at = {(count + _FRAMES_BEFORE_STEP) / fps:.2f}"
             answers.append("\n".join((scene.answer, at, *scene.told, "")))
             for _ in range(_EMPTY_TABLE_FRAMES if scene.answer == "[empty]" else _SCENE_FRAMES):
@@ -195,7 +195,7 @@ def _execute_lines(
         if line is None:
             return False
         try:
-            rehearsal.do(line)
+            rehearsal.execute(line)
             echo(f"done: {line}")
         except UserError as error:
             echo(str(error))

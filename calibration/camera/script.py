@@ -184,7 +184,7 @@ class Dialogue(Protocol):
     what was answered makes no sense: `again` then says whether it is asked once more.
     """
 
-    def tell(self, text: str) -> None:
+    def show(self, text: str) -> None:
         """
         Hear what is going on.
         """
@@ -208,7 +208,7 @@ class Dialogue(Protocol):
         """
         ...
 
-    def mouth(self, plane: Plane, reference: Image) -> ThroatStep:
+    def throat(self, plane: Plane, reference: Image) -> ThroatStep:
         """
         Place the window at the shoe's mouth.
         """
@@ -232,13 +232,13 @@ class Dialogue(Protocol):
         """
         ...
 
-    def again(self, fault: str) -> bool:
+    def ask_retry(self, fault: str) -> bool:
         """
         Say whether a step that failed is tried once more.
         """
         ...
 
-    def over(self, faults: Sequence[str], profile: str) -> None:
+    def finish(self, faults: Sequence[str], profile: str) -> None:
         """
         Hear how it ended.
         """
@@ -259,7 +259,7 @@ class ScriptedDialogue:
         self._cards = iter(script.card)
         self._samples = iter(script.sample)
 
-    def tell(self, text: str) -> None:
+    def show(self, text: str) -> None:
         """
         Pass it on.
         """
@@ -284,7 +284,7 @@ class ScriptedDialogue:
         del plane, reference
         return self._script.layout or LayoutStep(preset=self._preset or "six")
 
-    def mouth(self, plane: Plane, reference: Image) -> ThroatStep:
+    def throat(self, plane: Plane, reference: Image) -> ThroatStep:
         """
         Give the script's.
         """
@@ -311,14 +311,14 @@ class ScriptedDialogue:
         del number
         return next(self._samples, None)
 
-    def again(self, fault: str) -> bool:
+    def ask_retry(self, fault: str) -> bool:
         """
         Never.
         """
         self._told(fault)
         return False
 
-    def over(self, faults: Sequence[str], profile: str) -> None:
+    def finish(self, faults: Sequence[str], profile: str) -> None:
         """
         There is nobody to tell.
         """

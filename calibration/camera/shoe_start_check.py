@@ -104,13 +104,13 @@ def check_frames(
     moved = find_table_shift(profile, reference, now)
     found = compare_with_profile(profile, reference, now, moved, _flicker(profile, pictures))
     compared = Certainty.NOT
-    if moved is not None and moved.far < _MAX_COMPARED_SHIFT_MM:
+    if moved is not None and moved.max_mm < _MAX_COMPARED_SHIFT_MM:
         told, compared = _compare_lying_cards(profile, reference, now, cards, reader)
         found += told
     return CheckResult(
         passed=not any(each.bad for each in found),
         findings=tuple(found),
-        moved=None if moved is None else round(moved.far, 2),
+        moved=None if moved is None else round(moved.max_mm, 2),
         deck=compared,
     )
 

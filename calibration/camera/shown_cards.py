@@ -71,7 +71,7 @@ class ShownCard(NamedTuple):
     image: Image
     quad: Floats
 
-    def flat(self, width: int = _REPORT_WIDTH_PX) -> Image:
+    def upright_image(self, width: int = _REPORT_WIDTH_PX) -> Image:
         """
         Give the card's own picture, upright.
         """
@@ -192,7 +192,7 @@ def read_shown_card(
     """
     reading = reader.read(shown.image, np.asarray(shown.quad, np.float32))
     budget = PixelBudget(shown.slot, round(index_pixels(shown.quad, window), 1), least)
-    blur = round(measure_blur(shown.flat(120)), 4)
+    blur = round(measure_blur(shown.upright_image(120)), 4)
     sharp = blur <= most_blur
     return ShownReading(
         card=shown.card,

@@ -143,8 +143,8 @@ class SimulatedTable:
         overhead = settings.station is Station.OVERHEAD
         self._view = (TableView if overhead else MouthView)(settings, self.camera)
         self._sensor = Sensor(settings)
-        self._chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 17])
-        self._drawn: tuple[TableState, Image] | None = None
+        self._random = np.random.default_rng([settings.seed & 0xFFFFFFFF, 17])
+        self._last_drawn: tuple[TableState, Image] | None = None
         # What was drawn is known by the tracks it was drawn of: they have to live on.
         self._tracks: list[CardTrack] = []
         self._points: tuple[tuple[float, float, float], NDArray[np.float32]] | None = None
@@ -156,13 +156,13 @@ class SimulatedTable:
         night = self.night if night is None else night
         drawn = self._still(night)
         if night.flicker:
-            drawn = self._waved(drawn, night.flicker, at)
+            drawn = self._with_flicker(drawn, night.flicker, at)
         return self._sensor.take(drawn, at, flicker=False, blur=night.blur, torn=False)
 
     def _still(self, night: TableState) -> Image:
-        if self._drawn is None or self._drawn[0] != night:
-            self._drawn = night, self._draw(night)
-        return self._drawn[1]
+        if self._last_drawn is None or self._last_drawn[0] != night:
+            self._last_drawn = night, self._draw(night)
+        return self._last_drawn[1]
 
     def _draw(self, night: TableState) -> Image:
         seen = self.camera.moved(*night.pushed) if any(night.pushed) else self.camera
@@ -173,12 +173,12 @@ class SimulatedTable:
         stretch = Stretch(0, cards=cards, effects=effects, deck=night.deck)
         drawn = np.array(self._view.draw(moment(stretch, 3.0)))
         for sheet in night.sheets:
-            _draw_sheet(drawn, self._seen_points(night.pushed), sheet, night.side)
+            _draw_sheet(drawn, self._table_points(night.pushed), sheet, night.side)
         if night.light != 1:
             drawn = np.asarray(cv2.convertScaleAbs(drawn, alpha=night.light), np.uint8)
         return drawn
 
-    def _seen_points(self, pushed: tuple[float, float, float]) -> NDArray[np.float32]:
+    def _table_points(self, pushed: tuple[float, float, float]) -> NDArray[np.float32]:
         if self._points is None or self._points[0] != pushed:
             self._points = pushed, self.camera.moved(*pushed).table_points()
         return self._points[1]
@@ -193,7 +193,7 @@ class SimulatedTable:
         keys = [Key(0.0, pose), Key(_TRACK_END_S, pose)]
         return CardTrack(keys=keys, card=lies.card or Card("AS"), slot=slot)
 
-    def _waved(self, drawn: Image, mains: int, at: float) -> Image:
+    def _with_flicker(self, drawn: Image, mains: int, at: float) -> Image:
         """
         Let lamps flash twice a period, and the shutter roll over the rows meanwhile.
         """
@@ -201,18 +201,18 @@ class SimulatedTable:
         wave = 1 + _FLICKER_SHARE * np.sin(2 * np.pi * 2 * mains * (at + rows))
         return np.asarray(np.clip(drawn * wave[:, None, None], 0, 255), np.uint8)
 
-    def lies(self, card: Card | None) -> LyingCard:
+    def lay_like_dealer(self, card: Card | None) -> LyingCard:
         """
         Let a card lie as a dealer lays it.
         """
-        x, y, turn = self._chance.uniform(-1, 1, 3) * (
+        x, y, turn = self._random.uniform(-1, 1, 3) * (
             _MAX_OFFSET_MM,
             _MAX_OFFSET_MM,
             _MAX_TURN_DEGREES,
         )
         return LyingCard(card, float(x), float(y), float(turn))
 
-    def do(self, line: str) -> None:
+    def execute(self, line: str) -> None:
         """
         Do what a line says.
 
@@ -241,15 +241,15 @@ class SimulatedTable:
         Lay a card.
         """
         card = None if words[1] == "back" else Card(words[1].upper())
-        return self._with(words[0], self.lies(card))
+        return self._with_card(words[0], self.lay_like_dealer(card))
 
     def exactly(self, words: Sequence[str]) -> TableState:
         """
         Lay a card quite straight.
         """
-        return self._with(words[0], LyingCard(Card(words[1].upper()), 0.0, 0.0, 0.0))
+        return self._with_card(words[0], LyingCard(Card(words[1].upper()), 0.0, 0.0, 0.0))
 
-    def _with(self, slot: str, lies: LyingCard) -> TableState:
+    def _with_card(self, slot: str, lies: LyingCard) -> TableState:
         return replace(self.night, cards={**self.night.cards, Slot(slot.upper()): lies})
 
 

@@ -78,7 +78,7 @@ class CalibrationRequest(NamedTuple):
 
 
 def calibrate(
-    pictures: FrameSource, asker: Dialogue, wanted: CalibrationRequest
+    pictures: FrameSource, dialogue: Dialogue, wanted: CalibrationRequest
 ) -> CalibrationResult:
     """
     Run all steps.
@@ -86,21 +86,21 @@ def calibrate(
     Raises:
         UserError: A step cannot be done, and nobody tries again.
     """
-    found = _retry(asker, lambda: _find_plane(pictures, asker))
-    asker.tell(_plane_summary(found.plane, len(found.markers), wanted.station))
-    result = _retry(asker, lambda: _measure_empty_table(pictures, asker, wanted, found))
-    _retry(asker, lambda: _place_layout(asker, result, found.plane))
-    _show_cards(pictures, asker, result, wanted)
-    _read_samples(pictures, asker, result, wanted)
+    found = _retry(dialogue, lambda: _find_plane(pictures, dialogue))
+    dialogue.show(_plane_summary(found.plane, len(found.markers), wanted.station))
+    result = _retry(dialogue, lambda: _measure_empty_table(pictures, dialogue, wanted, found))
+    _retry(dialogue, lambda: _place_layout(dialogue, result, found.plane))
+    _show_cards(pictures, dialogue, result, wanted)
+    _read_samples(pictures, dialogue, result, wanted)
     return result
 
 
-def _retry(asker: Dialogue, step: Callable[[], T]) -> T:
+def _retry(dialogue: Dialogue, step: Callable[[], T]) -> T:
     while True:
         try:
             return step()
         except UserError as error:
-            if not asker.again(str(error)):
+            if not dialogue.ask_retry(str(error)):
                 raise
 
 
@@ -115,8 +115,8 @@ class _FoundPlane(NamedTuple):
     clicked: Sequence[Floats] = ()
 
 
-def _find_plane(pictures: FrameSource, asker: Dialogue) -> _FoundPlane:
-    step = asker.plane()
+def _find_plane(pictures: FrameSource, dialogue: Dialogue) -> _FoundPlane:
+    step = dialogue.plane()
     image = mean_image(pictures.take(_MEAN_FRAMES, step.at))
     size = image.shape[1], image.shape[0]
     if step.points:
@@ -144,9 +144,9 @@ def _plane_summary(plane: Plane, count: int, station: str) -> str:
 
 
 def _measure_empty_table(
-    pictures: FrameSource, asker: Dialogue, wanted: CalibrationRequest, found: _FoundPlane
+    pictures: FrameSource, dialogue: Dialogue, wanted: CalibrationRequest, found: _FoundPlane
 ) -> CalibrationResult:
-    step = asker.empty()
+    step = dialogue.empty()
     taken = pictures.take(step.pictures, step.at)
     reference = mean_image(taken)
     size = reference.shape[1], reference.shape[0]
@@ -167,29 +167,29 @@ def _measure_empty_table(
         light=mean_brightness(reference),
         locks=wanted.locks,
     )
-    _show_empty_table(asker, result)
+    _show_empty_table(dialogue, result)
     return result
 
 
-def _show_empty_table(asker: Dialogue, result: CalibrationResult) -> None:
+def _show_empty_table(dialogue: Dialogue, result: CalibrationResult) -> None:
     empty = "empty mouth" if result.station == "throat" else "empty table"
-    asker.tell(f"{empty}: sharpness {result.sharpness:.2f}, light {result.light:.0f} of 255")
+    dialogue.show(f"{empty}: sharpness {result.sharpness:.2f}, light {result.light:.0f} of 255")
     flicker = result.flicker
     lamps = "steady" if flicker.steady else f"comes and goes by {flicker.strength:.0%}"
-    asker.tell(f"lamps: the light is {lamps}")
+    dialogue.show(f"lamps: the light is {lamps}")
 
 
-def _place_layout(asker: Dialogue, result: CalibrationResult, plane: Plane) -> None:
+def _place_layout(dialogue: Dialogue, result: CalibrationResult, plane: Plane) -> None:
     if result.station == "throat":
-        _place_throat_window(asker, result)
+        _place_throat_window(dialogue, result)
     else:
-        _place_boxes(asker, result, plane)
+        _place_boxes(dialogue, result, plane)
     places = watched_places(result.places, result.throat)
     other = _slot_name(None) if result.throat else "other"
     known = result.plane, places, result.card, CropWindow(), min_index_pixels()
     result.budget = pixel_budgets(*known, other)
     told = ", ".join(f"{each.slot} {each.pixels:.0f}" for each in result.budget)
-    asker.tell(
+    dialogue.show(
         f"pixels of an index: {told}: {_pixels_verdict(min(e.pixels for e in result.budget))}"
     )
 
@@ -201,18 +201,18 @@ def _pixels_verdict(pixels: float) -> str:
     return "enough" if pixels >= good else f"few: from {good:.0f} on nearly all cards are read"
 
 
-def _place_boxes(asker: Dialogue, result: CalibrationResult, plane: Plane) -> None:
+def _place_boxes(dialogue: Dialogue, result: CalibrationResult, plane: Plane) -> None:
     """
     Have the boxes placed on the plane as it was found, however often that is tried.
     """
-    step = asker.layout(plane, result.reference)
+    step = dialogue.layout(plane, result.reference)
     result.plane = plane.moved(step.x, step.y, step.turn)
     result.places = places_of(step.chosen)
     _check_draft(result)
 
 
-def _place_throat_window(asker: Dialogue, result: CalibrationResult) -> None:
-    step = asker.mouth(result.plane, result.reference)
+def _place_throat_window(dialogue: Dialogue, result: CalibrationResult) -> None:
+    step = dialogue.throat(result.plane, result.reference)
     wide, high = step.window_size
     left, top = step.x - wide / 2, step.y - high / 2
     window = ((left, top), (left + wide, top), (left + wide, top + high), (left, top + high))
@@ -228,36 +228,43 @@ def _check_draft(result: CalibrationResult) -> None:
 
 
 def _show_cards(
-    pictures: FrameSource, asker: Dialogue, result: CalibrationResult, wanted: CalibrationRequest
+    pictures: FrameSource,
+    dialogue: Dialogue,
+    result: CalibrationResult,
+    wanted: CalibrationRequest,
 ) -> None:
     """
     See a card of every rank, fit the window to them, and read them all.
     """
-    done = _show_faces(pictures, asker, result)
-    _show_back(pictures, asker, result)
+    done = _show_faces(pictures, dialogue, result)
+    _show_back(pictures, dialogue, result)
     if missing := missing_ranks(done):
         result.notes.append(f"not shown: {', '.join(missing)}: show a card of every rank")
     result.threshold = choose_threshold(wanted.risk)
-    asker.tell(f"threshold: {result.threshold.told}")
+    dialogue.show(f"threshold: {result.threshold.summary}")
     if result.shown and wanted.reader is None:
         result.fit = fit_window(Recogniser(), result.shown)
-        asker.tell(f"index window: {result.fit.told}")
+        dialogue.show(f"index window: {result.fit.summary}")
     reader = _load_recogniser(result, wanted)
     result.cards = [_read_card(each, reader, result) for each in result.shown]
-    _show_readings(asker, result.cards)
+    _show_readings(dialogue, result.cards)
 
 
-def _show_faces(pictures: FrameSource, asker: Dialogue, result: CalibrationResult) -> list[Card]:
+def _show_faces(
+    pictures: FrameSource, dialogue: Dialogue, result: CalibrationResult
+) -> list[Card]:
     done: list[Card] = []
-    for step in _card_steps(lambda: asker.card(done)):
-        shown = _show_card(pictures, asker, result, step)
+    for step in _card_steps(lambda: dialogue.card(done)):
+        shown = _show_card(pictures, dialogue, result, step)
         if shown is None:
             result.notes.append(f"{step.card}: no card was found on {_slot_name(step.slot)}")
             continue
         result.shown.append(shown)
         done.append(step.card)
         pixels = index_pixels(shown.quad, CropWindow())
-        asker.tell(f"{step.card} on {shown.slot}: {pixels:.0f} pixels: {_pixels_verdict(pixels)}")
+        dialogue.show(
+            f"{step.card} on {shown.slot}: {pixels:.0f} pixels: {_pixels_verdict(pixels)}"
+        )
     return done
 
 
@@ -278,15 +285,17 @@ def _watched_place(result: CalibrationResult, slot: Slot | None) -> Place:
 
 
 def _show_card(
-    pictures: FrameSource, asker: Dialogue, result: CalibrationResult, step: CardStep
+    pictures: FrameSource, dialogue: Dialogue, result: CalibrationResult, step: CardStep
 ) -> ShownCard | None:
     place = _watched_place(result, step.slot)
     while True:
-        image, quad = _retry(asker, lambda: _find_lying_card(pictures, step.at, result, place))
+        image, quad = _retry(dialogue, lambda: _find_lying_card(pictures, step.at, result, place))
         if quad is not None:
             return ShownCard(step.card, _slot_name(place.slot), image, quad)
         advice = "lay it flat into the box, nothing over it"
-        if not asker.again(f"{step.card}: no card found on {_slot_name(place.slot)}: {advice}"):
+        if not dialogue.ask_retry(
+            f"{step.card}: no card found on {_slot_name(place.slot)}: {advice}"
+        ):
             return None
 
 
@@ -301,13 +310,13 @@ def _find_lying_card(
     return image, find_card_on(result.plane, place, image, result.reference, result.card, gain)
 
 
-def _show_back(pictures: FrameSource, asker: Dialogue, result: CalibrationResult) -> None:
-    step = asker.back()
+def _show_back(pictures: FrameSource, dialogue: Dialogue, result: CalibrationResult) -> None:
+    step = dialogue.back()
     if step is None:
         result.notes.append("no card was shown face down: another back will not be noticed")
         return
     at, place = step.at, _watched_place(result, step.slot)
-    image, quad = _retry(asker, lambda: _find_lying_card(pictures, at, result, place))
+    image, quad = _retry(dialogue, lambda: _find_lying_card(pictures, at, result, place))
     if quad is None or not is_back(crop_card(image, quad)):
         result.notes.append(
             "no back was found where a card should lie face down: show it again; one of the "
@@ -332,31 +341,34 @@ def _read_card(
     return read_shown_card(shown, reader, result.window, min_index_pixels(), most)
 
 
-def _show_readings(asker: Dialogue, samples: list[ShownReading]) -> None:
+def _show_readings(dialogue: Dialogue, samples: list[ShownReading]) -> None:
     passed = [each for each in samples if each.passed]
     if passed:
         least = min(each.confidence for each in passed)
         cards = " ".join(str(each.card) for each in passed)
-        asker.tell(f"read: {cards} (confidence {least:.3f}{' or more' * (len(passed) > 1)})")
+        dialogue.show(f"read: {cards} (confidence {least:.3f}{' or more' * (len(passed) > 1)})")
     for each in samples:
         if not each.passed:
-            asker.tell(f"NOT read: {each.card} on {each.slot}: {each.fault}")
+            dialogue.show(f"NOT read: {each.card} on {each.slot}: {each.fault}")
 
 
 def _read_samples(
-    pictures: FrameSource, asker: Dialogue, result: CalibrationResult, wanted: CalibrationRequest
+    pictures: FrameSource,
+    dialogue: Dialogue,
+    result: CalibrationResult,
+    wanted: CalibrationRequest,
 ) -> None:
     """
     Read a sample with all that is set now.
     """
     reader = _load_recogniser(result, wanted)
-    for step in _card_steps(lambda: asker.sample(len(result.samples))):
-        shown = _show_card(pictures, asker, result, step)
+    for step in _card_steps(lambda: dialogue.sample(len(result.samples))):
+        shown = _show_card(pictures, dialogue, result, step)
         if shown is None:
             result.notes.append(f"sample {step.card}: no card was found")
             continue
         sample = _read_card(shown, reader, result)
         result.samples.append(sample)
-        _show_readings(asker, [sample])
+        _show_readings(dialogue, [sample])
     if not result.samples:
         result.notes.append("no sample was read: nothing verifies this profile")

@@ -197,7 +197,7 @@ class WizardState:
         self.clicked_points: list[Point] = []
         self.stages: Sequence[str] = ()
         self._stage = 0
-        self._hint = self._over = ""
+        self._hint = self._ended = ""
         self._asked: CardPrompt | None = None
         self._seen = threading.Event()
         self._watched = False
@@ -247,11 +247,11 @@ class WizardState:
         self._seen.clear()
         self.begin_step(name, text)
         # A page that is told that it is over asks no more: it must have the last step by then.
-        self._over = "good" if good else "bad"
+        self._ended = "good" if good else "bad"
         if self._watched:
             self._seen.wait(patience)
 
-    def tell(self, line: str) -> None:
+    def add_line(self, line: str) -> None:
         """
         Show a line.
         """
@@ -350,7 +350,7 @@ class WizardState:
                 "stage": self._stage,
                 "hint": self._hint,
                 "ask": msgspec.to_builtins(self._asked),
-                "over": self._over,
+                "over": self._ended,
             }
         if image is not None:
             told |= frame_measures(image, with_markers=self.allowed_action == "markers")

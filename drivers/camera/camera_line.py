@@ -63,12 +63,12 @@ class CameraLine:
     """
 
     def __init__(self, name: str, capture: CaptureThread, station: Station) -> None:
-        self.looked = 0
+        self.frame_count = 0
         self._name = name
         self._capture = capture
         self._station = station
-        self._beat = time.monotonic()
-        self._counted = 0
+        self._status_sent_at = time.monotonic()
+        self._status_count = 0
         self._ended = False
 
     def read(self) -> bytes:
@@ -84,17 +84,17 @@ class CameraLine:
             raise EndOfCaptureError(f"{self._name}: the pictures are over")
         if picture is None:
             return b""
-        said = self._station.look(picture)
-        self.looked += 1
-        return b"".join(map(encode_statement, [*said, *self._watching()]))
+        said = self._station.process(picture)
+        self.frame_count += 1
+        return b"".join(map(encode_statement, [*said, *self._status()]))
 
-    def _watching(self) -> list[Statement]:
+    def _status(self) -> list[Statement]:
         now = time.monotonic()
-        span = now - self._beat
+        span = now - self._status_sent_at
         if span < _STATUS_INTERVAL_S:
             return []
-        fps = (self.looked - self._counted) / span
-        self._counted, self._beat = self.looked, now
+        fps = (self.frame_count - self._status_count) / span
+        self._status_count, self._status_sent_at = self.frame_count, now
         return [Statement(say=Say.WATCHING, fps=round(fps, 1))]
 
     def check(self) -> None:
@@ -145,11 +145,11 @@ def open_camera(
     throat = profile.station == "throat"
     pace = CapturePace(
         live=address.is_live,
-        own=options.pace == "own",
+        real_time=options.pace == "own",
         # A card passes the shoe's mouth in a few pictures; above the table the newest
         # one tells all.
-        waiting=_THROAT_QUEUE_SIZE if throat else 1,
-        silent=RAW_TIMEOUT_S if address.kind is SourceKind.RAW else None,
+        queue_size=_THROAT_QUEUE_SIZE if throat else 1,
+        silence_limit_s=RAW_TIMEOUT_S if address.kind is SourceKind.RAW else None,
     )
     capture = CaptureThread(
         str(address),

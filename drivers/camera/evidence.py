@@ -72,16 +72,16 @@ class Evidence:
     def __init__(self, folder: Path, days: float, megabytes: float) -> None:
         self.lost = 0
         self._folder = folder
-        self._age = days * _DAY_S
-        self._room = int(megabytes * 1_000_000)
-        self._used = 0
-        self._waiting: queue.Queue[tuple[str, Image] | None] = queue.Queue(_QUEUE_SIZE)
+        self._max_age_s = days * _DAY_S
+        self._max_bytes = int(megabytes * 1_000_000)
+        self._used_bytes = 0
+        self._queue: queue.Queue[tuple[str, Image] | None] = queue.Queue(_QUEUE_SIZE)
         self._failing = self._closing = False
         self._names: deque[str] = deque(maxlen=_QUEUE_SIZE)
         self._thread = threading.Thread(target=self._run, name="camera-evidence", daemon=True)
         self._thread.start()
 
-    def keep(self, image: Image, what: str) -> str | None:
+    def store(self, image: Image, what: str) -> str | None:
         """
         Keep a picture; return the name of its file, None where there is no room to wait.
 
@@ -91,7 +91,7 @@ class Evidence:
         """
         name = self._name(what)
         try:
-            self._waiting.put_nowait((name, image))
+            self._queue.put_nowait((name, image))
         except queue.Full:
             self.lost += 1
             return None
@@ -110,26 +110,29 @@ class Evidence:
         """
         self._closing = True
         with contextlib.suppress(queue.Full):  # then there is enough to wake it
-            self._waiting.put_nowait(None)
+            self._queue.put_nowait(None)
         self._thread.join(patience)
 
     def _run(self) -> None:
         tidied = float("-inf")  # not before the first picture: to look changes nothing
-        while not (self._closing and self._waiting.empty()):
+        while not (self._closing and self._queue.empty()):
             with contextlib.suppress(queue.Empty):
-                item = self._waiting.get(timeout=_CLEANUP_INTERVAL_S)
+                item = self._queue.get(timeout=_CLEANUP_INTERVAL_S)
                 if item is None:
                     return
-                self._keep(*item)
-            if self._used > self._room or time.monotonic() - tidied >= _CLEANUP_INTERVAL_S:
-                self._tidy()
+                self._store(*item)
+            if (
+                self._used_bytes > self._max_bytes
+                or time.monotonic() - tidied >= _CLEANUP_INTERVAL_S
+            ):
+                self._clean_up()
                 tidied = time.monotonic()
 
-    def _keep(self, name: str, image: Image) -> None:
+    def _store(self, name: str, image: Image) -> None:
         try:
             self._folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
-            self._leave_room()
-            self._used += self._write(name, image)
+            self._ensure_free_space()
+            self._used_bytes += self._write(name, image)
             self._failing = False
         except (OSError, cv2.error) as error:
             self.lost += 1
@@ -138,10 +141,10 @@ class Evidence:
                 reason = str(error).strip().partition("\n")[0]
                 _log.warning("evidence_not_kept", folder=str(self._folder), reason=reason)
 
-    def _leave_room(self) -> None:
+    def _ensure_free_space(self) -> None:
         if shutil.disk_usage(self._folder).free >= _RESERVED_BYTES:
             return
-        self._tidy()
+        self._clean_up()
         if shutil.disk_usage(self._folder).free < _RESERVED_BYTES:
             raise OSError(
                 f"less than {_RESERVED_BYTES // 1_000_000} MB are free, which the journal needs"
@@ -162,13 +165,13 @@ class Evidence:
             raise
         return int(data.size)
 
-    def _tidy(self) -> None:
+    def _clean_up(self) -> None:
         """
         Remove what is too old, and the oldest where it is too much.
         """
-        kept = sorted(self._kept())
+        kept = sorted(self._stored_files())
         total = sum(each.size for each in kept)
-        room, oldest = self._room_now(total), time.time() - self._age
+        room, oldest = self._allowed_bytes(total), time.time() - self._max_age_s
         for each in kept:
             # A half one was being written when the power was cut.
             half = (
@@ -180,21 +183,21 @@ class Evidence:
             with contextlib.suppress(OSError):
                 each.path.unlink()
             total -= each.size
-        self._used = total
+        self._used_bytes = total
 
-    def _room_now(self, total: int) -> int:
+    def _allowed_bytes(self, total: int) -> int:
         """
         Return how much may stay: less than is allowed, so that not every picture costs a
         look at all of them, and less still where the disk is nearly full.
         """
-        room = self._room if total <= self._room else int(self._room * 0.9)
+        room = self._max_bytes if total <= self._max_bytes else int(self._max_bytes * 0.9)
         try:
             short = _RESERVED_BYTES - shutil.disk_usage(self._folder).free
         except OSError:
             return room
         return room if short <= 0 else min(room, total - short)
 
-    def _kept(self) -> list[_StoredFile]:
+    def _stored_files(self) -> list[_StoredFile]:
         kept = []
         soon = time.time() + _CLOCK_TOLERANCE_S
         with contextlib.suppress(OSError), os.scandir(self._folder) as entries:

@@ -63,7 +63,7 @@ class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
         confidence: 0 to 1.
         blur: As a share of the card's width.
         late: Milliseconds since the card lay still, or had left the shoe.
-        patch: The file with the card's picture.
+        patch: The file with the card's frame.
         fps: Pictures a second, with ``watching``.
         note: For people.
     """
@@ -85,7 +85,7 @@ class Station(Protocol):
     Turns frames of a camera into statements.
     """
 
-    def look(self, picture: VideoFrame) -> list[Statement]:
+    def process(self, frame: VideoFrame) -> list[Statement]:
         """
         Process the next frame.
 

@@ -236,9 +236,9 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
     wanted = _wanted(address, script, options)
     pictures = open_frames(address, wanted.camera)
     try:
-        with _asker(pictures, script, options) as asker:
-            wrong = _write(calibrate(pictures, asker, wanted), out, report)
-            asker.over(wrong, str(out))
+        with _asker(pictures, script, options) as dialogue:
+            wrong = _write(calibrate(pictures, dialogue, wanted), out, report)
+            dialogue.finish(wrong, str(out))
     finally:
         pictures.close()
     if wrong:

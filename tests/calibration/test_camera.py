@@ -289,9 +289,9 @@ class Corrected(ScriptedDialogue):
 
 
 def test_a_layout_that_is_put_right_is_measured_from_the_same_plane() -> None:
-    asker = Corrected(msgspec.structs.replace(script(), card=(), back=None, sample=()))
-    found = calibrate(shelf(), asker, WANTED)
-    first, second = asker.planes
+    dialogue = Corrected(msgspec.structs.replace(script(), card=(), back=None, sample=()))
+    found = calibrate(shelf(), dialogue, WANTED)
+    first, second = dialogue.planes
     assert np.array_equal(first.homography, second.homography)
     assert np.allclose(found.plane.homography, result().plane.homography)
 

@@ -68,14 +68,14 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     )
     assert choose_threshold(1 / 1000).value == 0.8
     strict = choose_threshold(1 / 5000)
-    assert (strict.value, strict.kept) == (0.9, True)
+    assert (strict.value, strict.is_proven) == (0.9, True)
     assert choose_threshold(None).value == WEIGHTS_INFO.threshold
-    assert strict.told == (
+    assert strict.summary == (
         "0.9 for at most one wrong card in 5,000; measured: at most one in 9,700 wrong "
         "(95% sure), 98.0% accepted"
     )
     unproven = choose_threshold(1 / 50000)
-    assert (unproven.value, unproven.kept) == (0.9, False)
+    assert (unproven.value, unproven.is_proven) == (0.9, False)
 
 
 def test_cards_of_the_deck_before_are_not_kept(tmp_path: Path) -> None:

@@ -215,8 +215,8 @@ def test_a_mouth_is_recognised_by_what_no_card_hides(
         made, reference, mean_image([here.picture(night, n / 25) for n in range(2)])
     )
     assert moved is not None
-    assert moved.far < 0.5
-    assert moved.covered is None
+    assert moved.max_mm < 0.5
+    assert moved.covered_side is None
 
 
 def test_a_lamp_that_is_out_in_the_mouth_is_said(profile: Path) -> None:

@@ -81,15 +81,15 @@ def test_a_push_along_lines_that_are_as_far_apart_is_told(table: Table) -> None:
 def test_a_push_is_told_however_far_and_turned(table: Table, push: Push) -> None:
     found = table.moved(table.seen(push))
     assert found is not None
-    assert found.far == pytest.approx(table.far(push), abs=0.1)
-    assert found.turned == pytest.approx(-push[2], abs=0.3)
+    assert found.max_mm == pytest.approx(table.far(push), abs=0.1)
+    assert found.rotation_degrees == pytest.approx(-push[2], abs=0.3)
 
 
 def test_cards_on_the_places_and_a_lens_out_of_focus_hide_no_push(table: Table) -> None:
     cards = {slot: LyingCard(Card("9D")) for slot in Slot}
     found = table.moved(table.seen((30.0, 20.0, 1.0), cards=cards, blur=1.5, light=0.7))
     assert found is not None
-    assert found.far == pytest.approx(table.far((30.0, 20.0, 1.0)), abs=0.3)
+    assert found.max_mm == pytest.approx(table.far((30.0, 20.0, 1.0)), abs=0.3)
 
 
 def test_another_table_with_the_same_print_is_not_told_to_be_this_one_moved(
@@ -191,4 +191,4 @@ def test_cards_on_all_places_in_poor_light_cover_nothing(table: Table) -> None:
     cards = {slot: LyingCard(Card("9D")) for slot in Slot}
     found = table.moved(table.seen(cards=cards, blur=2.0, lamp_out=True))
     assert found is not None
-    assert found.covered is None
+    assert found.covered_side is None

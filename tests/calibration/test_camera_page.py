@@ -163,7 +163,7 @@ def test_a_person_answers_at_the_terminal(desk: WizardState) -> None:
     assert any("'NONSENSE'; expected a card such as AS" in line for line in said)
     assert asked.back() is None
     assert asked.sample(0) is None
-    assert not asked.again("nothing there")
+    assert not asked.ask_retry("nothing there")
 
 
 @pytest.mark.parametrize("said", ["0x0", "400x0", "5x5", f"{'9' * 30}x9", "400x", "4 x 2", "²x³"])
@@ -212,7 +212,7 @@ def test_the_page_shows_what_is_to_be_laid_and_how_far_it_is(desk: WizardState) 
 def test_the_end_is_shown_with_what_is_to_be_put_right(page: LivePage, desk: WizardState) -> None:
     asked, _ = person(desk, [])
     assert json.loads(call(page, "state")[2])["over"] == ""
-    asking = threading.Thread(target=asked.over, args=(["P1: blurred"], "table.toml"))
+    asking = threading.Thread(target=asked.finish, args=(["P1: blurred"], "table.toml"))
     asking.start()
     told: dict[str, Any] = {"over": ""}
     while not told["over"]:
@@ -220,7 +220,7 @@ def test_the_end_is_shown_with_what_is_to_be_put_right(page: LivePage, desk: Wiz
     asking.join(PATIENCE)
     assert (told["over"], told["step"], told["wants"]) == ("bad", "1 thing to put right", "")
     assert told["lines"] == ["to put right: P1: blurred"]
-    asked.over([], "table.toml")
+    asked.finish([], "table.toml")
     assert (desk.snapshot()["over"], desk.snapshot()["step"]) == ("good", "Calibrated")
 
 
@@ -250,7 +250,7 @@ def test_boxes_are_where_they_were_left_if_they_are_asked_once_more(desk: Wizard
 
 def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: WizardState) -> None:
     asked, _ = person(desk, ["left\n", "Down  Long\n", "\n"], throat=True)
-    left, down, usual = (asked.mouth(PLANE, PICTURE) for _ in range(3))
+    left, down, usual = (asked.throat(PLANE, PICTURE) for _ in range(3))
     assert (left.direction, left.turn) == ((-1.0, 0.0), 0)
     assert (down.direction, down.turn) == ((0.0, 1.0), 90)
     assert usual == ThroatStep()
@@ -260,7 +260,7 @@ def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: WizardState) -> None:
 def test_a_way_that_is_none_is_refused_by_its_words(desk: WizardState, said: str) -> None:
     asked, _ = person(desk, [f"{said}\n"], throat=True)
     with pytest.raises(UserError, match=f"'{said}'; expected right, left, up or down"):
-        asked.mouth(PLANE, PICTURE)
+        asked.throat(PLANE, PICTURE)
 
 
 @pytest.mark.parametrize(("throat", "told"), [(True, "the card's"), (False, "the rectangle's")])

@@ -51,7 +51,7 @@ class Cable:
     def check(self) -> None:
         pass
 
-    def wake(self) -> None:
+    def interrupt(self) -> None:
         pass
 
     def close(self) -> None:

@@ -74,7 +74,7 @@ def test_a_video_of_another_kind_is_left_as_it_is(table: SimulatedTable, tmp_pat
 
 
 def test_the_filmed_answers_say_where_the_places_are(table: SimulatedTable) -> None:
-    table.do("markers")
+    table.execute("markers")
     plane = plane_from_markers(find_markers(table.picture()), table.night.side, (1280, 720))
     ground = projection_of(plane.moved(*layout_position(table)))
     points = np.array([[box.x, box.y] for box in PLACES.values()])
@@ -84,14 +84,14 @@ def test_the_filmed_answers_say_where_the_places_are(table: SimulatedTable) -> N
 
 def test_what_is_typed_is_done(table: SimulatedTable) -> None:
     for line in ("empty", "lay P1 AS", "lay b3 back", "push 5 0", "light 0.5", "deck 1"):
-        table.do(line)
+        table.execute(line)
     night = table.night
     assert (night.pushed, night.light, night.deck) == ((5.0, 0.0, 0.0), 0.5, 1)
     assert night.cards[Slot.P1].card == Card("AS")
     assert night.cards[Slot.B3].card is None
     for line in ("nonsense", "lay P1", "lay P9 AS", "push", "blur much", ""):
         with pytest.raises(UserError, match="expected markers"):
-            table.do(line)
+            table.execute(line)
 
 
 def test_another_card_on_the_same_spot_is_another_picture(table: SimulatedTable) -> None:

@@ -90,7 +90,7 @@ class Backs:
         lying = CardTrack([Key(0.0, pose)], Card("5D"), slot)
         station = make_station(self._profile, CameraOptions(evidence=""), None)
         for number, image in enumerate([self.seen()] * 3 + [self.seen(lying)] * 5):
-            station.look(VideoFrame(image, number / 10, number))
+            station.process(VideoFrame(image, number / 10, number))
         return station.states()[slot][0]  # type: ignore[attr-defined,no-any-return] # of this station
 
     def states(self, slot: Slot) -> list[str]:
@@ -105,7 +105,7 @@ class Backs:
         station = make_station(self._profile, CameraOptions(evidence=""), None)
         states = []
         for number, image in enumerate([empty] * 5 + [covered] * 5 + [alone] * 40 + [empty] * 10):
-            station.look(VideoFrame(image, number / 10, number))
+            station.process(VideoFrame(image, number / 10, number))
             states.append(station.states()[slot][0])  # type: ignore[attr-defined] # of this station
         return states[4::5]
 

@@ -36,8 +36,8 @@ def played(settings: Settings, folder: Path) -> tuple[Judged, list[tuple[object,
         if shot.image is None:
             continue
         try:
-            judge.look(shot.image, now)
-            table.say(station.look(VideoFrame(shot.image, now, number)), now)
+            judge.check(shot.image, now)
+            table.say(station.process(VideoFrame(shot.image, now, number)), now)
         except LineError:
             table.lost(now)
             station, judge = make_station(profile, options, None), FrameCheck("sim", (1280, 720))

@@ -42,7 +42,7 @@ def there(folder: Path, number: int, size: int = 1, age: float = 0.0) -> str:
 
 def test_a_picture_has_moment_and_card_in_its_name(tmp_path: Path) -> None:
     kept = Evidence(tmp_path / "new" / "folder", 30, 100)
-    name = kept.keep(PATCH, "P1-AS")
+    name = kept.store(PATCH, "P1-AS")
     kept.close(60)
     assert name is not None
     assert names(tmp_path / "new" / "folder") == [name]
@@ -55,7 +55,7 @@ def test_what_is_old_goes(tmp_path: Path) -> None:
     for days in old:
         there(tmp_path, days, age=days * _DAY)
     kept = Evidence(tmp_path, 30, 100)
-    name = kept.keep(PATCH, "P1-AS")
+    name = kept.store(PATCH, "P1-AS")
     kept.close(60)
     assert names(tmp_path) == sorted([*left, str(name)])
 
@@ -73,7 +73,7 @@ def test_what_is_old_goes_though_nothing_new_comes(
 def test_what_is_too_much_goes_oldest_first(tmp_path: Path) -> None:
     old = [there(tmp_path, number, 100_000, 100 - number) for number in range(10)]
     kept = Evidence(tmp_path, 30, 0.5)
-    name = kept.keep(PATCH, "P1-AS")
+    name = kept.store(PATCH, "P1-AS")
     kept.close(60)
     assert names(tmp_path) == sorted([*old[6:], str(name)])
 
@@ -82,7 +82,7 @@ def test_room_is_made_for_more_than_one_picture(tmp_path: Path) -> None:
     # Else each would cost a look at all of them.
     old = [there(tmp_path, number, 10_000, 100 - number) for number in range(60)]
     kept = Evidence(tmp_path, 30, 0.5)
-    kept.keep(PATCH, "P1-AS")
+    kept.store(PATCH, "P1-AS")
     kept.close(60)
     left = sum(path.stat().st_size for path in tmp_path.iterdir())
     assert 430_000 < left <= 450_000
@@ -91,7 +91,7 @@ def test_room_is_made_for_more_than_one_picture(tmp_path: Path) -> None:
 
 def test_there_is_never_more_than_it_may_take(tmp_path: Path) -> None:
     kept = Evidence(tmp_path, 30, 0.1)
-    told = [kept.keep(PATCH, f"P1-{number}") for number in range(50)]
+    told = [kept.store(PATCH, f"P1-{number}") for number in range(50)]
     kept.close(60)
     assert None not in told
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 100_000
@@ -101,7 +101,7 @@ def test_there_is_never_more_than_it_may_take(tmp_path: Path) -> None:
 def test_pictures_of_a_clock_that_was_set_back_go_before_new_ones(tmp_path: Path) -> None:
     future = [there(tmp_path, number, 50_000, -1000 * _DAY) for number in range(2)]
     kept = Evidence(tmp_path, 30, 0.105)
-    name = kept.keep(PATCH, "P1-AS")
+    name = kept.store(PATCH, "P1-AS")
     kept.close(60)
     assert names(tmp_path) == sorted([future[1], str(name)])
 
@@ -111,7 +111,7 @@ def test_what_somebody_else_put_there_stays(tmp_path: Path) -> None:
     os.utime(tmp_path / "mine.jpg", (1, 1))
     (tmp_path / "20250101-120000.000-P1-AS.jpg").mkdir()
     kept = Evidence(tmp_path, 30, 0.1)
-    name = kept.keep(PATCH, "P1-AS")
+    name = kept.store(PATCH, "P1-AS")
     kept.close(60)
     assert names(tmp_path) == sorted(["mine.jpg", "20250101-120000.000-P1-AS.jpg", str(name)])
 
@@ -120,7 +120,7 @@ def test_not_everybody_on_the_machine_may_look(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
         kept = Evidence(tmp_path / "evidence", 30, 100)
-        name = kept.keep(PATCH, "P1-AS")
+        name = kept.store(PATCH, "P1-AS")
         kept.close(60)
     finally:
         os.umask(before)
@@ -130,7 +130,7 @@ def test_not_everybody_on_the_machine_may_look(tmp_path: Path) -> None:
 
 def test_two_of_one_moment_are_two(tmp_path: Path) -> None:
     kept = Evidence(tmp_path, 30, 100)
-    told = [kept.keep(PATCH, "shoe-unread") for _ in range(5)]
+    told = [kept.store(PATCH, "shoe-unread") for _ in range(5)]
     kept.close(60)
     assert len(set(told)) == 5
     assert names(tmp_path) == sorted(map(str, told))
@@ -139,8 +139,8 @@ def test_two_of_one_moment_are_two(tmp_path: Path) -> None:
 def test_a_picture_that_cannot_be_written_down_does_not_end_it(tmp_path: Path) -> None:
     kept = Evidence(tmp_path, 30, 100)
     with capture_logs() as logs:
-        kept.keep(np.zeros((0, 0, 3), np.uint8), "P1-AS")
-        name = kept.keep(PATCH, "P2-AS")
+        kept.store(np.zeros((0, 0, 3), np.uint8), "P1-AS")
+        name = kept.store(PATCH, "P2-AS")
         kept.close(60)
     assert names(tmp_path) == [name]
     assert kept.lost == 1
@@ -152,7 +152,7 @@ def test_half_a_picture_is_not_left_behind(
 ) -> None:
     monkeypatch.setattr(Path, "rename", _full)
     kept = Evidence(tmp_path, 30, 100)
-    kept.keep(PATCH, "P1-AS")
+    kept.store(PATCH, "P1-AS")
     kept.close(60)
     assert list(tmp_path.iterdir()) == []
     assert kept.lost == 1
@@ -163,7 +163,7 @@ def test_half_a_picture_of_a_power_cut_is_removed(tmp_path: Path) -> None:
     half.write_bytes(b"half")
     os.utime(half, (time.time() - 3600,) * 2)
     kept = Evidence(tmp_path, 30, 100)
-    name = kept.keep(PATCH, "P1-AS")
+    name = kept.store(PATCH, "P1-AS")
     kept.close(60)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -180,11 +180,11 @@ def test_the_journals_disk_is_not_filled(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(shutil, "disk_usage", lambda _: _Usage(10**9, 0, free[0]))
     kept = Evidence(tmp_path, 30, 100)
     with capture_logs() as logs:
-        kept.keep(PATCH, "P1-AS")
+        kept.store(PATCH, "P1-AS")
         wait_for(lambda: kept.lost == 1)
         assert names(tmp_path) == []
         free[0] = 10**9
-        name = kept.keep(PATCH, "P2-AS")
+        name = kept.store(PATCH, "P2-AS")
         kept.close(60)
     assert names(tmp_path) == [name]
     assert [log["event"] for log in logs] == ["evidence_not_kept"]
@@ -198,7 +198,7 @@ def _full(*_: object) -> Path:
 def test_a_folder_that_cannot_be_written_costs_pictures_only(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     kept = Evidence(tmp_path / "file" / "below", 30, 100)
-    assert kept.keep(PATCH, "P1-AS") is not None
+    assert kept.store(PATCH, "P1-AS") is not None
     kept.close(60)
     assert kept.lost == 1
 
@@ -207,7 +207,7 @@ def test_a_slow_disk_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyP
     slow = threading.Event()
     monkeypatch.setattr(evidence.Evidence, "_write", lambda *_: slow.wait(60))
     kept = Evidence(tmp_path, 30, 100)
-    told = [kept.keep(PATCH, f"P1-{number}") for number in range(200)]
+    told = [kept.store(PATCH, f"P1-{number}") for number in range(200)]
     assert None in told
     assert kept.lost >= 100
     slow.set()
@@ -222,7 +222,7 @@ def test_a_disk_that_hangs_keeps_no_thread_once_it_goes_on(
     before = set(threading.enumerate())
     kept = Evidence(tmp_path, 30, 100)
     (writer,) = set(threading.enumerate()) - before
-    while kept.keep(PATCH, "P1-AS") is not None:
+    while kept.store(PATCH, "P1-AS") is not None:
         pass
     kept.close(0)
     assert writer.is_alive()

@@ -227,7 +227,7 @@ def test_the_check_finds_the_same_in_what_is_lent(tmp_path: Path) -> None:
     moved = [find_table_shift(profile, reference, each) for each in (before, after)]
     assert moved[0] is not None
     assert moved[1] is not None
-    assert moved[1].far == pytest.approx(moved[0].far, abs=0.05)
+    assert moved[1].max_mm == pytest.approx(moved[0].max_mm, abs=0.05)
     assert measure_sharpness(after) == pytest.approx(measure_sharpness(before), abs=0.005)
     assert mean_brightness(after) == pytest.approx(mean_brightness(before), abs=0.1)
     flickers = [measure_flicker(each, 25.0).strength for each in (pictures, lent_ones)]

@@ -164,34 +164,34 @@ def test_a_text_is_no_video(driver: CameraDriver, tmp_path: Path) -> None:
 def test_pictures_of_another_form_are_told(shape: tuple[int, ...], told: str) -> None:
     judge = FrameCheck("cam", (1280, 720))
     with pytest.raises(LineError, match=rf"^cam: {told}"):
-        judge.look(np.full(shape, 90, np.uint8), 0.0)
+        judge.check(np.full(shape, 90, np.uint8), 0.0)
     with pytest.raises(LineError, match="wrong pixel format: uint16 instead of eight bits"):
-        judge.look(np.zeros((720, 1280, 3), np.uint16), 0.0)
+        judge.check(np.zeros((720, 1280, 3), np.uint16), 0.0)
 
 
 def test_a_black_picture_is_told_at_once_at_first_and_soon_later() -> None:
     black = np.full((720, 1280, 3), 3, np.uint8)
     with pytest.raises(LineError, match="the picture is black"):
-        FrameCheck("cam", (1280, 720)).look(black, 0.0)
+        FrameCheck("cam", (1280, 720)).check(black, 0.0)
     judge = FrameCheck("cam", (1280, 720))
-    judge.look(Scene().drawn(0), 0.0)
-    judge.look(black, 0.5)
-    judge.look(black, 1.2)
+    judge.check(Scene().drawn(0), 0.0)
+    judge.check(black, 0.5)
+    judge.check(black, 1.2)
     with pytest.raises(LineError, match="the picture is black"):
-        judge.look(black, 1.6)
+        judge.check(black, 1.6)
 
 
 def test_a_picture_of_one_colour_and_a_frozen_one_are_told() -> None:
     with pytest.raises(LineError, match="all of one colour: no signal"):
-        FrameCheck("cam", (1280, 720)).look(np.full((720, 1280, 3), (200, 20, 20), np.uint8), 0.0)
+        FrameCheck("cam", (1280, 720)).check(np.full((720, 1280, 3), (200, 20, 20), np.uint8), 0.0)
     judge = FrameCheck("cam", (1280, 720), frozen_after=3.0)
     picture = Scene().drawn(0)
     for tenth in range(30):
-        judge.look(picture, tenth / 10)
+        judge.check(picture, tenth / 10)
     with pytest.raises(LineError, match="frozen: the same to the last pixel for 3 s"):
-        judge.look(picture, 3.1)
+        judge.check(picture, 3.1)
     for tenth in range(40):
-        judge.look(Scene().drawn(tenth + 1), 4 + tenth / 10)
+        judge.check(Scene().drawn(tenth + 1), 4 + tenth / 10)
 
 
 class Hanging:
@@ -214,7 +214,7 @@ class Hanging:
     def check(self) -> None:
         pass
 
-    def wake(self) -> None:
+    def interrupt(self) -> None:
         pass
 
     def close(self) -> None:

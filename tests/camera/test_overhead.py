@@ -45,7 +45,9 @@ class Watched:
         before = len(self.said)
         for number in range(round(seconds * FPS)):
             self.now += 1 / FPS
-            self.said += self.station.look(VideoFrame(drawn(scene, number % 2), self.now, number))
+            self.said += self.station.process(
+                VideoFrame(drawn(scene, number % 2), self.now, number)
+            )
         return told(self.said[before:])
 
 
@@ -259,7 +261,7 @@ def test_a_video_of_something_else_is_told(table: Watched) -> None:
     other = cv2.resize(coarse, (1280, 720), interpolation=cv2.INTER_CUBIC)
     pictures = [VideoFrame(np.asarray(other, np.uint8), 10 + n / FPS, n) for n in range(80)]
     with pytest.raises(LineError, match="something else than the profile's table"):
-        table.said += [said for picture in pictures for said in table.station.look(picture)]
+        table.said += [said for picture in pictures for said in table.station.process(picture)]
     assert table.said == []
 
 

@@ -19,36 +19,36 @@ def held(seen: Sighting) -> SlotTracker:
     Give a place on which a card lies since 0.0 that was told.
     """
     place = SlotTracker()
-    place.step(SlotChange(0.5, 0.0), 0.0)
-    place.step(SlotChange(0.5, 0.0), 0.1)
+    place.update(SlotChange(0.5, 0.0), 0.0)
+    place.update(SlotChange(0.5, 0.0), 0.1)
     assert place.state is SlotState.SETTLED
-    assert [place.looked(seen, at) for at in (0.1, 0.2)] == [None, seen]
-    place.told()
+    assert [place.add_sighting(seen, at) for at in (0.1, 0.2)] == [None, seen]
+    place.mark_reported()
     return place
 
 
 def test_another_card_than_the_one_that_was_told_has_to_be_seen_three_times() -> None:
     place = held(ACE)
-    place.step(SlotChange(0.5, 1.0), 1.0)
-    assert [place.looked(KING, at) for at in (1.1, 1.2, 1.3)] == [None, None, KING]
+    place.update(SlotChange(0.5, 1.0), 1.0)
+    assert [place.add_sighting(KING, at) for at in (1.1, 1.2, 1.3)] == [None, None, KING]
     assert place.card is KING.card
 
 
 def test_nothing_is_said_of_a_card_that_still_lies_there_after_a_hand_passed() -> None:
     place = held(ACE)
-    place.step(SlotChange(0.5, 1.0), 1.0)
-    assert [place.looked(seen, at) for seen, at in ((KING, 1.1), (ACE, 1.2))] == [None, None]
+    place.update(SlotChange(0.5, 1.0), 1.0)
+    assert [place.add_sighting(seen, at) for seen, at in ((KING, 1.1), (ACE, 1.2))] == [None, None]
     assert place.card is ACE.card
-    assert not place.wants_look(2.0)
+    assert not place.is_read_due(2.0)
 
 
 def test_a_card_whose_back_was_seen_is_owed_though_it_was_lifted() -> None:
     ledger = DealOrder()
-    ledger.lay(Slot.P1, 0.0).is_down = True
-    ledger.lay(Slot.B1, 1.0).seen = ACE
-    ledger.lift(Slot.P1)
-    assert ledger.due(lambda _: False) == [], "it was laid before: it may come back"
-    assert [(laid.slot, laid.seen) for laid in ledger.settle()] == [
+    ledger.add(Slot.P1, 0.0).is_face_down = True
+    ledger.add(Slot.B1, 1.0).seen = ACE
+    ledger.remove(Slot.P1)
+    assert ledger.take_due(lambda _: False) == [], "it was laid before: it may come back"
+    assert [(laid.slot, laid.seen) for laid in ledger.take_all()] == [
         (Slot.P1, None),
         (Slot.B1, ACE),
     ]
@@ -56,8 +56,8 @@ def test_a_card_whose_back_was_seen_is_owed_though_it_was_lifted() -> None:
 
 def test_what_was_only_taken_for_a_card_is_owed_no_more_once_it_is_gone() -> None:
     ledger = DealOrder()
-    ledger.lay(Slot.P1, 0.0)
-    ledger.lay(Slot.B1, 1.0).seen = ACE
-    ledger.lift(Slot.P1)
-    assert [laid.slot for laid in ledger.due(lambda _: False)] == [Slot.B1]
+    ledger.add(Slot.P1, 0.0)
+    ledger.add(Slot.B1, 1.0).seen = ACE
+    ledger.remove(Slot.P1)
+    assert [laid.slot for laid in ledger.take_due(lambda _: False)] == [Slot.B1]
     assert not ledger

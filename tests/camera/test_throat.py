@@ -137,7 +137,7 @@ def extents(length: float, speed: float, bend: float = 0.0) -> CardTrack:
 @pytest.mark.parametrize("speed", [250.0, 400.0, 550.0])
 @pytest.mark.parametrize("more", [0.0, 12.0, 30.0])
 def test_the_length_of_what_passes_is_known(speed: float, more: float) -> None:
-    excess = extents(88 + more, speed, bend=120).excess
+    excess = extents(88 + more, speed, bend=120).excess_mm
     assert excess is not None
     assert abs(excess - more) < 4
 

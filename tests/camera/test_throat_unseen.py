@@ -182,11 +182,11 @@ def test_a_card_that_is_there_when_the_pictures_begin_may_not_be_whole(profile: 
 
 
 def way(*positions: tuple[float, float], torn: bool = False) -> TrackOutcome:
-    passage = CardTrack(-52, 88, before=-1 / FPS, torn=torn)
+    passage = CardTrack(-52, 88, before=-1 / FPS, interrupted=torn)
     for number, (start, end) in enumerate(positions):
         low, high = max(start, -52.0), min(end, 52.0)
         passage.add(Extent(number / FPS, low, high, start > -49, end < 49))
-    return passage.fate(len(positions) / FPS)
+    return passage.outcome(len(positions) / FPS)
 
 
 def test_what_comes_from_the_table_a_card_long_may_be_a_card() -> None:
@@ -211,7 +211,7 @@ def test_what_became_of_it_is_said_only_where_it_was_seen() -> None:
 
 def holes(*moments: float) -> list[float]:
     sight = VisibilityMonitor()
-    told = [sight.sees(at) for at in moments]
+    told = [sight.add_usable_frame(at) for at in moments]
     return [round(hole, 2) for hole in told if hole is not None]
 
 

@@ -48,7 +48,7 @@ class _Quiet:
         self.closed = False
         self.asked = 0
 
-    def look(self, picture: VideoFrame) -> list[Statement]:
+    def process(self, picture: VideoFrame) -> list[Statement]:
         first = picture.number == 1
         ace = Statement(say=Say.PLACED, slot=Slot.P1, card=Card("AS"), confidence=0.98)
         return [ace, Statement(say=Say.UNREADABLE, slot=Slot.B1)] if first else []
@@ -75,7 +75,7 @@ class _Shoe(_Quiet):
     A station at a shoe's mouth, out of which an ace came.
     """
 
-    def look(self, picture: VideoFrame) -> list[Statement]:
+    def process(self, picture: VideoFrame) -> list[Statement]:
         ace = Statement(say=Say.CARD, card=Card("AS"), confidence=0.99)
         return [ace] if picture.number == 1 else []
 
@@ -266,7 +266,7 @@ def test_a_card_that_left_the_shoe_is_not_taken_for_the_next_one(
     viewed = PreviewedStation(_Shoe(), profile, PreviewServer("127.0.0.1:0"))
     words = []
     for number, at in enumerate((0.0, 1.0, 2.0), 1):
-        viewed.look(VideoFrame(_grey(), at, number))
+        viewed.process(VideoFrame(_grey(), at, number))
         words.append([look.label for look in viewed.overlays()])
     assert words == [["last AS 0.99"], ["last AS 0.99"], ["mouth empty"]]
     viewed.close()
@@ -276,8 +276,8 @@ def test_a_table_that_was_cleared_is_shown_without_what_was_said_of_it(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     class Clearing(_Quiet):
-        def look(self, picture: VideoFrame) -> list[Statement]:
-            return super().look(picture) or [Statement(say=Say.CLEARED)]
+        def process(self, picture: VideoFrame) -> list[Statement]:
+            return super().process(picture) or [Statement(say=Say.CLEARED)]
 
         def states(self) -> dict[Slot, tuple[str, Card | None]]:
             return {}
@@ -288,7 +288,7 @@ def test_a_table_that_was_cleared_is_shown_without_what_was_said_of_it(
     viewed = PreviewedStation(Clearing(), profile, PreviewServer("127.0.0.1:0"))
     shown = []
     for number in (1, 2):
-        viewed.look(VideoFrame(_grey(), 0.1 * number, number))
+        viewed.process(VideoFrame(_grey(), 0.1 * number, number))
         shown.append({look.name: look.state for look in viewed.overlays()}["B1"])
     assert shown == ["unreadable", ""]
     viewed.close()
@@ -327,7 +327,7 @@ def test_what_was_read_stands_beside_its_place(tmp_path_factory: pytest.TempPath
     profile = load_profile(write_simulated_profile(settings(seed=1), folder))
     station = _Quiet()
     viewed = PreviewedStation(station, profile, PreviewServer("127.0.0.1:0"))
-    said = viewed.look(VideoFrame(_grey(), 0.0, 1))
+    said = viewed.process(VideoFrame(_grey(), 0.0, 1))
     assert [each.say for each in said] == [Say.PLACED, Say.UNREADABLE]
     looks = {look.name: look for look in viewed.overlays()}
     assert looks["P1"].label == "P1 AS 0.98"

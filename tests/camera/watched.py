@@ -59,5 +59,5 @@ class Watched:
             self.now += 1 / FPS
             if image is not None:
                 picture = VideoFrame(np.asarray(image, np.uint8), self.now, self.number)
-                self.said += self.station.look(picture)
+                self.said += self.station.process(picture)
         return [(each.say.value, each.card) for each in self.said[before:]]

@@ -47,18 +47,18 @@ class PreviewedStation:
         self._statements: dict[Slot | None, tuple[float, Statement]] = {}
         self._now = 0.0
 
-    def look(self, picture: VideoFrame) -> list[Statement]:
+    def process(self, frame: VideoFrame) -> list[Statement]:
         """
         Process the next frame.
         """
-        statements = self._station.look(picture)
-        self._now = picture.at
+        statements = self._station.process(frame)
+        self._now = frame.at
         for each in statements:
             if each.say is Say.CLEARED:
                 self._statements.clear()
             elif each.say in {Say.PLACED, Say.CARD, Say.UNREADABLE}:
-                self._statements[each.slot] = picture.at, each
-        self._preview.show(picture.image, self.overlays)
+                self._statements[each.slot] = frame.at, each
+        self._preview.show(frame.image, self.overlays)
         return statements
 
     def finish(self) -> list[Statement]:

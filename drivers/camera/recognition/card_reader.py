@@ -125,7 +125,7 @@ class CardReader:
         window = profile.window
         self._window = CropWindow(x=window.x, y=window.y, width=window.width, height=window.height)
 
-    def look(
+    def find_card(
         self,
         spot: SearchArea,
         image: Image,
@@ -186,13 +186,13 @@ class CardReader:
         """
         return blur <= self._blur
 
-    def window(self, quad: Floats, end: int) -> Floats:
+    def index_window(self, quad: Floats, end: int) -> Floats:
         """
         Say where the index of one end is: 0 for the upper one, 1 for the lower.
         """
         return np.asarray(window_quads(quad.astype(np.float32), self._window)[end], np.float64)
 
-    def blur_of_end(self, image: Image, window: Floats) -> float:
+    def index_blur(self, image: Image, window: Floats) -> float:
         """
         Return how blurred an index is, as a share of the card's width.
         """
@@ -200,13 +200,13 @@ class CardReader:
         ratio = self._window.height * self._card[1] / (self._window.width * self._card[0])
         return measure_blur(crop_card(image, window, ratio, width)) * self._window.width
 
-    def read_end(self, image: Image, window: Floats) -> Reading:
+    def read_index(self, image: Image, window: Floats) -> Reading:
         """
         Read one index.
         """
         return self._reader.read_window(image, window.astype(np.float32))
 
-    def together(self, one: Sequence[Reading], other: Sequence[Reading]) -> Reading | None:
+    def combine(self, one: Sequence[Reading], other: Sequence[Reading]) -> Reading | None:
         """
         Put together what was read of one end and of the other; either may be none.
         """

@@ -166,35 +166,37 @@ class Recogniser:
         corners = np.asarray(quad, np.float32)
         windows = [self.window.scaled(scale, scale) for scale in _WINDOW_SCALES]
         pairs = [window_quads(corners, window) for window in windows]
-        looks = self._looks(image, [quad for pair in pairs for quad in pair])
+        looks = self._read_patches(image, [quad for pair in pairs for quad in pair])
         plain = window_quads(corners, self.window)
         ends = [_pool_readings(looks[end::2], _window_height(plain[end])) for end in (0, 1)]
-        return self._judged(ends)
+        return self._decide(ends)
 
     def read_window(self, image: Image, window: Quad) -> CardReading:
         """
         Read a card of which one index window is known: a fan, the mouth of a shoe.
         """
-        looks = self._looks(image, [_scale_window(window, scale) for scale in _WINDOW_SCALES])
-        return self._judged([_pool_readings(looks, _window_height(window))])
+        looks = self._read_patches(
+            image, [_scale_window(window, scale) for scale in _WINDOW_SCALES]
+        )
+        return self._decide([_pool_readings(looks, _window_height(window))])
 
     def read_windows(self, image: Image, windows: Sequence[Quad]) -> CardReading:
         """
         Read one index through several windows of which not all need to fit.
         """
         height = _window_height(windows[len(windows) // 2])
-        return self._judged([_pool_readings(self._looks(image, windows), height)])
+        return self._decide([_pool_readings(self._read_patches(image, windows), height)])
 
     def combined(self, readings: Sequence[CardReading]) -> CardReading:
         """
         Put together readings of one card in several pictures, end by end.
         """
         ends = zip(*(each.ends for each in readings), strict=True)
-        return self._judged(
+        return self._decide(
             [_pool_readings(end, max(look.pixels for look in end)) for end in ends]
         )
 
-    def _looks(self, image: Image, windows: Sequence[Quad]) -> list[IndexReading]:
+    def _read_patches(self, image: Image, windows: Sequence[Quad]) -> list[IndexReading]:
         patches = [crop_window(image, np.asarray(window, np.float32)) for window in windows]
         answers = self.answers(np.stack([normalise_patch(patch) for patch in patches]))
         return [
@@ -214,7 +216,7 @@ class Recogniser:
         self._net.setInput(patches)
         return np.asarray(self._net.forward(), np.float32).reshape(len(patches), -1)
 
-    def _judged(self, ends: Sequence[IndexReading]) -> CardReading:
+    def _decide(self, ends: Sequence[IndexReading]) -> CardReading:
         believed = combine_ends([end.believed for end in ends])
         sharpness = max(end.sharpness for end in ends)
         pixels = max(end.pixels for end in ends)

@@ -50,14 +50,14 @@ class CapturePace:
         self,
         *,
         live: bool,
-        own: bool = True,
-        waiting: int = 1,
-        silent: float | None = None,
+        real_time: bool = True,
+        queue_size: int = 1,
+        silence_limit_s: float | None = None,
     ) -> None:
         self.live = live
-        self.own = own
-        self.waiting = waiting if live else _FILE_QUEUE_SIZE
-        self.silent = silent
+        self.real_time = real_time
+        self.queue_size = queue_size if live else _FILE_QUEUE_SIZE
+        self.silence_limit_s = silence_limit_s
 
 
 class CaptureThread:
@@ -74,14 +74,14 @@ class CaptureThread:
         self, name: str, opening: Callable[[], Source], judge: FrameCheck, pace: CapturePace
     ) -> None:
         self.count = 0
-        self.lost = 0
-        self.newest = time.monotonic()
+        self.dropped = 0
+        self.newest_at = time.monotonic()
         self._name = name
-        self._opening = opening
-        self._judge = judge
+        self._open = opening
+        self._frame_check = judge
         self._pace = pace
         self._source: Source | None = None
-        self._pictures: deque[VideoFrame] = deque()
+        self._frames: deque[VideoFrame] = deque()
         self._fault: Exception | None = None
         self._stopping = False
         self._changed = threading.Condition()
@@ -95,21 +95,21 @@ class CaptureThread:
             LineError: None came, or none that can be used.
             UserError: None ever will.
         """
-        self._await_the_last()
+        self._await_previous()
         self._thread.start()
         until = time.monotonic() + _FIRST_FRAME_TIMEOUT_S
         with self._changed:
-            while not self._pictures and self._fault is None:
+            while not self._frames and self._fault is None:
                 if not self._changed.wait(max(0.0, until - time.monotonic())):
                     break
-            if self._pictures:
-                return self._pictures[0]
+            if self._frames:
+                return self._frames[0]
         self.stop()
         raise self._fault or LineError(
             f"{self._name}: no picture within {_FIRST_FRAME_TIMEOUT_S:g} s"
         )
 
-    def _await_the_last(self) -> None:
+    def _await_previous(self) -> None:
         hanging = _hanging_threads.get(self._name)
         if hanging is not None:
             hanging.join(_RELEASE_TIMEOUT_S)
@@ -125,10 +125,10 @@ class CaptureThread:
             LineError: There will be none any more.
         """
         with self._changed:
-            if not self._pictures and self._fault is None:
+            if not self._frames and self._fault is None:
                 self._changed.wait(timeout)
-            if self._pictures:
-                picture = self._pictures.popleft()
+            if self._frames:
+                picture = self._frames.popleft()
                 self._changed.notify_all()
                 return picture
             if self._fault is not None:
@@ -146,8 +146,10 @@ class CaptureThread:
         source = self._source
         if source is not None:
             source.check()  # it knows best what is wrong
-        silent = time.monotonic() - self.newest
-        borne = _SILENCE_LIMIT_S if self._pace.silent is None else self._pace.silent
+        silent = time.monotonic() - self.newest_at
+        borne = (
+            _SILENCE_LIMIT_S if self._pace.silence_limit_s is None else self._pace.silence_limit_s
+        )
         if silent > borne and self._pace.live:
             raise LineError(f"{self._name}: no picture for {silent:.1f} s")
 
@@ -158,11 +160,11 @@ class CaptureThread:
         """
         with self._changed:
             self._stopping = True
-            self._pictures.clear()
+            self._frames.clear()
             self._changed.notify_all()
         source = self._source
         if source is not None:
-            source.wake()
+            source.interrupt()
         if self._thread.is_alive():
             self._thread.join(0.5)
             if self._thread.is_alive():
@@ -170,10 +172,10 @@ class CaptureThread:
 
     def _run(self) -> None:
         try:
-            source = self._opening()
+            source = self._open()
             try:
                 self._source = source
-                self._pump(source)
+                self._read_frames(source)
             finally:
                 self._source = None
                 source.close()
@@ -187,30 +189,30 @@ class CaptureThread:
             self._fault = error
             self._changed.notify_all()
 
-    def _pump(self, source: Source) -> None:
+    def _read_frames(self, source: Source) -> None:
         began: float | None = None
         while not self._stopping:
             image, moment = source.read()
-            self.newest = now = time.monotonic()
+            self.newest_at = now = time.monotonic()
             at = now if moment is None or self._pace.live else moment
-            self._judge.look(image, at)
+            self._frame_check.check(image, at)
             began = now - at if began is None else began
-            if not self._pace.live and self._pace.own:
-                self._wait(began + at - now)
+            if not self._pace.live and self._pace.real_time:
+                self._wait_for_time(began + at - now)
             self.count += 1
-            self._give(VideoFrame(image, at, self.count))
+            self._enqueue(VideoFrame(image, at, self.count))
 
-    def _wait(self, seconds: float) -> None:
+    def _wait_for_time(self, seconds: float) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._stopping, max(0.0, seconds))
 
-    def _give(self, picture: VideoFrame) -> None:
+    def _enqueue(self, picture: VideoFrame) -> None:
         with self._changed:
-            while len(self._pictures) >= self._pace.waiting and not self._stopping:
+            while len(self._frames) >= self._pace.queue_size and not self._stopping:
                 if self._pace.live:
-                    self._pictures.popleft()
-                    self.lost += 1
+                    self._frames.popleft()
+                    self.dropped += 1
                 else:
                     self._changed.wait()
-            self._pictures.append(picture)
+            self._frames.append(picture)
             self._changed.notify_all()

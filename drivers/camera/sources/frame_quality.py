@@ -66,7 +66,7 @@ class FrameCheck:
         self._blind_since: float | None = None
         self._seen = False
 
-    def look(self, image: Any, at: float) -> None:  # noqa: ANN401 - whatever OpenCV gives
+    def check(self, image: Any, at: float) -> None:  # noqa: ANN401 - whatever OpenCV gives
         """
         Look at the next picture.
 

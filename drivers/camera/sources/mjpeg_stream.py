@@ -73,10 +73,10 @@ class MjpegStream:
     ) -> None:
         self._name = name
         self._connection = connection
-        self._answer = answer
+        self._response = answer
         self._boundary = boundary.strip('"-').encode("latin-1", "replace")
-        self._begun = False
-        self._damaged, self._since = 0, 0.0
+        self._in_header = False
+        self._damaged, self._read_began = 0, 0.0
 
     def read(self) -> tuple[Image, None]:
         """
@@ -85,11 +85,11 @@ class MjpegStream:
         Raises:
             LineError: None came in time, or none that is whole.
         """
-        self._since, self._damaged = time.monotonic(), 0
-        self._connection.until = self._since + _FRAME_TIMEOUT_S
+        self._read_began, self._damaged = time.monotonic(), 0
+        self._connection.deadline = self._read_began + _FRAME_TIMEOUT_S
         while True:
             try:
-                image = _decode(self._part())
+                image = _decode(self._read_part())
             except TimeoutError as error:
                 self.check()
                 raise LineError(f"{self._name}: no picture for {_FRAME_TIMEOUT_S:g} s") from error
@@ -107,12 +107,12 @@ class MjpegStream:
         """
         Look whether there is any whole picture among those that come.
         """
-        if self._damaged and (silent := time.monotonic() - self._since) > _MAX_DAMAGED_S:
+        if self._damaged and (silent := time.monotonic() - self._read_began) > _MAX_DAMAGED_S:
             raise LineError(
                 f"{self._name}: no whole picture for {silent:.1f} s: {self._damaged} came damaged"
             )
 
-    def wake(self) -> None:
+    def interrupt(self) -> None:
         """
         Let go of a read that waits.
         """
@@ -123,43 +123,43 @@ class MjpegStream:
         """
         Hang up.
         """
-        self.wake()
+        self.interrupt()
         with contextlib.suppress(OSError):
-            self._answer.close()
+            self._response.close()
         self._connection.close()
 
-    def _part(self) -> bytes:
-        size = self._head()
+    def _read_part(self) -> bytes:
+        size = self._read_part_header()
         if size is not None:
-            data = self._answer.read(size)
+            data = self._response.read(size)
             if len(data) < size:
                 raise LineError(f"{self._name}: closed by the other side in mid-picture")
             return data
-        return self._up_to_boundary()
+        return self._read_to_boundary()
 
-    def _head(self) -> int | None:
+    def _read_part_header(self) -> int | None:
         """
         Read on behind the next part's head, and return its length where that is told.
         """
         size: int | None = None
-        while line := self._answer.readline(_MAX_LINE_BYTES):
+        while line := self._response.readline(_MAX_LINE_BYTES):
             text = line.strip()
             if self._is_boundary(text):
-                self._begun, size = True, None
-            elif not text and self._begun:
-                self._begun = False
+                self._in_header, size = True, None
+            elif not text and self._in_header:
+                self._in_header = False
                 return size
-            elif self._begun and text.lower().startswith(b"content-length:"):
+            elif self._in_header and text.lower().startswith(b"content-length:"):
                 told = text[15:].strip()
                 # What is no number tells as little as nothing: the boundary does.
                 size = min(int(told), _MAX_JPEG_BYTES) if told.isdigit() else None
         raise LineError(f"{self._name}: closed by the other side")
 
-    def _up_to_boundary(self) -> bytes:
+    def _read_to_boundary(self) -> bytes:
         data = bytearray()
-        while (line := self._answer.readline(_MAX_LINE_BYTES)) and len(data) < _MAX_JPEG_BYTES:
+        while (line := self._response.readline(_MAX_LINE_BYTES)) and len(data) < _MAX_JPEG_BYTES:
             if self._is_boundary(line.strip()):
-                self._begun = True
+                self._in_header = True
                 break
             data += line
             if line.rstrip(b"\r\n").endswith(b"\xff\xd9"):
@@ -192,20 +192,20 @@ def open_mjpeg(address: Address) -> MjpegStream | None:
     Raises:
         LineError: There is no stream.
     """
-    visit = _ConnectionTracker(until=time.monotonic() + _OPEN_TIMEOUT_S)
+    visit = _ConnectionTracker(deadline=time.monotonic() + _OPEN_TIMEOUT_S)
     try:
         answer = _opener(address, visit).open(_request(address), timeout=_OPEN_TIMEOUT_S)
     except HTTPError as error:
         error.close()
-        visit.leave()
+        visit.close_all()
         raise LineError(
             no_stream_text(address, status_text(error.code, str(error.reason)))
         ) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        visit.leave()
+        visit.close_all()
         why = error.reason if isinstance(error, URLError) else error
         raise LineError(no_stream_text(address, error_text(why))) from error
-    visit.leave(but=answer)
+    visit.close_all(but=answer)
     kind: Message = answer.headers
     if kind.get_content_maintype() == "multipart":
         boundary = str(kind.get_param("boundary") or "")
@@ -261,10 +261,10 @@ class _DeadlineSocket(socket.socket):
     with its silence alone would begin anew with each byte.
     """
 
-    until = 0.0
+    deadline = 0.0
 
     def recv_into(self, *arguments: Any) -> int:  # noqa: ANN401 - as the socket's own
-        left = self.until - time.monotonic()
+        left = self.deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
         self.settimeout(left)
@@ -276,42 +276,42 @@ class _ConnectionTracker(HTTPHandler):
     Keeps the connections, so that a read can be woken and each is closed.
     """
 
-    def __init__(self, until: float) -> None:
+    def __init__(self, deadline: float) -> None:
         super().__init__()
         self.connections: list[_DeadlineSocket] = []
-        self._until = until
-        self._answers: list[http.client.HTTPResponse] = []
+        self._deadline = deadline
+        self._responses: list[http.client.HTTPResponse] = []
 
     def http_open(self, req: Request) -> http.client.HTTPResponse:
         answer = self.do_open(self._connection, req)
-        self._answers.append(answer)
+        self._responses.append(answer)
         return answer
 
-    def leave(self, but: object = None) -> None:
-        for answer in self._answers:
+    def close_all(self, but: object = None) -> None:
+        for answer in self._responses:
             if answer is not but:
                 answer.close()
 
     def _connection(self, host: str, **options: Any) -> http.client.HTTPConnection:  # noqa: ANN401 - as urllib gives it
-        return _DeadlineConnection(self.connections, self._until, host, **options)
+        return _DeadlineConnection(self.connections, self._deadline, host, **options)
 
 
 class _DeadlineConnection(http.client.HTTPConnection):
     def __init__(
         self,
         opened: list[_DeadlineSocket],
-        until: float,
+        deadline: float,
         host: str,
         **options: Any,  # noqa: ANN401 - as above
     ) -> None:
         super().__init__(host, **options)
-        self._opened = opened
-        self._until = until
+        self._connections = opened
+        self._deadline = deadline
 
     def connect(self) -> None:
         super().connect()
         self.sock = line = _DeadlineSocket(fileno=self.sock.detach())
         line.settimeout(_OPEN_TIMEOUT_S)
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
-        line.until = self._until
-        self._opened.append(line)
+        line.deadline = self._deadline
+        self._connections.append(line)

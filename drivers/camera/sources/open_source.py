@@ -58,7 +58,7 @@ class Source(Protocol):
         """
         ...
 
-    def wake(self) -> None:
+    def interrupt(self) -> None:
         """
         Let go of a read that waits, from another thread, where that is possible.
         """
@@ -193,7 +193,7 @@ class _ImageFolder:
     def check(self) -> None:
         pass
 
-    def wake(self) -> None:
+    def interrupt(self) -> None:
         pass
 
     def close(self) -> None:
@@ -215,10 +215,10 @@ class _RawSource:
     def check(self) -> None:
         pass
 
-    def wake(self) -> None:
+    def interrupt(self) -> None:
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        self.wake()
+        self.interrupt()
         self._connection.close()

@@ -105,7 +105,7 @@ class OpenCvVideo:
         Nothing is known from outside.
         """
 
-    def wake(self) -> None:
+    def interrupt(self) -> None:
         """
         OpenCV cannot be woken.
         """

@@ -40,43 +40,43 @@ class RawSender:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._eye: socket.socket | None = None
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._connection: socket.socket | None = None
         try:
             # One that was left behind goes; nothing else is taken for it.
             if path.is_socket():
                 path.unlink()
-            self._door.bind(str(path))
+            self._listener.bind(str(path))
         except OSError as error:
-            self._door.close()
+            self._listener.close()
             why = error.strerror or error
             raise UserError(f"{path}: cannot listen there: {why}") from error
-        self._door.listen(1)
+        self._listener.listen(1)
 
     @property
     def watched(self) -> bool:
         """
         Whether somebody looks; a new one who knocked is let in.
         """
-        while select.select([self._door], [], [], 0)[0]:
-            connection, _ = self._door.accept()
-            self._leave()
+        while select.select([self._listener], [], [], 0)[0]:
+            connection, _ = self._listener.accept()
+            self._disconnect()
             connection.settimeout(RAW_TIMEOUT_S)
-            self._eye = connection
-        return self._eye is not None
+            self._connection = connection
+        return self._connection is not None
 
     def send(self, image: Image, seconds: float) -> bool:
         """
         Send a picture to whoever looks; tell whether it went.
         """
-        if not self.watched or self._eye is None:
+        if not self.watched or self._connection is None:
             return False
         height, width = image.shape[:2]
         try:
-            self._eye.sendall(_HEADER.pack(_MAGIC, width, height, 0, seconds))
-            self._eye.sendall(image.tobytes())
+            self._connection.sendall(_HEADER.pack(_MAGIC, width, height, 0, seconds))
+            self._connection.sendall(image.tobytes())
         except OSError:
-            self._leave()
+            self._disconnect()
             return False
         return True
 
@@ -84,15 +84,15 @@ class RawSender:
         """
         Go away.
         """
-        self._leave()
-        self._door.close()
+        self._disconnect()
+        self._listener.close()
         with contextlib.suppress(OSError):
             self.path.unlink()
 
-    def _leave(self) -> None:
-        if self._eye is not None:
-            self._eye.close()
-            self._eye = None
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
 
 def connect(path: str) -> socket.socket:

@@ -98,21 +98,21 @@ class CardTrack:
     """
 
     def __init__(
-        self, low: float, length: float, *, before: float = 0.0, torn: bool = False
+        self, low: float, length: float, *, before: float = 0.0, interrupted: bool = False
     ) -> None:
         """
         Args:
             low: Where the window begins, at the shoe.
             length: Of a card.
             before: When it was not yet there.
-            torn: It was not seen to come.
+            interrupted: Whether its arrival was not seen.
         """
         self.extents: list[Extent] = []
-        self.torn = torn
-        self._low = low
+        self.interrupted = interrupted
+        self._start = low
         self._length = length
         self._before = before
-        self._waited = 0.0
+        self._waiting_since = 0.0
 
     def add(self, extent: Extent) -> None:
         """
@@ -121,17 +121,17 @@ class CardTrack:
         if not self.extents or (
             not extent.starts and extent.end - extent.start <= self._length + _EDGE_TOLERANCE_MM
         ):
-            self._waited = extent.at  # half out of the shoe, it may wait for long
+            self._waiting_since = extent.at  # half out of the shoe, it may wait for long
         self.extents.append(extent)
 
     @property
-    def lingers(self) -> float:
+    def blocked_s(self) -> float:
         """
         For how long it has been where no card stays.
         """
-        return self.extents[-1].at - self._waited
+        return self.extents[-1].at - self._waiting_since
 
-    def is_another(self, extent: Extent, *, more: bool) -> bool:
+    def is_next_card(self, extent: Extent, *, more: bool) -> bool:
         """
         Tell whether what is now innermost is another thing, behind this one.
 
@@ -147,7 +147,7 @@ class CardTrack:
         gone = last.starts and not last.ends and extent.end < last.start
         return gone or last.end - extent.end > _MAX_REVERSE_SPEED_MM_S * (extent.at - last.at)
 
-    def may_be(self, extent: Extent) -> bool:
+    def may_continue_with(self, extent: Extent) -> bool:
         """
         Tell whether this may be it, a moment later, on its way out.
         """
@@ -159,76 +159,76 @@ class CardTrack:
         )
 
     @property
-    def leaves(self) -> bool:
+    def is_leaving(self) -> bool:
         """
         Whether it was last seen to go out at the table's side, or back where it came from.
         """
         last = self.extents[-1]
         return last.starts != last.ends
 
-    def fate(self, at: float) -> TrackOutcome:
+    def outcome(self, at: float) -> TrackOutcome:
         """
         Say what has become of it, which was seen to be gone at this moment.
         """
-        came, went = self.came, self.went(at)
+        came, went = self.origin, self.destination(at)
         if went is TrackSide.TABLE and came is TrackSide.SHOE:
             return TrackOutcome.LEFT
         if went is TrackSide.SHOE and came is TrackSide.SHOE:
-            peeped = max(each.end for each in self.extents) < self._low + _MAX_PEEP_MM
+            peeped = max(each.end for each in self.extents) < self._start + _MAX_PEEP_MM
             if peeped:
                 return TrackOutcome.HARMLESS
             return TrackOutcome.RETURNED if self.extents[-1].ends else TrackOutcome.UNCLEAR
-        if came is TrackSide.TABLE and went is TrackSide.TABLE and self._left_the_shoe_free:
+        if came is TrackSide.TABLE and went is TrackSide.TABLE and self._kept_clear_of_shoe:
             return TrackOutcome.HARMLESS
         return TrackOutcome.UNCLEAR
 
     @property
-    def _left_the_shoe_free(self) -> bool:
+    def _kept_clear_of_shoe(self) -> bool:
         # Whatever comes out of the shoe has to pass there. A damaged picture may not show it
         # there, but then what is seen to come back is nearly a card long.
         inmost = min(each.start for each in self.extents)
         longest = max(each.end - each.start for each in self.extents)
         short = longest < _CARD_LENGTH_SHARE * self._length
-        return short and not self.torn and inmost > self._low + _MAX_PEEP_MM
+        return short and not self.interrupted and inmost > self._start + _MAX_PEEP_MM
 
     @property
-    def came(self) -> TrackSide:
+    def origin(self) -> TrackSide:
         """
         Where it came from.
         """
         first = self.extents[0]
-        way = self._way(self.extents[:2]) or self._way(self.extents[:3])
+        way = self._direction(self.extents[:2]) or self._direction(self.extents[:3])
         if len(self.extents) == 1:
             return TrackSide.UNKNOWN  # too fast, or a ghost
         if not first.starts and first.ends:
             return TrackSide.SHOE
-        if first.starts and not first.ends and (way <= 0 or not self._may_have_come):
+        if first.starts and not first.ends and (way <= 0 or not self._may_come_from_shoe):
             return TrackSide.TABLE
         return TrackSide.SHOE if way > 0 else TrackSide.UNKNOWN
 
     @property
-    def _may_have_come(self) -> bool:
+    def _may_come_from_shoe(self) -> bool:
         # From the shoe to where it was first seen, between two pictures.
         first = self.extents[0]
-        far = first.start + self._length - self._low - _MIN_EXTENT_MM
+        far = first.start + self._length - self._start - _MIN_EXTENT_MM
         return (first.at - self._before) * _MAX_SPEED_MM_S >= far
 
-    def went(self, at: float) -> TrackSide:
+    def destination(self, at: float) -> TrackSide:
         """
         Say where it went; it was seen to be gone at this moment.
         """
         last = self.extents[-1]
-        way = self._way(self.extents[-2:]) or self._way(self.extents[-3:])
+        way = self._direction(self.extents[-2:]) or self._direction(self.extents[-3:])
         if last.starts and not last.ends:
             return TrackSide.TABLE
         if last.ends and not last.starts:
-            far = self._length - self._low - last.end
+            far = self._length - self._start - last.end
             if (at - last.at) * _MAX_SPEED_MM_S < far:
                 return TrackSide.UNKNOWN if way > 0 else TrackSide.SHOE
         return {1: TrackSide.TABLE, -1: TrackSide.SHOE, 0: TrackSide.UNKNOWN}[way]
 
     @staticmethod
-    def _way(extents: list[Extent]) -> int:
+    def _direction(extents: list[Extent]) -> int:
         """
         Say which way something moves: 1 out of the shoe, -1 into it, 0 where that was not
         seen.
@@ -244,7 +244,7 @@ class CardTrack:
         return 0 if abs(moved) < _MIN_MOTION_MM else int(np.sign(moved))
 
     @property
-    def excess(self) -> float | None:
+    def excess_mm(self) -> float | None:
         """
         Return by how many millimetres it is longer than a card; None where too little of
         its motion was seen.

@@ -55,9 +55,9 @@ class DealtCard:
         self.slot = slot
         self.since = since
         self.seen: Sighting | None = None
-        self.ready = 0.0
-        self.late = 0
-        self.is_down = False
+        self.read_at = 0.0
+        self.delay_ms = 0
+        self.is_face_down = False
 
 
 class DealOrder:
@@ -66,34 +66,36 @@ class DealOrder:
     """
 
     def __init__(self) -> None:
-        self._owed: list[DealtCard] = []
+        self._pending: list[DealtCard] = []
 
     def __bool__(self) -> bool:
-        return bool(self._owed)
+        return bool(self._pending)
 
-    def lay(self, slot: Slot, since: float) -> DealtCard:
+    def add(self, slot: Slot, since: float) -> DealtCard:
         """
         A card was found on a place; return what is owed of it.
         """
-        for laid in self._owed:
+        for laid in self._pending:
             if laid.slot is slot:
                 return laid
         laid = DealtCard(slot, since)
-        self._owed.append(laid)
-        self._owed.sort(key=_sort_key)
+        self._pending.append(laid)
+        self._pending.sort(key=_sort_key)
         return laid
 
-    def lift(self, slot: Slot) -> None:
+    def remove(self, slot: Slot) -> None:
         """
         A place is empty again. What was read is still owed, and so is a card of which
         the back was seen: it may come back, or be turned elsewhere. Anything else was
         only taken for a card.
         """
-        self._owed = [
-            laid for laid in self._owed if laid.slot is not slot or laid.seen or laid.is_down
+        self._pending = [
+            laid
+            for laid in self._pending
+            if laid.slot is not slot or laid.seen or laid.is_face_down
         ]
 
-    def due(self, waits: Callable[[DealtCard], bool]) -> list[DealtCard]:
+    def take_due(self, waits: Callable[[DealtCard], bool]) -> list[DealtCard]:
         """
         Take what can be told: nothing that was laid before it is unknown.
 
@@ -101,15 +103,15 @@ class DealOrder:
             waits: Whether it has to wait for something that may become a card.
         """
         told: list[DealtCard] = []
-        while self._owed and self._owed[0].seen is not None and not waits(self._owed[0]):
-            told.append(self._owed.pop(0))
+        while self._pending and self._pending[0].seen is not None and not waits(self._pending[0]):
+            told.append(self._pending.pop(0))
         return told
 
-    def settle(self) -> list[DealtCard]:
+    def take_all(self) -> list[DealtCard]:
         """
         Take all that is owed, known or not: the cards were taken off.
         """
-        owed, self._owed = self._owed, []
+        owed, self._pending = self._pending, []
         return owed
 
 
@@ -122,7 +124,7 @@ _CLEARED_AFTER_S: Final = 0.5
 """Seconds for which all places are empty before the table is cleared."""
 
 _MAX_READS_PER_FRAME: Final = 2
-"""Places that are looked at in one picture, so that pictures do not pile up."""
+"""Places that are looked at in one frame, so that pictures do not pile up."""
 
 _MAX_ORDER_WAIT_S: Final = 0.4
 """Seconds for which a card waits for an earlier place on which something moves."""
@@ -135,8 +137,8 @@ class _WatchedSlot:
 
     def __init__(self, slot: Slot, spot: SearchArea) -> None:
         self.slot = slot
-        self.spot = spot
-        self.place = SlotTracker()
+        self.area = spot
+        self.tracker = SlotTracker()
 
 
 class OverheadStation:
@@ -148,10 +150,10 @@ class OverheadStation:
         self, profile: Profile, reference: Image, eye: CardReader, evidence: Evidence | None = None
     ) -> None:
         ground = TableProjection(profile)
-        # The noise of one picture is nobody's reference.
+        # The noise of one frame is nobody's reference.
         reference = np.asarray(cv2.GaussianBlur(reference, (3, 3), 0), np.uint8)
         places = [place for place in profile.place if place.slot is not None]
-        self._boxes = [
+        self._slots = [
             _WatchedSlot(
                 place.slot,
                 SearchArea(
@@ -164,52 +166,52 @@ class OverheadStation:
             if place.slot is not None
         ]
         self._raster = places_raster(ground, places, profile.card)
-        self._watcher = ChangeDetector(self._samples(reference))
-        self._ambience = LightingMonitor(profile, ground, reference)
-        self._bearings = PoseCheck(profile, ground, reference)
-        self._eye = eye
+        self._changes = ChangeDetector(self._samples(reference))
+        self._lighting = LightingMonitor(profile, ground, reference)
+        self._pose = PoseCheck(profile, ground, reference)
+        self._reader = eye
         self._evidence = evidence
-        self._ledger = DealOrder()
-        self._dealt = False
+        self._deal_order = DealOrder()
+        self._has_dealt = False
         self._empty_since: float | None = None
 
-    def look(self, picture: VideoFrame) -> list[Statement]:
+    def process(self, frame: VideoFrame) -> list[Statement]:
         """
-        Take the next picture.
+        Take the next frame.
         """
-        image, at, _ = picture
-        if not self._bearings.check(image, at):
+        image, at, _ = frame
+        if not self._pose.check(image, at):
             return []
-        light = self._ambience.measure(image)
-        samples = self._samples(image, self._bearings.aside)
-        glances = self._watcher.update(samples, at, gain=light.gain, noise=light.noise)
-        for box, glance in zip(self._boxes, glances, strict=True):
-            if box.place.step(glance, at):
-                self._ledger.lift(box.slot)
+        light = self._lighting.measure(image)
+        samples = self._samples(image, self._pose.shift_px)
+        glances = self._changes.update(samples, at, gain=light.gain, noise=light.noise)
+        for box, glance in zip(self._slots, glances, strict=True):
+            if box.tracker.update(glance, at):
+                self._deal_order.remove(box.slot)
         said: list[Statement] = []
-        for box in self._next(at):
+        for box in self._slots_to_read(at):
             # What lies on a place is that place's card only where the place has not moved.
-            if self._bearings.confirm(image, at, box.place.still):
-                said += self._look_at(box, image, at, light.gain)
-        for laid in self._ledger.due(lambda laid: self._waits(laid, at)):
-            said.append(self._tell(laid))
-        return said + self._clear(image, at)
+            if self._pose.confirm(image, at, box.tracker.still_since):
+                said += self._read_slot(box, image, at, light.gain)
+        for laid in self._deal_order.take_due(lambda laid: self._waits_for_earlier(laid, at)):
+            said.append(self._report(laid))
+        return said + self._check_cleared(image, at)
 
     def _samples(self, image: Image, aside: PixelShift = NO_SHIFT) -> Image:
         whole = self._raster.sample(image, aside)
-        return whole.reshape(len(self._boxes), -1, *whole.shape[1:])
+        return whole.reshape(len(self._slots), -1, *whole.shape[1:])
 
     def finish(self) -> list[Statement]:
         """
         There will be no more pictures: what is owed is told.
         """
-        return [self._tell(laid) for laid in self._ledger.settle()]
+        return [self._report(laid) for laid in self._deal_order.take_all()]
 
     def states(self) -> dict[Slot, tuple[str, Card | None]]:
         """
         Say how each place is, and which card was read there.
         """
-        return {box.slot: (box.place.state.value, box.place.card) for box in self._boxes}
+        return {box.slot: (box.tracker.state.value, box.tracker.card) for box in self._slots}
 
     def close(self) -> None:
         """
@@ -218,56 +220,62 @@ class OverheadStation:
         if self._evidence is not None:
             self._evidence.close()
 
-    def _next(self, at: float) -> list[_WatchedSlot]:
-        wanting = [box for box in self._boxes if box.place.wants_look(at)]
+    def _slots_to_read(self, at: float) -> list[_WatchedSlot]:
+        wanting = [box for box in self._slots if box.tracker.is_read_due(at)]
         # What has just come to rest goes before what was looked at in vain.
-        wanting.sort(key=lambda box: (box.place.state is not SlotState.SETTLED, -box.place.still))
+        wanting.sort(
+            key=lambda box: (box.tracker.state is not SlotState.SETTLED, -box.tracker.still_since)
+        )
         return wanting[:_MAX_READS_PER_FRAME]
 
-    def _look_at(self, box: _WatchedSlot, image: Image, at: float, gain: float) -> list[Statement]:
-        place = box.place
+    def _read_slot(
+        self, box: _WatchedSlot, image: Image, at: float, gain: float
+    ) -> list[Statement]:
+        place = box.tracker
         held = place.state is SlotState.HELD
-        seen = self._eye.look(box.spot, image, gain, place.last, self._bearings.aside)
-        news = place.looked(seen, at)
-        late = int((at - place.still) * 1000)
+        seen = self._reader.find_card(
+            box.area, image, gain, place.last_sighting, self._pose.shift_px
+        )
+        news = place.add_sighting(seen, at)
+        late = int((at - place.still_since) * 1000)
         if held:
-            return [] if news is None else [self._say(box.slot, news, late)]
-        if news is None and (seen.kind is SightingKind.NOTHING or place.gave_up):
+            return [] if news is None else [self._statement(box.slot, news, late)]
+        if news is None and (seen.kind is SightingKind.NOTHING or place.reported_unreadable):
             return []
-        laid = self._ledger.lay(box.slot, place.since)
-        laid.is_down |= place.state is SlotState.DOWN
+        laid = self._deal_order.add(box.slot, place.since)
+        laid.is_face_down |= place.state is SlotState.DOWN
         if news is not None:
-            laid.seen, laid.ready, laid.late = news, at, late
+            laid.seen, laid.read_at, laid.delay_ms = news, at, late
         return []
 
-    def _waits(self, laid: DealtCard, at: float) -> bool:
+    def _waits_for_earlier(self, laid: DealtCard, at: float) -> bool:
         """
         Whether something that came earlier may be a card under a hand.
         """
-        if at - laid.ready >= _MAX_ORDER_WAIT_S:
+        if at - laid.read_at >= _MAX_ORDER_WAIT_S:
             return False
         return any(
-            box.place.state in {SlotState.MOVING, SlotState.SETTLED}
-            and at - box.place.still < _MAX_ORDER_WAIT_S
-            and box.place.since < laid.since
+            box.tracker.state in {SlotState.MOVING, SlotState.SETTLED}
+            and at - box.tracker.still_since < _MAX_ORDER_WAIT_S
+            and box.tracker.since < laid.since
             and box.slot is not laid.slot
-            for box in self._boxes
+            for box in self._slots
         )
 
-    def _tell(self, laid: DealtCard) -> Statement:
+    def _report(self, laid: DealtCard) -> Statement:
         seen = laid.seen or Sighting(SightingKind.UNSURE)
-        for box in self._boxes:
-            if box.slot is laid.slot and box.place.state is SlotState.READ:
-                box.place.told()
-        return self._say(laid.slot, seen, laid.late)
+        for box in self._slots:
+            if box.slot is laid.slot and box.tracker.state is SlotState.READ:
+                box.tracker.mark_reported()
+        return self._statement(laid.slot, seen, laid.delay_ms)
 
-    def _say(self, slot: Slot, seen: Sighting, late: int) -> Statement:
-        self._dealt = True
+    def _statement(self, slot: Slot, seen: Sighting, late: int) -> Statement:
+        self._has_dealt = True
         read = seen.kind is SightingKind.FACE
         patch = None
         if self._evidence is not None and seen.patch is not None:
             what = f"{slot}-{seen.card if read else 'unread'}"
-            patch = self._evidence.keep(seen.patch, what)
+            patch = self._evidence.store(seen.patch, what)
         return Statement(
             say=Say.PLACED if read else Say.UNREADABLE,
             slot=slot,
@@ -279,21 +287,21 @@ class OverheadStation:
             patch=patch,
         )
 
-    def _clear(self, image: Image, at: float) -> list[Statement]:
+    def _check_cleared(self, image: Image, at: float) -> list[Statement]:
         """
         Say once that all cards were taken off, when they have been for a while.
         """
-        if not (self._dealt or self._ledger):
+        if not (self._has_dealt or self._deal_order):
             return []
-        if any(box.place.state is not SlotState.EMPTY for box in self._boxes):
+        if any(box.tracker.state is not SlotState.EMPTY for box in self._slots):
             self._empty_since = None
             return []
         if self._empty_since is None:
             self._empty_since = at
         if at - self._empty_since < _CLEARED_AFTER_S:
             return []
-        if not self._bearings.confirm(image, at, self._empty_since):
+        if not self._pose.confirm(image, at, self._empty_since):
             return []
-        said = [self._tell(laid) for laid in self._ledger.settle()]
-        self._empty_since, self._dealt = None, False
+        said = [self._report(laid) for laid in self._deal_order.take_all()]
+        self._empty_since, self._has_dealt = None, False
         return [*said, Statement(say=Say.CLEARED)]

@@ -134,8 +134,8 @@ class PoseCheck:
     """
 
     def __init__(self, profile: Profile, ground: TableProjection, reference: Image) -> None:
-        self.moved: float | None = None
-        self.aside: PixelShift = NO_SHIFT
+        self.shift_mm: float | None = None
+        self.shift_px: PixelShift = NO_SHIFT
         x, y = np.mean(_watched(profile), axis=0)
         self._scale = ground.scale((float(x), float(y)))
         small = _small_grey(reference)
@@ -143,9 +143,9 @@ class PoseCheck:
             (x, y, small[y : y + _TILE_PX, x : x + _TILE_PX])
             for x, y in _choose_tiles(small, profile, ground)
         ]
-        self._next: float | None = None
-        self._looked: float | None = None
-        self._unlike = 0
+        self._next_check_at: float | None = None
+        self._measured_at: float | None = None
+        self._failed_checks = 0
         self._shifts: list[float] = []
 
     def check(self, image: Image, at: float) -> bool:
@@ -156,18 +156,20 @@ class PoseCheck:
             LineError: The picture is of something else, or of this from elsewhere, and has
                 been so for some seconds.
         """
-        if len(self._tiles) < _MIN_TILES or (self._next is not None and at < self._next):
+        if len(self._tiles) < _MIN_TILES or (
+            self._next_check_at is not None and at < self._next_check_at
+        ):
             return self._is_near
-        self._next = at + _CHECK_INTERVAL_S
-        self._look(image, at)
-        self._unlike = self._unlike + 1 if self.moved is None else 0
-        if self._unlike >= _MAX_FAILED_CHECKS:
+        self._next_check_at = at + _CHECK_INTERVAL_S
+        self._measure(image, at)
+        self._failed_checks = self._failed_checks + 1 if self.shift_mm is None else 0
+        if self._failed_checks >= _MAX_FAILED_CHECKS:
             raise LineError(
                 "camera: the picture is of something else than the profile's table: is it this "
                 "camera's profile?"
             )
-        if self.moved is not None:
-            self._shifts = [*self._shifts, self.moved][-_MAX_FAILED_CHECKS:]
+        if self.shift_mm is not None:
+            self._shifts = [*self._shifts, self.shift_mm][-_MAX_FAILED_CHECKS:]
         if len(self._shifts) == _MAX_FAILED_CHECKS and min(self._shifts) > MAX_CAMERA_SHIFT_MM:
             raise LineError(
                 f"camera: the camera has moved by {np.median(self._shifts):.0f} mm on the "
@@ -182,24 +184,24 @@ class PoseCheck:
         """
         if len(self._tiles) < _MIN_TILES:
             return True
-        known = self._looked is not None and self._looked >= since
-        if (not known or self.moved is None) and self._looked != at:
-            self._look(image, at)
-        return self.moved is not None and self._is_near
+        known = self._measured_at is not None and self._measured_at >= since
+        if (not known or self.shift_mm is None) and self._measured_at != at:
+            self._measure(image, at)
+        return self.shift_mm is not None and self._is_near
 
-    def _look(self, image: Image, at: float) -> None:
-        shift, self._looked = self._shift(_small_grey(image)), at
-        self.moved = None if shift is None else float(np.hypot(*shift)) / self._scale
+    def _measure(self, image: Image, at: float) -> None:
+        shift, self._measured_at = self._shift(_small_grey(image)), at
+        self.shift_mm = None if shift is None else float(np.hypot(*shift)) / self._scale
         if shift is None or not self._is_near:
             return
         # Not to and fro where it is just between two pixels.
-        if float(np.abs(shift - self.aside).max()) > _MIN_SHIFT_PX:
+        if float(np.abs(shift - self.shift_px).max()) > _MIN_SHIFT_PX:
             x, y = shift.round()
-            self.aside = int(x), int(y)
+            self.shift_px = int(x), int(y)
 
     @property
     def _is_near(self) -> bool:
-        return self.moved is None or self.moved <= MAX_CAMERA_SHIFT_MM
+        return self.shift_mm is None or self.shift_mm <= MAX_CAMERA_SHIFT_MM
 
     def _shift(self, now: Image) -> Floats | None:
         """

@@ -161,31 +161,31 @@ class SlotTracker:
     def __init__(self) -> None:
         self.state = SlotState.EMPTY
         self.since = 0.0
-        self.still = 0.0
+        self.still_since = 0.0
         self.card: Card | None = None
         self._share = 0.0
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._votes: deque[Sighting] = deque(maxlen=3)
-        self._looks = 0
-        self._next = 0.0
+        self._read_count = 0
+        self._next_read_at = 0.0
         self._unsure_since: float | None = None
-        self.gave_up = False
+        self.reported_unreadable = False
 
     @property
-    def last(self) -> Sighting | None:
+    def last_sighting(self) -> Sighting | None:
         """
         What was last seen there, where nothing has moved since.
         """
         return self._votes[-1] if self._votes else None
 
-    def step(self, glance: SlotChange, at: float) -> bool:
+    def update(self, glance: SlotChange, at: float) -> bool:
         """
         Take how the place is now; tell whether a card that was there is gone.
         """
-        moved = glance.since != self.still
-        self.still, self._share = glance.since, glance.share
+        moved = glance.since != self.still_since
+        self.still_since, self._share = glance.since, glance.share
         still_for = at - glance.since
         if glance.share < _MIN_OCCUPIED_SHARE:
             bare = glance.share < _MAX_EMPTY_SHARE
@@ -194,44 +194,44 @@ class SlotTracker:
             # A back of the felt's own colour differs by less than a card does.
             stays = self.state is SlotState.DOWN and not bare
             if not stays and still_for >= (EMPTY_TIME_S if bare else EMPTY_TIME_WITH_CHIP_S):
-                return self._leave()
+                return self._set_empty()
         elif self.state is SlotState.EMPTY:
-            self._forget()
+            self._reset()
             self.state, self.since, self.card = SlotState.MOVING, at, None
         if moved:
-            self._stir(at)
+            self._on_motion(at)
         elif self.state is SlotState.MOVING and still_for >= SETTLE_TIME_S:
             self.state = SlotState.SETTLED
         return False
 
-    def _leave(self) -> bool:
+    def _set_empty(self) -> bool:
         was = self.state
         self.state, self.card = SlotState.EMPTY, None
-        self._forget()
+        self._reset()
         return was in {SlotState.HELD, SlotState.READ, SlotState.DOWN}
 
-    def _stir(self, at: float) -> None:
+    def _on_motion(self, at: float) -> None:
         # What was seen before something moved says nothing of what lies there after it.
         self._votes.clear()
-        self._looks = 0
-        self._next = at + SETTLE_TIME_S
+        self._read_count = 0
+        self._next_read_at = at + SETTLE_TIME_S
         if self.state in {SlotState.SETTLED, SlotState.DOWN}:
             self.state = SlotState.MOVING
             self._unsure_since = None
 
-    def wants_look(self, at: float) -> bool:
+    def is_read_due(self, at: float) -> bool:
         """
         Whether it is worth looking for a card there now.
         """
         if self.state in {SlotState.EMPTY, SlotState.MOVING, SlotState.READ}:
             return False
         if self.state is SlotState.HELD and (
-            at - self.still < SETTLE_TIME_S or self._looks > _MIN_CHANGED_READS
+            at - self.still_since < SETTLE_TIME_S or self._read_count > _MIN_CHANGED_READS
         ):
             return False
-        return at >= self._next
+        return at >= self._next_read_at
 
-    def looked(self, seen: Sighting, at: float) -> Sighting | None:
+    def add_sighting(self, seen: Sighting, at: float) -> Sighting | None:
         """
         Take what a look found.
 
@@ -239,37 +239,37 @@ class SlotTracker:
             What can now be said: a `FACE` that counts, or `UNSURE` for a card that
             cannot be read; None where nothing new is known.
         """
-        self._looks += 1
-        self._next = at + self._pause(seen.kind)
+        self._read_count += 1
+        self._next_read_at = at + self._read_interval(seen.kind)
         if seen.kind is not SightingKind.NOTHING:
             self._votes.append(seen)
         if self.state is SlotState.HELD:
-            return self._changed()
-        if seen.kind is SightingKind.FACE and self._agreed(seen, _MIN_AGREEING_READS):
+            return self._check_change()
+        if seen.kind is SightingKind.FACE and self._has_votes(seen, _MIN_AGREEING_READS):
             self.state, self.card = SlotState.READ, seen.card
             return seen
-        if seen.kind is SightingKind.BACK and self._agreed(seen, _MIN_AGREEING_READS):
+        if seen.kind is SightingKind.BACK and self._has_votes(seen, _MIN_AGREEING_READS):
             # It is not turned over without anything moving.
-            self.state, self._next = SlotState.DOWN, at + _FACE_DOWN_INTERVAL_S
+            self.state, self._next_read_at = SlotState.DOWN, at + _FACE_DOWN_INTERVAL_S
             return None
-        return self._give_up(seen, at)
+        return self._check_unreadable(seen, at)
 
-    def _pause(self, kind: SightingKind) -> float:
+    def _read_interval(self, kind: SightingKind) -> float:
         # What could not be read at once is looked at seldom; it costs time of others.
         if kind is SightingKind.NOTHING:
-            return min(1.6, 0.1 * (1 << min(self._looks, 4)))
+            return min(1.6, 0.1 * (1 << min(self._read_count, 4)))
         if self.state is SlotState.DOWN:
             return _FACE_DOWN_INTERVAL_S
-        if self.gave_up:
+        if self.reported_unreadable:
             return 0.5
-        return 0.0 if self._looks < _MIN_READS else 0.15
+        return 0.0 if self._read_count < _MIN_READS else 0.15
 
-    def _agreed(self, seen: Sighting, least: int) -> bool:
+    def _has_votes(self, seen: Sighting, least: int) -> bool:
         return (
             sum(each.kind is seen.kind and each.card is seen.card for each in self._votes) >= least
         )
 
-    def _changed(self) -> Sighting | None:
+    def _check_change(self) -> Sighting | None:
         """
         Another card lies where one was told, and nobody saw the place empty in between.
         """
@@ -277,36 +277,40 @@ class SlotTracker:
         if last is None or last.kind is not SightingKind.FACE:
             return None
         if last.card is self.card:
-            self._looks = _MIN_CHANGED_READS + 1  # it still lies there
+            self._read_count = _MIN_CHANGED_READS + 1  # it still lies there
             return None
-        if not self._agreed(last, _MIN_CHANGED_READS):
-            self._looks = min(self._looks, _MIN_CHANGED_READS - 1)
+        if not self._has_votes(last, _MIN_CHANGED_READS):
+            self._read_count = min(self._read_count, _MIN_CHANGED_READS - 1)
             return None
         self.card = last.card
         return last
 
-    def _give_up(self, seen: Sighting, at: float) -> Sighting | None:
+    def _check_unreadable(self, seen: Sighting, at: float) -> Sighting | None:
         if seen.kind is SightingKind.NOTHING:
-            return self._wonder(seen, at)
+            return self._check_unknown(seen, at)
         if seen.kind not in {SightingKind.UNSURE, SightingKind.FACE}:
             return None
         if self._unsure_since is None:
             self._unsure_since = at
-        patient = at - self._unsure_since < _UNREADABLE_AFTER_S or self._looks < _MIN_READS
-        if patient or self.gave_up:
+        patient = at - self._unsure_since < _UNREADABLE_AFTER_S or self._read_count < _MIN_READS
+        if patient or self.reported_unreadable:
             return None
-        self.gave_up = True
+        self.reported_unreadable = True
         return seen._replace(kind=SightingKind.UNSURE, card=None)
 
-    def _wonder(self, seen: Sighting, at: float) -> Sighting | None:
-        if self.gave_up or self._share < _MIN_UNKNOWN_SHARE or at - self.still < _UNKNOWN_AFTER_S:
+    def _check_unknown(self, seen: Sighting, at: float) -> Sighting | None:
+        if (
+            self.reported_unreadable
+            or self._share < _MIN_UNKNOWN_SHARE
+            or at - self.still_since < _UNKNOWN_AFTER_S
+        ):
             return None
-        self.gave_up = True
+        self.reported_unreadable = True
         return seen._replace(kind=SightingKind.UNSURE)
 
-    def told(self) -> None:
+    def mark_reported(self) -> None:
         """
         What was read there has been said.
         """
         self.state = SlotState.HELD
-        self._looks = _MIN_CHANGED_READS + 1  # nothing to look at until something moves
+        self._read_count = _MIN_CHANGED_READS + 1  # nothing to look at until something moves

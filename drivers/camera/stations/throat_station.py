@@ -61,53 +61,53 @@ class ThroatStation:
     ) -> None:
         ground = TableProjection(profile)
         reference = np.asarray(cv2.GaussianBlur(reference, (3, 3), 0), np.uint8)
-        self._mouth = ThroatWindow(profile, ground, reference)
-        self._ambience = LightingMonitor(profile, ground, reference)
-        self._bearings = PoseCheck(profile, ground, reference)
-        self._plates = ThroatEdges(profile, ground, reference)
-        self._ends = TwoIndexVote(self._mouth, ground, eye)
-        self._sight = VisibilityMonitor()
+        self._window = ThroatWindow(profile, ground, reference)
+        self._lighting = LightingMonitor(profile, ground, reference)
+        self._pose = PoseCheck(profile, ground, reference)
+        self._edges = ThroatEdges(profile, ground, reference)
+        self._vote = TwoIndexVote(self._window, ground, eye)
+        self._visibility = VisibilityMonitor()
         self._evidence = evidence
         self._darkest = max(_MIN_LIGHT, _MIN_LIGHT_SHARE * _brightness(reference))
         self._gain = 1.0
-        self._passage: CardTrack | None = None
-        self._shots: list[TrackFrame] = []
-        self._vanished = False
-        self._error = False
-        self._quiet_since = self._seen = 0.0
+        self._track: CardTrack | None = None
+        self._frames: list[TrackFrame] = []
+        self._card_vanished = False
+        self._has_error = False
+        self._quiet_since = self._last_empty_at = 0.0
 
-    def look(self, picture: VideoFrame) -> list[Statement]:
+    def process(self, frame: VideoFrame) -> list[Statement]:
         """
-        Take the next picture.
+        Take the next frame.
 
         Raises:
             LineError: The camera cannot be trusted any more, or its window is not free.
         """
-        image, at, _ = picture
-        self._bearings.check(image, at)
-        sample = self._mouth.sample(image)
-        gain = self._ambience.measure(image).gain
+        image, at, _ = frame
+        self._pose.check(image, at)
+        sample = self._window.sample(image)
+        gain = self._lighting.measure(image).gain
         dark = _brightness(image) < self._darkest
-        if self._sight.is_frozen(sample) or dark or not self._plates.are_seen(image):
-            return self._blind(at)
-        found = self._mouth.extents(sample, at, gain)
-        said = self._unseen(self._sight.sees(at))
+        if self._visibility.is_frozen(sample) or dark or not self._edges.is_visible(image):
+            return self._on_unusable_frame(at)
+        found = self._window.extents(sample, at, gain)
+        said = self._missed(self._visibility.add_usable_frame(at))
         self._gain = gain
-        if self._passage is not None and self._sight.leapt:
-            self._passage.torn = True
+        if self._track is not None and self._visibility.gap_before_frame:
+            self._track.interrupted = True
         if found:
-            return said + self._there(picture, found)
-        self._sight.rests()
-        self._seen = at
-        return said + self._nothing(at)
+            return said + self._on_covered(frame, found)
+        self._visibility.add_idle_frame()
+        self._last_empty_at = at
+        return said + self._on_empty(at)
 
     def finish(self) -> list[Statement]:
         """
         There will be no more pictures: what is on its way may have left or not.
         """
-        if self._passage is None:
+        if self._track is None:
             return []
-        return self._unclear()
+        return self._report_unclear()
 
     def close(self) -> None:
         """
@@ -116,123 +116,131 @@ class ThroatStation:
         if self._evidence is not None:
             self._evidence.close()
 
-    def _blind(self, at: float) -> list[Statement]:
+    def _on_unusable_frame(self, at: float) -> list[Statement]:
         """
-        A picture came of which it cannot be told whether a card is there.
+        A frame came of which it cannot be told whether a card is there.
         """
-        hole = self._sight.blind(at)
-        if self._passage is not None:
-            self._passage.torn |= hole is not None
-        if self._sight.unseen(at) > _MAX_BLIND_S:
+        hole = self._visibility.add_unusable_frame(at)
+        if self._track is not None:
+            self._track.interrupted |= hole is not None
+        if self._visibility.unseen_s(at) > _MAX_BLIND_S:
             raise LineError(
                 "camera: the shoe's mouth does not look as in its profile: was the camera "
                 "moved, is something before its lens, or its lamp out?"
             )
-        return self._unseen(hole)
+        return self._missed(hole)
 
-    def _unseen(self, hole: float | None) -> list[Statement]:
+    def _missed(self, hole: float | None) -> list[Statement]:
         if hole is None:
             return []
         note = f"the shoe's mouth was not seen for {hole:.1f} s"
         return [Statement(say=Say.MISSED, note=note)]
 
-    def _there(self, picture: VideoFrame, found: list[Extent]) -> list[Statement]:
+    def _on_covered(self, frame: VideoFrame, found: list[Extent]) -> list[Statement]:
         """
         Something is in the mouth.
         """
         said: list[Statement] = []
-        passage, innermost = self._passage, found[0]
-        if passage is not None and passage.is_another(innermost, more=len(found) > 1):
+        passage, innermost = self._track, found[0]
+        if passage is not None and passage.is_next_card(innermost, more=len(found) > 1):
             # The next card is on its way before this one is gone.
-            if passage.may_be(found[-1]) and len(found) > 1:
+            if passage.may_continue_with(found[-1]) and len(found) > 1:
                 passage.add(found[-1])
-                self._keep(TrackFrame(picture, found[-1]))
-            said = self._over(picture.at)
+                self._keep_frame(TrackFrame(frame, found[-1]))
+            said = self._finish_track(frame.at)
             passage = None
         if passage is None:
-            torn = self._sight.leapt or (len(found) > 1 and not said)
-            before = self._seen
-            passage = CardTrack(self._mouth.low, self._mouth.length, before=before, torn=torn)
-            self._shots = []
-        self._passage, self._vanished = passage, False
+            torn = self._visibility.gap_before_frame or (len(found) > 1 and not said)
+            before = self._last_empty_at
+            passage = CardTrack(
+                self._window.start, self._window.length, before=before, interrupted=torn
+            )
+            self._frames = []
+        self._track, self._card_vanished = passage, False
         passage.add(innermost)
-        self._keep(TrackFrame(picture, innermost))
-        if passage.lingers > _MAX_BLOCKED_S:
+        self._keep_frame(TrackFrame(frame, innermost))
+        if passage.blocked_s > _MAX_BLOCKED_S:
             raise LineError(
                 "camera: something lies in the shoe's mouth, where cards pass: take it out"
             )
         return said
 
-    def _nothing(self, at: float) -> list[Statement]:
-        if self._passage is not None:
-            if not (self._passage.leaves or self._vanished):
-                self._vanished = True  # in mid-window: perhaps only for this picture
+    def _on_empty(self, at: float) -> list[Statement]:
+        if self._track is not None:
+            if not (self._track.is_leaving or self._card_vanished):
+                self._card_vanished = True  # in mid-window: perhaps only for this frame
                 return []
             self._quiet_since = at
-            return self._over(at)
-        if self._error and at - self._quiet_since >= _ERROR_CLEARED_AFTER_S:
-            self._error = False
+            return self._finish_track(at)
+        if self._has_error and at - self._quiet_since >= _ERROR_CLEARED_AFTER_S:
+            self._has_error = False
             return [Statement(say=Say.OVER)]
         return []
 
-    def _keep(self, shot: TrackFrame) -> None:
-        self._shots.append(shot)
-        if len(self._shots) > _MAX_TRACK_FRAMES:
-            # Where it rests, one picture is as good as another.
+    def _keep_frame(self, shot: TrackFrame) -> None:
+        self._frames.append(shot)
+        if len(self._frames) > _MAX_TRACK_FRAMES:
+            # Where it rests, one frame is as good as another.
             steps = [
                 abs(after.extent.end - before.extent.end)
                 + abs(after.extent.start - before.extent.start)
-                for before, after in pairwise(self._shots)
+                for before, after in pairwise(self._frames)
             ]
-            del self._shots[int(np.argmin(steps[:-1])) + 1]
+            del self._frames[int(np.argmin(steps[:-1])) + 1]
 
-    def _over(self, at: float) -> list[Statement]:
+    def _finish_track(self, at: float) -> list[Statement]:
         """
         Say what has passed.
         """
-        passage, shots = self._passage, self._shots
+        passage, shots = self._track, self._frames
         if passage is None:
             return []
-        fate = passage.fate(at)
-        if fate is TrackOutcome.UNCLEAR or (passage.torn and fate is not TrackOutcome.LEFT):
-            return self._unclear()
-        self._passage, self._shots = None, []
+        fate = passage.outcome(at)
+        if fate is TrackOutcome.UNCLEAR or (passage.interrupted and fate is not TrackOutcome.LEFT):
+            return self._report_unclear()
+        self._track, self._frames = None, []
         match fate:
             case TrackOutcome.RETURNED:
-                return self._returned(shots)
+                return self._report_returned(shots)
             case TrackOutcome.LEFT:
-                return self._left(passage, shots, int((at - passage.extents[-1].at) * 1000))
+                return self._report_left(passage, shots, int((at - passage.extents[-1].at) * 1000))
         return []
 
-    def _unclear(self) -> list[Statement]:
+    def _report_unclear(self) -> list[Statement]:
         """
         A card may have left, or not.
         """
-        shots, self._passage, self._shots = self._shots, None, []
-        patch = self._kept(shots[len(shots) // 2].picture.image, "unclear")
+        shots, self._track, self._frames = self._frames, None, []
+        patch = self._store_evidence(shots[len(shots) // 2].frame.image, "unclear")
         note = "something was in the shoe's mouth: whether a card left is not known"
         return [Statement(say=Say.MISSED, patch=patch, note=note)]
 
-    def _left(self, passage: CardTrack, shots: list[TrackFrame], late: int) -> list[Statement]:
-        readings = self._ends.read(shots, self._gain)
-        excess = passage.excess
+    def _report_left(
+        self, passage: CardTrack, shots: list[TrackFrame], late: int
+    ) -> list[Statement]:
+        readings = self._vote.read(shots, self._gain)
+        excess = passage.excess_mm
         if excess is not None and excess > _MAX_EXCESS_MM:
-            return self._two(readings, excess, late, shots)
-        first, last = (self._ends.agreed(part) for part in readings)
+            return self._report_double_feed(readings, excess, late, shots)
+        first, last = (self._vote.agreed_card(part) for part in readings)
         if first is not None and last is not None and first is not last:
-            return self._two(readings, 0.0, late, shots)
+            return self._report_double_feed(readings, 0.0, late, shots)
         is_one = first is not None and first is last
-        if passage.torn and not is_one:
-            self._shots = shots
-            return self._unclear()
+        if passage.interrupted and not is_one:
+            self._frames = shots
+            return self._report_unclear()
         # Of two together one alone may have been read, where their length is not known.
-        return [self._say(readings, late, shots, certain=is_one or excess is not None)]
+        return [self._card_statement(readings, late, shots, certain=is_one or excess is not None)]
 
-    def _returned(self, shots: list[TrackFrame]) -> list[Statement]:
-        self._error = True
-        return [Statement(say=Say.RETURNED, patch=self._kept(shots[-1].picture.image, "returned"))]
+    def _report_returned(self, shots: list[TrackFrame]) -> list[Statement]:
+        self._has_error = True
+        return [
+            Statement(
+                say=Say.RETURNED, patch=self._store_evidence(shots[-1].frame.image, "returned")
+            )
+        ]
 
-    def _two(
+    def _report_double_feed(
         self,
         readings: EndVotes,
         excess: float,
@@ -242,20 +250,20 @@ class ThroatStation:
         """
         Two cards came together: the first hides the second but for its end.
         """
-        self._error = True
+        self._has_error = True
         far = f"by {excess:.0f} mm" if excess else "as two indices tell"
         note = f"two cards left the shoe together, one behind the other {far}"
         first, last = readings
         # Where so little of the second shows, its index is one with the first one's.
-        shows = excess >= _INDEX_LENGTH_SHARE * self._mouth.length or not excess
-        apart = self._ends.agreed(first) is not self._ends.agreed(last)
+        shows = excess >= _INDEX_LENGTH_SHARE * self._window.length or not excess
+        apart = self._vote.agreed_card(first) is not self._vote.agreed_card(last)
         return [
             Statement(say=Say.DOUBLE_FEED, note=note),
-            self._say((first, []), late, shots),
-            self._say((last, []), late, shots, certain=shows and apart),
+            self._card_statement((first, []), late, shots),
+            self._card_statement((last, []), late, shots, certain=shows and apart),
         ]
 
-    def _say(
+    def _card_statement(
         self,
         readings: EndVotes,
         late: int,
@@ -263,12 +271,12 @@ class ThroatStation:
         *,
         certain: bool = True,
     ) -> Statement:
-        card = self._ends.agreed(*readings) if certain else None
-        whole = self._ends.together(*readings)
+        card = self._vote.agreed_card(*readings) if certain else None
+        whole = self._vote.combine(*readings)
         sharpest = min([*readings[0], *readings[1]], key=lambda read: read.blur, default=None)
         patch = sharpest.patch if sharpest else None
         if patch is None and shots:
-            patch = shots[len(shots) // 2].picture.image
+            patch = shots[len(shots) // 2].frame.image
         return Statement(
             say=Say.UNREADABLE if card is None else Say.CARD,
             card=card,
@@ -276,15 +284,15 @@ class ThroatStation:
             confidence=round(whole.confidence, 4) if whole else None,
             blur=round(sharpest.blur, 4) if sharpest else None,
             late=late,
-            patch=self._kept(patch, card.value if card else "unread"),
+            patch=self._store_evidence(patch, card.value if card else "unread"),
         )
 
-    def _kept(self, image: Image | None, what: str) -> str | None:
+    def _store_evidence(self, image: Image | None, what: str) -> str | None:
         if self._evidence is None or image is None:
             return None
         shrink = max(1, round(image.shape[1] / 400))
         small = image[::shrink, ::shrink].copy()
-        return self._evidence.keep(small, f"shoe-{what}")
+        return self._evidence.store(small, f"shoe-{what}")
 
 
 def _brightness(image: Image) -> float:

@@ -55,14 +55,14 @@ class VisibilityMonitor:
     """
 
     def __init__(self) -> None:
-        self.leapt = True
+        self.gap_before_frame = True
         self._last: float | None = None
         self._spans: deque[float] = deque(maxlen=_INTERVALS_KEPT)
         self._waiting: float | None = None
-        self._told: float | None = None
+        self._reported_at: float | None = None
         self._sample: NDArray[np.uint8] | None = None
         self._same = False
-        self._unlike = 0
+        self._noisy_count = 0
 
     def is_frozen(self, sample: NDArray[np.uint8]) -> bool:
         """
@@ -73,47 +73,47 @@ class VisibilityMonitor:
         """
         self._same = self._sample is not None and np.array_equal(sample, self._sample)
         self._sample = sample
-        return self._same and self._unlike >= _MIN_NOISY_FRAMES
+        return self._same and self._noisy_count >= _MIN_NOISY_FRAMES
 
-    def rests(self) -> None:
+    def add_idle_frame(self) -> None:
         """
         Nothing moved in this picture: if it is not the one before, that is noise.
         """
-        self._unlike = 0 if self._same else self._unlike + 1
+        self._noisy_count = 0 if self._same else self._noisy_count + 1
 
-    def blind(self, at: float) -> float | None:
+    def add_unusable_frame(self, at: float) -> float | None:
         """
         A picture came that tells nothing; return the seconds of a hole that is to be told.
         """
         if self._last is None:
             self._last = at
         hole = at - self._last
-        if hole <= self._limit(_MAX_UNSEEN_S) or self._told is not None:
+        if hole <= self._limit(_MAX_UNSEEN_S) or self._reported_at is not None:
             return None
-        self._told = at
+        self._reported_at = at
         return hole
 
-    def unseen(self, at: float) -> float:
+    def unseen_s(self, at: float) -> float:
         """
         Return for how many seconds there was no picture that told something.
         """
         return 0.0 if self._last is None else at - self._last
 
-    def sees(self, at: float) -> float | None:
+    def add_usable_frame(self, at: float) -> float | None:
         """
         A picture came that tells something; return the seconds of a hole that is to be told.
         """
         before, self._last = self._last, at
-        told, self._told = self._told, None
+        told, self._reported_at = self._reported_at, None
         if before is None:
             return None
         span = at - before
-        self.leapt = span > self._limit(_MAX_FRAME_GAP_S)
+        self.gap_before_frame = span > self._limit(_MAX_FRAME_GAP_S)
         if told is not None:
             return span if at - told > _REPORT_INTERVAL_S else None
-        return self._judged(span)
+        return self._check_gap(span)
 
-    def _judged(self, span: float) -> float | None:
+    def _check_gap(self, span: float) -> float | None:
         """
         A picture may have been kept waiting with others: they come at once, none is lost.
         """
@@ -173,7 +173,7 @@ class ThroatEdges:
             if len(side) >= _MIN_SIDE_PX and flat[side].std() >= _MIN_GREY_SPREAD
         ]
 
-    def are_seen(self, image: Image) -> bool:
+    def is_visible(self, image: Image) -> bool:
         """
         Tell whether one of the sides at least looks as ever, in whatever light; also where
         there is nothing by which it could be known.

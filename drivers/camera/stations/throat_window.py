@@ -104,7 +104,7 @@ class ThroatWindow:
         self._window = (corners - self._centre) @ self._axes.T
         along = self._window[:, 0 if self._sideways else 1]
         self._positions = np.arange(along.min() + _ROW_STEP_MM / 2, along.max(), _ROW_STEP_MM)
-        self.low = float(along.min())
+        self.start = float(along.min())
         self._raster = self._make_raster(ground, across)
         self._empty = self._raster.sample(reference).astype(np.float32)
         self._pattern = _pattern(self._empty.mean(axis=2))
@@ -139,13 +139,13 @@ class ThroatWindow:
         ) > _MIN_COVERED_SHARE
         hidden = (apart <= _MAX_EMPTY_DIFFERENCE * max(1.0, gain)).mean(axis=1) < _MIN_FREE_SHARE
         if hidden.any():
-            shows = self._shows(sample)
+            shows = self._pattern_rows(sample)
             covered, hidden = covered & ~shows, hidden & ~shows
         return covered_extents(
             _fill_gaps(covered | _away_from_covered(hidden, covered), hidden), self._positions, at
         )
 
-    def _shows(self, sample: Image) -> NDArray[np.bool_]:
+    def _pattern_rows(self, sample: Image) -> NDArray[np.bool_]:
         """
         Say in which rows the pattern of the empty mouth shows: also in another light.
         """
@@ -156,7 +156,7 @@ class ThroatWindow:
         )
         return np.pad(np.repeat(clear, _STRIP_ROWS), (0, len(sample) - _STRIP_ROWS * len(clear)))
 
-    def aim(
+    def align_card(
         self, image: Image, extent: Extent, gain: float, *, leading: bool
     ) -> AlignedCard | None:
         """
@@ -182,7 +182,7 @@ class ThroatWindow:
         )
         return (front if leading else back) >= _MIN_VISIBLE_SHARE and beside >= _MIN_VISIBLE_SHARE
 
-    def holds(self, ground: TableProjection, pixels: Floats) -> bool:
+    def contains(self, ground: TableProjection, pixels: Floats) -> bool:
         """
         Whether points of the picture are all in the window.
         """

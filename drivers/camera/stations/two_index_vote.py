@@ -26,23 +26,23 @@ _MIN_VOTES: Final = 2
 
 class TrackFrame(NamedTuple):
     """
-    A picture of a passage, and where in the mouth the card was.
+    A frame of a passage, and where in the mouth the card was.
     """
 
-    picture: VideoFrame
+    frame: VideoFrame
     extent: Extent
 
 
 class IndexVote(NamedTuple):
     """
-    What one end said in one picture.
+    What one end said in one frame.
 
     Attributes:
         blur: As a share of the card's width.
         patch: The card, for evidence.
     """
 
-    reads: Reading
+    reading: Reading
     blur: float
     patch: Image
 
@@ -53,11 +53,11 @@ EndVotes = tuple[list[IndexVote], list[IndexVote]]
 
 class _VisibleIndex(NamedTuple):
     """
-    A picture in which one end of a card is whole.
+    A frame in which one end of a card is whole.
     """
 
     image: Image
-    window: Floats
+    index_window: Floats
     blur: float
     patch: Image
 
@@ -68,9 +68,9 @@ class TwoIndexVote:
     """
 
     def __init__(self, mouth: ThroatWindow, ground: TableProjection, eye: CardReader) -> None:
-        self._mouth = mouth
+        self._window = mouth
         self._ground = ground
-        self._eye = eye
+        self._reader = eye
 
     def read(self, shots: Sequence[TrackFrame], gain: float) -> EndVotes:
         """
@@ -78,32 +78,34 @@ class TwoIndexVote:
 
         Args:
             shots: All pictures of one passage.
-            gain: How bright they are, as a multiple of the picture of the empty mouth.
+            gain: How bright they are, as a multiple of the frame of the empty mouth.
         """
         return self._read(shots, gain, leading=True), self._read(shots, gain, leading=False)
 
-    def agreed(self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()) -> Card | None:
+    def agreed_card(
+        self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()
+    ) -> Card | None:
         """
         Return what pictures agree upon, all together and most of them alone; None where they
         do not.
         """
         both = [*one, *other]
-        whole = self.together(one, other)
+        whole = self.combine(one, other)
         if whole is None or whole.card is None:
             return None
-        for_it = sum(each.reads.best is whole.card for each in both)
+        for_it = sum(each.reading.best is whole.card for each in both)
         against = any(
-            each.reads.card is not None and each.reads.card is not whole.card for each in both
+            each.reading.card is not None and each.reading.card is not whole.card for each in both
         )
         return None if against or for_it < max(_MIN_VOTES, len(both) * 2 / 3) else whole.card
 
-    def together(
-        self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()
-    ) -> Reading | None:
+    def combine(self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()) -> Reading | None:
         """
         Put what was read at one end, or at both, into one reading; None where nothing was.
         """
-        return self._eye.together([each.reads for each in one], [each.reads for each in other])
+        return self._reader.combine(
+            [each.reading for each in one], [each.reading for each in other]
+        )
 
     def _read(self, shots: Sequence[TrackFrame], gain: float, *, leading: bool) -> list[IndexVote]:
         found = [
@@ -113,20 +115,24 @@ class TwoIndexVote:
         ]
         found.sort(key=lambda index: index.blur)
         return [
-            IndexVote(self._eye.read_end(index.image, index.window), index.blur, index.patch)
+            IndexVote(
+                self._reader.read_index(index.image, index.index_window), index.blur, index.patch
+            )
             for index in found[:_MAX_FRAMES_READ]
         ]
 
     def _index(self, shot: TrackFrame, gain: float, *, leading: bool) -> _VisibleIndex | None:
-        image = shot.picture.image
-        aimed = self._mouth.aim(image, shot.extent, gain, leading=leading)
+        image = shot.frame.image
+        aimed = self._window.align_card(image, shot.extent, gain, leading=leading)
         if aimed is None:
             return None
         end = ThroatWindow.leading if leading else 1 - ThroatWindow.leading
-        window = self._eye.window(aimed.quad, end)
-        if not self._mouth.holds(self._ground, window):
+        window = self._reader.index_window(aimed.quad, end)
+        if not self._window.contains(self._ground, window):
             return None
-        blur = self._eye.blur_of_end(image, window)
+        blur = self._reader.index_blur(image, window)
         return (
-            _VisibleIndex(image, window, blur, aimed.patch) if self._eye.is_sharp(blur) else None
+            _VisibleIndex(image, window, blur, aimed.patch)
+            if self._reader.is_sharp(blur)
+            else None
         )
