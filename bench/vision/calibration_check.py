@@ -17,7 +17,7 @@ from bench.vision.calibration_table import FEW, calibrated, reader, table
 from calibration.camera.calibration_result import write_result
 from calibration.camera.profile_check import FindingKind
 from calibration.camera.shoe_start_check import CheckResult, check_profile
-from calibration.camera.simulated_night import SimulatedTable, TableState
+from calibration.camera.simulated_table import SimulatedTable, TableState
 from drivers.camera.profile.profile_file import load_profile
 from shoe_daemon.game import DEALING_ORDER, Card
 

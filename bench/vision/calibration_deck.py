@@ -20,7 +20,7 @@ from calibration.camera.deck_comparison import (
     back_likeness,
     is_other_deck,
 )
-from calibration.camera.simulated_night import SimulatedTable
+from calibration.camera.simulated_table import SimulatedTable
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game import RANKS, Card

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from calibration.camera.calibration_result import CalibrationResult
-from calibration.camera.rehearsal_video import layout_position
+from calibration.camera.rehearsal import layout_position
 from calibration.camera.script import (
     BackStep,
     CardStep,
@@ -17,7 +17,7 @@ from calibration.camera.script import (
     Script,
     ScriptedDialogue,
 )
-from calibration.camera.simulated_night import MARKER_SHEETS, SimulatedTable, TableState
+from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, TableState
 from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.recognition.recogniser import Recogniser

@@ -43,8 +43,8 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
     if (out is None) == (live is None):
         raise UserError("expected either --out FILE or --live ADDRESS")
     try:
-        from calibration.camera.rehearsal_video import play_live, record_video
-        from calibration.camera.simulated_night import COMMAND_FORMS, SimulatedTable
+        from calibration.camera.rehearsal import play_live, record_video
+        from calibration.camera.simulated_table import COMMAND_FORMS, SimulatedTable
         from drivers.simulators.camera.scene_settings import Settings, Station
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error

@@ -17,8 +17,8 @@ from click.testing import CliRunner, Result
 from calibration.camera.frame_source import open_frames
 from calibration.camera.marker_detection import find_markers
 from calibration.camera.plane_fitting import plane_from_markers
-from calibration.camera.rehearsal_video import layout_position, play_live, record_video
-from calibration.camera.simulated_night import COMMAND_FORMS, LyingCard, SimulatedTable, TableState
+from calibration.camera.rehearsal import layout_position, play_live, record_video
+from calibration.camera.simulated_table import COMMAND_FORMS, LyingCard, SimulatedTable, TableState
 from calibration.camera.table_layout import projection_of
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile

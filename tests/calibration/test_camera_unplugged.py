@@ -10,8 +10,8 @@ from calibration.camera.script import ScriptedDialogue
 from calibration.camera.wizard import calibrate
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
-from tests.calibration.camera_run import WANTED, script, shelf
-from tests.calibration.camera_world import Shelf
+from tests.calibration.shared_calibration import WANTED, script, shelf
+from tests.calibration.simulated_scene import Shelf
 
 
 class Loose(Shelf):

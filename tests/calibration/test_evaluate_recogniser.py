@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from drivers.simulators.card_artwork import face
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import Card
-from tests.camera.photos import DECKS, photo
+from tests.camera.rendered_photos import DECKS, photo
 
 _HEAD = "id,file,kind,rank,suit,x0,y0,x1,y1,x2,y2,x3,y3,tags,source_repo,mood"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from drivers.camera import camera_line
-from tests.camera import scenes
-from tests.camera.reading import ByHeart
+from tests.camera import overhead_scene
+from tests.camera.known_deck_recogniser import ByHeart
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     The profile's file; a test module of another table has one of its own.
     """
-    return scenes.profile(tmp_path_factory.mktemp("profile"))
+    return overhead_scene.profile(tmp_path_factory.mktemp("profile"))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from shoe_daemon.cli import main
-from tests.camera.tabletop import settings
+from tests.camera.simulated_tables import settings
 
 
 def _findings(folder: Path, *options: str) -> dict[str, list[tuple[str, str]]]:

@@ -18,7 +18,7 @@ from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
 from drivers.transport import LineError
 from shoe_daemon.table.observations import TableCleared
-from tests.camera.judging import Judged, hands
+from tests.camera.event_comparison import Judged, hands
 
 
 def played(settings: Settings, folder: Path) -> tuple[Judged, list[tuple[object, ...]]]:

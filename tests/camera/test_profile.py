@@ -20,7 +20,7 @@ from drivers.camera.recognition.table_geometry import TableProjection
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Slot
-from tests.camera import scenes
+from tests.camera import overhead_scene
 
 WRONG = {
     "version = 1": ("version = 2", r"version: 2; expected 1: calibrate this camera again"),
@@ -38,12 +38,14 @@ WRONG = {
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return scenes.profile(tmp_path)
+    return overhead_scene.profile(tmp_path)
 
 
 def test_it_is_read_as_it_was_written(path: Path) -> None:
     profile = load_profile(path)
-    assert [place.slot for place in profile.place] == [Slot(slot) for slot in scenes.CENTRES]
+    assert [place.slot for place in profile.place] == [
+        Slot(slot) for slot in overhead_scene.CENTRES
+    ]
     again = path.with_name("again.toml")
     write_profile(profile, again)
     assert load_profile(again) == profile

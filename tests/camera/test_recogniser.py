@@ -15,7 +15,7 @@ from drivers.camera.recognition.recogniser import WEIGHTS_FILE, Recogniser
 from drivers.simulators.card_artwork import back, face
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
-from tests.camera.photos import DECKS, photo
+from tests.camera.rendered_photos import DECKS, photo
 
 
 @pytest.fixture(scope="module")

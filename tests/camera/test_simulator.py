@@ -18,7 +18,7 @@ from drivers.simulators.camera.scene_renderer import Scene, Shot
 from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
 from drivers.simulators.card_artwork import ASPECT, face
 from shoe_daemon.game.cards import DECK, Card
-from tests.camera.tabletop import mouth, settings, shots, table
+from tests.camera.simulated_tables import mouth, settings, shots, table
 
 _WIDE = 63
 _HIGH = round(_WIDE * ASPECT)

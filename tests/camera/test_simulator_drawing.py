@@ -19,7 +19,7 @@ from drivers.simulators.camera.scene_state import moment
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.sprites import lay
 from drivers.simulators.camera.table_image import TableView
-from tests.camera.tabletop import settings
+from tests.camera.simulated_tables import settings
 
 _SIZE = (360, 640, 3)
 

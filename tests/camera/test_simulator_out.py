@@ -28,7 +28,7 @@ from drivers.simulators.camera.video_writer import write_video
 from shoe_daemon.cli import main
 from shoe_daemon.cli.simulate import command
 from shoe_daemon.errors import UserError
-from tests.camera.tabletop import settings, table
+from tests.camera.simulated_tables import settings, table
 
 
 def test_a_video_has_a_picture_for_every_line_of_truth(tmp_path: Path) -> None:

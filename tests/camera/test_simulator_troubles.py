@@ -15,7 +15,7 @@ from drivers.simulators.camera.ground_truth import Truth
 from drivers.simulators.camera.scene_renderer import Scene, Shot
 from drivers.simulators.camera.scene_settings import OVERHEAD_TROUBLES, THROAT_TROUBLES, Trouble
 from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault
-from tests.camera.tabletop import mouth, shots, table
+from tests.camera.simulated_tables import mouth, shots, table
 
 _SHOWN = {
     Trouble.LAMP_OUT,

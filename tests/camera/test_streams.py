@@ -22,8 +22,8 @@ from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.camera.scenes import Scene, on
-from tests.camera.servers import (
+from tests.camera.camera_table import Watching, wait_until
+from tests.camera.fake_cameras import (
     BOUNDARY,
     NetworkCamera,
     Visit,
@@ -35,7 +35,7 @@ from tests.camera.servers import (
     first_then,
     jpeg,
 )
-from tests.camera.watching import Watching, wait_until
+from tests.camera.overhead_scene import Scene, on
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
 ROUND = [("P1", "AS"), ("B1", "10H"), ("P2", "KD"), ("B2", "7C")]

@@ -26,10 +26,10 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.camera import scenes
-from tests.camera.scenes import Scene, on
-from tests.camera.servers import capture_threads
-from tests.camera.video4linux import (
+from tests.camera import overhead_scene
+from tests.camera.camera_table import Watching, wait_until
+from tests.camera.fake_cameras import capture_threads
+from tests.camera.fake_v4l2 import (
     AUTO_EXPOSURE,
     AUTO_WB,
     AUTOFOCUS,
@@ -38,7 +38,7 @@ from tests.camera.video4linux import (
     WB_TEMPERATURE,
     Webcam,
 )
-from tests.camera.watching import Watching, wait_until
+from tests.camera.overhead_scene import Scene, on
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
 # As a person may have written them: the values before what makes them count.
@@ -74,7 +74,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def profile(tmp_path: Path) -> Path:
     camera = Camera(width=1280, height=720, fps=30, format="MJPG", controls=LOCKED)
-    return scenes.profile(tmp_path, camera=camera)
+    return overhead_scene.profile(tmp_path, camera=camera)
 
 
 def card_after(pictures: int) -> Callable[[int], Image]:

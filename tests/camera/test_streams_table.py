@@ -23,12 +23,12 @@ from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import PATIENCE, Mosquitto, mosquitto, wait_for
-from tests.camera import scenes
-from tests.camera.scenes import Scene, on
-from tests.camera.servers import NetworkCamera, Visit, draw_all, encoded, jpeg
 from tests.commands.command_table import Supervisor
 from tests.fakes.rtsp_camera import Mood, RtspCamera
 from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
+from tests.camera import overhead_scene
+from tests.camera.fake_cameras import NetworkCamera, Visit, draw_all, encoded, jpeg
+from tests.camera.overhead_scene import Scene, on
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(600)]
 
@@ -39,7 +39,7 @@ QUICK_ENOUGH = 30.0
 # A webcam that has no MJPG, at the path of a device that is always there.
 WEBCAM = """
 import cv2
-from tests.camera.video4linux import Webcam
+from tests.camera.fake_v4l2 import Webcam
 webcam, opened = Webcam(), cv2.VideoCapture
 webcam.modes = {"YUYV": [(1280, 720)]}
 def open_video(name, *more):
@@ -109,8 +109,8 @@ def cameras(tmp_path: Path) -> Iterator[dict[str, Bad]]:
     folder.mkdir()
     camera = Camera(width=1280, height=720, format="MJPG")
     (folder / "webcam").mkdir()
-    scenes.profile(folder / "webcam", camera=camera)
-    scenes.profile(folder)
+    overhead_scene.profile(folder / "webcam", camera=camera)
+    overhead_scene.profile(folder)
     (folder / "text.mp4").write_text("no video at all")
     writer = cv2.VideoWriter(
         str(folder / "other.avi"), cv2.VideoWriter.fourcc(*"MJPG"), 25, (1280, 720)

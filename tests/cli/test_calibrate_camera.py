@@ -24,7 +24,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from tests.brokers import PATIENCE
-from tests.calibration.camera_world import SHEETS, SIDE, seen
+from tests.calibration.simulated_scene import SHEETS, SIDE, seen
 
 FPS = 10
 

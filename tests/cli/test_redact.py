@@ -10,7 +10,7 @@ from drivers.camera.sources.source_address import parse_address
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from shoe_daemon.cli import main
 from shoe_daemon.cli.calibrate_camera import _wanted
-from tests.camera.tabletop import settings
+from tests.camera.simulated_tables import settings
 
 _PORT = "camera:rtsp://operator:s3cret@127.0.0.1:9/one"
 

@@ -15,14 +15,14 @@ import pytest
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.sources.frame_quality import Image
 from drivers.camera.stations.card_track import CardTrack, Extent, covered_extents
-from tests.camera import mouths
-from tests.camera.mouths import FPS, LONG, OUT, SHORT, WAYS, Ahead, passing
-from tests.camera.watched import Told, Watched
+from tests.camera import throat_images
+from tests.camera.throat_images import FPS, LONG, OUT, SHORT, WAYS, Ahead, passing
+from tests.camera.throat_scene import Told, Watched
 
 
 @pytest.fixture(scope="module")
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
-    return mouths.profile(tmp_path_factory.mktemp("mouth"))
+    return throat_images.profile(tmp_path_factory.mktemp("mouth"))
 
 
 @pytest.fixture
@@ -46,12 +46,14 @@ def test_each_card_is_told_once_as_it_leaves(mouth: Watched, seconds: float) -> 
 def test_either_side_may_be_ahead_and_the_shoe_anywhere(
     ahead: Ahead, quarters: int, tmp_path: Path
 ) -> None:
-    watched, number = Watched(mouths.profile(tmp_path, ahead, quarters)), count()
+    watched, number = Watched(throat_images.profile(tmp_path, ahead, quarters)), count()
 
-    def show(track: list[mouths.Card]) -> Told:
+    def show(track: list[throat_images.Card]) -> Told:
         together = [(card,) for card in track] + [()] * 5
-        pictures = (mouths.drawn(*cards, number=next(number), ahead=ahead) for cards in together)
-        return watched.look(*[mouths.turned(picture, quarters) for picture in pictures])
+        pictures = (
+            throat_images.drawn(*cards, number=next(number), ahead=ahead) for cards in together
+        )
+        return watched.look(*[throat_images.turned(picture, quarters) for picture in pictures])
 
     assert show([]) == []
     for card in ("AS", "10H"):
@@ -82,7 +84,7 @@ def test_two_cards_at_once_are_told(mouth: Watched, lag: float) -> None:
 
 
 def test_there_is_a_picture_of_each_of_two_cards_though_neither_was_read(tmp_path: Path) -> None:
-    watched = Watched(mouths.profile(tmp_path), tmp_path / "evidence")
+    watched = Watched(throat_images.profile(tmp_path), tmp_path / "evidence")
     watched.show()
     tracks = zip_longest(passing("AS"), passing("10H", lag=0.04))
     pictures = [_smeared(watched.drawn(*filter(None, cards))) for cards in tracks]
@@ -103,7 +105,7 @@ def test_a_card_that_goes_back_was_not_dealt(mouth: Watched) -> None:
 
 
 def test_fingers_are_no_cards(mouth: Watched) -> None:
-    finger: list[mouths.Card] = [(None, x) for x in np.linspace(OUT, 0, 8)]
+    finger: list[throat_images.Card] = [(None, x) for x in np.linspace(OUT, 0, 8)]
     assert mouth.show([*finger, *reversed(finger)]) == []
 
 

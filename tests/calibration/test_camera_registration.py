@@ -15,7 +15,7 @@ from calibration.camera.image_measures import mean_image
 from calibration.camera.profile_check import FindingKind
 from calibration.camera.registration import TableShift, find_table_shift, max_recognised_shift_mm
 from calibration.camera.shoe_start_check import CheckResult, check_profile
-from calibration.camera.simulated_night import LyingCard, SimulatedTable, TableState
+from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableState
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.recogniser import Recogniser

@@ -14,9 +14,9 @@ from drivers.camera.line_messages import Statement
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.sources.frame_quality import Image, VideoFrame
-from tests.camera import mouths
-from tests.camera.mouths import FPS
-from tests.camera.reading import ByHeart
+from tests.camera import throat_images
+from tests.camera.known_deck_recogniser import ByHeart
+from tests.camera.throat_images import FPS
 
 Told = list[tuple[str, str | None]]
 
@@ -33,22 +33,24 @@ class Watched:
         self.now = 0.0
         self.number = 0
 
-    def show(self, *tracks: list[mouths.Card], light: float = 1.0, rest: float = 0.2) -> Told:
+    def show(
+        self, *tracks: list[throat_images.Card], light: float = 1.0, rest: float = 0.2
+    ) -> Told:
         """
         Let cards pass together, then nothing for a moment; return what was said.
         """
-        nothing: list[tuple[mouths.Card, ...]] = [()] * round(rest * FPS)
+        nothing: list[tuple[throat_images.Card, ...]] = [()] * round(rest * FPS)
         together = [
             tuple(card for card in cards if card) for cards in zip_longest(*tracks, fillvalue=None)
         ]
         return self.look(*[self.drawn(*cards, light=light) for cards in [*together, *nothing]])
 
-    def drawn(self, *cards: mouths.Card, light: float = 1.0) -> Image:
+    def drawn(self, *cards: throat_images.Card, light: float = 1.0) -> Image:
         """
         Draw a picture with a noise of its own.
         """
         self.number += 1
-        return mouths.drawn(*cards, number=self.number, light=light)
+        return throat_images.drawn(*cards, number=self.number, light=light)
 
     def look(self, *images: Image | None) -> Told:
         """

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from drivers.camera.recognition.index_window import CropWindow, window_quads
 from shoe_daemon.game.cards import DECK, Card
-from tests.camera.scenes import card_face
+from tests.camera.overhead_scene import card_face
 
 
 class Known(Struct, frozen=True):

@@ -18,8 +18,8 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.transport import LineError
-from tests.camera.reading import ByHeart
-from tests.camera.scenes import CENTRES, Scene, deck, loaded, on
+from tests.camera.known_deck_recogniser import ByHeart
+from tests.camera.overhead_scene import CENTRES, Scene, deck, loaded, on
 
 FPS = 15
 Told = list[tuple[str, str | None, str | None]]

@@ -25,7 +25,7 @@ from calibration.camera.script import (
     ScriptedDialogue,
 )
 from calibration.camera.shoe_start_check import CheckResult, check_profile
-from calibration.camera.simulated_night import LyingCard, SimulatedTable, TableState
+from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableState
 from calibration.camera.table_layout import rectangle_corners
 from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
@@ -43,7 +43,7 @@ from drivers.simulators.camera.table_layout import CARD
 from drivers.simulators.camera.throat_image import MouthView
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
-from tests.calibration.camera_world import Shelf
+from tests.calibration.simulated_scene import Shelf
 
 SETTINGS = Settings(seed=3, station=Station.THROAT)
 CAMERA = camera_of(SETTINGS)

@@ -25,7 +25,7 @@ from calibration.camera.table_layout import projection_of
 from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from shoe_daemon.game.coup import Slot
-from tests.calibration.camera_world import (
+from tests.calibration.simulated_scene import (
     SAMPLE,
     SHEETS,
     SIDE,

@@ -16,14 +16,8 @@ from calibration.camera.plane_fitting import plane_from_markers, plane_from_poin
 from calibration.camera.table_layout import projection_of
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.errors import UserError
-from tests.calibration.camera_run import result, shelf
-from tests.calibration.camera_world import (
-    SHEETS,
-    SIDE,
-    SIZE,
-    aligned,
-    camera,
-)
+from tests.calibration.shared_calibration import result, shelf
+from tests.calibration.simulated_scene import SHEETS, SIDE, SIZE, aligned, camera
 
 POINTS = np.array([[box.x, box.y] for box in PLACES.values()])
 

@@ -24,8 +24,8 @@ from drivers.transport import LineError
 from shoe_daemon.cli import main
 from shoe_daemon.config import load_config
 from shoe_daemon.errors import UserError
-from tests.camera import scenes
-from tests.camera.servers import NetworkCamera, Visit
+from tests.camera import overhead_scene
+from tests.camera.fake_cameras import NetworkCamera, Visit
 
 BARE = "camera:http://10.0.0.5/live"
 
@@ -165,7 +165,7 @@ def test_a_configuration_needs_no_password_in_it(tmp_path: Path, secret: str) ->
     file.write_text(
         f'site = "casino"\n[journal]\npath = "{tmp_path}/journal.db"\n'
         f'[[reader]]\nid = "eye"\ndriver = "camera"\nport = "{BARE}"\n'
-        f'[reader.options]\nprofile = "{scenes.profile(tmp_path)}"\n'
+        f'[reader.options]\nprofile = "{overhead_scene.profile(tmp_path)}"\n'
         f'username = "t"\npassword_file = "{secret}"\n'
     )
     done = CliRunner().invoke(main, ["check-config", str(file)])

@@ -10,9 +10,7 @@ import pytest
 
 from calibration.camera.camera_device import lock_controls
 from calibration.camera.image_measures import measure_flicker, measure_sharpness
-from tests.calibration.camera_world import (
-    seen,
-)
+from tests.calibration.simulated_scene import seen
 
 
 def test_sharpness_falls_with_blur() -> None:

@@ -12,16 +12,16 @@ from drivers.camera.sources.frame_quality import Image
 from drivers.camera.stations.card_track import CardTrack, Extent, TrackOutcome
 from drivers.camera.stations.throat_visibility import VisibilityMonitor
 from drivers.transport import LineError
-from tests.camera import mouths
-from tests.camera.mouths import FPS, HALF, OUT, SCALE, passing
-from tests.camera.watched import Watched
+from tests.camera import throat_images
+from tests.camera.throat_images import FPS, HALF, OUT, SCALE, passing
+from tests.camera.throat_scene import Watched
 
 MISSED = ("missed", None)
 
 
 @pytest.fixture(scope="module")
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
-    return mouths.profile(tmp_path_factory.mktemp("mouth"))
+    return throat_images.profile(tmp_path_factory.mktemp("mouth"))
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_what_passes_behind_a_frozen_picture_may_have_been_a_card(mouth: Watched
 
 
 def test_a_stream_that_repeats_what_rests_is_not_frozen(profile: Profile) -> None:
-    watched, still = Watched(profile), mouths.drawn(number=1)
+    watched, still = Watched(profile), throat_images.drawn(number=1)
     assert watched.look(*[still] * 60) == []
     pictures = [watched.drawn(card) for card in passing("7H")]
     assert watched.look(*pictures, *[still] * 60) == [("card", "7H")]
@@ -157,7 +157,7 @@ def test_cards_without_a_gap_between_their_pictures_are_two(mouth: Watched) -> N
 
 def test_the_next_card_may_show_before_the_first_has_left(mouth: Watched) -> None:
     first, second = passing("AS"), passing("KD")
-    waiting: list[mouths.Card] = [("KD", -75.0)] * len(first)
+    waiting: list[throat_images.Card] = [("KD", -75.0)] * len(first)
     assert mouth.show(first, waiting, rest=0) in ([("card", "AS")], [("unreadable", None)])
     mouth.show(waiting * 3, rest=0)
     assert mouth.show([card for card in second if card[1] > -75]) == [("card", "KD")]

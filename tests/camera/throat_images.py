@@ -15,7 +15,7 @@ import numpy as np
 from drivers.camera.profile.camera_profile import Camera, Profile, Table, Throat
 from drivers.camera.profile.profile_file import load_profile, write_profile
 from drivers.camera.sources.frame_quality import Image
-from tests.camera.scenes import card_face
+from tests.camera.overhead_scene import card_face
 
 SCALE = 5.0
 WIDTH, HEIGHT = 640, 360

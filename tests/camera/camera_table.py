@@ -14,7 +14,7 @@ from drivers.camera.options import CameraOptions
 from drivers.driver_interface import Frame
 from drivers.reader_thread import Reader
 from shoe_daemon.table.observations import Link, Observation, Placed, Unreadable
-from tests.camera.servers import capture_threads
+from tests.camera.fake_cameras import capture_threads
 
 PATIENCE = 60.0
 

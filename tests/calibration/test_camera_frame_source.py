@@ -22,8 +22,8 @@ from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.source_address import parse_source
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
-from tests.camera.servers import BOUNDARY, NetworkCamera, Visit
-from tests.camera.video4linux import AUTO_EXPOSURE, Webcam
+from tests.camera.fake_cameras import BOUNDARY, NetworkCamera, Visit
+from tests.camera.fake_v4l2 import AUTO_EXPOSURE, Webcam
 
 USUAL = Camera(width=1280, height=720)
 PICTURE: Image = np.full((8, 8, 3), 90, np.uint8)

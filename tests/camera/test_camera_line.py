@@ -30,7 +30,7 @@ from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.table import observations as seen
-from tests.camera.scenes import Scene, on
+from tests.camera.overhead_scene import Scene, on
 
 ROUND = [("P1", "AS"), ("B1", "10H"), ("P2", "KD"), ("B2", "7C")]
 

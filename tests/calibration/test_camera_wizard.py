@@ -51,14 +51,8 @@ from shoe_daemon.config import ReaderSettings
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
-from tests.calibration.camera_run import WANTED, result, script, shelf
-from tests.calibration.camera_world import (
-    SIDE,
-    SIZE,
-    THIRTEEN,
-    camera,
-    seen,
-)
+from tests.calibration.shared_calibration import WANTED, result, script, shelf
+from tests.calibration.simulated_scene import SIDE, SIZE, THIRTEEN, camera, seen
 
 
 @pytest.fixture(scope="module")
