@@ -1,7 +1,5 @@
 """
-A camera as a line: pictures in, one JSON line for each card out.
-
-Makes the station that a profile describes.
+A camera as a line: frames in, one JSON line for each card out.
 """
 
 from __future__ import annotations
@@ -39,14 +37,14 @@ __all__ = [
 ]
 
 _STATUS_INTERVAL_S: Final = 1.0
-"""Seconds between two statements of how many pictures come."""
+"""Time between two ``watching`` statements with the frame rate."""
 
 _THROAT_QUEUE_SIZE: Final = 16
-"""Pictures of the shoe's mouth that may wait: none of a passage may be lost."""
+"""Frames of the throat that may wait: none of a card may be lost."""
 
 _FROZEN_LIMITS_S: Final[dict[SourceKind, float | None]] = {
     SourceKind.DEVICE: 3.0,
-    # What a network camera's encoder does not see change, it may not send.
+    # An encoder in a network camera may send no frames while nothing changes.
     SourceKind.STREAM: 15.0,
     SourceKind.RAW: 3.0,
     SourceKind.FILE: None,
@@ -59,7 +57,7 @@ class CameraLine:
     An open camera.
 
     Attributes:
-        looked: Pictures that were looked at.
+        frame_count: Number of processed frames.
     """
 
     def __init__(self, name: str, capture: CaptureThread, station: Station) -> None:
@@ -73,20 +71,20 @@ class CameraLine:
 
     def read(self) -> bytes:
         """
-        Return what is to be said, at once; nothing after `READ_TIMEOUT` without a picture.
+        Return the statements of the next frame; nothing after `READ_TIMEOUT` without a frame.
         """
         try:
-            picture = None if self._ended else self._capture.take(READ_TIMEOUT)
+            frame = None if self._ended else self._capture.take(READ_TIMEOUT)
         except EndOfCaptureError:
             self._ended = True
             return b"".join(map(encode_statement, self._station.finish()))
         if self._ended:
             raise EndOfCaptureError(f"{self._name}: the pictures are over")
-        if picture is None:
+        if frame is None:
             return b""
-        said = self._station.process(picture)
+        statements = self._station.process(frame)
         self.frame_count += 1
-        return b"".join(map(encode_statement, [*said, *self._status()]))
+        return b"".join(map(encode_statement, [*statements, *self._status()]))
 
     def _status(self) -> list[Statement]:
         now = time.monotonic()
@@ -99,20 +97,20 @@ class CameraLine:
 
     def check(self) -> None:
         """
-        Look whether pictures still come.
+        Check that frames still arrive.
         """
         if not self._ended:
             self._capture.check()
 
     def write(self, data: bytes) -> None:
         """
-        Refuse.
+        Reject all data.
         """
         raise LineError(f"{self._name}: a camera takes no {len(data)} bytes")
 
     def close(self) -> None:
         """
-        Give the camera back.
+        Release the camera.
         """
         with contextlib.suppress(Exception):
             self._capture.stop()
@@ -136,18 +134,18 @@ def open_camera(
     address: Address, profile: Profile, options: CameraOptions, evidence: Path | None
 ) -> CameraLine:
     """
-    Open a camera and look through it for the first time.
+    Open a camera and wait for its first frame.
 
     Raises:
-        LineError: There is no picture, or none of what the profile describes.
-        UserError: The profile or the options cannot be right.
+        LineError: No frame arrives, or none of the profile's table.
+        UserError: The profile or the options are invalid.
     """
     throat = profile.station == "throat"
     pace = CapturePace(
         live=address.is_live,
         real_time=options.pace == "own",
-        # A card passes the shoe's mouth in a few pictures; above the table the newest
-        # one tells all.
+        # A card passes the throat within a few frames; above the table the newest frame is
+        # enough.
         queue_size=_THROAT_QUEUE_SIZE if throat else 1,
         silence_limit_s=RAW_TIMEOUT_S if address.kind is SourceKind.RAW else None,
     )
@@ -162,7 +160,7 @@ def open_camera(
 
 def frame_check_for(name: str, profile: Profile, *, frozen_after: float | None) -> FrameCheck:
     """
-    Return who refuses pictures that are not of the profile's camera.
+    Return the check that rejects frames of another camera than the profile's.
     """
     size = profile.camera.width, profile.camera.height
     return FrameCheck(name, size, frozen_after=frozen_after)
@@ -176,11 +174,11 @@ def start_line(
     evidence: Path | None,
 ) -> CameraLine:
     """
-    Look at what a capture gives as a profile says; it is started.
+    Start a capture and the station of a profile.
 
     Raises:
         LineError: As `open_camera`.
-        UserError: Likewise.
+        UserError: As `open_camera`.
     """
     cv2.setNumThreads(1)  # the daemon has other things to do
     from drivers.camera.camera_line import make_station  # noqa: PLC0415 - one needs the other
@@ -201,23 +199,23 @@ def make_station(
     reader: CardRecogniser | None = None,
 ) -> Station:
     """
-    Make it; `reader` instead of the recogniser that comes with the package.
+    Make the station of a profile; `reader` replaces the recogniser of the package.
 
     Raises:
-        UserError: A picture of the profile is not one.
+        UserError: The reference frame of the profile is invalid.
     """
     reference = _load_reference(profile)
-    eye = CardReader(profile, reader or load_recogniser(profile, options.threshold))
+    card_reader = CardReader(profile, reader or load_recogniser(profile, options.threshold))
     kept = None
     if evidence is not None:
         kept = Evidence(evidence, options.evidence_days, options.evidence_megabytes)
     kind = ThroatStation if profile.station == "throat" else OverheadStation
-    return kind(profile, reference, eye, kept)
+    return kind(profile, reference, card_reader, kept)
 
 
 def load_recogniser(profile: Profile, threshold: float | None) -> CardRecogniser:
     """
-    Load the recogniser, set as a profile says.
+    Load the recogniser with the settings of a profile.
     """
     from drivers.camera.recognition.index_window import CropWindow  # noqa: PLC0415 - likewise
     from drivers.camera.recognition.recogniser import Recogniser  # noqa: PLC0415 - its weights take time
@@ -234,7 +232,7 @@ def _load_reference(profile: Profile) -> Image:
     image = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
     wanted = profile.camera.height, profile.camera.width
     if image is None:
-        raise UserError(f"{profile.reference}: no picture; expected that of the empty table")
+        raise UserError(f"{profile.reference}: no frame; expected that of the empty table")
     if image.shape[:2] != wanted:
         raise UserError(
             f"{profile.reference}: {image.shape[1]}x{image.shape[0]}; expected "

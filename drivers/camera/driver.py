@@ -1,5 +1,5 @@
 """
-The driver ``camera``: one camera, above the table or at the shoe's mouth.
+The driver ``camera``: one camera, above the table or at the shoe's throat.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ class CameraDriver:
     @property
     def signals(self) -> tuple[Signal, ...]:
         """
-        What this station can tell.
+        Signals that this station can send.
         """
         return _SIGNALS_BY_STATION[self.options.station]
 
     @property
     def look(self) -> str:
         """
-        How a person looks through it.
+        Advice on how to check the reader by hand.
         """
         return "look through it with `calibrate camera`"
 
     @property
     def evidence(self) -> Path | None:
         """
-        The folder for pictures of what was read; None where none are kept.
+        Folder for pictures of the cards that were read; None where none are stored.
         """
         if self.options.evidence is not None:
             return self._folder / self.options.evidence if self.options.evidence else None
@@ -71,7 +71,7 @@ class CameraDriver:
 
     def beside(self, folder: Path, journal: Path) -> Self:
         """
-        Return the driver that looks for its files where the configuration lies.
+        Return a driver that resolves its files relative to the configuration.
         """
         driver = type(self)(replace(self.options))
         driver._folder, driver._journal = folder, journal  # noqa: SLF001 - one of us
@@ -79,16 +79,16 @@ class CameraDriver:
 
     def decoder(self) -> Decoder:
         """
-        Return a fresh decoder.
+        Return a new decoder.
         """
         return CameraDecoder()
 
     def profile(self) -> Profile:
         """
-        Read the profile.
+        Load the profile.
 
         Raises:
-            UserError: There is none, or it is wrong, or is one of the other station.
+            UserError: Missing, invalid, or made for the other station.
         """
         named = self.options.profile
         if not named:
@@ -106,10 +106,10 @@ class CameraDriver:
 
     def check_url(self, url: str) -> None:
         """
-        Look whether this can name a camera, and whether all is there that it needs.
+        Check the port, the options and the installed packages.
 
         Raises:
-            UserError: What is wrong, in one line.
+            UserError: The first fault, in one line.
         """
         self._address(url)
         if self.options.view is not None:
@@ -126,11 +126,11 @@ class CameraDriver:
 
     def open_line(self, url: str) -> Transport:
         """
-        Open the camera and watch.
+        Open the camera and start reading.
 
         Raises:
             UserError: As `check_url`.
-            LineError: There is no picture, or none that can be used.
+            LineError: No frame arrives, or none that can be used.
         """
         self.check_url(url)
         from drivers.camera.camera_line import open_camera  # noqa: PLC0415 - brings OpenCV with it

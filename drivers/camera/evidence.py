@@ -1,8 +1,8 @@
 """
-Keeps a small picture of everything that was read, so that a dispute can be looked at.
+Stored pictures of the cards that were read, for disputes.
 
-Written by a thread of its own: a slow or full disk costs pictures, never cards. The journal
-lies on the same disk, so that some of it is always left free.
+A separate thread writes them: a slow or full disk costs pictures, never cards. The journal is
+on the same disk, so some space is always left free.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from drivers.camera.sources.frame_quality import Image
 __all__ = ["Evidence"]
 
 _QUEUE_SIZE: Final = 64
-"""Pictures that wait for the disk; more are lost, and counted."""
+"""Pictures that wait for the disk; further ones are dropped and counted."""
 
 _JPEG_QUALITY: Final = 88
 _DAY_S: Final = 86_400.0
 _CLOCK_TOLERANCE_S: Final = 60.0
 _CLEANUP_INTERVAL_S: Final = 600.0
-"""Seconds after which what is old is removed, also where nothing new comes."""
+"""Time between two removals of old files, also while no picture arrives."""
 
 _RESERVED_BYTES: Final = 64_000_000
-"""Bytes of the disk that are left to the journal."""
+"""Disk space that is left to the journal."""
 
 _FILE_MODE: Final = 0o640
 _FOLDER_MODE: Final = 0o750
-"""It shows faces that the players may not have seen: not for everyone on the machine."""
+"""Not readable for everyone: a picture may show a card that the players have not seen."""
 
 _FILE_NAME: Final = re.compile(r"\.?\d{8}-\d{6}\.\d{3}-[0-9A-Za-z-]+\.jpg")
 
@@ -49,10 +49,10 @@ _log = structlog.get_logger(__name__)
 
 class _StoredFile(NamedTuple):
     """
-    One file; those that sort first go first.
+    One file; files that sort first are removed first.
 
-    What claims to come from the future is of a clock that was set back: it is older
-    than all that this clock has seen.
+    A time stamp in the future is from before the clock was set back: such a file is older
+    than all others.
     """
 
     is_past: bool
@@ -63,10 +63,10 @@ class _StoredFile(NamedTuple):
 
 class Evidence:
     """
-    A folder of pictures, bounded by age and size. Nothing else in it is touched.
+    A folder of pictures with a maximum age and size. Other files in it are not touched.
 
     Attributes:
-        lost: Pictures that were not kept, because the disk was too slow or full.
+        lost: Number of pictures that were not stored, because the disk was slow or full.
     """
 
     def __init__(self, folder: Path, days: float, megabytes: float) -> None:
@@ -83,11 +83,11 @@ class Evidence:
 
     def store(self, image: Image, what: str) -> str | None:
         """
-        Keep a picture; return the name of its file, None where there is no room to wait.
+        Store a picture; return its file name, or None where the queue is full.
 
         Args:
             image: The picture; it must not be changed any more.
-            what: What it shows, for the name: letters, digits and hyphens.
+            what: Content, for the file name: letters, digits and hyphens.
         """
         name = self._name(what)
         try:
@@ -106,7 +106,7 @@ class Evidence:
 
     def close(self, patience: float = 1.0) -> None:
         """
-        Write what waits; that is waited for as long as it takes no more than a moment.
+        Write the queued pictures, waiting at most this number of seconds.
         """
         self._closing = True
         with contextlib.suppress(queue.Full):  # then there is enough to wake it
@@ -167,13 +167,13 @@ class Evidence:
 
     def _clean_up(self) -> None:
         """
-        Remove what is too old, and the oldest where it is too much.
+        Remove files that are too old, and the oldest where all are too large.
         """
         kept = sorted(self._stored_files())
         total = sum(each.size for each in kept)
         room, oldest = self._allowed_bytes(total), time.time() - self._max_age_s
         for each in kept:
-            # A half one was being written when the power was cut.
+            # A partial file is left over from a power failure.
             half = (
                 each.path.name.startswith(".")
                 and abs(time.time() - each.moment) > _CLOCK_TOLERANCE_S
@@ -187,8 +187,8 @@ class Evidence:
 
     def _allowed_bytes(self, total: int) -> int:
         """
-        Return how much may stay: less than is allowed, so that not every picture costs a
-        look at all of them, and less still where the disk is nearly full.
+        Return the size that may remain: below the maximum, so that not every picture causes a
+        directory scan, and smaller where the disk is nearly full.
         """
         room = self._max_bytes if total <= self._max_bytes else int(self._max_bytes * 0.9)
         try:

@@ -1,10 +1,10 @@
 """
-What a camera's line says: one JSON object a line, and what it means.
+JSON lines of a camera, and the observations that they mean.
 
     {"say":"placed","slot":"P1","card":"AS","confidence":0.99,"blur":0.008,"late":96,
      "patch":"20260504-211503.250-P1-AS.jpg"}
 
-The journal keeps these lines as they are: they are what the recogniser said.
+The journal stores these lines unchanged, as the recogniser's output.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:  # OpenCV is loaded only with a camera
 __all__ = ["CameraDecoder", "Say", "Statement", "Station", "encode_statement"]
 
 MAX_LINE_BYTES: Final = 4096
-"""Bytes of a line: no statement has as many."""
+"""Longer lines are noise."""
 
 
 class Say(StrEnum):
     """
-    What a line is about.
+    Kind of a statement.
 
-    ``placed``: a card lies on a place and was read; ``card``: one left the shoe;
-    ``unreadable``: one lies there, or left, and could not be read; ``cleared``:
-    all cards were taken off; ``double_feed`` and ``returned``: two cards left
-    together, one went back; ``over``: such an error is over; ``missed``: the
-    camera was blind for a moment; ``watching``: nothing new, all is well.
+    ``placed``: a card lies on a place and was read; ``card``: a card left the shoe;
+    ``unreadable``: a card lies there, or left the shoe, and could not be read; ``cleared``:
+    all cards were removed; ``double_feed``: two cards left the shoe together; ``returned``: a
+    card went back into the shoe; ``over``: such an error ended; ``missed``: the camera could
+    not see for a moment; ``watching``: no news, the camera works.
     """
 
     PLACED = "placed"
@@ -56,16 +56,16 @@ class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     One line.
 
     Attributes:
-        say: What it is about.
+        say: Kind of the statement.
         slot: The place.
-        card: What was read.
-        best: What it looked most like, where it was not accepted: for people only.
-        confidence: 0 to 1.
+        card: The accepted card.
+        best: The most likely card where none was accepted; for people only.
+        confidence: From 0 to 1.
         blur: As a share of the card's width.
-        late: Milliseconds since the card lay still, or had left the shoe.
-        patch: The file with the card's frame.
-        fps: Pictures a second, with ``watching``.
-        note: For people.
+        late: Milliseconds since the card came to rest, or left the shoe.
+        patch: File with the picture of the card.
+        fps: Frames per second, with ``watching``.
+        note: Remark for people.
     """
 
     say: Say
@@ -113,14 +113,14 @@ _decoder = msgspec.json.Decoder(Statement)
 
 def encode_statement(statement: Statement) -> bytes:
     """
-    Write a statement as a line, its end included.
+    Encode a statement as a line, with its line end.
     """
     return _encoder.encode(statement) + b"\n"
 
 
 class CameraDecoder:
     """
-    Lines to frames. Sans-I/O, raises nothing, keeps one line at most.
+    Decodes lines into frames. Does no I/O, raises nothing, buffers at most one line.
     """
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ class CameraDecoder:
 
     def feed(self, data: bytes, now: float) -> list[Frame]:
         """
-        Take the next bytes; return the frames of the lines that are complete.
+        Decode the next bytes; return the frames of the complete lines.
         """
         *lines, rest = (self._rest + data).split(b"\n")
         frames = [frame for line in lines for frame in self._line(line + b"\n", now)]
@@ -139,21 +139,21 @@ class CameraDecoder:
 
     def _line(self, line: bytes, now: float) -> list[Frame]:
         heads, tail = _split_long(line)
-        # What ends a line that was too long is no line, whatever it looks like.
+        # The end of an overlong line is noise too, whatever it looks like.
         is_rest, self._too_long = self._too_long or bool(heads), False
         last = _noise(tail, now) if is_rest else _frame(tail, now)
         return [*(_noise(head, now) for head in heads), last]
 
     def reset(self) -> None:
         """
-        Forget a line that was begun.
+        Discard an incomplete line.
         """
         self._rest, self._too_long = b"", False
 
 
 def _split_long(data: bytes) -> tuple[list[bytes], bytes]:
     """
-    Cut off what is more than a line may have, in portions that are the same however it came.
+    Split off whole portions of an overlong line; the same portions however the bytes arrived.
     """
     heads = []
     while len(data) > MAX_LINE_BYTES:
@@ -180,32 +180,32 @@ def _observations(statement: Statement) -> tuple[seen.Observation, ...]:
     return _OBSERVATIONS_BY_SAY[statement.say](statement)
 
 
-def _placed(said: Statement) -> tuple[seen.Observation, ...]:
-    if said.slot is None or said.card is None:
+def _placed(statement: Statement) -> tuple[seen.Observation, ...]:
+    if statement.slot is None or statement.card is None:
         return ()  # a camera that does not say so much says nothing
-    return (seen.Placed(slot=said.slot, card=said.card),)
+    return (seen.Placed(slot=statement.slot, card=statement.card),)
 
 
-def _card(said: Statement) -> tuple[seen.Observation, ...]:
-    if said.card is None:
-        return (seen.Unreadable(slot=said.slot),)
-    return (seen.CardDrawn(card=said.card, slot=said.slot),)
+def _card(statement: Statement) -> tuple[seen.Observation, ...]:
+    if statement.card is None:
+        return (seen.Unreadable(slot=statement.slot),)
+    return (seen.CardDrawn(card=statement.card, slot=statement.slot),)
 
 
-def _double_feed(said: Statement) -> tuple[seen.Observation, ...]:
-    text = said.note or "two cards left the shoe together"
+def _double_feed(statement: Statement) -> tuple[seen.Observation, ...]:
+    text = statement.note or "two cards left the shoe together"
     return (seen.DeviceError(cause=seen.Cause.OTHER, code=Say.DOUBLE_FEED.value, text=text),)
 
 
-def _returned(said: Statement) -> tuple[seen.Observation, ...]:
-    text = said.note or "a card was pushed back into the shoe"
+def _returned(statement: Statement) -> tuple[seen.Observation, ...]:
+    text = statement.note or "a card was pushed back into the shoe"
     return (seen.DeviceError(cause=seen.Cause.CARD_RETURNED, code=Say.RETURNED.value, text=text),)
 
 
 _OBSERVATIONS_BY_SAY: Final[dict[Say, Callable[[Statement], tuple[seen.Observation, ...]]]] = {
     Say.PLACED: _placed,
     Say.CARD: _card,
-    Say.UNREADABLE: lambda said: (seen.Unreadable(slot=said.slot),),
+    Say.UNREADABLE: lambda statement: (seen.Unreadable(slot=statement.slot),),
     Say.CLEARED: lambda _: (seen.TableCleared(),),
     Say.DOUBLE_FEED: _double_feed,
     Say.RETURNED: _returned,

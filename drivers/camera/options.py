@@ -1,5 +1,5 @@
 """
-TODO.
+Options of the driver ``camera``.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ class CameraOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     The options of the driver ``camera``.
 
     Attributes:
-        station: ``overhead``, above the table, or ``throat``, at the shoe's mouth.
-        profile: The file that `calibrate camera` wrote.
-        threshold: The least confidence with which a card is named; without it the
-            profile's. A higher one is always safe.
-        evidence: The folder for pictures of what was read; without it ``evidence``
-            beside the journal. An empty text keeps none.
-        evidence_days: How old these pictures become.
-        evidence_megabytes: How much room they take.
-        fps: Pictures a second that are asked for, instead of the profile's.
-        username: Who this table is for a network camera.
-        password_file: Its password is the first line of this file, which is looked for
-            among the unit's credentials first, then beside the configuration.
-        view: Where people of this machine see what the camera sees, and what was read:
-            host and port of a page for browsers, such as ``127.0.0.1:8091``. Below it,
-            ``/plain`` lends the pictures as they are to `calibrate camera --check`.
-        pace: Of a video file: ``own``, as it was taken, or ``fast``.
+        station: ``overhead``, above the table, or ``throat``, at the shoe's throat.
+        profile: File written by `calibrate camera`.
+        threshold: Minimum confidence of an accepted card; the profile's where missing. A
+            higher one is always safe.
+        evidence: Folder for pictures of the cards that were read; ``evidence`` beside the
+            journal where missing. An empty text stores none.
+        evidence_days: Maximum age of these pictures.
+        evidence_megabytes: Maximum size of all of them.
+        fps: Frame rate to request, instead of the profile's.
+        username: User name for a network camera.
+        password_file: File with the password in its first line, searched among the unit's
+            credentials first, then beside the configuration.
+        view: Host and port of the preview page for browsers of this machine, such as
+            ``127.0.0.1:8091``. Below it, ``/plain`` streams the frames as they are to
+            `calibrate camera --check`.
+        pace: Speed of a video file: ``own``, as it was recorded, or ``fast``.
     """
 
     station: Literal["overhead", "throat"] = "overhead"

@@ -1,3 +1,3 @@
 """
-A browser page on this machine that shows the camera picture and what was read.
+Browser page of this machine with the camera's frames and the cards that were read.
 """

@@ -42,7 +42,7 @@ class PreviewedStation:
     def __init__(self, station: Station, profile: Profile, preview: PreviewServer) -> None:
         self._station = station
         self._preview = preview
-        self._ground = TableProjection(profile)
+        self._projection = TableProjection(profile)
         self._profile = profile
         self._statements: dict[Slot | None, tuple[float, Statement]] = {}
         self._now = 0.0
@@ -113,4 +113,4 @@ class PreviewedStation:
     def _to_pixels(
         self, polygon: tuple[tuple[float, float], ...]
     ) -> tuple[tuple[float, float], ...]:
-        return tuple((float(x), float(y)) for x, y in self._ground.to_pixels(polygon))
+        return tuple((float(x), float(y)) for x, y in self._projection.to_pixels(polygon))

@@ -1,3 +1,3 @@
 """
-The camera profile: a TOML file with pictures beside it, and its validation.
+The camera profile: its sections, its TOML file and its validation.
 """

@@ -1,8 +1,7 @@
 """
-What is known of a camera and of what it looks at: a TOML file and pictures beside it.
+Sections of a camera's profile, as ``shoe-daemon calibrate camera`` writes them.
 
-Made by ``shoe-daemon calibrate camera``. Places are measured in millimetres on
-the table; a homography leads from there to the picture.
+Places are measured in millimetres on the table; a homography maps them to the image.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ Row = tuple[float, float, float]
 
 class _Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    A section whose keys are all known.
+    A section that rejects unknown keys.
     """
 
 
@@ -49,13 +48,13 @@ class Camera(_Strict, frozen=True):
     Section ``[camera]``.
 
     Attributes:
-        source: The address with which the profile was made; for people.
-        width, height: Of its pictures.
-        fps: Pictures a second that are asked for; None as the camera likes.
-        format: Four letters, such as ``MJPG``; None as the camera likes.
-        controls: What is locked, by OpenCV's names without ``CAP_PROP_``, in small
-            letters: ``{auto_exposure = 1, exposure = 120, autofocus = 0}``.
-        fingerprint: Of the camera itself, for `calibrate camera --check`.
+        source: The address that was calibrated; for people.
+        width, height: Size of its images.
+        fps: Frame rate to request; None for the camera's default.
+        format: Four letters, such as ``MJPG``; None for the camera's default.
+        controls: Locked controls, by OpenCV's names without ``CAP_PROP_``, in lower case:
+            ``{auto_exposure = 1, exposure = 120, autofocus = 0}``.
+        fingerprint: Name of the camera, for `calibrate camera --check`.
     """
 
     width: Pixels
@@ -81,9 +80,9 @@ class Table(_Strict, frozen=True):
     Section ``[table]``.
 
     Attributes:
-        homography: Leads from millimetres to pixels, row by row.
-        error: How far off it is in the worst place, in millimetres.
-        reference: A picture of the empty table, beside the profile.
+        homography: Maps millimetres to pixels, row by row.
+        error: Its largest error, in millimetres.
+        reference: Image of the empty table, beside the profile.
     """
 
     homography: tuple[Row, Row, Row]
@@ -93,9 +92,9 @@ class Table(_Strict, frozen=True):
 
 class Lens(_Strict, frozen=True):
     """
-    Section ``[lens]``: how the lens bends what is straight, as OpenCV says it.
+    Section ``[lens]``: camera matrix and distortion, as OpenCV defines them.
 
-    The homography is then that of the straightened picture.
+    The homography is then that of the undistorted image.
     """
 
     matrix: tuple[Row, Row, Row]
@@ -107,8 +106,8 @@ class Place(_Strict, frozen=True):
     One ``[[place]]``.
 
     Attributes:
-        slot: Whose cards lie here; None for a box that belongs to no hand: its
-            cards are seen and not told. Two boxes may have one slot.
+        slot: The hand's slot; None for a box that belongs to no hand: its cards are not
+            reported. Two boxes may have one slot.
         polygon: Its corners in millimetres on the table.
         turn: 0 where a card's long side runs along y, 90 along x.
     """
@@ -120,7 +119,7 @@ class Place(_Strict, frozen=True):
     @property
     def centre(self) -> Point:
         """
-        The middle of its corners.
+        Mean of its corners.
         """
         xs, ys = zip(*self.polygon, strict=True)
         return sum(xs) / len(xs), sum(ys) / len(ys)
@@ -128,11 +127,11 @@ class Place(_Strict, frozen=True):
 
 class Throat(_Strict, frozen=True):
     """
-    Section ``[throat]``: where cards come out of the shoe.
+    Section ``[throat]``: where cards leave the shoe.
 
     Attributes:
-        window: The corners, in millimetres, of what is watched.
-        direction: The way that cards leave the shoe, in millimetres.
+        window: Corners of the watched window, in millimetres.
+        direction: Direction in which cards leave the shoe, in millimetres.
         turn: 0 where a short side leads, 90 where a long one does.
     """
 
@@ -143,7 +142,7 @@ class Throat(_Strict, frozen=True):
 
 class Window(_Strict, frozen=True):
     """
-    Section ``[window]``: where the indexes stand on these cards, as shares of a card.
+    Section ``[window]``: position of the indexes on these cards, as shares of a card.
     """
 
     x: Annotated[float, Meta(ge=-0.2, le=0.3)] = 0.0
@@ -154,12 +153,12 @@ class Window(_Strict, frozen=True):
 
 class Reading(_Strict, frozen=True):
     """
-    Section ``[reading]``: when a reading counts.
+    Section ``[reading]``: limits of an accepted reading.
 
     Attributes:
-        threshold: The least confidence; None for that of the recogniser.
-        sharpness: The least sharpness of an index; None likewise.
-        blur: The most blur, as a share of the card's width.
+        threshold: Minimum confidence; None for that of the recogniser.
+        sharpness: Minimum sharpness of an index; None for that of the recogniser.
+        blur: Maximum blur, as a share of the card's width.
     """
 
     threshold: Share | None = None
@@ -169,7 +168,7 @@ class Reading(_Strict, frozen=True):
 
 class Made(_Strict, frozen=True):
     """
-    Section ``[made]``: when, by which version, and for which risk.
+    Section ``[made]``: date, version and accepted risk of the calibration.
     """
 
     at: str = ""
@@ -179,10 +178,10 @@ class Made(_Strict, frozen=True):
 
 class Profile(_Strict, frozen=True):
     """
-    The whole file.
+    The whole profile.
 
     Attributes:
-        folder: Where it lies; not in the file.
+        folder: Folder of the profile; not in the file.
     """
 
     version: int
@@ -202,6 +201,6 @@ class Profile(_Strict, frozen=True):
     @property
     def reference(self) -> Path:
         """
-        Where the picture of the empty table is.
+        Path of the image of the empty table.
         """
         return Path(self.folder) / self.table.reference

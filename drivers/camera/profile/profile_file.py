@@ -1,10 +1,8 @@
 """
-TODO.
+Reading, writing and validation of a profile's TOML file.
 
-Whether a camera's profile can be right: what no table, lens or picture can be like is told
-when it is read, in one line with its key, and not when the camera is opened.
-
-How large a picture in a file is, without decoding it, and without what decodes it.
+Values that no table, lens or image can have are reported when the profile is loaded, in one
+line with their key, and not when the camera is opened.
 """
 
 from __future__ import annotations
@@ -28,10 +26,10 @@ __all__ = ["load_profile", "profile_text", "write_profile"]
 
 def load_profile(path: Path) -> Profile:
     """
-    Read and check a profile.
+    Load and validate a profile.
 
     Raises:
-        UserError: The first thing wrong: file, key, what is, what is expected.
+        UserError: The first fault: file, key, value and what was expected.
     """
     try:
         mapping = read_toml(path, "a camera's profile")
@@ -49,10 +47,10 @@ def load_profile(path: Path) -> Profile:
 
 def profile_text(profile: Profile) -> str:
     """
-    Write a profile down so that `load_profile` reads the same.
+    Return a profile as TOML that `load_profile` reads back.
 
     Raises:
-        UserError: It cannot be right.
+        UserError: The profile is invalid.
     """
     mapping = msgspec.to_builtins(msgspec.structs.replace(profile, folder=""))
     _check_numbers(mapping)
@@ -66,8 +64,8 @@ def write_profile(profile: Profile, path: Path) -> None:
     Write a profile into a file.
 
     Raises:
-        UserError: It cannot be right.
-        OSError: It cannot be written.
+        UserError: The profile is invalid.
+        OSError: The file cannot be written.
     """
     path.write_text(profile_text(profile), encoding="utf-8")
 
@@ -97,7 +95,7 @@ def _without_empty(mapping: dict[str, Any]) -> dict[str, Any]:
 
 def _toml_lines(mapping: dict[str, Any], name: str = "") -> list[str]:
     """
-    Write a table: its values first, the tables in it after them.
+    Format a table: its values first, its tables after them.
     """
     lines = [
         f"{key} = {_toml_value(value)}" for key, value in mapping.items() if not _is_table(value)
@@ -121,26 +119,26 @@ def _is_table(value: object) -> bool:
 def _toml_value(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml_value, value))}]"
-    # JSON's texts, numbers, true and false are TOML's too.
+    # Strings, numbers and booleans are the same in JSON and TOML.
     return msgspec.json.encode(value).decode()
 
 
 _MIN_DETERMINANT: Final = 1e-9
 _EDGE_TOLERANCE: Final = 0.05
-"""Share of a picture's side by which a corner of a place may lie beyond its edge."""
+"""Share of an image's side by which a corner of a place may lie outside the image."""
 
 _DISTORTION_COEFFICIENTS: Final = 8
-"""Numbers of a lens that are known here: what comes behind them hardly any lens has."""
+"""Coefficients that are supported: hardly any lens has more."""
 
 _MATRIX_LAST_ROW: Final = (0.0, 0.0, 1.0)
 
 
 def _check_numbers(mapping: dict[str, Any]) -> None:
     """
-    Look whether all numbers are: TOML knows ``nan`` and ``inf`` too.
+    Check that all numbers are finite: TOML has ``nan`` and ``inf`` too.
 
     Raises:
-        UserError: One is not.
+        UserError: A number is not finite.
     """
     for key, value in _find_floats({**mapping, "extra": None}):
         if not math.isfinite(value):
@@ -158,13 +156,13 @@ def _find_floats(value: object, key: str = "") -> Iterator[tuple[str, float]]:
 
 def _check_reference(profile: Profile) -> None:
     """
-    Look whether the picture of the empty table is there, and as large as the camera's.
+    Check that the image of the empty table exists and has the camera's size.
 
     Raises:
-        UserError: It is not.
+        UserError: Missing, or of another size.
     """
     key, named, camera = "table.reference", profile.table.reference, profile.camera
-    # A path asks the disk in a way that a name which is too long breaks.
+    # Path.is_file raises for a name that is too long.
     if not os.path.isfile(profile.reference):  # noqa: PTH113 - as said
         raise UserError(f"{key}: {named!r}; expected a picture's file beside the profile")
     size = image_size(profile.reference)
@@ -177,10 +175,10 @@ def _check_reference(profile: Profile) -> None:
 
 def _check_geometry(profile: Profile) -> None:
     """
-    Look whether a camera can see so what is described.
+    Check that a camera can see the table as described.
 
     Raises:
-        UserError: It cannot.
+        UserError: The homography, the lens or a place is impossible.
     """
     if not _MIN_DETERMINANT <= abs(_determinant(profile.table.homography)) < math.inf:
         raise UserError("table.homography: no table can look so; expected nine other numbers")
@@ -243,7 +241,7 @@ def _is_in_image(profile: Profile, x: float, y: float) -> bool:
 
 def _distort(lens: Lens, u: float, v: float) -> Point:
     """
-    Say where a lens shows a point of the straightened picture.
+    Return where a lens shows a point of the undistorted image.
     """
     (across, _, left), (_, down, top), _ = lens.matrix
     k1, k2, p1, p2, k3, k4, k5, k6 = (*lens.distortion, 0.0, 0.0, 0.0, 0.0)[
@@ -266,15 +264,15 @@ def _determinant(rows: tuple[Row, Row, Row]) -> float:
 _PNG_MAGIC: Final = b"\x89PNG\r\n\x1a\n"
 _JPEG_MAGIC: Final = b"\xff\xd8"
 _SIZE_MARKERS: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
-"""Marks of a JPEG before the head that says its size."""
+"""JPEG markers of a segment with the image size."""
 
 _EMPTY_MARKERS: Final = frozenset({0x01, *range(0xD0, 0xDA)})
-"""Marks with nothing behind them."""
+"""JPEG markers without a segment."""
 
 
 def image_size(path: Path) -> tuple[int, int] | None:
     """
-    Return width and height of a PNG or a JPEG; None where the file is neither.
+    Return width and height of a PNG or a JPEG without decoding it; None for other files.
     """
     try:
         with path.open("rb") as file:

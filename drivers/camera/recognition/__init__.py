@@ -1,3 +1,3 @@
 """
-Finding the card in a picture and reading its rank and suit.
+Detection of a card in a frame, and recognition of its rank and suit.
 """

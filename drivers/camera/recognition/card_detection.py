@@ -1,10 +1,10 @@
 """
 Finds the card on a place: a rectangle of known size, near a known pose.
 
-Proposals come from what differs from the empty table, and from straight lines where
-cards overlap or a hand touches one; each is then drawn to the edges around it. Two
-edges and the corner between them are enough. Felt lettering, chips and the print of
-the card itself give edges too, but none at the right distances from one another.
+Proposals come from the difference to the empty table, and from straight lines where cards
+overlap or a hand touches one; each is then fitted to the edges around it. Two edges and the
+corner between them are enough. Felt lettering, chips and the print of a card have edges too,
+but none at the right distances from one another.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ __all__ = ["CardBounds", "difference_mask", "find_card"]
 _MIN_DIFFERENCE: Final = 26
 _MIN_SMOOTHED_DIFFERENCES: Final = (9, 15)
 """
-Grey values by which a point differs from the empty table; the lesser where both are smoothed.
-The least of them tells a back from the felt, the next is nearer to its edge.
+Grey values by which a point differs from the empty table; the smaller ones for smoothed
+images. The smallest detects a back on the felt, the next finds its edge more exactly.
 """
 
 _SMOOTHING_MM: Final = 1.0
-"""Millimetres over which that is smoothed, so that the lines of a back run together."""
+"""Smoothing that merges the lines of a back."""
 
 _MAX_PROPOSALS: Final = 10
 _MAX_LINES: Final = 9
 _MIN_LINE_MM: Final = 12.0
-"""Millimetres of the shortest straight line that may be a side."""
+"""Length of the shortest line that may be a side of a card."""
 
 _BESIDE_LINE_MM: Final = 4.0
 _MIN_COVERED_SHARE: Final = 0.5
-"""Millimetres beside a line at which a card lies that it bounds, and how much of it at least."""
+"""Distance beside a line at which its card is searched, and the minimum share found there."""
 
 _MIN_SURFACE_SHARE: Final = 0.93
 """Share of a card's surface that has to differ from the empty table."""
@@ -60,12 +60,12 @@ _MIN_SURFACE_SHARE: Final = 0.93
 
 class CardBounds(NamedTuple):
     """
-    What is known of a card before it is found.
+    Size and position limits of a card.
 
     Attributes:
-        scale: Pixels a millimetre.
+        scale: Pixels per millimetre.
         card: Width and height in millimetres.
-        stray: How far from the patch's middle a card may be.
+        stray: Maximum distance of a card from the patch's middle.
     """
 
     scale: float
@@ -77,13 +77,13 @@ def find_card(
     patch: Image, empty: Image, bounds: CardBounds, gain: float = 1.0
 ) -> FittedCard | None:
     """
-    Find the card on a patch of the table; None where none lies there for certain.
+    Find the card on a patch of the table; None where there is no certain one.
 
     Args:
-        patch: The piece of the picture, upright for the place.
-        empty: The same of the empty table.
-        bounds: How large a card is, and where it may be.
-        gain: How much brighter it is now than in the picture of the empty table.
+        patch: The area of the frame, upright for the place.
+        empty: The same area of the empty table.
+        bounds: Size and position limits of the card.
+        gain: Brightness, as a multiple of the empty table's.
     """
     return _find_by_contrast(patch, empty, bounds, gain) or _find_smoothed(
         patch, empty, bounds, gain
@@ -109,11 +109,11 @@ def _find_by_contrast(
 
 def _find_by_outline(scene: PatchScene, filled: NDArray[np.uint8]) -> FittedCard | None:
     """
-    Find what has a card's outline, though its edges do not show, or its middle does not.
+    Find a card by its outline, where its edges or its middle do not contrast with the felt.
 
-    The edge of a back that is printed to its rim, on felt as light as it is, shows in
-    nothing but that it differs; a back of the felt's own colour differs by its rim alone.
-    What is enclosed by a line is no card for that: it has to be seen whole.
+    A back printed to its rim, on felt as light as the rim, shows no edge; a back in the felt's
+    own colour differs only at its rim. An enclosed area is not yet a card: at least three sides
+    have to be visible.
     """
     best = None
     for mask in (scene.mask, filled):
@@ -129,9 +129,9 @@ def _find_smoothed(
     patch: Image, empty: Image, bounds: CardBounds, gain: float
 ) -> FittedCard | None:
     """
-    Find what differs by little, but everywhere: a back of thin lines on the felt's own colour.
+    Find a slight but even difference: a back of thin lines on felt of its own colour.
 
-    A shadow, or a lamp that dims, differs so too: it has to have a card's outline.
+    A shadow, or a dimmed lamp, makes such a difference too: the outline has to be a card's.
     """
     wide = _SMOOTHING_MM * bounds.scale
     now, before = (
@@ -152,7 +152,7 @@ def _blurred_mask(mask: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 def _fill_holes(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """
-    Fill what is enclosed.
+    Fill enclosed areas.
     """
     shapes, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     filled = np.zeros_like(mask)
@@ -164,9 +164,9 @@ def difference_mask(
     patch: Image, empty: Image, gain: float, least: int = _MIN_DIFFERENCE
 ) -> NDArray[np.uint8]:
     """
-    Return what differs from the empty table, as ones: by so many grey values at least.
+    Return the points that differ from the empty table by this number of grey values, as ones.
 
-    The camera may have moved by a hair: what the table has nearby is no difference.
+    Neighbouring points are compared too, because the camera may have moved slightly.
     """
     box = np.ones((3, 3), np.uint8)
     low = cv2.convertScaleAbs(cv2.erode(empty, box), alpha=gain)
@@ -189,7 +189,7 @@ def _best_fit(scene: PatchScene, proposals: Iterable[Pose]) -> FittedCard | None
     for pose in proposals:
         found = fit_card(scene, pose)
         if found is None or not (found.is_whole and _is_plausible(found)):
-            # A back has a frame inside its edge: what lies farther out is the edge.
+            # A back has a frame inside its edge: the outermost edge is the card's.
             framed = fit_card(scene, pose, outermost=True)
             found = (
                 framed if framed is not None and min(framed.sides) >= MIN_VISIBLE_SHARE else found
@@ -211,7 +211,7 @@ def _is_plausible(found: FittedCard) -> bool:
 
 def _propose_from_shapes(scene: PatchScene) -> Iterator[Pose]:
     """
-    Propose what stands alone and has the size of a card.
+    Propose areas that stand alone and have the size of a card.
     """
     shapes, _ = cv2.findContours(scene.mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     wanted = np.array(scene.card) * scene.scale
@@ -228,7 +228,7 @@ def _propose_from_shapes(scene: PatchScene) -> Iterator[Pose]:
 
 
 def _nearly_upright(turn: float, width: float, height: float) -> tuple[float, tuple[float, float]]:
-    # A rectangle can be said in two ways; we want the one that is nearly upright.
+    # A rectangle has two descriptions; the nearly upright one is used.
     turn = (turn + math.pi / 2) % math.pi - math.pi / 2
     if abs(turn) > math.pi / 4:
         turn -= math.copysign(math.pi / 2, turn)
@@ -238,7 +238,7 @@ def _nearly_upright(turn: float, width: float, height: float) -> tuple[float, tu
 
 def _propose_from_lines(scene: PatchScene, patch: Image) -> list[Pose]:
     """
-    Propose the cards of which two sides and the corner between them may show.
+    Propose cards of which two sides and the corner between them may be visible.
     """
     upright, level = _find_lines(scene, patch)
     poses = [
@@ -282,7 +282,7 @@ def _find_lines(scene: PatchScene, patch: Image) -> tuple[list[_Line], list[_Lin
 
 def _is_card_edge(scene: PatchScene, line: _Line) -> bool:
     """
-    Whether something that was not on the empty table lies on one side of a line at least.
+    Whether an area beside a line, on at least one side, differs from the empty table.
     """
     across = np.array([-line.along[1], line.along[0]]) * _BESIDE_LINE_MM
     steps = np.linspace(-0.4, 0.4, 5)[:, None] * line.along * line.length + line.middle
@@ -307,7 +307,7 @@ def _poses_at_corner(scene: PatchScene, upright: _Line, level: _Line) -> Iterato
 
 
 def _side_signs(offset: float, length: float) -> tuple[int, ...]:
-    # A line that begins at the corner says on which side of it the card lies.
+    # A line that starts at the corner shows on which side the card lies.
     if abs(offset) < length * 0.3:
         return (1, -1)
     return (1,) if offset > 0 else (-1,)

@@ -1,5 +1,5 @@
 """
-Looks at one place for a card, and says what can be said of it.
+Finds the card in an area of the table, and reads it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = [
 ]
 
 _MIN_PAPER_SHARE: Final = 0.45
-"""Share of paper beside the indexes below which a card shows its back."""
+"""Share of bare paper beside the indexes below which a card shows its back."""
 
 _MAX_DIFFERENCE: Final = 3.0
-"""Grey values by which two pictures of the same differ, at the most."""
+"""Maximum grey difference between two images of an unchanged area."""
 
 _MIN_PARTIAL_CONFIDENCE: Final = 0.5
-"""Confidence from which something of which only two edges show is a card."""
+"""Minimum confidence of a card of which only two edges are visible."""
 
 
 Floats32 = NDArray[np.float32]
@@ -46,65 +46,65 @@ Floats32 = NDArray[np.float32]
 
 class Reading(Protocol):
     """
-    What of a reading is used.
+    The used part of a reading.
     """
 
     @property
     def card(self) -> Card | None:
         """
-        None where it is not certain enough.
+        The accepted card; None where the confidence is too low.
         """
         ...
 
     @property
     def best(self) -> Card:
         """
-        What it looks most like.
+        The most likely card.
         """
         ...
 
     @property
     def confidence(self) -> float:
         """
-        From 0 to 1, of `best`.
+        Confidence of `best`, from 0 to 1.
         """
         ...
 
     @property
     def ends(self) -> tuple[Any, ...]:
         """
-        What each index said; the recogniser's own affair.
+        Readings of the index windows; internal to the recogniser.
         """
         ...
 
 
 class CardRecogniser(Protocol):
     """
-    What reads a card whose corners are known.
+    Reads a card whose corners are known.
     """
 
     def read(self, image: Image, quad: Floats32) -> Reading:
         """
-        Read it; corners in reading order.
+        Read a card by its corners in reading order.
         """
         ...
 
     def read_window(self, image: Image, window: Floats32) -> Reading:
         """
-        Read a card of which only one index is known.
+        Read a card by one index window.
         """
         ...
 
     def combined(self, readings: Sequence[Any]) -> Reading:
         """
-        Put together readings of one card, end by end.
+        Combine readings of one card, end by end.
         """
         ...
 
 
 class SearchArea:
     """
-    A piece of the table in which a card is looked for, and how it looks empty.
+    An area of the table in which a card is searched, and its image without cards.
     """
 
     def __init__(self, patch: Patch, reference: Image, stray: float) -> None:
@@ -115,7 +115,7 @@ class SearchArea:
 
 class CardReader:
     """
-    Finds and reads.
+    Finds and reads cards.
     """
 
     def __init__(self, profile: Profile, reader: CardRecogniser) -> None:
@@ -127,34 +127,34 @@ class CardReader:
 
     def find_card(
         self,
-        spot: SearchArea,
+        area: SearchArea,
         image: Image,
         gain: float,
         before: Sighting | None = None,
-        aside: PixelShift = NO_SHIFT,
+        shift: PixelShift = NO_SHIFT,
     ) -> Sighting:
         """
-        Look for the card of a spot.
+        Find and read the card in an area.
 
         Args:
-            spot: Where.
-            image: The picture.
-            gain: How much brighter the table is than when it was empty.
-            before: What was last seen there, where nothing has moved since.
-            aside: By how many pixels the table is beside where it was.
+            area: The area.
+            image: The frame.
+            gain: Brightness of the table, as a multiple of the empty table's.
+            before: The last sighting, where nothing has moved since.
+            shift: Shift of the table in the image.
         """
-        patch = spot.patch.cut(image, aside)
+        patch = area.patch.cut(image, shift)
         if (
             before is not None
             and before.kind is SightingKind.BACK
             and _is_unchanged(patch, before.patch)
         ):
             return before._replace(patch=patch)
-        bounds = CardBounds(spot.patch.scale, self._card, spot.stray)
-        found = find_card(patch, spot.empty, bounds, gain)
+        bounds = CardBounds(area.patch.scale, self._card, area.stray)
+        found = find_card(patch, area.empty, bounds, gain)
         if found is None:
             return Sighting(SightingKind.NOTHING, patch=patch)
-        quad = spot.patch.to_picture(found.quad) + aside
+        quad = area.patch.to_picture(found.quad) + shift
         return self._read(image, quad, patch, is_whole=found.is_whole)
 
     def _read(self, image: Image, quad: Floats, patch: Image, *, is_whole: bool) -> Sighting:
@@ -188,13 +188,13 @@ class CardReader:
 
     def index_window(self, quad: Floats, end: int) -> Floats:
         """
-        Say where the index of one end is: 0 for the upper one, 1 for the lower.
+        Return the index window of one end: 0 for the upper, 1 for the lower.
         """
         return np.asarray(window_quads(quad.astype(np.float32), self._window)[end], np.float64)
 
     def index_blur(self, image: Image, window: Floats) -> float:
         """
-        Return how blurred an index is, as a share of the card's width.
+        Return the blur of an index, as a share of the card's width.
         """
         width = round(CARD_WIDTH_PX * self._window.width)
         ratio = self._window.height * self._card[1] / (self._window.width * self._card[0])
@@ -208,7 +208,7 @@ class CardReader:
 
     def combine(self, one: Sequence[Reading], other: Sequence[Reading]) -> Reading | None:
         """
-        Put together what was read of one end and of the other; either may be none.
+        Combine the readings of both ends; either may be missing.
         """
         if not (one and other):
             return self._reader.combined(one or other) if one or other else None
@@ -227,15 +227,15 @@ def _is_unchanged(one: Image, other: Image | None) -> bool:
 
 def is_back(card: Image) -> bool:
     """
-    Whether a card that was cut out upright shows its back.
+    Whether an upright card shows its back.
     """
     return _paper_share(card) < _MIN_PAPER_SHARE
 
 
 def _paper_share(card: Image) -> float:
     """
-    Return how much of the strips beside the pips is bare paper: most of a face's, little
-    of a back's, which is printed up to a narrow edge.
+    Return the share of bare paper beside the pips: large on a face, small on a back, which is
+    printed up to a narrow edge.
     """
     height, width = card.shape[:2]
     rows = slice(round(height * 0.3), round(height * 0.7))
@@ -252,8 +252,8 @@ def _paper_share(card: Image) -> float:
 
 class SightingKind(StrEnum):
     """
-    What a look at a place found: nothing that is a card, a back, a face that counts, or
-    a card whose face cannot be told.
+    Result of a search: nothing that is a card, a back, an accepted face, or a card that cannot
+    be read.
     """
 
     NOTHING = "nothing"
@@ -264,15 +264,15 @@ class SightingKind(StrEnum):
 
 class Sighting(NamedTuple):
     """
-    One look.
+    One sighting of a place.
 
     Attributes:
-        kind: What was found.
-        card: The face that counts.
-        best: What it looks most like.
-        confidence: 0 to 1.
+        kind: Result of the search.
+        card: The accepted face.
+        best: The most likely card.
+        confidence: From 0 to 1.
         blur: As a share of the card's width.
-        patch: The place as it was.
+        patch: Image of the place.
     """
 
     kind: SightingKind

@@ -1,14 +1,13 @@
 """
-How sure a reading is: two ends, several windows and pictures put together, and the threshold.
+Confidence of a reading, the threshold for a risk, and the blur of a card.
 
-The network says of one window p(rank), p(suit) and p(no index). One window's word
-for a card is p(rank) x p(suit) x (1 - p(no index)). A window in which no index can be
-seen says nothing about the card; two windows that contradict each other make it unsure.
+The network gives p(rank), p(suit) and p(no index) for one window. The probability of a card
+is p(rank) x p(suit) x (1 - p(no index)). A window without a visible index has no influence;
+two windows that contradict each other lower the confidence.
 
-How blurred a card is, as a share of its width: the one thing that confidence does not tell.
-
-The steepest edges of print are steps. Where a step of height h climbs by g a pixel at
-most, it was smeared by h / (g * sqrt(2 pi)) pixels.
+Blur is a share of the card's width; confidence does not include it. The steepest edges of
+print are steps: a step of height h with a slope of at most g a pixel was smeared by
+h / (g * sqrt(2 pi)) pixels.
 """
 
 from __future__ import annotations
@@ -46,26 +45,27 @@ __all__ = [
 ]
 
 CURVE_FILE: Final = Path(__file__).parent / "weights" / "curve.json"
-"""Measured with these weights: what each threshold accepts and gets wrong."""
+"""Acceptance and errors at each threshold, measured with these weights."""
 
 _NO_INDEX: Final = len(RANKS)
 _MIN_WEIGHT: Final = 0.01
-"""Weight of a look that is sure of nothing: all of them together may be so."""
+"""Weight of an uncertain window: all windows together may be uncertain."""
 
 _MIN_PROBABILITY: Final = 1e-6
-"""Probability that is left to all, so that every one has a logarithm."""
+"""Added to every probability, so that its logarithm is finite."""
 
 _SINGLE_INDEX_FACTOR: Final = 0.7
-"""What one end doubts, in parts of the root of what both do; `single_index_threshold` says why."""
+"""Doubt of one end, as a multiple of the root of the doubt of both; see
+`single_index_threshold`."""
 
 
 class Belief(Struct, frozen=True):
     """
-    What is believed of a window, an end or a card.
+    Probabilities of the cards for a window, an end or a card.
 
     Attributes:
-        cards: A probability for each rank (row) and suit (column); they sum up to 1 - nothing.
-        nothing: The probability that no index is to be seen.
+        cards: A probability for each rank (row) and suit (column); their sum is 1 - nothing.
+        nothing: The probability that no index is visible.
     """
 
     cards: Floats
@@ -74,7 +74,7 @@ class Belief(Struct, frozen=True):
     @property
     def best(self) -> Card:
         """
-        The likeliest card, however unlikely it is.
+        The most likely card, however unlikely it is.
         """
         rank, suit = divmod(int(self.cards.argmax()), len(SUITS))
         return Card(RANKS[rank] + SUITS[suit])
@@ -82,14 +82,14 @@ class Belief(Struct, frozen=True):
     @property
     def confidence(self) -> float:
         """
-        How likely the best card is, 0 to 1.
+        Probability of the most likely card, from 0 to 1.
         """
         return float(self.cards.max())
 
 
 def belief_of(answers: NDArray[np.float32], temperature: float = 1.0) -> Belief:
     """
-    Understand the network's answer to one window.
+    Return the probabilities from the network's output for one window.
     """
     ranks = _softmax(answers[: _NO_INDEX + 1] / temperature)
     suits = _softmax(answers[_NO_INDEX + 1 :] / temperature)
@@ -103,10 +103,10 @@ def _softmax(scores: NDArray[np.float32]) -> Floats:
 
 def pool_beliefs(beliefs: Sequence[Belief]) -> Belief:
     """
-    Put together what was seen of the same index: windows of several sizes, pictures in a row.
+    Combine views of the same index: windows of several sizes, several frames.
 
-    The mean is geometric: one look that is sure of another card makes them all
-    unsure. Looks that are sure count for more: not every window fits every deck.
+    The mean is geometric: one view that is certain of another card makes the result uncertain.
+    Certain views weigh more, because not every window fits every deck.
     """
     weights = np.array([each.confidence for each in beliefs]) ** 2 + _MIN_WEIGHT
     weights /= weights.sum()
@@ -121,11 +121,10 @@ def pool_beliefs(beliefs: Sequence[Belief]) -> Belief:
 
 def combine_ends(ends: Sequence[Belief]) -> Belief:
     """
-    Put together the ends of one card: each confirms or contradicts the other.
+    Combine both ends of one card: each confirms or contradicts the other.
 
-    An end that sees no index leaves the other's word as it is. Of the rank both ends
-    are heard as witnesses of their own; of the suit they are one: a club so soft that
-    it looks like a spade does so at both ends.
+    An end without a visible index has no influence. The ranks of both ends are independent;
+    the suits are not: a club so soft that it looks like a spade does so at both ends.
     """
     whole = np.ones(_NO_INDEX)
     suits, heard = np.zeros(len(SUITS)), 0.0
@@ -143,31 +142,31 @@ def combine_ends(ends: Sequence[Belief]) -> Belief:
 
 def single_index_threshold(threshold: float) -> float:
     """
-    Give the least confidence of a card of which one index alone is seen.
+    Return the minimum confidence of a card of which only one index is visible.
 
-    Two ends that agree multiply their doubts: what one of them doubts is about
-    the root of what both do. One alone is as often right at a lower confidence.
+    The doubts of two ends that agree multiply: the doubt of one end is about the root of the
+    doubt of both. A single index is as often right at a lower confidence.
     """
     return 1 - _SINGLE_INDEX_FACTOR * math.sqrt(1 - threshold)
 
 
 def count_visible_ends(ends: Sequence[Belief]) -> int:
     """
-    Count the ends in which an index is rather seen than not.
+    Count the ends in which an index is more likely visible than not.
     """
     return sum(end.nothing < 0.5 for end in ends)  # noqa: PLR2004 - rather than not
 
 
 class CurvePoint(Struct, frozen=True):
     """
-    What a threshold did with the test's cards.
+    Results of one threshold on the test cards.
 
     Attributes:
-        threshold: The least confidence.
-        accepted: The share of readable cards that it accepted.
-        wrong: Wrong cards among those accepted.
-        cards: Cards accepted.
-        risk: The wrong cards in one card read that are not exceeded, at 95 per cent.
+        threshold: Minimum confidence.
+        accepted: Share of readable cards that were accepted.
+        wrong: Number of wrong cards among the accepted ones.
+        cards: Number of accepted cards.
+        risk: Upper limit of the share of wrong cards, at 95 per cent.
     """
 
     threshold: float
@@ -180,14 +179,14 @@ class CurvePoint(Struct, frozen=True):
 @lru_cache(maxsize=4)
 def load_curve(path: Path = CURVE_FILE) -> tuple[CurvePoint, ...]:
     """
-    Read the measured curve, from low thresholds to high ones.
+    Load the measured curve, in order of the thresholds.
     """
     return tuple(CurvePoint(**point) for point in json.loads(path.read_text())["curve"])
 
 
 def threshold_for(risk: float, path: Path = CURVE_FILE) -> float:
     """
-    Give the lowest threshold whose risk is at most so high; the highest one where none is.
+    Return the lowest threshold whose risk is at most this; the highest one where none is.
     """
     points = load_curve(path)
     fitting = [point.threshold for point in points if point.risk <= risk]
@@ -195,10 +194,10 @@ def threshold_for(risk: float, path: Path = CURVE_FILE) -> float:
 
 
 CARD_WIDTH_PX: Final = 120
-"""Pixels to which a card's width is brought before it is measured."""
+"""Width to which a card is scaled before its blur is measured."""
 
 _EDGE_SHARE: Final = 0.03
-"""Share of a card's sides that is left out along its edge."""
+"""Share of a card's sides that is cut off at its edges."""
 
 _SQRT_TAU: Final = math.sqrt(2 * math.pi)
 _STEEPEST_PERCENTILE: Final = 99.7
@@ -209,7 +208,7 @@ def crop_card(
     image: Image, quad: Floats, ratio: float = 88 / 63, width: int = CARD_WIDTH_PX
 ) -> Image:
     """
-    Cut a card out of a picture, upright, without its edge.
+    Cut a card out of an image, upright, without its edge.
     """
     height = round(width * ratio)
     x, y = -_EDGE_SHARE * width, -_EDGE_SHARE * height
@@ -222,23 +221,21 @@ def crop_card(
 
 def measure_blur(card: Image) -> float:
     """
-    Return how blurred an upright card is: the spread of an edge in shares of its width, in
-    the direction in which it is worse.
-
-    1 where nothing is to be seen at all.
+    Return the blur of an upright card: the spread of an edge as a share of the card's width,
+    in the worse direction; 1 where no print is visible.
     """
     grey = cv2.cvtColor(card, cv2.COLOR_BGR2GRAY)
     low, high = np.percentile(grey, (1, 99))
     height = float(high - low)
     if height < 20:  # noqa: PLR2004 - grey values: no print, or no light
         return 1.0
-    # Noise climbs too; over three pixels it does so less than print.
+    # Noise has slopes too, but over three pixels smaller ones than print.
     smooth = cv2.GaussianBlur(grey, (3, 3), 0.8)
     worst: float = 0.0
     for dx, dy in ((1, 0), (0, 1)):
         slope = np.abs(cv2.Scharr(smooth, cv2.CV_32F, dx, dy)) / 32.0
         steepest = float(np.percentile(slope, _STEEPEST_PERCENTILE))
         worst = max(worst, height / (max(steepest, 1e-3) * _SQRT_TAU))
-    # What smoothing and Scharr's own width added.
+    # Spread added by the smoothing and by Scharr's filter.
     own = 1.1
     return math.sqrt(max(0.0, worst**2 - own**2)) / int(card.shape[1])

@@ -1,9 +1,9 @@
 """
-The index window: where on a card the index is looked for, and how it is cut out.
+The index window: position of the index on a card, and its crop.
 
 The card's plane is the unit square: x along the short side, y along the long
 one, corner 0 the upper left in reading order. A card reads the same upside
-down, so that it has two windows, one at either end.
+down, so it has two windows, one at each end.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ Quad = NDArray[np.float32]
 """Four corners in image pixels, a row each, in reading order."""
 
 PATCH_SIZE_PX: Final = (48, 96)
-"""Width and height of what the network looks at, in pixels."""
+"""Width and height of the network's input."""
 
 _SHRINK_FROM: Final = 1.4
 _SHRINK_TO: Final = 1.2
-"""Pixels of the picture for one of the patch: from how many on it is shrunk, and to how many."""
+"""Image pixels per patch pixel from which the image is shrunk first, and the value after that."""
 
 _MIN_CONTRAST: Final = 12.0
-"""Grey values from ink to paper, at the least: noise is not stretched to print."""
+"""Minimum grey range from ink to paper: noise is not stretched to look like print."""
 
 _DARKEST, _LIGHTEST = 2, 98
-"""Percentiles of a patch that are its ink and its paper."""
+"""Percentiles of a patch that count as ink and paper."""
 
 
 class CropWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    A rectangle of the card's plane that has the index in it.
+    A rectangle of the card's plane that contains the index.
 
-    The four numbers are what calibration fits to a deck.
+    Calibration fits its four numbers to a deck.
     """
 
     x: float = 0.0
@@ -58,7 +58,7 @@ class CropWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def scaled(self, across: float, along: float) -> CropWindow:
         """
-        Give a window that is so much wider and higher, from the same corner.
+        Return a window of a multiple of the width and height, with the same corner.
         """
         return CropWindow(
             x=self.x, y=self.y, width=self.width * across, height=self.height * along
@@ -66,7 +66,7 @@ class CropWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def corners(self) -> NDArray[np.float32]:
         """
-        Give the window's corners in the card's plane.
+        Return the window's corners in the card's plane.
         """
         right, bottom = self.x + self.width, self.y + self.height
         return np.array(
@@ -79,7 +79,7 @@ _UNIT_SQUARE: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 
 def window_quads(quad: Quad, window: CropWindow) -> tuple[Quad, Quad]:
     """
-    Give the windows of both ends of a card in image pixels.
+    Return the windows of both ends of a card in image pixels.
     """
     corners = window.corners()[None]
     upper, lower = (
@@ -97,9 +97,9 @@ def _rolled(quad: Quad, turn: int) -> Any:  # noqa: ANN401 - what OpenCV's stubs
 
 def crop_window(image: Image, window: Quad) -> Image:
     """
-    Cut a window out of an image and straighten it to a patch, without aliasing.
+    Cut a window out of an image and rectify it to a patch, without aliasing.
 
-    What lies beyond the picture's edge is its edge's colour.
+    Beyond the image's edge its border is repeated.
     """
     low = np.floor(window.min(0)).astype(int) - 2
     high = np.ceil(window.max(0)).astype(int) + 3
@@ -120,7 +120,7 @@ def crop_window(image: Image, window: Quad) -> Image:
 
 def _shrink(part: Image, corners: Quad) -> tuple[Image, Quad]:
     """
-    Shrink a part of an image first where the patch would skip pixels of it.
+    Shrink a part of an image where the patch would skip pixels of it.
     """
     sides = np.linalg.norm(np.roll(corners, -1, 0) - corners, axis=1)
     excess = min(
@@ -136,10 +136,10 @@ def _shrink(part: Image, corners: Quad) -> tuple[Image, Quad]:
 
 def normalise_patch(patch: Image) -> NDArray[np.float32]:
     """
-    Stretch a patch to what the network takes, 3 x 96 x 48: paper is 1, ink -1, whatever the lamp.
+    Normalise a patch to the network's input, 3 x 96 x 48: paper is 1, ink -1, in any light.
 
-    Black is the same for all channels, white each channel's own: a coloured
-    lamp goes, the colour of the ink stays.
+    Black is common to all channels, white is per channel: this removes the colour of the
+    lamp and keeps the colour of the ink.
     """
     sample = patch[1::3, 1::2].reshape(-1, 3)
     low = float(np.percentile(sample.mean(1), _DARKEST))

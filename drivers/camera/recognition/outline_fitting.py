@@ -1,9 +1,9 @@
 """
-Draws a card of known size to the edges around it, from nearly where it lies.
+Fits a card of known size to the edges around it, starting near its pose.
 
-Across each side the steepest edge is looked for; a pose is found that goes through most of
-them, again and again from nearer by. What leads elsewhere, a finger, a chip, another card,
-counts for less at each step.
+The steepest edge across each side is searched, and the pose that passes through most of them
+is estimated, several times with a shrinking range. Other edges, of a finger, a chip or another
+card, weigh less at each step.
 """
 
 from __future__ import annotations
@@ -33,41 +33,41 @@ __all__ = [
 ]
 
 MAX_TILT_RAD: Final = math.radians(27.0)
-"""By how much a card may be turned from where its place says that it lies."""
+"""Maximum tilt of a card against its place."""
 
 MIN_VISIBLE_SHARE: Final = 0.55
-"""Share of a side that shows where it counts as seen."""
+"""Share of a side's edge that has to be visible."""
 
 _SIDE_POSITIONS: Final = np.linspace(0.08, 0.92, 30)
-"""Where along a side its edge is looked for: not at the rounded corners."""
+"""Positions along a side at which its edge is searched: not at the rounded corners."""
 
 _EDGE_OFFSETS_MM: Final = np.arange(-4.0, 4.01, 0.5)
-"""Millimetres inside and outside of a side among which its edge is looked for."""
+"""Offsets from a side, inside and outside, at which its edge is searched."""
 
 _MIN_EDGE_STEP: Final = 7.0
-"""Grey values from one step across to the next but one, from which there is an edge."""
+"""Minimum grey difference across two steps of an edge."""
 
 _STRONG_EDGE_SHARE: Final = 0.6
-"""Share of the strongest edge that another one has to have to be taken for one."""
+"""Minimum strength of an edge, as a share of the strongest."""
 
 _EDGE_TOLERANCE_MM: Final = 0.9
-"""Millimetres by which a point of an edge may miss its side."""
+"""Maximum distance of an edge point from its side."""
 
 _REGULARISATION: Final = np.diag([0.05, 0.05, 40.0, 1_000_000.0])
 """
-A little resistance keeps what no edge tells where it was; size is all but known, or the
-printed frame of a back would be taken for its edge.
+Weak regularisation keeps what no edge determines; the size is nearly fixed, so that the
+printed frame of a back is not taken for its edge.
 """
 
 _SURFACE_POINTS: Final = np.stack(
     np.meshgrid(np.linspace(0.06, 0.94, 9), np.linspace(0.06, 0.94, 11)), axis=-1
 ).reshape(-1, 2)
-"""Points of a card, in shares of its sides."""
+"""Points of a card, as shares of its sides."""
 
 
 class Pose(NamedTuple):
     """
-    Where a card lies on its patch: millimetres from the middle, radians, relative size.
+    Pose of a card on its patch: millimetres from the middle, radians, relative size.
     """
 
     x: float
@@ -78,13 +78,13 @@ class Pose(NamedTuple):
 
 class FittedCard(NamedTuple):
     """
-    A card that was found.
+    A card that was fitted to its edges.
 
     Attributes:
-        pose: Where it lies.
+        pose: Its pose.
         quad: Its corners in the patch, in reading order.
-        sides: The share of each side that shows: top, right, bottom, left.
-        inside: The share of its surface that differs from the empty table.
+        sides: Visible share of each side: top, right, bottom, left.
+        inside: Share of its surface that differs from the empty table.
     """
 
     pose: Pose
@@ -95,28 +95,28 @@ class FittedCard(NamedTuple):
     @property
     def score(self) -> float:
         """
-        How well it is founded; 4 at best.
+        Sum of the visible shares of its sides; at most 4.
         """
         return sum(self.sides)
 
     @property
     def is_whole(self) -> bool:
         """
-        Whether at least three sides show.
+        Whether at least three sides are visible.
         """
         return sum(side >= MIN_VISIBLE_SHARE for side in self.sides) >= 3  # noqa: PLR2004 - of four
 
 
 class PatchScene(NamedTuple):
     """
-    What is looked at.
+    A patch that is searched.
 
     Attributes:
-        grey: The piece of the picture, its lightest colour.
-        mask: What of it differs from the empty one.
-        scale: Pixels a millimetre.
+        grey: Brightest channel of the patch.
+        mask: Difference from the empty table.
+        scale: Pixels per millimetre.
         card: Width and height in millimetres.
-        stray: How far from the middle a card may be.
+        stray: Maximum distance of a card from the middle.
     """
 
     grey: NDArray[np.float32]
@@ -128,10 +128,9 @@ class PatchScene(NamedTuple):
 
 def fit_card(scene: PatchScene, pose: Pose, *, outermost: bool = False) -> FittedCard | None:
     """
-    Draw a card that lies nearly at a pose to the edges around it, as far as they show;
-    None where they lead away from there.
+    Fit a card near a pose to the edges around it; None where the edges lead elsewhere.
 
-    The strongest edges are taken, or of several strong ones the outermost.
+    The strongest edges are used, or the outermost of several strong ones.
     """
     sides: tuple[float, ...] = ()
     for reach in (4.0, 3.0, 2.0, 1.5):
@@ -149,14 +148,14 @@ def fit_card(scene: PatchScene, pose: Pose, *, outermost: bool = False) -> Fitte
 
 def edge_image(patch: Image) -> NDArray[np.float32]:
     """
-    Return what edges are looked for in.
+    Return the image in which edges are searched.
     """
     return np.asarray(cv2.GaussianBlur(max_channel(patch), (3, 3), 0), np.float32)
 
 
 def max_channel(patch: Image) -> Image:
     """
-    Return the lightest colour of each point.
+    Return the brightest channel of each point.
     """
     blue, green, red = cv2.split(patch)
     return np.asarray(cv2.max(cv2.max(blue, green), red), np.uint8)
@@ -164,7 +163,7 @@ def max_channel(patch: Image) -> Image:
 
 def is_in_reach(pose: Pose, stray: float = MAX_STRAY_MM) -> bool:
     """
-    Whether a card may lie so on its place.
+    Whether a card may have this pose on its place.
     """
     return (
         abs(pose.x) <= stray
@@ -196,7 +195,7 @@ def covered_share(scene: PatchScene, pose: Pose) -> float:
 
 def sample_points(scene: PatchScene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
     """
-    Return what an image of the patch shows at points, in millimetres from its middle.
+    Sample an image of the patch at points given in millimetres from its middle.
     """
     half = scene.mask.shape[0] / 2
     pixels = (points * scene.scale + half).astype(np.float32)
@@ -215,11 +214,11 @@ def _find_edges(
     scene: PatchScene, pose: Pose, reach: float, *, outermost: bool
 ) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
     """
-    Look across each side for its edge.
+    Search the edge of each side.
 
     Returns:
-        Points of the sides, the directions out of the card there, how far out the
-        edge is in millimetres, and whether there is one.
+        Points of the sides, their outward directions, the edge's offset in millimetres, and
+        whether there is an edge.
     """
     corners = _corners(scene, pose)
     points = np.concatenate(
@@ -246,7 +245,7 @@ def _find_edges(
 
 def _refine_pose(pose: Pose, points: Floats, normals: Floats, wanted: Floats) -> Pose:
     """
-    Return the pose whose sides go through these points, most of them.
+    Return the pose whose sides pass through most of these points.
     """
     arms = points - (pose.x, pose.y)
     columns = np.column_stack(

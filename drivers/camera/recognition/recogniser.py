@@ -1,8 +1,8 @@
 """
-Reads a card whose corners are known: both index windows, one network, one confidence.
+Reads a card whose corners are known: two index windows, one network, one confidence.
 
-It never guesses: below the threshold `Reading.card` is None. OpenCV and numpy
-are all that it needs; a recogniser belongs to one thread.
+Below the threshold `CardReading.card` is None. Needs only OpenCV and numpy; a recogniser
+belongs to one thread.
 """
 
 from __future__ import annotations
@@ -48,27 +48,27 @@ __all__ = [
 
 _FOLDER: Final = Path(__file__).parent / "weights"
 WEIGHTS_FILE: Final = _FOLDER / "index.onnx"
-"""The network that comes with the package."""
+"""The network of the package."""
 
 _WINDOW_SCALES: Final = (0.84, 1.19, 1.5)
-"""Every index is looked at through windows of these sizes: no deck's index is the same size."""
+"""Scales of the windows through which each index is read: decks have different index sizes."""
 
 _MIN_CONTRAST: Final = 28.0
-"""Grey values from ink to paper, below which a patch shows nothing."""
+"""Grey range from ink to paper below which a patch is empty."""
 
 _SQRT_TAU: Final = float(np.sqrt(2 * np.pi))
 
 
 class WeightsInfo(Struct, frozen=True):
     """
-    What is known of the weights in the package (``weights/index.json``).
+    Properties of the weights in the package (``weights/index.json``).
 
     Attributes:
-        sha256: Of the file.
-        threshold: The least confidence of a card that is named.
-        sharpness: The least sharpness of an index that is read.
-        pixels: The least height of an index window in the picture, likewise.
-        temperature: By which the network's answers are divided.
+        sha256: Checksum of the file.
+        threshold: Minimum confidence of an accepted card.
+        sharpness: Minimum sharpness of an index.
+        pixels: Minimum height of an index window in the image.
+        temperature: Divisor of the network's output.
     """
 
     sha256: str
@@ -88,13 +88,13 @@ WEIGHTS_INFO: Final = _load_weights_info()
 
 class IndexReading(Struct, frozen=True):
     """
-    What one index window said.
+    Reading of one index window.
 
     Attributes:
         believed: Every card's probability.
-        pixels: Height of the window in the picture's pixels.
+        pixels: Height of the window in the image.
         sharpness: 1 over an edge's spread in pixels of the patch; 0 where there is no edge.
-        patch: The window as it was cut.
+        patch: The crop of the window.
     """
 
     believed: Belief
@@ -105,15 +105,15 @@ class IndexReading(Struct, frozen=True):
 
 class CardReading(Struct, frozen=True):
     """
-    What was read of a card.
+    Reading of a card.
 
     Attributes:
-        card: None where the confidence is too low, the picture too soft or too small.
-        confidence: 0 to 1, of `best`.
-        best: The likeliest card, for reports only.
-        index_pixels: Height of the larger index window in the picture's pixels.
-        sharpness: Of the sharper end.
-        ends: What each window said.
+        card: None where the confidence is too low, or the image too soft or too small.
+        confidence: Confidence of `best`, from 0 to 1.
+        best: The most likely card, for reports only.
+        index_pixels: Height of the larger index window in the image.
+        sharpness: Sharpness of the sharper end.
+        ends: Reading of each window.
     """
 
     card: Card | None
@@ -126,21 +126,21 @@ class CardReading(Struct, frozen=True):
     @property
     def rank(self) -> str | None:
         """
-        The card's rank, where it was read.
+        The card's rank; None where the card was not accepted.
         """
         return self.card.rank if self.card else None
 
     @property
     def suit(self) -> str | None:
         """
-        The card's suit, where it was read.
+        The card's suit; None where the card was not accepted.
         """
         return self.card.suit if self.card else None
 
 
 class Recogniser:
     """
-    Reads cards and single indices.
+    Reads cards and single indexes.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class Recogniser:
 
     def read(self, image: Image, quad: Quad) -> CardReading:
         """
-        Read a card whose four corners are given in reading order.
+        Read a card by its four corners in reading order.
         """
         corners = np.asarray(quad, np.float32)
         windows = [self.window.scaled(scale, scale) for scale in _WINDOW_SCALES]
@@ -173,7 +173,7 @@ class Recogniser:
 
     def read_window(self, image: Image, window: Quad) -> CardReading:
         """
-        Read a card of which one index window is known: a fan, the mouth of a shoe.
+        Read a card by one index window: in a fan, or in the throat of a shoe.
         """
         looks = self._read_patches(
             image, [_scale_window(window, scale) for scale in _WINDOW_SCALES]
@@ -182,14 +182,14 @@ class Recogniser:
 
     def read_windows(self, image: Image, windows: Sequence[Quad]) -> CardReading:
         """
-        Read one index through several windows of which not all need to fit.
+        Read one index through several windows, not all of which need to fit.
         """
         height = _window_height(windows[len(windows) // 2])
         return self._decide([_pool_readings(self._read_patches(image, windows), height)])
 
     def combined(self, readings: Sequence[CardReading]) -> CardReading:
         """
-        Put together readings of one card in several pictures, end by end.
+        Combine readings of one card in several frames, end by end.
         """
         ends = zip(*(each.ends for each in readings), strict=True)
         return self._decide(
@@ -211,7 +211,7 @@ class Recogniser:
 
     def answers(self, patches: NDArray[np.float32]) -> NDArray[np.float32]:
         """
-        Run the network on normalised patches, a row of answers each.
+        Run the network on normalised patches; return a row of outputs for each.
         """
         self._net.setInput(patches)
         return np.asarray(self._net.forward(), np.float32).reshape(len(patches), -1)
@@ -235,7 +235,7 @@ class Recogniser:
 
 
 def _load_network(path: Path) -> cv2.dnn.Net:
-    # Where OpenCV has two engines, the older one runs this network in half the time.
+    # Where OpenCV has two engines, the classic one runs this network in half the time.
     older = getattr(cv2.dnn, "ENGINE_CLASSIC", None)
     try:
         return cv2.dnn.readNetFromONNX(str(path), *(() if older is None else (older,)))
@@ -245,14 +245,14 @@ def _load_network(path: Path) -> cv2.dnn.Net:
 
 def checksum(path: Path) -> str:
     """
-    Give the SHA-256 of a file of weights.
+    Return the SHA-256 of a file of weights.
     """
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _pool_readings(looks: Sequence[IndexReading], pixels: float) -> IndexReading:
     """
-    Put several looks at one index together; the middle one is kept to be looked at.
+    Combine several readings of one index; the middle patch is kept for display.
     """
     believed = pool_beliefs([look.believed for look in looks])
     sharpness = max(look.sharpness for look in looks)
@@ -261,7 +261,7 @@ def _pool_readings(looks: Sequence[IndexReading], pixels: float) -> IndexReading
 
 def _scale_window(window: Quad, scale: float) -> Quad:
     """
-    Scale a window about the middle of the index in it.
+    Scale a window about the middle of its index.
     """
     middle = window[0] + (window[1] - window[0]) * 0.33 + (window[3] - window[0]) * 0.33
     return np.asarray(middle + (window - middle) * scale, np.float32)
@@ -273,9 +273,9 @@ def _window_height(window: Quad) -> float:
 
 def _measure_sharpness(patch: Image) -> float:
     """
-    Measure a patch: 1 over the spread of its steepest edges, in pixels of the patch.
+    Return the sharpness of a patch: 1 over the spread of its steepest edges in pixels.
 
-    An edge of height h that climbs by g a pixel was smeared by h / (g * sqrt(2 pi)).
+    An edge of height h with a slope of g a pixel was smeared by h / (g * sqrt(2 pi)).
     """
     grey = cv2.GaussianBlur(patch[:72, :36].min(axis=2), (3, 3), 0)
     low, high = np.percentile(grey[::2, ::2], (2, 98))

@@ -1,5 +1,5 @@
 """
-From millimetres on the table to pixels, and the small upright pictures of places.
+Projection from millimetres on the table to pixels, and upright images of places.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 PixelShift = tuple[int, int]
-"""Pixels by which the table is beside where it was, to the right and down."""
+"""Shift of the table in the image since the calibration, to the right and down, in pixels."""
 
 NO_SHIFT: Final[PixelShift] = (0, 0)
 
 MAX_STRAY_MM: Final = 38.0
-"""Millimetres by which a card may lie off its place: a third card may overlap others."""
+"""Distance by which a card may lie off its place: a third card may overlap others."""
 
 _MAX_PX_PER_MM: Final = 2.2
 _MIN_PX_PER_MM: Final = 1.2
-"""Pixels a millimetre of a place's upright picture: at the most, and at the least."""
+"""Maximum and minimum resolution of a place's upright image."""
 
 _RASTER_STEP_MM: Final = 3.0
-"""Millimetres between the points by which a place is watched."""
+"""Distance between the sample points of a place."""
 
 
 class TableProjection:
     """
-    The plane that cards lie on, as a camera sees it.
+    Projection between the plane of the cards and the image.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -58,7 +58,7 @@ class TableProjection:
 
     def to_pixels(self, points: Iterable[Point] | Floats) -> Floats:
         """
-        Say where points of the table, in millimetres, are in the picture.
+        Return the pixels of points on the table, given in millimetres.
         """
         flat = _transform(self._matrix, np.asarray(points, np.float64).reshape(-1, 2))
         if self._lens is None:
@@ -71,7 +71,7 @@ class TableProjection:
 
     def to_table(self, points: Iterable[Point] | Floats) -> Floats:
         """
-        Say where points of the picture are on the table.
+        Return the points on the table of pixels.
         """
         flat = np.asarray(points, np.float64).reshape(-1, 2)
         if self._lens is not None:
@@ -82,13 +82,13 @@ class TableProjection:
 
     def scale(self, at: Point) -> float:
         """
-        Return how many pixels a millimetre has at a point of the table, at the least.
+        Return the pixels per millimetre at a point of the table, in the worst direction.
         """
         return float(np.linalg.svd(self._slope(at), compute_uv=False)[-1])
 
     def is_mirrored(self, at: Point) -> bool:
         """
-        Whether the table's axes turn the other way round than the picture's.
+        Whether the table's axes have the opposite orientation to the image's.
         """
         return bool(np.linalg.det(self._slope(at)) < 0)
 
@@ -100,32 +100,34 @@ class TableProjection:
 
 class Patch:
     """
-    A square piece of the table, seen from above, turned so that a card stands upright.
+    A square area of the table, seen from above, turned so that a card is upright.
 
     Attributes:
-        scale: Pixels a millimetre.
+        scale: Pixels per millimetre.
         size: Pixels of a side.
     """
 
-    def __init__(self, ground: TableProjection, centre: Point, axes: Floats, reach: float) -> None:
-        self.scale = min(_MAX_PX_PER_MM, max(_MIN_PX_PER_MM, ground.scale(centre)))
+    def __init__(
+        self, projection: TableProjection, centre: Point, axes: Floats, reach: float
+    ) -> None:
+        self.scale = min(_MAX_PX_PER_MM, max(_MIN_PX_PER_MM, projection.scale(centre)))
         self.size = int(np.ceil(2 * reach * self.scale))
-        self._ground = ground
+        self._projection = projection
         self._centre = np.array(centre)
         self._axes = axes
         rows, columns = np.mgrid[0 : self.size, 0 : self.size]
         grid = np.column_stack([columns.ravel(), rows.ravel()]).astype(np.float64)
         self._maps = _remap_tables(self.to_picture(grid), (self.size, self.size))
 
-    def cut(self, image: Image, aside: PixelShift = NO_SHIFT) -> Image:
+    def cut(self, image: Image, shift: PixelShift = NO_SHIFT) -> Image:
         """
-        Cut it out of a picture in which the table is some pixels aside.
+        Cut the area out of an image in which the table is shifted.
         """
-        return _remap(image, self._maps, aside)
+        return _remap(image, self._maps, shift)
 
     def to_table(self, points: Floats) -> Floats:
         """
-        Say where points of the patch are on the table.
+        Return the points on the table of pixels of the patch.
         """
         local = (points - self.size / 2) / self.scale
         found: Floats = local @ self._axes + self._centre
@@ -133,29 +135,29 @@ class Patch:
 
     def to_picture(self, points: Floats) -> Floats:
         """
-        Say where points of the patch are in the picture.
+        Return the pixels in the image of pixels of the patch.
         """
-        return self._ground.to_pixels(self.to_table(points))
+        return self._projection.to_pixels(self.to_table(points))
 
 
 class Raster:
     """
-    Points of the picture by which something is watched all the time: rows of them.
+    A grid of points of the image that is sampled in every frame.
     """
 
     def __init__(self, pixels: Floats, shape: tuple[int, int]) -> None:
         self._maps = _remap_tables(pixels, shape)
 
-    def sample(self, image: Image, aside: PixelShift = NO_SHIFT) -> Image:
+    def sample(self, image: Image, shift: PixelShift = NO_SHIFT) -> Image:
         """
-        Take them from a picture in which the table is some pixels aside.
+        Sample the points of an image in which the table is shifted.
         """
-        return _remap(image, self._maps, aside)
+        return _remap(image, self._maps, shift)
 
 
 def max_stray_mm(place: Place, places: Iterable[Place]) -> float:
     """
-    Return how far a card may lie off a place without lying on another one.
+    Return the distance by which a card may lie off its place and still not on another one.
     """
     far = [
         float(np.hypot(*(np.array(place.centre) - np.array(other.centre))))
@@ -165,35 +167,35 @@ def max_stray_mm(place: Place, places: Iterable[Place]) -> float:
     return min([MAX_STRAY_MM, *(each / 2 - 1 for each in far)])
 
 
-def place_patch(ground: TableProjection, place: Place, card: CardSize) -> Patch:
+def place_patch(projection: TableProjection, place: Place, card: CardSize) -> Patch:
     """
-    Return the piece of the table in which a place's card is looked for.
+    Return the area of the table in which a place's card is searched.
     """
     reach = float(np.hypot(card.width, card.height)) / 2 + MAX_STRAY_MM
-    return Patch(ground, place.centre, card_axes(ground, place.centre, place.turn), reach)
+    return Patch(projection, place.centre, card_axes(projection, place.centre, place.turn), reach)
 
 
-def places_raster(ground: TableProjection, places: Sequence[Place], card: CardSize) -> Raster:
+def places_raster(projection: TableProjection, places: Sequence[Place], card: CardSize) -> Raster:
     """
-    Return the points of places, one below the other: of the card that lies in the middle of
-    each, and a little more.
+    Return sample points of places, one below the other: of a card in the middle of each, and
+    a small margin.
     """
     u = np.arange(-card.width / 2 - 2, card.width / 2 + 2.1, _RASTER_STEP_MM)
     v = np.arange(-card.height / 2 - 2, card.height / 2 + 2.1, _RASTER_STEP_MM)
     grid = np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2)
     points = [
-        grid @ card_axes(ground, place.centre, place.turn) + np.array(place.centre)
+        grid @ card_axes(projection, place.centre, place.turn) + np.array(place.centre)
         for place in places
     ]
-    return Raster(ground.to_pixels(np.concatenate(points)), (len(v) * len(places), len(u)))
+    return Raster(projection.to_pixels(np.concatenate(points)), (len(v) * len(places), len(u)))
 
 
-def card_axes(ground: TableProjection, centre: Point, turn: int) -> Floats:
+def card_axes(projection: TableProjection, centre: Point, turn: int) -> Floats:
     """
     Return the directions of a card's short and long side on the table, as rows.
     """
     axes = np.eye(2) if turn == 0 else np.array([[0.0, 1.0], [-1.0, 0.0]])
-    if ground.is_mirrored(centre):
+    if projection.is_mirrored(centre):
         axes[0] = -axes[0]
     return axes
 
@@ -210,9 +212,9 @@ def _remap_tables(points: Floats, shape: tuple[int, int]) -> tuple[NDArray[Any],
     return np.asarray(first), np.asarray(second)
 
 
-def _remap(image: Image, maps: tuple[NDArray[Any], NDArray[Any]], aside: PixelShift) -> Image:
+def _remap(image: Image, maps: tuple[NDArray[Any], NDArray[Any]], shift: PixelShift) -> Image:
     whole, rest = maps
-    if aside != NO_SHIFT:
-        whole = whole + np.array(aside, whole.dtype)
+    if shift != NO_SHIFT:
+        whole = whole + np.array(shift, whole.dtype)
     found = cv2.remap(image, whole, rest, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     return np.asarray(found, np.uint8)

@@ -1,5 +1,5 @@
 """
-The thread that takes pictures, so that a source that hangs holds up nobody.
+Thread that reads frames, so that a source that hangs blocks nothing else.
 """
 
 from __future__ import annotations
@@ -18,32 +18,33 @@ from shoe_daemon.errors import UserError
 __all__ = ["CapturePace", "CaptureThread"]
 
 _SILENCE_LIMIT_S: Final = 3.0
-"""Seconds without a picture after which a source is given up."""
+"""Time without a frame after which a source is closed."""
 
 _FIRST_FRAME_TIMEOUT_S: Final = 12.0
-"""Seconds until the first picture has to be there."""
+"""Time until the first frame has to arrive."""
 
 _RELEASE_TIMEOUT_S: Final = 2.0
-"""Seconds that a new attempt gives the one before it to come back."""
+"""Time for which a new attempt waits for the source of the previous one to close."""
 
 _FILE_QUEUE_SIZE: Final = 2
-"""Pictures that wait where none may be lost and all of them are in a file."""
+"""Frames that wait where none may be lost and all come from a file."""
 
 
 _hanging_threads: dict[str, threading.Thread] = {}
-"""Threads that hang in their sources. There is one of each at most, however often it is tried:
-what hangs also keeps a device to itself, or OpenCV's lock."""
+"""Threads that hang in their sources. At most one for each source, however often it is tried:
+a hanging thread keeps a device, or OpenCV's lock."""
 
 
 class CapturePace:
     """
-    How pictures are handed on.
+    Speed and queue of a capture.
 
     Attributes:
-        live: Those that nobody takes in time are past; else the source waits.
-        own: A file's pictures come as they were taken, not as fast as they are read.
-        waiting: How many may wait for the station; where one is enough, it is the newest.
-        silent: Seconds without a picture that are borne; None for as many as is usual.
+        live: Whether frames that are not taken in time are dropped; else the source waits.
+        real_time: Whether frames of a file arrive as they were recorded, not as fast as
+            possible.
+        queue_size: Frames that may wait for the station; with 1, the newest.
+        silence_limit_s: Seconds without a frame that are tolerated; None for the usual limit.
     """
 
     def __init__(
@@ -62,12 +63,12 @@ class CapturePace:
 
 class CaptureThread:
     """
-    Opens a source in a thread of its own and keeps what it gives.
+    Opens a source in a thread and queues its frames.
 
     Attributes:
-        count: Pictures that came.
-        lost: Pictures that nobody took in time.
-        newest: When the newest came, in seconds of the monotonic clock.
+        count: Frames that arrived.
+        dropped: Frames that were not taken in time.
+        newest_at: When the newest frame arrived, in seconds of the monotonic clock.
     """
 
     def __init__(
@@ -89,11 +90,11 @@ class CaptureThread:
 
     def start(self) -> VideoFrame:
         """
-        Start, and wait for the first picture, which is also the first to be taken.
+        Start, and wait for the first frame; it stays queued.
 
         Raises:
-            LineError: None came, or none that can be used.
-            UserError: None ever will.
+            LineError: No frame arrived, or none that can be used.
+            UserError: The source cannot be opened as configured.
         """
         self._await_previous()
         self._thread.start()
@@ -119,10 +120,10 @@ class CaptureThread:
 
     def take(self, timeout: float) -> VideoFrame | None:
         """
-        Return the next picture; None where none came in time.
+        Return the next frame; None where none arrived in time.
 
         Raises:
-            LineError: There will be none any more.
+            LineError: No more frames will arrive.
         """
         with self._changed:
             if not self._frames and self._fault is None:
@@ -138,10 +139,10 @@ class CaptureThread:
 
     def check(self) -> None:
         """
-        Look whether pictures still come.
+        Check that frames still arrive.
 
         Raises:
-            LineError: They do not.
+            LineError: No frame arrived for too long.
         """
         source = self._source
         if source is not None:
@@ -155,8 +156,8 @@ class CaptureThread:
 
     def stop(self) -> None:
         """
-        End the thread. One that hangs in its source is left behind: it gives the
-        source back when that lets it go.
+        Stop the thread. A thread that hangs in its source is abandoned; it closes the
+        source when the read returns.
         """
         with self._changed:
             self._stopping = True

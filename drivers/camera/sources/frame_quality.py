@@ -1,5 +1,5 @@
 """
-Pictures, and what can be wrong with one whatever it shows.
+Video frames, and checks that hold whatever they show.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Image = NDArray[np.uint8]
 
 _DARK_LEVEL: Final = 12
 _MAX_BRIGHT_SHARE: Final = 0.01
-"""Share of the points that are brighter than dark, at the most, where the picture is black."""
+"""Maximum share of bright points in a black frame."""
 
 _MIN_GREY_SPREAD: Final = 1.5
-"""Spread of grey values up to which a picture is of one colour."""
+"""Standard deviation of grey values below which a frame is of one colour."""
 
 _MAX_BLIND_S: Final = 1.0
-"""Seconds of black pictures, or of pictures of one colour, that are borne."""
+"""Time for which black or plain frames are tolerated."""
 
 _CHANNELS: Final = 3
 _DIMENSIONS: Final = 3
@@ -33,12 +33,12 @@ _DIMENSIONS: Final = 3
 
 class VideoFrame(NamedTuple):
     """
-    One picture.
+    One frame of a source.
 
     Attributes:
         image: The pixels.
-        at: Seconds of the source's own time; only spans between pictures mean anything.
-        number: Counts all pictures that came, also those that nobody took.
+        at: Time stamp of the source in seconds; only differences are meaningful.
+        number: Sequence number, counting dropped frames too.
     """
 
     image: Image
@@ -48,11 +48,11 @@ class VideoFrame(NamedTuple):
 
 class FrameCheck:
     """
-    Looks at every picture that comes, cheaply, and refuses what no camera may give.
+    Rejects frames that no working camera sends, at little cost.
 
     Attributes:
-        frozen_after: Seconds after which pictures that are the same to the last pixel are
-            refused; a sensor's noise makes them impossible. None where they may be: in files.
+        frozen_after: Seconds after which identical frames are rejected; a sensor's noise makes
+            them impossible. None for files, where they may occur.
     """
 
     def __init__(
@@ -68,10 +68,10 @@ class FrameCheck:
 
     def check(self, image: Any, at: float) -> None:  # noqa: ANN401 - whatever OpenCV gives
         """
-        Look at the next picture.
+        Check the next frame.
 
         Raises:
-            LineError: What is wrong, by name.
+            LineError: The fault.
         """
         self._check_form(image)
         self._check_light(image, at)
@@ -108,7 +108,7 @@ class FrameCheck:
             return
         if self._blind_since is None:
             self._blind_since = at
-        # A camera that opens black need not be waited for.
+        # A camera whose first frame is black is rejected at once.
         if not self._seen or at - self._blind_since >= _MAX_BLIND_S:
             raise LineError(f"{self._name}: {wrong}")
 

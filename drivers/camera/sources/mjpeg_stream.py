@@ -1,9 +1,9 @@
 """
-JPEGs over HTTP, one after the other: what most network cameras call their MJPEG stream.
+MJPEG over HTTP: the multipart stream of JPEGs that most network cameras offer.
 
-FFmpeg would read them too. But it completes half a picture from the one before, scales
-another size to the first one, and keeps to itself why nothing comes. Here a picture is whole
-or there is none, it has its own size, and whoever refuses is told with his own words.
+FFmpeg reads such streams too. But it completes half a frame from the previous one, scales a
+frame of another size to the first one, and does not report why nothing arrives. Here a frame
+is complete or dropped, keeps its size, and a refusal is reported in the server's words.
 """
 
 from __future__ import annotations
@@ -39,21 +39,20 @@ __all__ = ["MjpegStream", "open_mjpeg"]
 
 _OPEN_TIMEOUT_S: Final = 4.0
 _FRAME_TIMEOUT_S: Final = 3.0
-"""Seconds: for the server's answer, with all that it asks and wherever it sends to, and for each
-picture."""
+"""Time for the server's response, including login and redirects, and for each frame."""
 
 _MAX_DAMAGED_S: Final = 2.0
-"""Seconds of damaged pictures that are borne."""
+"""Time for which damaged frames are tolerated."""
 
 _RECEIVE_BUFFER_BYTES: Final = 1 << 18
-"""Bytes of the past that may wait in this end of the connection."""
+"""Receive buffer of the socket: older frames must not pile up."""
 
 _MAX_JPEG_BYTES: Final = 1 << 25
 _MAX_LINE_BYTES: Final = 1 << 16
-"""Bytes of a picture, and of a line of a head, at the most."""
+"""Maximum size of a frame, and of a line of a header."""
 
 _MAX_PADDING_BYTES: Final = 1024
-"""Bytes that a camera may put behind a picture's end."""
+"""Bytes that a camera may append to a JPEG."""
 
 _PAGE_TYPES: Final = ("text/", "application/json", "application/xml", "application/xhtml")
 _PLAYLIST_SUFFIXES: Final = (".m3u8", ".mpd")
@@ -80,10 +79,10 @@ class MjpegStream:
 
     def read(self) -> tuple[Image, None]:
         """
-        Return the next picture that is whole; such streams have no time.
+        Return the next complete image; such streams have no time stamps.
 
         Raises:
-            LineError: None came in time, or none that is whole.
+            LineError: No image arrived in time, or no complete one.
         """
         self._read_began, self._damaged = time.monotonic(), 0
         self._connection.deadline = self._read_began + _FRAME_TIMEOUT_S
@@ -105,7 +104,7 @@ class MjpegStream:
 
     def check(self) -> None:
         """
-        Look whether there is any whole picture among those that come.
+        Check that complete images arrive.
         """
         if self._damaged and (silent := time.monotonic() - self._read_began) > _MAX_DAMAGED_S:
             raise LineError(
@@ -114,14 +113,14 @@ class MjpegStream:
 
     def interrupt(self) -> None:
         """
-        Let go of a read that waits.
+        Interrupt a blocked read.
         """
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """
-        Hang up.
+        Close the connection.
         """
         self.interrupt()
         with contextlib.suppress(OSError):
@@ -139,7 +138,7 @@ class MjpegStream:
 
     def _read_part_header(self) -> int | None:
         """
-        Read on behind the next part's head, and return its length where that is told.
+        Skip to the end of the next part's header; return its content length where it has one.
         """
         size: int | None = None
         while line := self._response.readline(_MAX_LINE_BYTES):
@@ -151,7 +150,7 @@ class MjpegStream:
                 return size
             elif self._in_header and text.lower().startswith(b"content-length:"):
                 told = text[15:].strip()
-                # What is no number tells as little as nothing: the boundary does.
+                # An invalid length is ignored: the boundary ends the part.
                 size = min(int(told), _MAX_JPEG_BYTES) if told.isdigit() else None
         raise LineError(f"{self._name}: closed by the other side")
 
@@ -167,13 +166,13 @@ class MjpegStream:
         return bytes(data)
 
     def _is_boundary(self, text: bytes) -> bool:
-        # Some cameras write their dashes into the boundary's name, and some twice.
+        # Some cameras include the dashes in the boundary's name, and some write them twice.
         return text.startswith(b"--") and text.strip(b"-") == self._boundary
 
 
 def _decode(data: bytes) -> Image | None:
     """
-    Decode a picture; None where it is not whole, or none.
+    Decode an image; None where it is incomplete or not a JPEG.
     """
     end = data.rfind(b"\xff\xd9")
     if not data.startswith(b"\xff\xd8") or end < 0 or len(data) - end > _MAX_PADDING_BYTES:
@@ -187,7 +186,7 @@ def _decode(data: bytes) -> Image | None:
 
 def open_mjpeg(address: Address) -> MjpegStream | None:
     """
-    Open a stream of JPEGs; None where it is a stream of another kind.
+    Open an MJPEG stream; None where the stream is of another kind.
 
     Raises:
         LineError: There is no stream.
@@ -235,7 +234,7 @@ def _request(address: Address) -> Request:
 
 def _opener(address: Address, visit: _ConnectionTracker) -> OpenerDirector:
     """
-    Make what opens http alone, by no proxy: a camera is on the table's own network.
+    Return an opener for http only, without proxies: a camera is on the table's own network.
     """
     parts = urlsplit(address.where)
     known = HTTPPasswordMgrWithDefaultRealm()
@@ -257,8 +256,8 @@ def _opener(address: Address, visit: _ConnectionTracker) -> OpenerDirector:
 
 class _DeadlineSocket(socket.socket):
     """
-    A connection that has until a moment, of the monotonic clock, for all that it says: a patience
-    with its silence alone would begin anew with each byte.
+    A socket with one deadline, on the monotonic clock, for all reads: a timeout for each read
+    would start again with each byte.
     """
 
     deadline = 0.0
@@ -273,7 +272,7 @@ class _DeadlineSocket(socket.socket):
 
 class _ConnectionTracker(HTTPHandler):
     """
-    Keeps the connections, so that a read can be woken and each is closed.
+    Tracks the connections, so that a read can be interrupted and each is closed.
     """
 
     def __init__(self, deadline: float) -> None:

@@ -1,8 +1,8 @@
 """
-Where pictures come from: devices, streams, files, folders, a simulator.
+Sources of frames: devices, streams, files, folders, a simulator.
 
-A source is used by one thread, which may hang in it: OpenCV's reads can block for
-ever, or go on as if nothing had happened after an unplug. `capture` looks after that.
+A source is used by one thread, which may hang in it: OpenCV's reads can block for ever, or
+go on after an unplug as if nothing had happened. `capture_thread` handles both.
 """
 
 from __future__ import annotations
@@ -37,36 +37,36 @@ _IMAGE_SUFFIXES: Final = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".ti
 
 class Source(Protocol):
     """
-    Gives one picture after another.
+    Reads one frame after another.
     """
 
     def read(self) -> tuple[Any, float | None]:
         """
-        Return the next picture as it is, and its moment where the source knows it.
+        Return the next image, and its time stamp where the source has one.
 
         Raises:
-            LineError: There is none any more.
+            LineError: No more frames.
         """
         ...
 
     def check(self) -> None:
         """
-        Ask whether it is still there, from another thread.
+        Check that the source is still there; called from another thread.
 
         Raises:
-            LineError: It is not.
+            LineError: The source is gone.
         """
         ...
 
     def interrupt(self) -> None:
         """
-        Let go of a read that waits, from another thread, where that is possible.
+        Interrupt a blocked read, where possible; called from another thread.
         """
         ...
 
     def close(self) -> None:
         """
-        Give it back.
+        Release the source.
         """
         ...
 
@@ -76,8 +76,8 @@ def open_source(address: Address, camera: Camera, fps: float | None = None) -> S
     Open a source in the mode that a profile asks for.
 
     Raises:
-        LineError: It cannot be opened, or not in that mode.
-        UserError: It can never be.
+        LineError: The source cannot be opened, or not in that mode.
+        UserError: The source can never be opened as configured.
     """
     configure_opencv()
     try:
@@ -107,11 +107,10 @@ def _open_stream(address: Address) -> Source:
 
 class _FfmpegStream(OpenCvVideo):
     """
-    A network camera whose stream FFmpeg takes apart.
+    A network camera whose stream FFmpeg decodes.
 
-    What waits in the network's buffers when it is opened is read away within some tenths of
-    a second by the thread that reads. Options against it would be of the whole process, and
-    cost a file its first pictures.
+    Frames that wait in network buffers at the start are read within some tenths of a second.
+    Options against them would apply to the whole process, and cost a file its first frames.
     """
 
     gone: ClassVar[str] = "the stream broke off"
@@ -122,7 +121,7 @@ class _FfmpegStream(OpenCvVideo):
             round(_OPEN_TIMEOUT_S * 1000),
             cv2.CAP_PROP_READ_TIMEOUT_MSEC,
             round(READ_TIMEOUT_S * 1000),
-            # Each thread more holds one picture back: 40 ms, on 16 cores more than half a second.
+            # Each further thread delays frames by one: 40 ms, on 16 cores more than half a second.
             cv2.CAP_PROP_N_THREADS,
             1,
         ]
@@ -136,7 +135,7 @@ class _FfmpegStream(OpenCvVideo):
 
 class _VideoFile(OpenCvVideo):
     """
-    A video, once.
+    A video file, read once.
     """
 
     def __init__(self, address: Address) -> None:
@@ -160,7 +159,7 @@ class _VideoFile(OpenCvVideo):
 
 class _ImageFolder:
     """
-    Pictures of a folder, by their names.
+    Images of a folder, sorted by name.
     """
 
     def __init__(self, address: Address, fps: float) -> None:
@@ -168,7 +167,7 @@ class _ImageFolder:
         folder = Path(address.where)
         if not folder.is_dir():
             raise LineError(f"{folder}: no such folder")
-        # What is no file, such as a pipe, may never end.
+        # Reading from a special file, such as a pipe, may never end.
         paths = sorted(
             path
             for path in folder.iterdir()
@@ -202,7 +201,7 @@ class _ImageFolder:
 
 class _RawSource:
     """
-    A simulator.
+    A simulator, through a Unix socket.
     """
 
     def __init__(self, address: Address) -> None:

@@ -1,14 +1,12 @@
 """
-What OpenCV opens: its quirks, known in one place.
+Videos and devices that OpenCV opens, with workarounds for its behaviour.
 
-What it takes from the environment is of the whole process, so nothing is set there that
-could change how another source is read: only its patience with devices, and its chatter.
+OpenCV's environment variables apply to the whole process, so none is set that could change how
+another source is read: only the timeout of devices and the log level.
 
-Cameras of this machine, through OpenCV's Video4Linux backend.
-
-That backend takes another format or size where a camera has not the one asked for, and says
-yes; it answers -1 for a control that there is not; it forgets nothing when it is set up anew,
-but some cameras do. So everything is read back.
+OpenCV's Video4Linux backend falls back to another format or size where a camera does not
+support the requested one, and reports success; it returns -1 for an unknown control; and some
+cameras forget their controls when a stream starts. So every setting is read back.
 """
 
 from __future__ import annotations
@@ -34,32 +32,32 @@ __all__ = ["READ_TIMEOUT_S", "OpenCvVideo", "V4l2Device", "configure_opencv"]
 
 READ_TIMEOUT_S: Final = 3.0
 _TIMEOUT_SHARE: Final = 0.9
-"""Share of it after which a read that failed has waited, and was not refused."""
+"""Share of the timeout after which a failed read counts as a timeout."""
 
 _RELEASE_TIMEOUT_S: Final = 0.5
-"""Seconds for which a read that goes on is waited for before it is given up."""
+"""Time to wait for a running read before the video is abandoned."""
 
 _MAX_FAILED_READS: Final = 10
-"""Reads in a row that may fail: for OpenCV one picture that came damaged is a failure."""
+"""Consecutive reads that may fail: OpenCV reports one damaged frame as a failure."""
 
 _ENVIRONMENT: Final = {
-    # Else a device that gives nothing holds its reader for ten seconds, and itself.
+    # Otherwise a silent device blocks its reader, and stays open, for ten seconds.
     "OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT": f"{READ_TIMEOUT_S:.0f}",
-    # FFmpeg's words go to stderr, unasked, as often as a camera is tried.
+    # FFmpeg would write to stderr at every attempt.
     "OPENCV_FFMPEG_LOGLEVEL": "-8",
 }
 
 _LOG_LEVEL_ERROR: Final = 2
-"""OpenCV's number for a log of errors only."""
+"""OpenCV's log level for errors only."""
 
 
 def configure_opencv() -> None:
     """
-    Set up OpenCV for this process; before the first source is opened.
+    Configure OpenCV for this process; called before the first source is opened.
     """
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    # What it warns of is told by name. Where this is said differs between its versions.
+    # Warnings are logged by name. The function differs between OpenCV's versions.
     logging = getattr(cv2.utils, "logging", None)
     say = getattr(logging, "setLogLevel", None) or getattr(cv2, "setLogLevel", None)
     if say is not None:
@@ -68,7 +66,7 @@ def configure_opencv() -> None:
 
 class OpenCvVideo:
     """
-    What OpenCV opens.
+    A video that OpenCV opens.
     """
 
     gone: ClassVar[str] = "no picture came: unplugged, or switched off?"
@@ -80,10 +78,10 @@ class OpenCvVideo:
 
     def next(self) -> Any:  # noqa: ANN401 - whatever OpenCV gives
         """
-        Return the next picture.
+        Return the next image.
 
         Raises:
-            LineError: None came.
+            LineError: No image arrived.
         """
         began = time.monotonic()
         for _ in range(_MAX_FAILED_READS):
@@ -102,17 +100,17 @@ class OpenCvVideo:
 
     def check(self) -> None:
         """
-        Nothing is known from outside.
+        Do nothing: OpenCV gives no state from outside.
         """
 
     def interrupt(self) -> None:
         """
-        OpenCV cannot be woken.
+        Do nothing: OpenCV's reads cannot be interrupted.
         """
 
     def close(self) -> None:
         """
-        Give it back; one that another thread reads at this moment goes with that thread.
+        Release the video; a read that is running in another thread releases it at its end.
         """
         if not self._reading.acquire(timeout=_RELEASE_TIMEOUT_S):
             return  # to take it from under that read would end the process
@@ -126,8 +124,8 @@ def _first_line(error: Exception) -> str:
 
 
 _DRIVER_BUFFERS: Final = 2
-"""Pictures that a device's driver may hold: with one it has none to fill while that is decoded,
-and many cameras then give every second picture only."""
+"""Buffers of a device's driver: with one, none is free while a frame is decoded, and many
+cameras then send every second frame only."""
 
 _MODE_ADVICE: Final = (
     "as its profile or --mode says: set the camera back, or calibrate it in this mode"
@@ -160,8 +158,8 @@ class V4l2Device(OpenCvVideo):
                 f"{self._name}: cannot be opened: another program has it, or it is no camera "
                 "(of the two devices of one camera, the first gives the pictures)"
             )
-        # Each of these begins the stream anew. The format comes first: the size is asked for
-        # in the format that is set, and the rate in the size.
+        # Each of these restarts the stream. The format comes first: the size is requested in the
+        # current format, and the rate in the current size.
         self._video.set(cv2.CAP_PROP_BUFFERSIZE, _DRIVER_BUFFERS)
         if camera.format is not None:
             self._video.set(cv2.CAP_PROP_FOURCC, cv2.VideoWriter.fourcc(*camera.format))
@@ -173,7 +171,7 @@ class V4l2Device(OpenCvVideo):
         self._lock(camera.controls)
 
     def _check_form(self, camera: Camera) -> None:
-        # Where it does not have the format, OpenCV takes one that it has, and says yes.
+        # OpenCV falls back to another format, and reports success.
         given = _fourcc_text(self._video.get(cv2.CAP_PROP_FOURCC))
         if camera.format is not None and given and given != camera.format.rstrip():
             raise LineError(
@@ -192,15 +190,15 @@ class V4l2Device(OpenCvVideo):
 
     def _lock(self, controls: dict[str, float]) -> None:
         """
-        Set what the profile holds fast. What is set automatically takes no value by hand, so
-        those come first.
+        Set the controls of the profile. A control in automatic mode takes no value, so the modes
+        come first.
         """
         for name in sorted(controls, key=lambda name: not name.startswith("auto")):
             self._video.set(_control_number(name), controls[name])
 
     def _hold(self) -> None:
         """
-        See that all is still set now that it runs; some cameras forget it when they begin.
+        Check the controls after the stream has started, because some cameras reset them then.
         """
         lost = self._lost()
         if lost:
@@ -221,7 +219,7 @@ class V4l2Device(OpenCvVideo):
 
     def read(self) -> tuple[Any, float | None]:
         """
-        Return the next picture; its moment is not known.
+        Return the next image; there is no time stamp.
         """
         image = self.next()
         if not self._held:
@@ -231,19 +229,19 @@ class V4l2Device(OpenCvVideo):
 
     def get(self, number: int, /) -> float:
         """
-        Read one of OpenCV's properties; 0 or -1 where there is none.
+        Read an OpenCV property; 0 or -1 where it does not exist.
         """
         return self._video.get(number)
 
     def set(self, number: int, value: float, /) -> bool:
         """
-        Set one; whether the device took it is another question.
+        Set an OpenCV property; success does not mean that the device accepted it.
         """
         return self._video.set(number, value)
 
     def check(self) -> None:
         """
-        Look whether the path still leads to it.
+        Check that the path still leads to the same device.
         """
         if _device_number(self._path) != self._number:
             raise LineError(f"{self._name}: the path leads to another device now")

@@ -1,7 +1,7 @@
 """
-Pictures from another program of this machine, as they are: what a simulator sends.
+Uncompressed frames from another program of this machine, such as a simulator.
 
-One connection to a Unix socket, one picture after another, each with a head of
+One connection to a Unix socket, one frame after another, each with a header of
 24 bytes in network order: ``SHOE``, width, height (four bytes each), a reserved
 word, seconds as a double. Rows of blue, green and red bytes follow.
 """
@@ -26,16 +26,16 @@ __all__ = ["RAW_TIMEOUT_S", "RawSender", "connect", "receive_frame"]
 _HEADER: Final = struct.Struct("!4sIIId")
 _MAGIC: Final = b"SHOE"
 _MAX_SIDE_PX: Final = 8192
-"""Pixels of a side, at the most: what says more is no picture."""
+"""Maximum side of a frame; a larger one is not a frame."""
 
 RAW_TIMEOUT_S: Final = 10.0
-"""Seconds for which one end waits for the other: a simulator that has to draw much, or has the
-machine not to itself, is slow, and that is no fault of a camera."""
+"""Time for which one end waits for the other: a simulator that draws much, or runs on a busy
+machine, is slow; that is not a fault of the camera."""
 
 
 class RawSender:
     """
-    The simulator's end: listens at a path, and sends to the one who looks.
+    The simulator's end: listens on a path, and sends to the connected reader.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,7 +43,7 @@ class RawSender:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._connection: socket.socket | None = None
         try:
-            # One that was left behind goes; nothing else is taken for it.
+            # A stale socket is removed; any other file is left alone.
             if path.is_socket():
                 path.unlink()
             self._listener.bind(str(path))
@@ -56,7 +56,7 @@ class RawSender:
     @property
     def watched(self) -> bool:
         """
-        Whether somebody looks; a new one who knocked is let in.
+        Whether a reader is connected; accepts a waiting one.
         """
         while select.select([self._listener], [], [], 0)[0]:
             connection, _ = self._listener.accept()
@@ -67,7 +67,7 @@ class RawSender:
 
     def send(self, image: Image, seconds: float) -> bool:
         """
-        Send a picture to whoever looks; tell whether it went.
+        Send a frame to the connected reader; return whether it was sent.
         """
         if not self.watched or self._connection is None:
             return False
@@ -82,7 +82,7 @@ class RawSender:
 
     def close(self) -> None:
         """
-        Go away.
+        Disconnect the reader and stop listening.
         """
         self._disconnect()
         self._listener.close()
@@ -97,10 +97,10 @@ class RawSender:
 
 def connect(path: str) -> socket.socket:
     """
-    Open the other end.
+    Connect to a sender.
 
     Raises:
-        LineError: Nobody sends there.
+        LineError: No sender listens there.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(RAW_TIMEOUT_S)
@@ -115,10 +115,10 @@ def connect(path: str) -> socket.socket:
 
 def receive_frame(connection: socket.socket, name: str) -> tuple[Image, float]:
     """
-    Take the next picture and its moment.
+    Receive the next frame and its time stamp.
 
     Raises:
-        LineError: The sender went away, was silent, or sends something else.
+        LineError: The sender disconnected, sent nothing in time, or sends other data.
     """
     mark, width, height, _, seconds = _HEADER.unpack(
         _receive_exactly(connection, _HEADER.size, name)

@@ -1,16 +1,14 @@
 """
-What stands behind ``camera:`` in a configuration.
+Addresses of camera sources, logins, and the reasons why a stream cannot be opened.
 
     camera:/dev/video0          a camera of this machine; better a stable name below
                                 /dev/v4l/by-id or /dev/v4l/by-path
-    camera:rtsp://HOST/PATH     a stream, likewise rtsps://, http:// and https://
-    camera:file:PATH            a video, once from its beginning to its end
-    camera:folder:PATH          pictures, by their names
-    camera:raw:PATH             raw pictures of a simulator, from a socket at this path
+    camera:rtsp://HOST/PATH     a stream; also rtsps://, http:// and https://
+    camera:file:PATH            a video, read once from beginning to end
+    camera:folder:PATH          images, sorted by name
+    camera:raw:PATH             raw frames of a simulator, from a socket at this path
 
-Who a table is for a network camera: a name in the configuration, a password in a file.
-
-Why a network camera gives no stream, in words: what it answers, or what the network says.
+The user name of a network camera is in the configuration, its password in a file.
 """
 
 from __future__ import annotations
@@ -47,14 +45,14 @@ _PREFIX: Final = "camera:"
 _STREAM_SCHEMES: Final = ("rtsp://", "rtsps://", "http://", "https://")
 _EXPECTED_FORMS: Final = ("/dev/…", "rtsp://…", "http://…", "file:PATH", "folder:PATH", "raw:PATH")
 _CONTROL_CHARACTER: Final = re.compile(r"[\x00-\x1f\x7f]")
-"""What nobody types on purpose: it would end a line of a message, or a name."""
+"""Never typed on purpose: such characters would break a line of output or a file name."""
 
 _ENCODING_ADVICE: Final = "; in a name or a password @ is written %40, / %2F, # %23, ? %3F"
 
 
 class SourceKind(StrEnum):
     """
-    Where pictures come from.
+    Kind of a source.
     """
 
     DEVICE = "device"
@@ -66,10 +64,10 @@ class SourceKind(StrEnum):
 
 class Address(Struct, frozen=True):
     """
-    One source.
+    Address of a source.
 
     Attributes:
-        kind: What it is.
+        kind: Kind of the source.
         where: Path or URL.
     """
 
@@ -78,17 +76,17 @@ class Address(Struct, frozen=True):
 
     def __str__(self) -> str:
         """
-        The source as people may see it: without a name and a password.
+        The address without user name and password, as it may be shown.
         """
         return discreet(self.where) if self.is_stream else self.where
 
     def known_to(self, username: str, password: str) -> Address:
         """
-        Return the source as somebody who says who he is: where ``{username}`` and
-        ``{password}`` stand, else before the host.
+        Return the address with a login: in place of ``{username}`` and ``{password}``, or before
+        the host.
 
         Raises:
-            UserError: None is asked for, or the address names somebody itself.
+            UserError: Not a network camera, or the address has a login already.
         """
         if not self.is_stream:
             raise UserError(f"{self}: expected a network camera: no other asks for a name")
@@ -104,24 +102,24 @@ class Address(Struct, frozen=True):
     @property
     def is_stream(self) -> bool:
         """
-        Whether it is a network camera.
+        Whether the source is a network camera.
         """
         return self.kind is SourceKind.STREAM
 
     @property
     def is_live(self) -> bool:
         """
-        Whether pictures come by themselves, and those that nobody takes are past.
+        Whether frames arrive by themselves and are lost if they are not taken.
         """
         return self.kind in {SourceKind.DEVICE, SourceKind.STREAM, SourceKind.RAW}
 
 
 def parse_address(url: str) -> Address:
     """
-    Read a port of a configuration.
+    Parse a port of a configuration.
 
     Raises:
-        UserError: It names no camera.
+        UserError: Not the address of a camera.
     """
     found = _parse(url.removeprefix(_PREFIX)) if url.startswith(_PREFIX) else None
     if found is None:
@@ -131,10 +129,10 @@ def parse_address(url: str) -> Address:
 
 def parse_source(source: str) -> Address:
     """
-    Read what a person names at the terminal; ``camera:`` before it may be left out.
+    Parse a source given at the terminal; ``camera:`` may be left out.
 
     Raises:
-        UserError: It names no camera.
+        UserError: Not the address of a camera.
     """
     where = source.removeprefix(_PREFIX)
     found = _parse(where)
@@ -169,7 +167,7 @@ def _has_host(where: str) -> bool:
 
 def _redacted(url: str, head: str) -> str:
     """
-    Return what is no address so that no password is in it, wherever it stands.
+    Return an invalid address without a password, wherever it is in the text.
     """
     _, somebody, rest = discreet(url).rpartition("@")
     return f"{head}…@{rest}" if somebody else rest
@@ -182,16 +180,16 @@ def add_login(
     address: Address, username: str | None, password_file: str | None, folder: Path
 ) -> Address:
     """
-    Return the address with the name and the password that a configuration gives for it.
+    Return the address with the user name and password of a configuration.
 
     Args:
-        address: As the port has it.
-        username: Of the options; None for nobody.
-        password_file: Of the options; its first line is the password.
-        folder: Where the configuration lies.
+        address: The port.
+        username: The option; None for no login.
+        password_file: The option; the first line of the file is the password.
+        folder: Folder of the configuration.
 
     Raises:
-        UserError: They do not fit together, or there is no password in that file.
+        UserError: The options contradict each other, or the file has no password.
     """
     asks = _PASSWORD_PLACEHOLDER in address.where
     if password_file is None:
@@ -215,7 +213,7 @@ def add_login(
 
 def read_password(name: str, folder: Path) -> str:
     """
-    Read a password: from the unit's credentials, or beside the configuration.
+    Read a password from the unit's credentials, or from beside the configuration.
 
     Raises:
         UserError: The file cannot be read or is empty.
@@ -243,21 +241,21 @@ _STATUS_ADVICE: Final[dict[int, str]] = {
 
 def no_stream_text(address: Address, why: str) -> str:
     """
-    Say that there is no stream, and why where that is known.
+    Describe a stream that cannot be opened, with the reason where it is known.
     """
     return f"{address}: no stream comes from there{f': {why}' if why else ''}"
 
 
 def status_text(code: int, reason: str) -> str:
     """
-    Say what an answer means for whoever set the address.
+    Describe an HTTP or RTSP status, with advice on the address.
     """
     return f"{code} {' '.join(reason.split())}".rstrip() + _STATUS_ADVICE.get(code, "")
 
 
 def error_text(error: object) -> str:
     """
-    Say an error in its own words, on one line.
+    Describe an error on one line.
     """
     if isinstance(error, TimeoutError):
         return "no answer"
@@ -267,7 +265,7 @@ def error_text(error: object) -> str:
 
 def probe_rtsp(address: Address) -> str:
     """
-    Ask a camera once more, by hand, why it gave no stream; empty where it does not say.
+    Ask an RTSP camera why it gave no stream; empty where the reply gives no reason.
     """
     parts = urlsplit(address.where)
     if parts.scheme != "rtsp":

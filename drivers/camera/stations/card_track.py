@@ -1,7 +1,7 @@
 """
-What passes the shoe's mouth: from which side it came, where it went, how long it is.
+Track of a card through the throat: its origin, its destination and its length.
 
-Positions are millimetres along the way that cards leave the shoe, 0 in the middle of
+Positions are millimetres in the direction in which cards leave the shoe, 0 in the middle of
 the window; the shoe is on the negative side.
 """
 
@@ -17,44 +17,44 @@ from numpy.typing import NDArray
 __all__ = ["CardTrack", "Extent", "TrackOutcome", "TrackSide", "covered_extents"]
 
 _WINDOW_END_MM: Final = 3.0
-"""Millimetres from an end of the window within which something reaches beyond it."""
+"""Distance from an end of the window within which an object extends beyond it."""
 
 _MIN_EDGES_FOR_CUBIC: Final = 5
-"""Positions of edges from which a motion can be told."""
+"""Number of edge positions above which the motion is cubic."""
 
 _MAX_EDGE_POINTS: Final = 3
-"""Pictures before and after an edge is hidden by which it is followed."""
+"""Number of frames in which an edge is followed before or after it is hidden."""
 
 _MIN_EXTENT_MM: Final = 8.0
-"""Millimetres that something covers, at the least."""
+"""Minimum length of a covered extent."""
 
 _MIN_MOTION_MM: Final = 4.0
-"""Millimetres from picture to picture from which something moves."""
+"""Minimum movement between two frames."""
 
 _MAX_PEEP_MM: Final = 20.0
-"""Millimetres by which a card may show itself, and go back, without any word of it."""
+"""Distance by which a card may appear and go back without a report."""
 
 _CARD_LENGTH_SHARE: Final = 0.8
-"""Share of a card's length from which what comes from the table and goes may be a card."""
+"""Share of a card's length from which an object that comes from the table may be a card."""
 
 _MAX_SPEED_MM_S: Final = 4000.0
-"""Millimetres a second that no card surpasses."""
+"""Speed that no card exceeds."""
 
 _EDGE_TOLERANCE_MM: Final = 8.0
-"""Millimetres by which an edge may seem to go back, or a card seem longer than it is."""
+"""Distance by which an edge may seem to move back, or a card may seem too long."""
 
 _MAX_REVERSE_SPEED_MM_S: Final = 1500.0
-"""Millimetres a second at most, at which a card is pushed back."""
+"""Maximum speed at which a card is pushed back."""
 
 
 class Extent(NamedTuple):
     """
-    How far something reaches at one moment.
+    Extent of an object in one frame.
 
     Attributes:
-        at: When.
-        start, end: The edge towards the shoe, and the one that leads.
-        starts, ends: Whether these edges are in the window, not behind its plates.
+        at: Time of the frame.
+        start, end: The edge nearest to the shoe, and the leading edge.
+        starts, ends: Whether these edges are in the window, not hidden beside it.
     """
 
     at: float
@@ -66,7 +66,7 @@ class Extent(NamedTuple):
 
 class TrackSide(Enum):
     """
-    Where something came from, or went.
+    Side from which an object came, or to which it went.
     """
 
     SHOE = "shoe"
@@ -76,10 +76,10 @@ class TrackSide(Enum):
 
 class TrackOutcome(Enum):
     """
-    What has become of something that was in the window.
+    Outcome of a track.
 
-    ``left``: it came out of the shoe. ``returned``: it went back into it. ``harmless``: no
-    card can have passed with it. ``unclear``: one may have.
+    ``left``: a card left the shoe. ``returned``: it went back. ``harmless``: no card can have
+    left. ``unclear``: a card may have left.
     """
 
     LEFT = "left"
@@ -90,11 +90,11 @@ class TrackOutcome(Enum):
 
 class CardTrack:
     """
-    One thing that passes, or two at once.
+    Track of one object, or of two at once.
 
     Attributes:
-        extents: How it was seen, picture by picture.
-        torn: Whether it was out of sight meanwhile, or was not seen to come.
+        extents: Its extent in each frame.
+        interrupted: Whether it was not visible for a while, or its arrival was not seen.
     """
 
     def __init__(
@@ -102,9 +102,9 @@ class CardTrack:
     ) -> None:
         """
         Args:
-            low: Where the window begins, at the shoe.
-            length: Of a card.
-            before: When it was not yet there.
+            low: Position of the window's begin, at the shoe.
+            length: Length of a card.
+            before: Time of the last frame without the object.
             interrupted: Whether its arrival was not seen.
         """
         self.extents: list[Extent] = []
@@ -116,7 +116,7 @@ class CardTrack:
 
     def add(self, extent: Extent) -> None:
         """
-        It was seen here.
+        Add the extent of the next frame.
         """
         if not self.extents or (
             not extent.starts and extent.end - extent.start <= self._length + _EDGE_TOLERANCE_MM
@@ -127,17 +127,17 @@ class CardTrack:
     @property
     def blocked_s(self) -> float:
         """
-        For how long it has been where no card stays.
+        Time for which the object has been where no card stays.
         """
         return self.extents[-1].at - self._waiting_since
 
     def is_next_card(self, extent: Extent, *, more: bool) -> bool:
         """
-        Tell whether what is now innermost is another thing, behind this one.
+        Whether the innermost extent is another card, behind this one.
 
         Args:
-            extent: Where it is.
-            more: Whether there is something else, farther out.
+            extent: The innermost extent.
+            more: Whether there is another extent farther out.
         """
         last = self.extents[-1]
         if more:
@@ -149,7 +149,7 @@ class CardTrack:
 
     def may_continue_with(self, extent: Extent) -> bool:
         """
-        Tell whether this may be it, a moment later, on its way out.
+        Whether this extent may be the same card a moment later, on its way out.
         """
         last = self.extents[-1]
         return (
@@ -161,14 +161,14 @@ class CardTrack:
     @property
     def is_leaving(self) -> bool:
         """
-        Whether it was last seen to go out at the table's side, or back where it came from.
+        Whether the object was last seen leaving at one end of the window.
         """
         last = self.extents[-1]
         return last.starts != last.ends
 
     def outcome(self, at: float) -> TrackOutcome:
         """
-        Say what has become of it, which was seen to be gone at this moment.
+        Return the outcome of an object that was gone at this time.
         """
         came, went = self.origin, self.destination(at)
         if went is TrackSide.TABLE and came is TrackSide.SHOE:
@@ -184,8 +184,8 @@ class CardTrack:
 
     @property
     def _kept_clear_of_shoe(self) -> bool:
-        # Whatever comes out of the shoe has to pass there. A damaged picture may not show it
-        # there, but then what is seen to come back is nearly a card long.
+        # A card that leaves the shoe passes there. A damaged frame may not show it there, but
+        # then the object that comes back is nearly a card long.
         inmost = min(each.start for each in self.extents)
         longest = max(each.end - each.start for each in self.extents)
         short = longest < _CARD_LENGTH_SHARE * self._length
@@ -194,7 +194,7 @@ class CardTrack:
     @property
     def origin(self) -> TrackSide:
         """
-        Where it came from.
+        Side from which the object came.
         """
         first = self.extents[0]
         way = self._direction(self.extents[:2]) or self._direction(self.extents[:3])
@@ -208,14 +208,14 @@ class CardTrack:
 
     @property
     def _may_come_from_shoe(self) -> bool:
-        # From the shoe to where it was first seen, between two pictures.
+        # From the shoe to the first position, between two frames.
         first = self.extents[0]
         far = first.start + self._length - self._start - _MIN_EXTENT_MM
         return (first.at - self._before) * _MAX_SPEED_MM_S >= far
 
     def destination(self, at: float) -> TrackSide:
         """
-        Say where it went; it was seen to be gone at this moment.
+        Return the side to which an object went that was gone at this time.
         """
         last = self.extents[-1]
         way = self._direction(self.extents[-2:]) or self._direction(self.extents[-3:])
@@ -230,8 +230,7 @@ class CardTrack:
     @staticmethod
     def _direction(extents: list[Extent]) -> int:
         """
-        Say which way something moves: 1 out of the shoe, -1 into it, 0 where that was not
-        seen.
+        Return the direction of motion: 1 out of the shoe, -1 into it, 0 unknown.
         """
         moved = 0.0
         for before, after in pairwise(extents):
@@ -246,11 +245,10 @@ class CardTrack:
     @property
     def excess_mm(self) -> float | None:
         """
-        Return by how many millimetres it is longer than a card; None where too little of
-        its motion was seen.
+        Length beyond that of a card; None where too little of the motion was seen.
 
-        Where both edges were seen at once it is measured. Else one smooth motion is drawn
-        through both, near the moment at which the one is hidden and the other appears.
+        It is measured where both edges were visible at once. Else one smooth motion is fitted to
+        both, near the time at which one edge is hidden and the other appears.
         """
         whole = [each.end - each.start for each in self.extents if each.starts and each.ends]
         if whole:
@@ -266,12 +264,12 @@ def _estimate_excess(
     leads: list[tuple[float, float]], trails: list[tuple[float, float]], length: float
 ) -> float | None:
     """
-    Draw a motion through the one edge before it is hidden, and the other once it appears.
+    Fit one motion to the leading edge before it is hidden and the trailing edge after it appears.
     """
     if min(len(leads), len(trails)) < 2:  # noqa: PLR2004 - a line
         return None
     if len(leads) + len(trails) < _MIN_EDGES_FOR_CUBIC:
-        # As fast in between as before and after.
+        # Between the two, the mean of the speeds before and after.
         speeds = [
             (each[-1][1] - each[0][1]) / (each[-1][0] - each[0][0]) for each in (leads, trails)
         ]
@@ -291,12 +289,12 @@ def covered_extents(
     occupied: NDArray[np.bool_], positions: NDArray[np.float64], at: float
 ) -> list[Extent]:
     """
-    Return the stretches of the window that are covered, from the shoe outwards.
+    Return the covered extents of the window, from the shoe outwards.
 
     Args:
-        occupied: Whether something is there, row by row.
-        positions: Of the rows.
-        at: When.
+        occupied: Whether each row is covered.
+        positions: Positions of the rows.
+        at: Time of the frame.
     """
     step = float(positions[1] - positions[0])
     padded = np.concatenate([[False], occupied, [False]])

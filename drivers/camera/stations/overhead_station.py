@@ -1,10 +1,8 @@
 """
-What was laid and has not been told yet, in the order in which it was laid.
-
 The station above the table: which card lies on which place.
 
-Cards are told in the order in which they were laid. One that lies face down, or under a
-hand, is waited for: those that came after it are told after it.
+Cards are reported in the order in which they were dealt. A card that lies face down, or under
+a hand, is waited for: later cards are reported after it.
 """
 
 from __future__ import annotations
@@ -35,20 +33,20 @@ from shoe_daemon.game import DEALING_ORDER, Card, Slot
 __all__ = ["DealOrder", "DealtCard", "OverheadStation"]
 
 _SAME_TIME_STEP_S: Final = 0.03
-"""Seconds for each place by which cards are taken to be laid in dealing order."""
+"""Offset per place: cards that appear within it are in dealing order."""
 
 
 class DealtCard:
     """
-    A card that was laid.
+    A card that was dealt.
 
     Attributes:
-        slot: Where.
-        since: When it came.
-        seen: What is to be told of it; None while nothing is known.
-        ready: When that was known.
-        late: Milliseconds for which it had lain still then.
-        is_down: Whether it showed its back.
+        slot: Its place.
+        since: When it appeared.
+        seen: The sighting to report; None while nothing is known.
+        read_at: When it was read.
+        delay_ms: Milliseconds for which it had been still by then.
+        is_face_down: Whether it showed its back.
     """
 
     def __init__(self, slot: Slot, since: float) -> None:
@@ -62,7 +60,7 @@ class DealtCard:
 
 class DealOrder:
     """
-    Cards that are owed.
+    Cards that have not been reported yet, in the order in which they were dealt.
     """
 
     def __init__(self) -> None:
@@ -73,66 +71,65 @@ class DealOrder:
 
     def add(self, slot: Slot, since: float) -> DealtCard:
         """
-        A card was found on a place; return what is owed of it.
+        Add a card on a place, unless it is pending already; return it.
         """
-        for laid in self._pending:
-            if laid.slot is slot:
-                return laid
-        laid = DealtCard(slot, since)
-        self._pending.append(laid)
+        for card in self._pending:
+            if card.slot is slot:
+                return card
+        card = DealtCard(slot, since)
+        self._pending.append(card)
         self._pending.sort(key=_sort_key)
-        return laid
+        return card
 
     def remove(self, slot: Slot) -> None:
         """
-        A place is empty again. What was read is still owed, and so is a card of which
-        the back was seen: it may come back, or be turned elsewhere. Anything else was
-        only taken for a card.
+        Handle an empty place. A card that was read stays pending, and so does a card that was face
+        down: it may come back, or be turned elsewhere. Anything else was not a card.
         """
         self._pending = [
-            laid
-            for laid in self._pending
-            if laid.slot is not slot or laid.seen or laid.is_face_down
+            card
+            for card in self._pending
+            if card.slot is not slot or card.seen or card.is_face_down
         ]
 
     def take_due(self, waits: Callable[[DealtCard], bool]) -> list[DealtCard]:
         """
-        Take what can be told: nothing that was laid before it is unknown.
+        Take the cards that can be reported: those before which none is unread.
 
         Args:
-            waits: Whether it has to wait for something that may become a card.
+            waits: Whether a card has to wait for an object that may become a card.
         """
-        told: list[DealtCard] = []
+        due: list[DealtCard] = []
         while self._pending and self._pending[0].seen is not None and not waits(self._pending[0]):
-            told.append(self._pending.pop(0))
-        return told
+            due.append(self._pending.pop(0))
+        return due
 
     def take_all(self) -> list[DealtCard]:
         """
-        Take all that is owed, known or not: the cards were taken off.
+        Take all cards, read or not: the table was cleared.
         """
-        owed, self._pending = self._pending, []
-        return owed
+        pending, self._pending = self._pending, []
+        return pending
 
 
-def _sort_key(laid: DealtCard) -> float:
-    # What came into sight together was laid as cards are dealt.
-    return laid.since + _SAME_TIME_STEP_S * DEALING_ORDER.index(laid.slot)
+def _sort_key(card: DealtCard) -> float:
+    # Cards that appear together are in dealing order.
+    return card.since + _SAME_TIME_STEP_S * DEALING_ORDER.index(card.slot)
 
 
 _CLEARED_AFTER_S: Final = 0.5
-"""Seconds for which all places are empty before the table is cleared."""
+"""Time for which all places have to be empty before the table is cleared."""
 
 _MAX_READS_PER_FRAME: Final = 2
-"""Places that are looked at in one frame, so that pictures do not pile up."""
+"""Places that are read in one frame, so that frames do not pile up."""
 
 _MAX_ORDER_WAIT_S: Final = 0.4
-"""Seconds for which a card waits for an earlier place on which something moves."""
+"""Time for which a card waits for an earlier place on which something moves."""
 
 
 class _WatchedSlot:
     """
-    One place of the layout.
+    A slot, the area of its place and its state.
     """
 
     def __init__(self, slot: Slot, spot: SearchArea) -> None:
@@ -147,17 +144,21 @@ class OverheadStation:
     """
 
     def __init__(
-        self, profile: Profile, reference: Image, eye: CardReader, evidence: Evidence | None = None
+        self,
+        profile: Profile,
+        reference: Image,
+        reader: CardReader,
+        evidence: Evidence | None = None,
     ) -> None:
-        ground = TableProjection(profile)
-        # The noise of one frame is nobody's reference.
+        projection = TableProjection(profile)
+        # Remove the noise of the reference image.
         reference = np.asarray(cv2.GaussianBlur(reference, (3, 3), 0), np.uint8)
         places = [place for place in profile.place if place.slot is not None]
         self._slots = [
             _WatchedSlot(
                 place.slot,
                 SearchArea(
-                    place_patch(ground, place, profile.card),
+                    place_patch(projection, place, profile.card),
                     reference,
                     max_stray_mm(place, profile.place),
                 ),
@@ -165,11 +166,11 @@ class OverheadStation:
             for place in places
             if place.slot is not None
         ]
-        self._raster = places_raster(ground, places, profile.card)
+        self._raster = places_raster(projection, places, profile.card)
         self._changes = ChangeDetector(self._samples(reference))
-        self._lighting = LightingMonitor(profile, ground, reference)
-        self._pose = PoseCheck(profile, ground, reference)
-        self._reader = eye
+        self._lighting = LightingMonitor(profile, projection, reference)
+        self._pose = PoseCheck(profile, projection, reference)
+        self._reader = reader
         self._evidence = evidence
         self._deal_order = DealOrder()
         self._has_dealt = False
@@ -177,25 +178,25 @@ class OverheadStation:
 
     def process(self, frame: VideoFrame) -> list[Statement]:
         """
-        Take the next frame.
+        Process the next frame.
         """
         image, at, _ = frame
         if not self._pose.check(image, at):
             return []
         light = self._lighting.measure(image)
         samples = self._samples(image, self._pose.shift_px)
-        glances = self._changes.update(samples, at, gain=light.gain, noise=light.noise)
-        for box, glance in zip(self._slots, glances, strict=True):
-            if box.tracker.update(glance, at):
-                self._deal_order.remove(box.slot)
-        said: list[Statement] = []
-        for box in self._slots_to_read(at):
-            # What lies on a place is that place's card only where the place has not moved.
-            if self._pose.confirm(image, at, box.tracker.still_since):
-                said += self._read_slot(box, image, at, light.gain)
-        for laid in self._deal_order.take_due(lambda laid: self._waits_for_earlier(laid, at)):
-            said.append(self._report(laid))
-        return said + self._check_cleared(image, at)
+        changes = self._changes.update(samples, at, gain=light.gain, noise=light.noise)
+        for watched, change in zip(self._slots, changes, strict=True):
+            if watched.tracker.update(change, at):
+                self._deal_order.remove(watched.slot)
+        statements: list[Statement] = []
+        for watched in self._slots_to_read(at):
+            # A place is read only where the camera has not moved since it came to rest.
+            if self._pose.confirm(image, at, watched.tracker.still_since):
+                statements += self._read_slot(watched, image, at, light.gain)
+        for card in self._deal_order.take_due(lambda card: self._waits_for_earlier(card, at)):
+            statements.append(self._report(card))
+        return statements + self._check_cleared(image, at)
 
     def _samples(self, image: Image, aside: PixelShift = NO_SHIFT) -> Image:
         whole = self._raster.sample(image, aside)
@@ -203,71 +204,77 @@ class OverheadStation:
 
     def finish(self) -> list[Statement]:
         """
-        There will be no more pictures: what is owed is told.
+        Report the pending cards; there are no more frames.
         """
-        return [self._report(laid) for laid in self._deal_order.take_all()]
+        return [self._report(card) for card in self._deal_order.take_all()]
 
     def states(self) -> dict[Slot, tuple[str, Card | None]]:
         """
-        Say how each place is, and which card was read there.
+        Return the state of each place and the card that was read there.
         """
-        return {box.slot: (box.tracker.state.value, box.tracker.card) for box in self._slots}
+        return {
+            watched.slot: (watched.tracker.state.value, watched.tracker.card)
+            for watched in self._slots
+        }
 
     def close(self) -> None:
         """
-        Give back what it holds.
+        Release the resources.
         """
         if self._evidence is not None:
             self._evidence.close()
 
     def _slots_to_read(self, at: float) -> list[_WatchedSlot]:
-        wanting = [box for box in self._slots if box.tracker.is_read_due(at)]
-        # What has just come to rest goes before what was looked at in vain.
+        wanting = [watched for watched in self._slots if watched.tracker.is_read_due(at)]
+        # A place that has just come to rest goes before one that was read in vain.
         wanting.sort(
-            key=lambda box: (box.tracker.state is not SlotState.SETTLED, -box.tracker.still_since)
+            key=lambda watched: (
+                watched.tracker.state is not SlotState.SETTLED,
+                -watched.tracker.still_since,
+            )
         )
         return wanting[:_MAX_READS_PER_FRAME]
 
     def _read_slot(
-        self, box: _WatchedSlot, image: Image, at: float, gain: float
+        self, watched: _WatchedSlot, image: Image, at: float, gain: float
     ) -> list[Statement]:
-        place = box.tracker
+        place = watched.tracker
         held = place.state is SlotState.HELD
         seen = self._reader.find_card(
-            box.area, image, gain, place.last_sighting, self._pose.shift_px
+            watched.area, image, gain, place.last_sighting, self._pose.shift_px
         )
         news = place.add_sighting(seen, at)
         late = int((at - place.still_since) * 1000)
         if held:
-            return [] if news is None else [self._statement(box.slot, news, late)]
+            return [] if news is None else [self._statement(watched.slot, news, late)]
         if news is None and (seen.kind is SightingKind.NOTHING or place.reported_unreadable):
             return []
-        laid = self._deal_order.add(box.slot, place.since)
-        laid.is_face_down |= place.state is SlotState.DOWN
+        card = self._deal_order.add(watched.slot, place.since)
+        card.is_face_down |= place.state is SlotState.DOWN
         if news is not None:
-            laid.seen, laid.read_at, laid.delay_ms = news, at, late
+            card.seen, card.read_at, card.delay_ms = news, at, late
         return []
 
-    def _waits_for_earlier(self, laid: DealtCard, at: float) -> bool:
+    def _waits_for_earlier(self, card: DealtCard, at: float) -> bool:
         """
-        Whether something that came earlier may be a card under a hand.
+        Whether an object that appeared earlier may be a card under a hand.
         """
-        if at - laid.read_at >= _MAX_ORDER_WAIT_S:
+        if at - card.read_at >= _MAX_ORDER_WAIT_S:
             return False
         return any(
-            box.tracker.state in {SlotState.MOVING, SlotState.SETTLED}
-            and at - box.tracker.still_since < _MAX_ORDER_WAIT_S
-            and box.tracker.since < laid.since
-            and box.slot is not laid.slot
-            for box in self._slots
+            watched.tracker.state in {SlotState.MOVING, SlotState.SETTLED}
+            and at - watched.tracker.still_since < _MAX_ORDER_WAIT_S
+            and watched.tracker.since < card.since
+            and watched.slot is not card.slot
+            for watched in self._slots
         )
 
-    def _report(self, laid: DealtCard) -> Statement:
-        seen = laid.seen or Sighting(SightingKind.UNSURE)
-        for box in self._slots:
-            if box.slot is laid.slot and box.tracker.state is SlotState.READ:
-                box.tracker.mark_reported()
-        return self._statement(laid.slot, seen, laid.delay_ms)
+    def _report(self, card: DealtCard) -> Statement:
+        seen = card.seen or Sighting(SightingKind.UNSURE)
+        for watched in self._slots:
+            if watched.slot is card.slot and watched.tracker.state is SlotState.READ:
+                watched.tracker.mark_reported()
+        return self._statement(card.slot, seen, card.delay_ms)
 
     def _statement(self, slot: Slot, seen: Sighting, late: int) -> Statement:
         self._has_dealt = True
@@ -289,11 +296,11 @@ class OverheadStation:
 
     def _check_cleared(self, image: Image, at: float) -> list[Statement]:
         """
-        Say once that all cards were taken off, when they have been for a while.
+        Report a cleared table once, when all places have been empty for long enough.
         """
         if not (self._has_dealt or self._deal_order):
             return []
-        if any(box.tracker.state is not SlotState.EMPTY for box in self._slots):
+        if any(watched.tracker.state is not SlotState.EMPTY for watched in self._slots):
             self._empty_since = None
             return []
         if self._empty_since is None:
@@ -302,6 +309,6 @@ class OverheadStation:
             return []
         if not self._pose.confirm(image, at, self._empty_since):
             return []
-        said = [self._report(laid) for laid in self._deal_order.take_all()]
+        statements = [self._report(card) for card in self._deal_order.take_all()]
         self._empty_since, self._has_dealt = None, False
-        return [*said, Statement(say=Say.CLEARED)]
+        return [*statements, Statement(say=Say.CLEARED)]

@@ -1,6 +1,5 @@
 """
-Whether the camera still looks at what its profile describes: the light, the likeness
-of the picture to that of the empty table, and by how much it was moved.
+Check of the lighting and of the camera's pose against the profile's reference image.
 """
 
 from __future__ import annotations
@@ -25,58 +24,58 @@ from drivers.transport import LineError
 __all__ = ["MAX_CAMERA_SHIFT_MM", "Lighting", "LightingMonitor", "PoseCheck"]
 
 MAX_CAMERA_SHIFT_MM: Final = 15.0
-"""Millimetres from which a moved camera is not trusted: places would be mistaken."""
+"""Shift from which a moved camera is rejected: its places would be confused."""
 
 _PLACE_RADIUS_MM: Final = 75.0
-"""Millimetres from a place's middle within which cards come and go."""
+"""Distance from a place's middle within which cards come and go."""
 
 _THROAT_MARGIN_MM: Final = 2.0
-"""Millimetres beside a shoe's mouth in which nothing moves any more."""
+"""Margin beside the throat's window within which cards may still be visible."""
 
 _LIGHT_GRID: Final = (36, 64)
-"""Rows and columns of the points at which the light is measured."""
+"""Rows and columns of the points at which the lighting is measured."""
 
 _MIN_LIGHT_POINTS: Final = 60
-"""Those of them that have to lie beside the places; else all are taken."""
+"""Number of points that have to lie beside the places; else all points are used."""
 
 _CHECK_INTERVAL_S: Final = 1.0
 _MAX_FAILED_CHECKS: Final = 3
-"""Seconds between two looks, and looks in a row after which it is told what is wrong."""
+"""Interval of the checks, and consecutive failures after which an error is raised."""
 
 _SHRINK_FACTOR: Final = 4
-"""By how much pictures are made smaller to be compared."""
+"""Factor by which images are shrunk for the comparison."""
 
 _TILE_PX: Final = 28
 _SEARCH_PX: Final = 26
-"""Pixels of the small picture: of a tile's side, and by how far it is looked for."""
+"""Side of a tile and range of its search, in pixels of the shrunk image."""
 
 _MAX_TILES: Final = 14
 _MIN_TILES: Final = 4
-"""Tiles at the most, and those with fewer than which nothing can be told."""
+"""Maximum number of tiles, and the number below which nothing is checked."""
 
 _MIN_TEXTURE: Final = 5.0
-"""Mean slope of a tile's grey values, without which it looks like any other."""
+"""Mean gradient of a tile, without which it resembles any other."""
 
 _MIN_TILE_LIKENESS: Final = 0.55
-"""Likeness, of 1, from which a tile is found again."""
+"""Minimum likeness, of 1, of a tile that is found again."""
 
 _AGREEMENT_PX: Final = 2.0
-"""Pixels of the small picture from the median within which tiles agree."""
+"""Distance from the median within which tiles agree, in pixels of the shrunk image."""
 
 _MIN_AGREEING_SHARE: Final = 0.3
-"""Share of all tiles that have to."""
+"""Share of all tiles that have to agree."""
 
 _MIN_SHIFT_PX: Final = 0.8
-"""Pixels by which the table has to be elsewhere before it is looked for there."""
+"""Shift from which the places are read at their new position."""
 
 
 class Lighting(NamedTuple):
     """
-    How the picture is lit.
+    Lighting of a frame.
 
     Attributes:
-        gain: Against the picture of the empty table.
-        noise: The usual difference of a point between two pictures.
+        gain: Brightness, as a multiple of the reference image's.
+        noise: Usual difference of a point between two frames.
     """
 
     gain: float
@@ -85,17 +84,17 @@ class Lighting(NamedTuple):
 
 class LightingMonitor:
     """
-    Watches the table between the places.
+    Measures the lighting of the table between the places.
     """
 
-    def __init__(self, profile: Profile, ground: TableProjection, reference: Image) -> None:
+    def __init__(self, profile: Profile, projection: TableProjection, reference: Image) -> None:
         pixels = _grid_points(profile)
-        kept = pixels[_away_from_places(profile, ground.to_table(pixels))]
+        kept = pixels[_away_from_places(profile, projection.to_table(pixels))]
         if len(kept) < _MIN_LIGHT_POINTS:
             kept = pixels
         self._raster = Raster(kept, (1, len(kept)))
         brightest = _max_channel(self._raster.sample(reference))
-        # Grey values that tell something.
+        # Darker points are unreliable.
         self._lit = np.flatnonzero(brightest > 16)  # noqa: PLR2004 - as above
         self._reference = brightest[self._lit].astype(np.float32)
         self._before: Image | None = None
@@ -103,12 +102,12 @@ class LightingMonitor:
 
     def measure(self, image: Image) -> Lighting:
         """
-        Say how a picture is lit.
+        Return the lighting of a frame.
         """
         now = self._raster.sample(image)
         if self._before is not None:
             apart = float(np.median(cv2.absdiff(now, self._before)))
-            # Slowly: one picture in which much moves is no noise.
+            # Slowly: one frame in which much moves is not noise.
             self._noise += 0.1 * (min(apart * 1.48, 12.0) - self._noise)
         self._before = now
         if not len(self._lit):
@@ -118,30 +117,30 @@ class LightingMonitor:
 
 
 def _max_channel(points: Image) -> Image:
-    # Over three colours numpy's own maximum takes ten times as long.
+    # numpy's own maximum over three channels takes ten times as long.
     blue, green, red = (points[0, :, colour] for colour in range(3))
     return np.asarray(np.maximum(np.maximum(blue, green), red), np.uint8)
 
 
 class PoseCheck:
     """
-    Looks for pieces of the empty table, every second or so, and whether they are where
-    they were. Cards and hands hide some; those that are seen have to agree.
+    Searches tiles of the empty table in a frame, about every second, and compares their
+    positions. Cards and hands hide some tiles; the visible ones have to agree.
 
     Attributes:
-        moved: By how many millimetres the camera has moved; None where that is not known.
-        aside: Where the table is in the picture now, as far as it is trusted.
+        shift_mm: Distance by which the camera has moved; None where it is unknown.
+        shift_px: Shift of the table in the frame, as far as it is trusted.
     """
 
-    def __init__(self, profile: Profile, ground: TableProjection, reference: Image) -> None:
+    def __init__(self, profile: Profile, projection: TableProjection, reference: Image) -> None:
         self.shift_mm: float | None = None
         self.shift_px: PixelShift = NO_SHIFT
         x, y = np.mean(_watched(profile), axis=0)
-        self._scale = ground.scale((float(x), float(y)))
+        self._scale = projection.scale((float(x), float(y)))
         small = _small_grey(reference)
         self._tiles = [
             (x, y, small[y : y + _TILE_PX, x : x + _TILE_PX])
-            for x, y in _choose_tiles(small, profile, ground)
+            for x, y in _choose_tiles(small, profile, projection)
         ]
         self._next_check_at: float | None = None
         self._measured_at: float | None = None
@@ -150,11 +149,11 @@ class PoseCheck:
 
     def check(self, image: Image, at: float) -> bool:
         """
-        Look, if it is time to; tell whether the camera is not known to have moved.
+        Check the pose if it is due; return False where the camera is known to have moved.
 
         Raises:
-            LineError: The picture is of something else, or of this from elsewhere, and has
-                been so for some seconds.
+            LineError: The frames have shown another scene, or the table from elsewhere, for some
+                seconds.
         """
         if len(self._tiles) < _MIN_TILES or (
             self._next_check_at is not None and at < self._next_check_at
@@ -179,8 +178,8 @@ class PoseCheck:
 
     def confirm(self, image: Image, at: float, since: float) -> bool:
         """
-        Tell whether the table was seen where it is thought to be, at a moment or after it;
-        look once more where that is not known. What lies on a place is told only then.
+        Return whether the table was at its position at a time or after it; check once more where
+        that is unknown. Only then is a card on a place certain to be that place's.
         """
         if len(self._tiles) < _MIN_TILES:
             return True
@@ -194,7 +193,7 @@ class PoseCheck:
         self.shift_mm = None if shift is None else float(np.hypot(*shift)) / self._scale
         if shift is None or not self._is_near:
             return
-        # Not to and fro where it is just between two pixels.
+        # Avoids toggling between two pixels.
         if float(np.abs(shift - self.shift_px).max()) > _MIN_SHIFT_PX:
             x, y = shift.round()
             self.shift_px = int(x), int(y)
@@ -205,7 +204,7 @@ class PoseCheck:
 
     def _shift(self, now: Image) -> Floats | None:
         """
-        Say by how many pixels the table is aside.
+        Return the shift of the table in pixels.
         """
         found = [self._find(now, *tile) for tile in self._tiles]
         shifts = np.array(
@@ -231,7 +230,7 @@ class PoseCheck:
 
 def _subpixel_peak(three: NDArray[Any]) -> float:
     """
-    Say how far from the middle one of three values a curve through them is highest.
+    Return the offset from the middle of three values at which a parabola is highest.
     """
     if len(three) < 3:  # noqa: PLR2004 - at the rim
         return 0.0
@@ -248,10 +247,10 @@ def _small_grey(image: Image) -> Image:
 
 
 def _choose_tiles(
-    small: Image, profile: Profile, ground: TableProjection
+    small: Image, profile: Profile, projection: TableProjection
 ) -> list[tuple[int, int]]:
     """
-    Choose tiles with the most to be seen on them, away from where cards come to lie.
+    Choose the tiles with the most texture, away from the places.
     """
     slope = np.hypot(cv2.Sobel(small, cv2.CV_32F, 1, 0), cv2.Sobel(small, cv2.CV_32F, 0, 1))
     rows, columns = small.shape[0] - _TILE_PX, small.shape[1] - _TILE_PX
@@ -259,7 +258,7 @@ def _choose_tiles(
         (x, y) for y in range(4, rows, _TILE_PX // 2) for x in range(4, columns, _TILE_PX // 2)
     ]
     middles = (np.array(corners, np.float64) + _TILE_PX / 2) * _SHRINK_FACTOR
-    away = _away_from_places(profile, ground.to_table(middles))
+    away = _away_from_places(profile, projection.to_table(middles))
     told = [
         (float(slope[y : y + _TILE_PX, x : x + _TILE_PX].mean()), (x, y))
         for (x, y), free in zip(corners, away, strict=True)
@@ -282,7 +281,7 @@ def _grid_points(profile: Profile) -> Floats:
 
 def _watched(profile: Profile) -> list[tuple[float, float]]:
     """
-    Return the middles of places, or the corners of a shoe's mouth.
+    Return the centres of the places, or the corners of the throat's window.
     """
     if profile.throat is not None:
         return list(profile.throat.window)

@@ -1,11 +1,11 @@
 """
-One place of the layout: is a card there, does it lie still, has it been told.
+State of one place: whether a card is there, has come to rest, and has been reported.
 
     EMPTY → MOVING → SETTLED → READ → HELD, and EMPTY again only when the empty
                         ↓ DOWN         place has come back
 
-A hand over a place makes it MOVING, or SETTLED without a card that can be found: it is
-neither a card nor the end of one.
+A hand over a place makes it MOVING, or SETTLED without a card: it is neither a card nor the
+removal of one.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ from shoe_daemon.game import Card
 __all__ = ["ChangeDetector", "SlotChange", "SlotState", "SlotTracker"]
 
 SETTLE_TIME_S: Final = 0.03
-"""Seconds of stillness after which a card is looked at."""
+"""Time without motion after which a card is read."""
 
 EMPTY_TIME_S: Final = 0.25
 EMPTY_TIME_WITH_CHIP_S: Final = 0.8
-"""Seconds of stillness after which an empty place is empty; longer where something small
+"""Time without motion after which a place without a card is empty; longer where something small
 lies on it."""
 
 _MAX_EMPTY_SHARE: Final = 0.06
 _MIN_OCCUPIED_SHARE: Final = 0.30
-"""Shares of a place that differ from the empty one."""
+"""Share of a place that differs from the empty one: at most when empty, at least when occupied."""
 
 _MIN_MOVED_SHARE: Final = 0.03
 _UNREADABLE_AFTER_S: Final = 1.2
-"""Seconds for which a card that lies there may not be readable before that is said."""
+"""Time after which a card that cannot be read is reported as unreadable."""
 
 _UNKNOWN_AFTER_S: Final = 3.0
 _MIN_UNKNOWN_SHARE: Final = 0.6
-"""Seconds for which something that covers so much of a place may lie there still, and be no
-card that is found, before it is said that there may be one."""
+"""Share of a place, and time, after which a still object that is not found to be a card is
+reported as a possible card."""
 
 _MIN_READS: Final = 6
 _MIN_AGREEING_READS: Final = 2
 _MIN_CHANGED_READS: Final = 3
 _FACE_DOWN_INTERVAL_S: Final = 2.0
-"""Seconds after which a card that lies face down is looked at again though nothing moved."""
+"""Interval at which a face-down card is read again, though nothing has moved."""
 
 
 class SlotState(StrEnum):
     """
-    What is known of a place.
+    State of a place.
     """
 
     EMPTY = "empty"
@@ -66,11 +66,11 @@ class SlotState(StrEnum):
 
 class SlotChange(NamedTuple):
     """
-    How a place is in one picture.
+    Change of a place in one frame.
 
     Attributes:
-        share: How much of it differs from the empty place.
-        since: Since when nothing has moved on it.
+        share: Share of the place that differs from the empty one.
+        since: Time since which nothing has moved on it.
     """
 
     share: float
@@ -79,14 +79,14 @@ class SlotChange(NamedTuple):
 
 class ChangeDetector:
     """
-    Compares places with themselves a moment ago, and with the empty ones; cheap.
+    Compares places with the previous frames and with the empty places, at little cost.
 
     Args:
-        empty: The points of each place while nothing lay there: places, rows, columns.
+        empty: Samples of each place while it was empty: places, rows, columns.
     """
 
     def __init__(self, empty: Image) -> None:
-        # A camera that moved by some millimetres still knows an empty place.
+        # Neighbouring points count too, because the camera may have moved by some millimetres.
         self._low = np.stack([_neighbourhood(each, np.minimum) for each in empty]).astype(
             np.float32
         )
@@ -98,13 +98,13 @@ class ChangeDetector:
 
     def update(self, samples: Image, at: float, *, gain: float, noise: float) -> list[SlotChange]:
         """
-        Take the next samples of all places.
+        Compare the next samples of all places.
 
         Args:
-            samples: Their points.
-            at: When.
-            gain: How much brighter the table is than when it was empty.
-            noise: By how much points differ between two pictures though nothing moved.
+            samples: Samples of each place.
+            at: Time of the frame.
+            gain: Brightness of the table, as a multiple of the empty table's.
+            noise: Difference of points between two frames without motion.
         """
         if self._still is None:
             self._still = samples.copy()
@@ -119,7 +119,7 @@ class ChangeDetector:
 
     def _moved(self, samples: Image, before: Image, noise: float) -> NDArray[np.bool_]:
         apart = samples.astype(np.int16) - before
-        # Lamps flicker, all of a place at once.
+        # A flickering lamp changes all points of a place at once.
         few = apart[:, ::3, ::3].reshape(len(apart), -1)
         apart -= np.median(few, axis=1).astype(np.int16)[:, None, None, None]
         far = _max_channel(np.abs(apart)) > 12 + 5 * noise
@@ -134,13 +134,13 @@ class ChangeDetector:
 
 
 def _max_channel(points: NDArray[Any]) -> NDArray[Any]:
-    # Over three colours numpy's own maximum takes ten times as long.
+    # numpy's own maximum over three channels takes ten times as long.
     blue, green, red = (points[..., colour] for colour in range(3))
     return np.asarray(np.maximum(np.maximum(blue, green), red))
 
 
 def _neighbourhood(image: Image, choose: np.ufunc) -> Image:
-    # The least or the most of each point and its neighbours.
+    # The minimum or maximum of each point and its neighbours.
     edged = np.pad(image, ((1, 1), (1, 1), (0, 0)), mode="edge")
     rows = choose(choose(edged[:-2], edged[1:-1]), edged[2:])
     return np.asarray(choose(choose(rows[:, :-2], rows[:, 1:-1]), rows[:, 2:]), np.uint8)
@@ -148,14 +148,14 @@ def _neighbourhood(image: Image, choose: np.ufunc) -> Image:
 
 class SlotTracker:
     """
-    The state of one place.
+    Tracks the state of one place.
 
     Attributes:
-        state: Of the place.
-        gave_up: Whether it was said that what lies there cannot be read.
-        since: When it was last left empty: when what lies there came.
-        still: Since when nothing has moved on it.
-        card: What was read there.
+        state: The state.
+        reported_unreadable: Whether the card was reported as unreadable.
+        since: When the place was last left empty: when the card appeared.
+        still_since: Time since which nothing has moved on it.
+        card: The card that was read.
     """
 
     def __init__(self) -> None:
@@ -176,22 +176,22 @@ class SlotTracker:
     @property
     def last_sighting(self) -> Sighting | None:
         """
-        What was last seen there, where nothing has moved since.
+        The last sighting, where nothing has moved since.
         """
         return self._votes[-1] if self._votes else None
 
-    def update(self, glance: SlotChange, at: float) -> bool:
+    def update(self, change: SlotChange, at: float) -> bool:
         """
-        Take how the place is now; tell whether a card that was there is gone.
+        Apply the change of the next frame; return whether a card is gone.
         """
-        moved = glance.since != self.still_since
-        self.still_since, self._share = glance.since, glance.share
-        still_for = at - glance.since
-        if glance.share < _MIN_OCCUPIED_SHARE:
-            bare = glance.share < _MAX_EMPTY_SHARE
+        moved = change.since != self.still_since
+        self.still_since, self._share = change.since, change.share
+        still_for = at - change.since
+        if change.share < _MIN_OCCUPIED_SHARE:
+            bare = change.share < _MAX_EMPTY_SHARE
             if self.state is SlotState.EMPTY:
                 return False
-            # A back of the felt's own colour differs by less than a card does.
+            # A back of the felt's own colour differs by less than a face does.
             stays = self.state is SlotState.DOWN and not bare
             if not stays and still_for >= (EMPTY_TIME_S if bare else EMPTY_TIME_WITH_CHIP_S):
                 return self._set_empty()
@@ -211,7 +211,7 @@ class SlotTracker:
         return was in {SlotState.HELD, SlotState.READ, SlotState.DOWN}
 
     def _on_motion(self, at: float) -> None:
-        # What was seen before something moved says nothing of what lies there after it.
+        # Sightings from before a motion do not count.
         self._votes.clear()
         self._read_count = 0
         self._next_read_at = at + SETTLE_TIME_S
@@ -221,7 +221,7 @@ class SlotTracker:
 
     def is_read_due(self, at: float) -> bool:
         """
-        Whether it is worth looking for a card there now.
+        Whether the place should be read now.
         """
         if self.state in {SlotState.EMPTY, SlotState.MOVING, SlotState.READ}:
             return False
@@ -233,11 +233,11 @@ class SlotTracker:
 
     def add_sighting(self, seen: Sighting, at: float) -> Sighting | None:
         """
-        Take what a look found.
+        Add a sighting.
 
         Returns:
-            What can now be said: a `FACE` that counts, or `UNSURE` for a card that
-            cannot be read; None where nothing new is known.
+            The sighting to report: an accepted `FACE`, or `UNSURE` for a card that cannot be
+            read; None where there is nothing new.
         """
         self._read_count += 1
         self._next_read_at = at + self._read_interval(seen.kind)
@@ -249,13 +249,13 @@ class SlotTracker:
             self.state, self.card = SlotState.READ, seen.card
             return seen
         if seen.kind is SightingKind.BACK and self._has_votes(seen, _MIN_AGREEING_READS):
-            # It is not turned over without anything moving.
+            # A card is not turned over without motion.
             self.state, self._next_read_at = SlotState.DOWN, at + _FACE_DOWN_INTERVAL_S
             return None
         return self._check_unreadable(seen, at)
 
     def _read_interval(self, kind: SightingKind) -> float:
-        # What could not be read at once is looked at seldom; it costs time of others.
+        # A card that was not read at once is read at longer intervals, to save time.
         if kind is SightingKind.NOTHING:
             return min(1.6, 0.1 * (1 << min(self._read_count, 4)))
         if self.state is SlotState.DOWN:
@@ -271,7 +271,7 @@ class SlotTracker:
 
     def _check_change(self) -> Sighting | None:
         """
-        Another card lies where one was told, and nobody saw the place empty in between.
+        Detect another card on a place that was never seen empty in between.
         """
         last = self._votes[-1] if self._votes else None
         if last is None or last.kind is not SightingKind.FACE:
@@ -310,7 +310,7 @@ class SlotTracker:
 
     def mark_reported(self) -> None:
         """
-        What was read there has been said.
+        Mark the card as reported.
         """
         self.state = SlotState.HELD
         self._read_count = _MIN_CHANGED_READS + 1  # nothing to look at until something moves

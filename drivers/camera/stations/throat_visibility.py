@@ -1,11 +1,8 @@
 """
-Whether the shoe's mouth was in sight all the time.
+Visibility of the throat: gaps between usable frames, and the edges beside the window.
 
-Pictures that do not come, that are frozen, or in which nothing can be told from nothing,
-leave holes. In a long one a card may have passed unseen.
-
-The plates beside the window at a shoe's mouth: by them it is known that the camera still
-looks at it from where it was put.
+Missing, frozen and unusable frames make gaps. In a long gap a card may leave unseen. The
+surroundings of the window show that the camera still looks at the throat from its place.
 """
 
 from __future__ import annotations
@@ -24,34 +21,34 @@ from drivers.camera.sources.frame_quality import Image
 __all__ = ["ThroatEdges", "VisibilityMonitor"]
 
 _MAX_UNSEEN_S: Final = 0.15
-"""Seconds in which a card may pass unseen."""
+"""Gap in which a card may leave unseen."""
 
 _MAX_FRAME_GAP_S: Final = 0.1
-"""Seconds in which what is in the mouth may become something else."""
+"""Gap in which the object in the throat may be replaced by another."""
 
 _MAX_INTERVAL_FACTOR: Final = 2.5
-"""Usual spans between two pictures: one that is lost is borne, even of a slow camera."""
+"""Multiple of the usual interval that is tolerated: one lost frame, even of a slow camera."""
 
 _INTERVALS_KEPT: Final = 25
-"""Spans of which the usual one is the median."""
+"""Number of intervals whose median is the usual one."""
 
 _DELAYED_FRAME_SHARE: Final = 0.5
-"""Share of the usual span within which a picture comes that was only kept waiting."""
+"""Share of the usual interval within which a delayed frame follows."""
 
 _MIN_NOISY_FRAMES: Final = 10
-"""Pictures of nothing, none like the one before, from which a camera is known for its noise."""
+"""Frames without motion, all different, after which a camera is known to have noise."""
 
 _REPORT_INTERVAL_S: Final = 1.0
-"""Seconds of a hole after which it is told again that there is one."""
+"""Length of a gap after which it is reported again."""
 
 
 class VisibilityMonitor:
     """
-    Counts the time between pictures that tell something.
+    Measures the time between usable frames.
 
     Attributes:
-        leapt: Whether so much time lies before the latest picture that what is in the mouth
-            may be something else than before.
+        gap_before_frame: Whether the object in the throat may have been replaced by another
+            before the latest frame.
     """
 
     def __init__(self) -> None:
@@ -66,10 +63,10 @@ class VisibilityMonitor:
 
     def is_frozen(self, sample: NDArray[np.uint8]) -> bool:
         """
-        Whether a picture is just the one before once more.
+        Whether a frame repeats the previous one.
 
-        Only where a sensor's noise has made every picture another one so far: what a
-        stream's encoder does not see change comes as it was.
+        Only for cameras whose noise has made all frames different so far: a stream's encoder may
+        repeat a frame while nothing changes.
         """
         self._same = self._sample is not None and np.array_equal(sample, self._sample)
         self._sample = sample
@@ -77,13 +74,13 @@ class VisibilityMonitor:
 
     def add_idle_frame(self) -> None:
         """
-        Nothing moved in this picture: if it is not the one before, that is noise.
+        Add a frame without motion: if it differs from the previous one, the camera has noise.
         """
         self._noisy_count = 0 if self._same else self._noisy_count + 1
 
     def add_unusable_frame(self, at: float) -> float | None:
         """
-        A picture came that tells nothing; return the seconds of a hole that is to be told.
+        Add an unusable frame; return the length of a gap that is to be reported.
         """
         if self._last is None:
             self._last = at
@@ -95,13 +92,13 @@ class VisibilityMonitor:
 
     def unseen_s(self, at: float) -> float:
         """
-        Return for how many seconds there was no picture that told something.
+        Return the time since the last usable frame.
         """
         return 0.0 if self._last is None else at - self._last
 
     def add_usable_frame(self, at: float) -> float | None:
         """
-        A picture came that tells something; return the seconds of a hole that is to be told.
+        Add a usable frame; return the length of a gap that is to be reported.
         """
         before, self._last = self._last, at
         told, self._reported_at = self._reported_at, None
@@ -115,7 +112,7 @@ class VisibilityMonitor:
 
     def _check_gap(self, span: float) -> float | None:
         """
-        A picture may have been kept waiting with others: they come at once, none is lost.
+        Ignore a gap whose frame was only delayed: the next frames follow at once.
         """
         waiting, self._waiting = self._waiting, None
         usual = self._usual
@@ -140,28 +137,28 @@ class VisibilityMonitor:
 
 
 _COMPARED_WIDTH_PX: Final = 160
-"""Pixels of the small picture that is compared."""
+"""Width of the shrunk image that is compared."""
 
 _MIN_SIDE_PX: Final = 60
 _MIN_GREY_SPREAD: Final = 2.5
-"""Pixels of a side, and spread of their grey values, from which it can be known again."""
+"""Minimum number of pixels of a side, and spread of their grey values."""
 
 _MIN_LIKENESS: Final = 0.5
-"""Likeness, of 1, by which a side is known again."""
+"""Minimum likeness, of 1, of a visible side."""
 
 
 class ThroatEdges:
     """
-    Looks beside the window, on each of its sides.
+    Compares the areas beside the window, on each of its sides.
     """
 
-    def __init__(self, profile: Profile, ground: TableProjection, reference: Image) -> None:
+    def __init__(self, profile: Profile, projection: TableProjection, reference: Image) -> None:
         small = _small_grey(reference)
         high, wide = small.shape
         scale = reference.shape[1] / wide
         rows, columns = np.mgrid[0:high, 0:wide]
         pixels = (np.stack([columns.ravel(), rows.ravel()], axis=1) + 0.5) * scale
-        points = ground.to_table(pixels)
+        points = projection.to_table(pixels)
         window = np.array(profile.throat.window if profile.throat is not None else points[:1])
         low, high_ = window.min(axis=0), window.max(axis=0)
         beside = [*(points < low).T, *(points > high_).T]
@@ -175,8 +172,8 @@ class ThroatEdges:
 
     def is_visible(self, image: Image) -> bool:
         """
-        Tell whether one of the sides at least looks as ever, in whatever light; also where
-        there is nothing by which it could be known.
+        Whether at least one side looks as in the reference image, in any light; True where no side
+        has enough texture.
         """
         if not self._sides:
             return True

@@ -1,5 +1,5 @@
 """
-The window at the shoe's mouth: what covers it, and where the card in it lies.
+The watched window of the throat: its covered extents, and the pose of the card in it.
 """
 
 from __future__ import annotations
@@ -29,49 +29,49 @@ Floats32 = NDArray[np.float32]
 
 _ROW_STEP_MM: Final = 1.0
 _COLUMN_STEP_MM: Final = 3.0
-"""Millimetres between the points by which the mouth is watched, along and across."""
+"""Distance of the sample points, along and across."""
 
 _MIN_DIFFERENCE: Final = 30.0
-"""Grey values from the empty mouth, beyond which something is there."""
+"""Grey difference from the empty throat beyond which a point is covered."""
 
 _MIN_COVERED_SHARE: Final = 0.55
-"""Share of a row that something as wide as a card covers; a finger does not."""
+"""Share of a row that a card covers; a finger covers less."""
 
 _MAX_EMPTY_DIFFERENCE: Final = 14.0
-"""Grey values from the empty mouth, up to which it looks as it does empty."""
+"""Grey difference from the empty throat up to which a point is free."""
 
 _MIN_FREE_SHARE: Final = 0.45
-"""Share of a row that looks as it does empty: no card, which is as wide, lies there."""
+"""Share of free points in a row that no card covers."""
 
 _BLURRED_EDGE_ROWS: Final = 8
-"""Rows beside something in which its blurred edge hides the mouth."""
+"""Rows beside an object that its blurred edge hides."""
 
 _STRIP_ROWS: Final = 8
 """Rows whose pattern is compared."""
 
 _MIN_PATTERN_LIKENESS: Final = 0.45
-"""Likeness of its pattern by which the empty mouth is known in another light."""
+"""Minimum likeness of the empty throat's pattern in another light."""
 
 _MIN_PATTERN_SPREAD: Final = 0.5
 """Spread of grey values up to which there is no pattern."""
 
 _MAX_GAP_ROWS: Final = 12
-"""Rows of dark print across a whole card, which are no gap between two."""
+"""Rows of dark print across a whole card, which are not a gap between two cards."""
 
 _MIN_VISIBLE_SHARE: Final = 0.5
-"""Share of an edge, or of both beside it together, that has to be seen."""
+"""Share of an edge, or of both sides together, that has to be visible."""
 
 _WINDOW_TOLERANCE_MM: Final = 1.5
-"""Millimetres by which an index may reach behind the plates."""
+"""Distance by which an index may extend beyond the window."""
 
 
 class AlignedCard(NamedTuple):
     """
-    A card that was found in the mouth.
+    A card whose edges were found in the throat.
 
     Attributes:
-        quad: Its corners in the picture, in reading order.
-        patch: What was looked at.
+        quad: Its corners in the frame, in reading order.
+        patch: The searched area.
     """
 
     quad: Floats
@@ -80,17 +80,17 @@ class AlignedCard(NamedTuple):
 
 class ThroatWindow:
     """
-    The window, seen along the way that cards leave.
+    The window, along the direction in which cards leave.
 
     Attributes:
-        length: Of a card along that way, in millimetres.
-        low: Where the window begins, at the shoe.
-        leading: Which of a card's two ends leads: 0 for the upper one, 1 for the lower.
+        length: Length of a card in that direction, in millimetres.
+        start: Position of the window's begin, at the shoe.
+        leading: Leading end of a card: 0 for the upper one, 1 for the lower.
     """
 
     leading: Final = 1
 
-    def __init__(self, profile: Profile, ground: TableProjection, reference: Image) -> None:
+    def __init__(self, profile: Profile, projection: TableProjection, reference: Image) -> None:
         throat = profile.throat
         if throat is None:
             raise ValueError("no [throat] in this profile")
@@ -100,37 +100,37 @@ class ThroatWindow:
         self.length, across = (wide, high) if self._sideways else (high, wide)
         corners = np.array(throat.window)
         self._centre = corners.mean(axis=0)
-        self._axes = _card_axes(ground, throat, self._centre)
+        self._axes = _card_axes(projection, throat, self._centre)
         self._window = (corners - self._centre) @ self._axes.T
         along = self._window[:, 0 if self._sideways else 1]
         self._positions = np.arange(along.min() + _ROW_STEP_MM / 2, along.max(), _ROW_STEP_MM)
         self.start = float(along.min())
-        self._raster = self._make_raster(ground, across)
+        self._raster = self._make_raster(projection, across)
         self._empty = self._raster.sample(reference).astype(np.float32)
         self._pattern = _pattern(self._empty.mean(axis=2))
         self._stray = float(np.abs(along).max()) + self.length / 2
         reach = float(np.abs(self._window).max()) + 4
         centre = float(self._centre[0]), float(self._centre[1])
-        self._patch = Patch(ground, centre, self._axes, reach)
+        self._patch = Patch(projection, centre, self._axes, reach)
         self._bare = self._patch.cut(reference)
 
-    def _make_raster(self, ground: TableProjection, across: float) -> Raster:
+    def _make_raster(self, projection: TableProjection, across: float) -> Raster:
         lane = np.arange(-across / 2 + 4, across / 2 - 3, _COLUMN_STEP_MM)
         rows, columns = np.meshgrid(self._positions, lane, indexing="ij")
         flat = (rows, columns) if self._sideways else (columns, rows)
         points = np.stack(flat, axis=-1).reshape(-1, 2) @ self._axes + self._centre
-        return Raster(ground.to_pixels(points), rows.shape)
+        return Raster(projection.to_pixels(points), rows.shape)
 
     def sample(self, image: Image) -> Image:
         """
-        Take the points by which the window is watched.
+        Sample the points of the window.
         """
         return self._raster.sample(image)
 
     def extents(self, sample: Image, at: float, gain: float) -> list[Extent]:
         """
-        Say what covers the window, from the shoe outwards: nothing only where so much of the
-        empty mouth is seen everywhere that no card can be there.
+        Return the covered extents, from the shoe outwards: none only where so much of the empty
+        throat is visible everywhere that no card can be there.
         """
         empty = self._empty * gain
         apart = np.abs(sample - empty).max(axis=2)
@@ -147,7 +147,7 @@ class ThroatWindow:
 
     def _pattern_rows(self, sample: Image) -> NDArray[np.bool_]:
         """
-        Say in which rows the pattern of the empty mouth shows: also in another light.
+        Return the rows in which the pattern of the empty throat is visible, in any light.
         """
         now, empty = _pattern(sample.mean(axis=2, dtype=np.float32)), self._pattern
         alike, this, that = (_sum_neighbours(each) for each in (now * empty, now**2, empty**2))
@@ -160,7 +160,7 @@ class ThroatWindow:
         self, image: Image, extent: Extent, gain: float, *, leading: bool
     ) -> AlignedCard | None:
         """
-        Find the card whose leading, or trailing, edge is the one of what covers the window.
+        Find the card whose leading, or trailing, edge is that of an extent.
         """
         if not (extent.ends if leading else extent.starts):
             return None
@@ -182,11 +182,11 @@ class ThroatWindow:
         )
         return (front if leading else back) >= _MIN_VISIBLE_SHARE and beside >= _MIN_VISIBLE_SHARE
 
-    def contains(self, ground: TableProjection, pixels: Floats) -> bool:
+    def contains(self, projection: TableProjection, pixels: Floats) -> bool:
         """
-        Whether points of the picture are all in the window.
+        Whether points of the frame are all in the window.
         """
-        local = (ground.to_table(pixels) - self._centre) @ self._axes.T
+        local = (projection.to_table(pixels) - self._centre) @ self._axes.T
         low, high = (
             self._window.min(axis=0) - _WINDOW_TOLERANCE_MM,
             self._window.max(axis=0) + _WINDOW_TOLERANCE_MM,
@@ -196,7 +196,7 @@ class ThroatWindow:
 
 def _pattern(rows: Floats32) -> Floats32:
     """
-    Return strips of rows without all that changes slowly: light and shadow.
+    Return strips of rows without slow changes such as light and shadow.
     """
     fine = np.diff(np.diff(rows, axis=0, append=rows[-1:]), axis=1)
     return fine[: len(fine) // _STRIP_ROWS * _STRIP_ROWS].reshape(-1, _STRIP_ROWS, fine.shape[1])
@@ -204,14 +204,14 @@ def _pattern(rows: Floats32) -> Floats32:
 
 def _sum_neighbours(strips: Floats32) -> NDArray[np.float64]:
     """
-    Sum up each strip with those beside it.
+    Add each strip to its neighbours.
     """
     return np.convolve(strips.sum(axis=(1, 2)), np.ones(3), "same")
 
 
 def _away_from_covered(hidden: NDArray[np.bool_], covered: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """
-    Return the hidden rows that are not just beside covered ones: dark print, a dark back.
+    Return the hidden rows that are not beside covered ones: dark print, a dark back.
     """
     near = np.convolve(covered, np.ones(2 * _BLURRED_EDGE_ROWS + 1), "same") > 0
     return np.asarray(hidden & ~near)
@@ -219,7 +219,7 @@ def _away_from_covered(hidden: NDArray[np.bool_], covered: NDArray[np.bool_]) ->
 
 def _fill_gaps(covered: NDArray[np.bool_], hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """
-    Fill the gaps in which the empty mouth does not show: dark print across a whole card.
+    Fill gaps in which the empty throat is not visible: dark print across a whole card.
     """
     there = np.flatnonzero(covered)
     filled = covered.copy()
@@ -229,14 +229,14 @@ def _fill_gaps(covered: NDArray[np.bool_], hidden: NDArray[np.bool_]) -> NDArray
     return filled
 
 
-def _card_axes(ground: TableProjection, throat: Throat, centre: Floats) -> Floats:
+def _card_axes(projection: TableProjection, throat: Throat, centre: Floats) -> Floats:
     """
-    Return a card's short and long side as it passes: it moves along the positive one.
+    Return a card's short and long side in the throat: it moves in the positive direction.
     """
     way = np.array(throat.direction, np.float64)
     way /= np.hypot(*way)
     x, y = way
     axes = np.array([(x, y), (-y, x)]) if throat.turn else np.array([(y, -x), (x, y)])
-    if ground.is_mirrored((float(centre[0]), float(centre[1]))):
+    if projection.is_mirrored((float(centre[0]), float(centre[1]))):
         axes[1 if throat.turn else 0] *= -1
     return axes

@@ -1,6 +1,5 @@
 """
-The two ends of a card that passes the shoe's mouth: at each is an index, read in the pictures
-in which it is whole and sharpest, and they have to agree.
+Vote between both indexes of a card in the throat, each read in its sharpest frames.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from shoe_daemon.game import Card
 __all__ = ["EndVotes", "IndexVote", "TrackFrame", "TwoIndexVote"]
 
 _MAX_FRAMES_READ: Final = 3
-"""Pictures of either end that are read."""
+"""Frames of either end that are read."""
 
 _MIN_VOTES: Final = 2
-"""Pictures that have to show one card, at the least."""
+"""Frames that have to show the same card."""
 
 
 class TrackFrame(NamedTuple):
     """
-    A frame of a passage, and where in the mouth the card was.
+    A frame of a track, and the extent of the card in it.
     """
 
     frame: VideoFrame
@@ -35,11 +34,11 @@ class TrackFrame(NamedTuple):
 
 class IndexVote(NamedTuple):
     """
-    What one end said in one frame.
+    Reading of one end in one frame.
 
     Attributes:
         blur: As a share of the card's width.
-        patch: The card, for evidence.
+        patch: Image of the card, for evidence.
     """
 
     reading: Reading
@@ -48,12 +47,12 @@ class IndexVote(NamedTuple):
 
 
 EndVotes = tuple[list[IndexVote], list[IndexVote]]
-"""The end that leads and the one that trails, each the sharpest first."""
+"""Votes of the leading and of the trailing end, each with the sharpest first."""
 
 
 class _VisibleIndex(NamedTuple):
     """
-    A frame in which one end of a card is whole.
+    A frame in which the index of one end is completely visible.
     """
 
     image: Image
@@ -64,30 +63,31 @@ class _VisibleIndex(NamedTuple):
 
 class TwoIndexVote:
     """
-    Reads the ends of cards in a mouth.
+    Reads both ends of cards in the throat.
     """
 
-    def __init__(self, mouth: ThroatWindow, ground: TableProjection, eye: CardReader) -> None:
-        self._window = mouth
-        self._ground = ground
-        self._reader = eye
+    def __init__(
+        self, window: ThroatWindow, projection: TableProjection, reader: CardReader
+    ) -> None:
+        self._window = window
+        self._projection = projection
+        self._reader = reader
 
-    def read(self, shots: Sequence[TrackFrame], gain: float) -> EndVotes:
+    def read(self, frames: Sequence[TrackFrame], gain: float) -> EndVotes:
         """
-        Read both ends, each in its sharpest pictures.
+        Read both ends, each in its sharpest frames.
 
         Args:
-            shots: All pictures of one passage.
-            gain: How bright they are, as a multiple of the frame of the empty mouth.
+            frames: All frames of one track.
+            gain: Brightness, as a multiple of the empty throat's.
         """
-        return self._read(shots, gain, leading=True), self._read(shots, gain, leading=False)
+        return self._read(frames, gain, leading=True), self._read(frames, gain, leading=False)
 
     def agreed_card(
         self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()
     ) -> Card | None:
         """
-        Return what pictures agree upon, all together and most of them alone; None where they
-        do not.
+        Return the card on which all frames together, and most of them alone, agree; else None.
         """
         both = [*one, *other]
         whole = self.combine(one, other)
@@ -101,17 +101,19 @@ class TwoIndexVote:
 
     def combine(self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()) -> Reading | None:
         """
-        Put what was read at one end, or at both, into one reading; None where nothing was.
+        Combine the readings of one end, or of both; None where there is none.
         """
         return self._reader.combine(
             [each.reading for each in one], [each.reading for each in other]
         )
 
-    def _read(self, shots: Sequence[TrackFrame], gain: float, *, leading: bool) -> list[IndexVote]:
+    def _read(
+        self, frames: Sequence[TrackFrame], gain: float, *, leading: bool
+    ) -> list[IndexVote]:
         found = [
             index
-            for shot in shots
-            if (index := self._index(shot, gain, leading=leading)) is not None
+            for frame in frames
+            if (index := self._index(frame, gain, leading=leading)) is not None
         ]
         found.sort(key=lambda index: index.blur)
         return [
@@ -121,18 +123,16 @@ class TwoIndexVote:
             for index in found[:_MAX_FRAMES_READ]
         ]
 
-    def _index(self, shot: TrackFrame, gain: float, *, leading: bool) -> _VisibleIndex | None:
-        image = shot.frame.image
-        aimed = self._window.align_card(image, shot.extent, gain, leading=leading)
-        if aimed is None:
+    def _index(self, frame: TrackFrame, gain: float, *, leading: bool) -> _VisibleIndex | None:
+        image = frame.frame.image
+        card = self._window.align_card(image, frame.extent, gain, leading=leading)
+        if card is None:
             return None
         end = ThroatWindow.leading if leading else 1 - ThroatWindow.leading
-        window = self._reader.index_window(aimed.quad, end)
-        if not self._window.contains(self._ground, window):
+        window = self._reader.index_window(card.quad, end)
+        if not self._window.contains(self._projection, window):
             return None
         blur = self._reader.index_blur(image, window)
         return (
-            _VisibleIndex(image, window, blur, aimed.patch)
-            if self._reader.is_sharp(blur)
-            else None
+            _VisibleIndex(image, window, blur, card.patch) if self._reader.is_sharp(blur) else None
         )
