@@ -1,6 +1,5 @@
 """
-Files that belong together, such as a profile and its pictures: a full disk leaves those of
-before as they were.
+Writes files that belong together, such as a profile and its images: all of them or none.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ __all__ = ["check_writable", "write_together"]
 
 def write_together(files: Mapping[Path, bytes | None]) -> None:
     """
-    Write files beside where they go, and put them there only once all of them are on the disk;
-    None takes one away. Their folders are made.
+    Write temporary files, and rename them only once all are on the disk; None deletes a file.
+    Folders are created.
 
     Raises:
-        UserError: One cannot be written; then none was changed.
+        UserError: A file cannot be written; then none was changed.
     """
     written: dict[Path, Path] = {}
     for path, data in files.items():
@@ -44,10 +43,10 @@ def write_together(files: Mapping[Path, bytes | None]) -> None:
 
 def check_writable(path: Path) -> None:
     """
-    Look whether a file can come there, before the work of which it is the result.
+    Check that a file can be written there, before the work that it will hold.
 
     Raises:
-        UserError: It cannot.
+        UserError: It cannot be written.
     """
     folder = path.absolute().parent
     while not os.path.lexists(folder):
@@ -71,7 +70,7 @@ def _write(path: Path, data: bytes, written: dict[Path, Path]) -> None:
 
 
 def _link_target(path: Path) -> Path:
-    # What a link leads to is replaced, and not the link.
+    # The target of a link is replaced, not the link.
     return Path(os.path.realpath(path))
 
 

@@ -1,5 +1,5 @@
 """
-What a calibration found, and what of it is written: profile, empty table, cards.
+Results of a calibration, and the files made of them: profile, empty table, cards.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 _MAX_PLANE_ERROR_MM: Final = 1.5
-"""Millimetres that a plane may be off."""
+"""Maximum error of the plane."""
 
 _MIN_SHARPNESS: Final = 0.35
 """Sharpness of the empty table, of 1, below which the lens has to be focused."""
@@ -47,21 +47,21 @@ _MIN_SHARPNESS: Final = 0.35
 @dataclass(kw_only=True)
 class CalibrationResult:
     """
-    Filled step by step.
+    Results, filled in step by step.
 
     Attributes:
-        at: When, for people.
-        marker_image: The picture that the plane was found in.
-        reference: The empty table: the mean of some pictures.
-        sharpness: Of it, from 0 to 1.
-        light: Of it, in grey values of 255.
+        at: Date, for people.
+        marker_image: Image in which the plane was found.
+        reference: Mean image of the empty table.
+        sharpness: Its sharpness, from 0 to 1.
+        light: Its brightness, from 0 to 255.
         clicked: Corners of rectangles in pixels, 4 x 2 each, where there were no markers.
         budget: Pixels of an index on each place.
-        shown: The cards that were laid to fit the index window and to know the deck.
-        back: A card that lay face down, upright.
-        cards: What was read of those that were shown.
-        samples: What was read afterwards, with all that is set by then.
-        notes: What was left out, and what follows from that.
+        shown: Cards that were laid to fit the index window and to know the deck.
+        back: Upright image of a card that lay face down.
+        cards: Readings of the shown cards.
+        samples: Readings of the sample cards, with the final settings.
+        notes: Omitted steps and their consequences.
     """
 
     station: str
@@ -99,7 +99,7 @@ class CalibrationResult:
 
 def list_faults(result: CalibrationResult) -> list[str]:
     """
-    Say everything that is not good enough, and what to do, a line each.
+    Return everything that is not good enough, with advice, a line each.
     """
     told = [f"{each.slot}: {_too_few_pixels(each)}" for each in result.budget if not each.passed]
     told = _plane_faults(result) + told
@@ -154,7 +154,7 @@ def _failed(result: CalibrationResult) -> list[ShownReading]:
 
 def draft_profile(result: CalibrationResult) -> kept.Profile:
     """
-    Write down what is known as a profile.
+    Return the results so far as a profile.
     """
     chosen, window = result.threshold, result.window
     return kept.Profile(
@@ -187,10 +187,10 @@ def _extra(result: CalibrationResult) -> dict[str, Any]:
 
 def write_result(result: CalibrationResult, path: Path, version: str) -> kept.Profile:
     """
-    Write the profile, and beside it the empty table and the cards; return it as read again.
+    Write the profile, the empty table and the cards; return the profile as loaded again.
 
     Raises:
-        UserError: They cannot be written; a profile of before is then as it was.
+        UserError: A file cannot be written; the previous profile is unchanged.
     """
     reference = f"{path.stem}-reference.png"
     risk = "" if result.threshold is None else result.threshold.summary
@@ -217,19 +217,19 @@ def _cards(result: CalibrationResult) -> dict[str, Image]:
 
 def card_folder(profile: Path) -> Path:
     """
-    Say where the cards of a profile are.
+    Return the folder of a profile's cards.
     """
     return profile.with_name(f"{profile.stem}-cards")
 
 
 def reader_configuration(profile: kept.Profile, path: Path) -> str | None:
     """
-    Return the part of a table's configuration that reads with this profile; None for one of
-    a recording, which no table reads.
+    Return the section of a table's configuration for this profile; None for a recording, which
+    no table reads.
 
     Args:
-        profile: What was made.
-        path: Where it is.
+        profile: The profile.
+        path: Its path.
     """
     if profile.camera.source is None:
         return None

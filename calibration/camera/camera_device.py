@@ -1,7 +1,7 @@
 """
-Locks a camera's exposure, white balance and focus, and says honestly what it refused.
+Settings of a camera: its mode, its name, and locks for exposure, white balance and focus.
 
-Video4Linux's numbers for the exposure's automatic mode are 3 for on and 1 for by hand.
+Video4Linux's values of the exposure mode are 3 for automatic and 1 for manual.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ __all__ = [
 
 _VALUE_TOLERANCE: Final = 1e-3
 _SETTLING_FRAMES: Final = 30
-"""Pictures in which the automatic settings come to rest before they are locked."""
+"""Frames until automatic settings have settled and can be locked."""
 
 
 class ControlDevice(Protocol):
     """
-    What of OpenCV's capture is used.
+    The used part of OpenCV's capture.
     """
 
     def get(self, number: int, /) -> float:
         """
-        Read a property; 0 or -1 where there is none.
+        Read a property; 0 or -1 where it does not exist.
         """
         ...
 
     def set(self, number: int, value: float, /) -> bool:
         """
-        Set one; whether the device took it is another question.
+        Set a property; success does not mean that the device accepted it.
         """
         ...
 
@@ -73,13 +73,13 @@ _CONTROLS: Final = (
 
 class ControlLock(Struct, frozen=True):
     """
-    One setting.
+    Result for one control.
 
     Attributes:
-        name: For people.
-        locked: Whether the device now holds it.
-        controls: What to ask for again each time the camera is opened.
-        said: What the device did; what to do where it refused.
+        name: Its name, for people.
+        locked: Whether the device holds the value.
+        controls: Values to set each time the camera is opened.
+        said: What the device did, and advice where it refused.
     """
 
     name: str
@@ -90,10 +90,10 @@ class ControlLock(Struct, frozen=True):
 
 def lock_device(address: Address, camera: Camera) -> list[ControlLock]:
     """
-    Lock what a camera of this machine lets be locked; nothing for other sources.
+    Lock the controls of a camera of this machine; nothing for other sources.
 
     Raises:
-        UserError: It is not there, or gives no pictures.
+        UserError: The camera is missing, or sends no frames.
     """
     if address.kind is not SourceKind.DEVICE:
         return []
@@ -109,7 +109,7 @@ def lock_device(address: Address, camera: Camera) -> list[ControlLock]:
 
 def lock_controls(device: ControlDevice) -> list[ControlLock]:
     """
-    Keep what the automatic settings have found, and switch them off.
+    Keep the values of the automatic settings, and switch these off.
     """
     return [_lock_control(device, wish) for wish in _CONTROLS]
 
@@ -147,7 +147,7 @@ _MODE_TEXT: Final = re.compile(r"(\d+)x(\d+)(?:@(\d+(?:\.\d+)?))?(?::(\w{4}))?",
 
 def port_text(address: Address) -> str | None:
     """
-    Write a camera as `parse_source` reads it again, without a password; None for a recording.
+    Format an address for `parse_source`, without a password; None for a recording.
     """
     if not address.is_live:
         return None
@@ -157,10 +157,10 @@ def port_text(address: Address) -> str | None:
 
 def parse_mode(text: str | None) -> Camera:
     """
-    Read a mode, such as ``1280x720@30:MJPG``; None is the usual one.
+    Parse a mode, such as ``1280x720@30:MJPG``; None for the default.
 
     Raises:
-        UserError: It is none.
+        UserError: Not a mode.
     """
     if text is None:
         return _DEFAULT_MODE
@@ -177,7 +177,7 @@ def parse_mode(text: str | None) -> Camera:
 
 def camera_fingerprint(address: Address) -> str | None:
     """
-    Return what a camera of this machine is called; None for anything else.
+    Return the name of a camera of this machine; None for other sources.
     """
     if address.kind is not SourceKind.DEVICE:
         return None
@@ -190,7 +190,7 @@ def camera_fingerprint(address: Address) -> str | None:
 
 def camera_finding(address: Address, known: str | None) -> Finding | None:
     """
-    Say where a profile was made with another camera.
+    Report a profile that was made with another camera.
     """
     now = camera_fingerprint(address)
     if known is None or now is None or now == known:

@@ -1,5 +1,5 @@
 """
-What is printed on a card: the figure of its index, where everything stands, what ink it is.
+Print of a card: the figure of its index, the pattern of its face, and the colour of its ink.
 """
 
 from __future__ import annotations
@@ -19,41 +19,41 @@ __all__ = ["CardPrint", "figure_likeness", "ink_distance", "pattern_likeness", "
 Single = NDArray[np.float32]
 
 CARD_SIZE_PX: Final = (160, 224)
-"""Width and height to which a card's picture is brought, in pixels."""
+"""Width and height to which a card's image is scaled."""
 
 _INDEX_SIZE_PX: Final = (round(CARD_SIZE_PX[0] * 0.25), round(CARD_SIZE_PX[1] * 0.43))
-"""Where the index is, from the card's corner."""
+"""Size of the index area, from the card's corner."""
 
 _MIN_INK: Final = 0.5
 _PURE_INK: Final = 0.8
-"""Shares of the darkest print from which something is print, and is nothing but ink."""
+"""Shares of the darkest print: above the first a pixel is print, above the second only ink."""
 
 _MIN_FIGURE_ROWS: Final = 3
 _FIGURE_MARGIN_PX: Final = 4
-"""Pixels: the least height of a figure, and by how far it may stand elsewhere."""
+"""Minimum height of a figure, and the margin around it."""
 
 _COARSE_BLUR_PX: Final = 2.5
 _MAX_OFFSET_PX: Final = 5
-"""Pixels: over which whole faces are blurred to be compared, and by how far they may lie off."""
+"""Blur of whole faces before their comparison, and their maximum offset."""
 
 _MIN_INK_PIXELS: Final = 8
-"""Pixels of nothing but ink, without which its colour is not told."""
+"""Pixels of pure ink without which its colour is unknown."""
 
 _GREY_OFFSET: Final = 8.0
-"""Grey values that are added to ink and paper, so that black is not infinitely far from grey."""
+"""Added to ink and paper, so that black is not infinitely far from grey."""
 
 _MIN_RED_RATIO: Final = 1.35
-"""How many times as bright in red as in blue a red ink is, at the least."""
+"""Minimum brightness of red ink in the red channel, as a multiple of the blue channel's."""
 
 
 class CardPrint(NamedTuple):
     """
-    The print of an upright card, as seen from either end.
+    Print of an upright card, seen from either end.
 
     Attributes:
-        ends: How much ink is where, 0 to 1.
-        colour: The ink's blue, green and red, as shares of the paper's; None where there
-            is too little of it.
+        ends: Amount of ink at each pixel, from 0 to 1.
+        colour: Blue, green and red of the ink, as shares of the paper's; None where there is
+            too little ink.
     """
 
     ends: tuple[Single, Single]
@@ -69,7 +69,7 @@ class CardPrint(NamedTuple):
 
 def print_of(flat: Image) -> CardPrint:
     """
-    See what is printed on an upright card, whatever the light.
+    Return the print of an upright card, independent of the light.
     """
     card = np.asarray(cv2.resize(flat, CARD_SIZE_PX, interpolation=cv2.INTER_CUBIC), np.uint8)
     turned = np.ascontiguousarray(card[::-1, ::-1])
@@ -99,8 +99,8 @@ def _colour(card: Image, ink: Single) -> Floats | None:
 
 def figure_likeness(now: CardPrint, before: CardPrint) -> float:
     """
-    Return how alike the figures of two indexes are, and whether they stand in the same place,
-    at the ends at which they are most; 1 is the same.
+    Return the likeness of two indexes' figures and of their positions, at the best ends; 1 for the
+    same.
     """
     found = [0.0]
     for end in before.ends:
@@ -117,7 +117,7 @@ def figure_likeness(now: CardPrint, before: CardPrint) -> float:
 
 def _figure(ink: Single) -> tuple[int, int, int, int] | None:
     """
-    Find the figure: the uppermost print in the index, with a little white about it.
+    Find the figure: the uppermost print in the index, with a margin.
     """
     printed = ink[2 : _INDEX_SIZE_PX[1], 2 : _INDEX_SIZE_PX[0]] > _MIN_INK
     top, bottom = _first_run(np.asarray(printed.any(axis=1)), _MIN_FIGURE_ROWS, 0)
@@ -133,7 +133,7 @@ def _figure(ink: Single) -> tuple[int, int, int, int] | None:
 
 def _first_run(there: NDArray[Any], least: int, gap: int) -> tuple[int, int]:
     """
-    Find the first run of at least so many, which may have gaps; nothing is (0, 0).
+    Find the first run of a minimum length, which may have gaps; (0, 0) where there is none.
     """
     first = last = -1
     for place, value in enumerate(there):
@@ -154,7 +154,7 @@ def _best_match(where: Single, wanted: Single) -> float:
 
 def pattern_likeness(now: CardPrint, before: CardPrint) -> float:
     """
-    Return how alike the whole faces of two cards of one rank are, roughly; 1 is the same.
+    Return the approximate likeness of the faces of two cards of one rank; 1 for the same.
     """
     wanted = np.ascontiguousarray(
         _coarse(before.ends[0])[_MAX_OFFSET_PX:-_MAX_OFFSET_PX, _MAX_OFFSET_PX:-_MAX_OFFSET_PX]
@@ -168,8 +168,8 @@ def _coarse(ink: Single) -> Single:
 
 def ink_distance(now: CardPrint, others: Iterable[CardPrint]) -> float:
     """
-    Return how far an ink is from that of the other cards of its colour: 0 is the same, 0.7
-    is twice as bright in one of its colours.
+    Return the distance of an ink from that of the other cards of its colour: 0 for the same, 0.7
+    for twice the brightness in one channel.
     """
     known = [
         each.colour for each in others if each.colour is not None and each.is_red is now.is_red

@@ -1,8 +1,9 @@
 """
-Is it still the same deck: cards that lie there now, compared with those of the profile.
+Comparison of the deck on the table with the deck of the profile.
 
-One card says little: figures of many makers are alike. Each further one says more, and a
-back most of all. How often another deck passes is measured by `bench.vision.calibration_accuracy`.
+One card proves little, because figures of many makers are alike. Each further card adds
+certainty, and a back most of all. `bench.vision.calibration_accuracy` measures how often another deck
+passes.
 """
 
 from __future__ import annotations
@@ -47,33 +48,33 @@ __all__ = [
 ]
 
 BACK_NAME: Final = "back"
-"""The name of the picture of the deck's back; the others have their rank's."""
+"""File name of the deck's back; the other files have the names of the ranks."""
 
 MIN_FACES: Final = 3
-"""Faces from which on, with a back, a check is said to have compared the deck."""
+"""Faces that, with a back, make a comparison certain."""
 
 MIN_BACK_LIKENESS: Final = 0.72
-"""Likeness, of 1, from which two backs are taken to be of one deck."""
+"""Minimum likeness, of 1, of two backs of one deck."""
 
 _MAX_OFFSET_PX: Final = 5
-"""Pixels by which a card that was cut out may lie beside another, either way."""
+"""Maximum offset of a card's image against another, in either direction."""
 
 _ADVICE: Final = "take the deck of the profile, or calibrate with this one"
 
 _FIGURE, _PATTERN, _INK, _NONE = 23.3, 7.6, -11.4, -25.5
-"""Logistic weights, from cards of simulated decks: above 0 a card is rather of the same."""
+"""Logistic weights from cards of simulated decks: above 0 a card is rather of the same deck."""
 
 _MAX_LOG_ODDS: Final = 6.0
-"""The most that the logarithm of one card's odds counts, either way."""
+"""Limit of the log odds of one card."""
 
 _MIN_MEAN_LOG_ODDS: Final = (-1.7, -0.7, -0.3, 0.0)
-"""By the number of faces: a mean below is another deck's; so are 1 in 100 of the same
-in worse light and focus than a check lets pass."""
+"""Minimum mean by number of faces: a smaller mean is another deck's, and that of 1 in 100 same
+decks in worse light and focus than a check accepts."""
 
 
 class Certainty(StrEnum):
     """
-    How far a check compared the deck: surely, by too few cards, or not at all.
+    Certainty of a comparison: certain, by too few cards, or none.
     """
 
     SURELY = "surely"
@@ -83,7 +84,7 @@ class Certainty(StrEnum):
 
 class FaceUpCard(NamedTuple):
     """
-    A card that lies there now, upright, and its rank.
+    Upright image of a card that lies face up, and its rank.
     """
 
     flat: Image
@@ -109,7 +110,7 @@ class ReferenceDeck:
 
     def log_odds(self, now: CardPrint, rank: str) -> float:
         """
-        Say how likely a card of a rank is of this deck: the logarithm of the odds.
+        Return the log odds that a card of a rank is of this deck.
         """
         before = self._faces[rank]
         found = (
@@ -123,8 +124,8 @@ class ReferenceDeck:
 
 def card_files(folder: Path, cards: Mapping[str, Image]) -> dict[Path, bytes | None]:
     """
-    Give the files of a deck's upright cards, by rank or ``back``, and None for each other that
-    was kept before: it may be of another deck.
+    Return the files of a deck's upright cards, by rank or ``back``, and None for each other file,
+    which may be of another deck.
     """
     return {
         path: encode_png(cards[name]) if name in cards else None
@@ -134,7 +135,7 @@ def card_files(folder: Path, cards: Mapping[str, Image]) -> dict[Path, bytes | N
 
 def load_cards(folder: Path) -> dict[str, Image]:
     """
-    Read them; those that are there.
+    Load the cards of a folder; missing ones are left out.
     """
     cards = {}
     for name, path in _card_paths(folder).items():
@@ -156,14 +157,13 @@ def compare_deck(
     alone: bool = False,
 ) -> tuple[list[Finding], Certainty]:
     """
-    Compare the cards that lie there with the profile's; say what is unlike, and how sure
-    that is.
+    Compare the cards on the table with the profile's; return the findings and their certainty.
 
     Args:
         faces: Cards that lie face up, and were read.
-        backs: Cards that lie face down, upright.
-        deck: That of the profile.
-        alone: Whether no more than one card can be shown at a time, as in a shoe's mouth.
+        backs: Upright images of cards that lie face down.
+        deck: The deck of the profile.
+        alone: Whether only one card can be shown at a time, as in the throat.
     """
     known = [face for face in faces if deck.has_rank(face.rank)]
     there = backs if deck.back is not None else []
@@ -195,7 +195,7 @@ def _face_findings(faces: Sequence[FaceUpCard], deck: ReferenceDeck) -> list[Fin
 
 def is_other_deck(odds: Sequence[float]) -> bool:
     """
-    Whether cards of such likelihoods are another deck's.
+    Whether cards with these log odds are of another deck.
     """
     return sum(odds) / len(odds) < _MIN_MEAN_LOG_ODDS[min(len(odds), len(_MIN_MEAN_LOG_ODDS)) - 1]
 
@@ -224,7 +224,7 @@ def _missing_cards(
 
 def _missing_side(faces: Sequence[FaceUpCard], backs: Sequence[Image], deck: ReferenceDeck) -> str:
     """
-    Ask for the other side of a card: one says little, and no two can be shown.
+    Return the note that asks for the other side of a card: only one can be shown at a time.
     """
     if not faces and not backs:
         return "the deck was not compared: show one card at a time, each at a check of its own"
@@ -235,7 +235,7 @@ def _missing_side(faces: Sequence[FaceUpCard], backs: Sequence[Image], deck: Ref
 
 def back_likeness(now: Image, before: Image) -> float:
     """
-    Return how alike two upright backs are, at either end; 1 at most.
+    Return the likeness of two upright backs, at the better end; at most 1.
     """
     wanted = np.ascontiguousarray(
         _smoothed(before)[_MAX_OFFSET_PX:-_MAX_OFFSET_PX, _MAX_OFFSET_PX:-_MAX_OFFSET_PX]

@@ -1,8 +1,8 @@
 """
-Pictures for a calibration: of a camera as it is now, or of a recording as it was then.
+Frames for a calibration: of a camera as it is now, or of a recording.
 
-Pictures that a running daemon lends: a camera has one user, and beside it `--check` must
-take what that one sees.
+A camera has one user at a time: `--check` beside a running daemon takes the frames that the
+daemon's preview streams.
 """
 
 from __future__ import annotations
@@ -37,42 +37,41 @@ __all__ = [
 
 _FRAME_TIMEOUT_S: Final = 12.0
 _REOPEN_INTERVAL_S: Final = 0.5
-"""Seconds: for a picture, and until a camera that went away is looked for again."""
+"""Time to wait for a frame, and interval at which a camera that disappeared is opened again."""
 
 _DIMENSIONS: Final = 3
 
 
 class FrameSource(Protocol):
     """
-    Where pictures come from.
+    Source of frames.
     """
 
     def take(self, count: int, at: float | None = None) -> list[Image]:
         """
-        Return so many pictures in a row: from a moment of the recording on, in seconds, or from
-        now on.
+        Return consecutive frames: from a time of the recording on, in seconds, or from now on.
 
         Raises:
-            UserError: None comes, or one of another form than those before.
+            UserError: No frame arrives, or one of another format than those before.
         """
         ...
 
     def newest(self) -> Image | None:
         """
-        Return the last picture; None where there is none.
+        Return the last frame; None where there is none.
         """
         ...
 
     def close(self) -> None:
         """
-        Give the source back.
+        Release the source.
         """
         ...
 
 
 class RecordedFrames:
     """
-    A video, or a folder of pictures: taken from once, from its beginning to its end.
+    A video, or a folder of images, read once from beginning to end.
     """
 
     def __init__(self, source: Source, name: str) -> None:
@@ -84,10 +83,10 @@ class RecordedFrames:
 
     def take(self, count: int, at: float | None = None) -> list[Image]:
         """
-        Return pictures from a moment on; fewer where the recording ends, but one at least.
+        Return frames from a time on; fewer at the end of the recording, but at least one.
 
         Raises:
-            UserError: There is none, or one that cannot be used.
+            UserError: There is no frame, or none that can be used.
         """
         found: list[Image] = []
         while len(found) < count:
@@ -113,7 +112,7 @@ class RecordedFrames:
 
     def newest(self) -> Image | None:
         """
-        Return the last picture that was taken.
+        Return the last frame that was taken.
         """
         return self._last
 
@@ -126,8 +125,7 @@ class RecordedFrames:
 
 class LiveFrames:
     """
-    A camera: a thread takes what comes, so that the newest is always at hand; a camera that
-    went away is opened again, until it is there.
+    A camera whose frames are read by a thread; a camera that disappeared is opened again.
     """
 
     def __init__(self, source: Source, name: str, again: Callable[[], Source]) -> None:
@@ -145,7 +143,7 @@ class LiveFrames:
 
     def take(self, count: int, at: float | None = None) -> list[Image]:
         """
-        Return the next pictures.
+        Return the next frames.
         """
         del at
         found: list[Image] = []
@@ -168,13 +166,13 @@ class LiveFrames:
 
     def newest(self) -> Image | None:
         """
-        Return the last picture that came; None while none comes.
+        Return the last frame; None while none arrives.
         """
         return self._newest
 
     def close(self) -> None:
         """
-        Stop, and give the camera back.
+        Stop reading, and release the camera.
         """
         self._stopping.set()
         if (source := self._source) is not None:
@@ -216,7 +214,7 @@ def open_frames(address: Address, camera: Camera) -> FrameSource:
     Open a source.
 
     Raises:
-        UserError: It cannot be opened; the one line says why.
+        UserError: The reason why it cannot be opened, in one line.
     """
     try:
         source = open_source(address, camera)
@@ -229,7 +227,7 @@ def open_frames(address: Address, camera: Camera) -> FrameSource:
 
 class _FrameFormat:
     """
-    What every picture of a camera is like; all that is measured in one holds for the next.
+    Requires the same size of all frames, because measurements in one apply to the next.
     """
 
     def __init__(self, name: str) -> None:
@@ -238,10 +236,10 @@ class _FrameFormat:
 
     def check(self, image: Any) -> Image:  # noqa: ANN401 - whatever OpenCV gives
         """
-        Return the picture.
+        Return the frame.
 
         Raises:
-            UserError: It is of another form than those before it.
+            UserError: It has another format than those before it.
         """
         is_array = isinstance(image, np.ndarray)
         if not is_array or image.ndim != _DIMENSIONS or image.dtype != np.uint8:
@@ -258,23 +256,23 @@ class _FrameFormat:
 
 def encode_png(image: Image) -> bytes:
     """
-    Return a picture as a PNG file has it.
+    Encode an image as PNG.
     """
     _, data = cv2.imencode(".png", image)
     return data.tobytes()
 
 
 _PREVIEW_TIMEOUT_S: Final = 25.0
-"""Seconds: of a camera that was pushed far away the daemon lends pictures for two seconds
-whenever it tries it again, which is every ten in the end."""
+"""Time to wait for the preview: where a camera was moved far, the daemon streams its frames for
+two seconds at each attempt, which finally is every ten seconds."""
 
 _RETRY_INTERVAL_S: Final = 0.2
-"""Seconds between two attempts."""
+"""Interval between two attempts."""
 
 
 def is_preview_stream(address: Address) -> bool:
     """
-    Whether this is what a camera's view lends.
+    Whether this is the stream of a daemon's preview.
     """
     if not address.is_stream:
         return False
@@ -286,10 +284,10 @@ def take_frames(
     address: Address, camera: Camera, count: int, at: float | None = None
 ) -> list[Image]:
     """
-    Take pictures in a row; where a daemon lends them, wait until it does.
+    Take consecutive frames; wait for a daemon's preview.
 
     Raises:
-        UserError: There are none.
+        UserError: No frames arrive.
     """
     until = time.monotonic() + (_PREVIEW_TIMEOUT_S if is_preview_stream(address) else 0.0)
     while True:

@@ -1,5 +1,5 @@
 """
-The report of a calibration: one HTML file with its pictures in it, for a screen or paper.
+Report of a calibration: one HTML file with its images embedded, for screen or paper.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["render_report", "write_report"]
 
 _TEMPLATE_FILE: Final = Path(__file__).parent / "static" / "report.html"
 _MAX_IMAGE_WIDTH_PX: Final = 1100
-"""Pixels of a picture's width in the report, at the most."""
+"""Maximum width of an image in the report."""
 
 _NO_VALUE: Final = "&ndash;"
 _CHART_SIZE: Final = (680, 190, 62)
-"""Width, height, and what is left of the line."""
+"""Width, height, and left margin of the chart."""
 
 _PASSED_COLOUR, _FAILED_COLOUR, _MARKER_COLOUR = (84, 160, 60), (38, 30, 200), (230, 140, 60)
 """Blue, green and red of outlines."""
@@ -40,17 +40,17 @@ _PASSED_COLOUR, _FAILED_COLOUR, _MARKER_COLOUR = (84, 160, 60), (38, 30, 200), (
 
 def write_report(result: CalibrationResult, path: Path) -> None:
     """
-    Write it.
+    Write the report.
 
     Raises:
-        UserError: It cannot be written; one of before is then as it was.
+        UserError: It cannot be written; a previous report is unchanged.
     """
     write_together({path: render_report(result).encode()})
 
 
 def render_report(result: CalibrationResult) -> str:
     """
-    Return the page.
+    Return the report as HTML.
     """
     wrong = list_faults(result)
     count = f"{len(wrong)} thing{'s' if len(wrong) != 1 else ''} to put right"
@@ -133,7 +133,7 @@ def _plane(result: CalibrationResult, count: int) -> str:
         told = f"The one that fits least is {plane.misfit:.2f} mm off the others. {told}"
     if lens is not None:
         return f"{told} The lens bends by {lens.distortion[0]:+.4f}."
-    # A shoe's mouth is too small for that to matter.
+    # The throat is too small for lens distortion to matter.
     if result.throat is not None:
         return told
     return f"{told} The lens is not known: that takes two or more."
@@ -151,7 +151,7 @@ def _budget(result: CalibrationResult) -> str:
 
 
 def _bar(value: float, least: float, most: float) -> str:
-    # No styles in attributes: the page's policy is strict about them in some browsers.
+    # No style attributes: some browsers apply the page's policy to them.
     wide, mark = 100 * value / most, 100 * least / most
     colour = "#2d7a46" if value >= least else "#b3261e"
     return (
@@ -171,7 +171,7 @@ def _cards(result: CalibrationResult) -> str:
     for shown, sample in zip(result.shown, result.cards, strict=False):
         flat = shown.upright_image(180)
         high, wide = flat.shape[:2]
-        # The picture is cut a little inside of the card's edge.
+        # The image is cut off slightly inside the card's edge.
         edge = np.array([wide, high], np.float32) * 0.03
         corners = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], np.float32)
         corners += np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], np.float32) * edge
@@ -205,10 +205,10 @@ def _samples(samples: Iterable[ShownReading]) -> str:
 
 class _Chart:
     """
-    Thresholds from left to right; the higher, the more rarely a card was wrong at one.
+    Chart of the thresholds from left to right, with the rarity of wrong cards upwards.
 
     Attributes:
-        powers: The powers of ten that it reaches over.
+        powers: Powers of ten in its range.
     """
 
     def __init__(self, points: Sequence[CurvePoint]) -> None:
@@ -218,13 +218,13 @@ class _Chart:
 
     def y(self, power: float) -> float:
         """
-        Say how far down one in so many, as a power of ten, is.
+        Return the vertical position of one in 10 to a power.
         """
         return 8 + (_CHART_SIZE[1] - 26) * (1 - (power - self._low) / (self._high - self._low))
 
     def point_at(self, number: int) -> tuple[float, float]:
         """
-        Say where a threshold is.
+        Return the position of a threshold.
         """
         wide = _CHART_SIZE[0] - _CHART_SIZE[2] - 24
         x = _CHART_SIZE[2] + wide * number / (len(self._rarities) - 1)
@@ -233,8 +233,8 @@ class _Chart:
 
 def _curve(result: CalibrationResult) -> str:
     """
-    Draw what was measured with these weights: how rarely a card was wrong at each threshold,
-    as proven, and the one that is set.
+    Draw the measured curve of the weights: the proven rarity of wrong cards at each threshold, and
+    the chosen threshold.
     """
     points, chosen = risk_curve(), result.threshold
     if len(points) < 2 or chosen is None:  # noqa: PLR2004 - two make a line

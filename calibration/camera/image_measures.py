@@ -1,5 +1,5 @@
 """
-How sharp and how bright pictures are, and whether the lamps flicker in them.
+Sharpness and brightness of images, and flicker of the lamps.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ __all__ = ["Flicker", "mean_brightness", "mean_image", "measure_flicker", "measu
 
 _TILE_PX: Final = 48
 _MIN_PRINT_CONTRAST: Final = 40.0
-"""Grey values between the darkest and the brightest of a tile that has print in it."""
+"""Minimum grey range of a tile with print."""
 
 _MEASURE_SPREAD_PX: Final = 1.1
-"""Pixels by which the measure itself spreads an edge."""
+"""Spread of an edge that the measurement itself adds."""
 
 _MAX_STEADY_FLICKER: Final = 0.015
-"""Share of the light that may come and go from picture to picture."""
+"""Share of the light that may vary between frames."""
 
 _MIN_FLICKER_FRAMES: Final = 8
-"""Pictures in a row of which flicker can be told."""
+"""Number of frames from which flicker can be measured."""
 
 _DEFAULT_FPS: Final = 25.0
 _MAINS_HZ: Final = (50, 60)
-"""Periods a second of the mains that there are."""
+"""Frequencies of the mains."""
 
 _BLOCKS: Final = 8
 _BANDS: Final = 40
-"""Columns and rows of a picture in which the light is measured."""
+"""Columns and rows in which the brightness is measured."""
 
 
 def measure_sharpness(image: Image) -> float:
     """
-    Return how sharp a picture is: 1 where the steepest edges of its print are as steep as
-    pixels allow, 0 where there is no print at all.
+    Return the sharpness of an image: 1 where the steepest edges of its print are as steep as
+    pixels allow, 0 without print.
     """
     grey = cv2.GaussianBlur(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), (3, 3), 0.8)
     slopes = [np.abs(cv2.Scharr(grey, cv2.CV_32F, dx, 1 - dx)) / 32 for dx in (0, 1)]
@@ -66,8 +66,7 @@ def _tiles(grey: NDArray[Any]) -> NDArray[Any]:
 
 def mean_brightness(image: Image) -> float:
     """
-    Return how bright a picture is, of 255: the mean of its grey values, without the very
-    brightest.
+    Return the brightness of an image, of 255: the mean of its grey values, without the brightest.
     """
     grey = np.sort(image[::8, ::8].mean(axis=2).ravel())
     return round(float(grey[: len(grey) * 19 // 20].mean()), 2)
@@ -75,7 +74,7 @@ def mean_brightness(image: Image) -> float:
 
 def mean_image(pictures: Sequence[Image]) -> Image:
     """
-    Take the mean of pictures of a still table: the sensor's noise goes.
+    Return the mean of frames of a still table, without the sensor's noise.
     """
     whole = np.zeros(pictures[0].shape, np.float32)
     for picture in pictures:
@@ -85,11 +84,11 @@ def mean_image(pictures: Sequence[Image]) -> Image:
 
 class Flicker(Struct, frozen=True):
     """
-    What lamps do from picture to picture.
+    Flicker of the lamps.
 
     Attributes:
-        strength: The share of the light that comes and goes.
-        beat: How often a second; None where nothing does.
+        strength: Share of the light that varies.
+        beat: Its frequency in Hz; None where it is steady.
         mains: 50 or 60, where the beat is that of lamps on such mains.
     """
 
@@ -100,18 +99,18 @@ class Flicker(Struct, frozen=True):
     @property
     def steady(self) -> bool:
         """
-        Whether it does no harm.
+        Whether the flicker is harmless.
         """
         return self.strength <= _MAX_STEADY_FLICKER
 
 
 def measure_flicker(pictures: Sequence[Image], fps: float | None) -> Flicker:
     """
-    Find bands and beats of lamps in pictures of a still table, taken in a row.
+    Measure bands and beats of lamps in consecutive frames of a still table.
 
     Args:
-        pictures: Of fewer than eight nothing is told: they are taken to be steady.
-        fps: Pictures a second; None where that is not known: 25 are taken to be usual.
+        pictures: The frames; fewer than eight are taken to be steady.
+        fps: Frames per second; None where it is unknown, then 25.
     """
     fps = fps or _DEFAULT_FPS
     if len(pictures) < _MIN_FLICKER_FRAMES:
@@ -136,7 +135,7 @@ def _bands(picture: Image) -> NDArray[np.float32]:
 
 def _matching_mains(beat: float, fps: float, step: float) -> int | None:
     """
-    Tell whose flashes, two a period, beat so with so many pictures a second.
+    Return the mains whose flashes, two per period, make this beat at a frame rate.
     """
     for mains in _MAINS_HZ:
         flashes = 2 * mains

@@ -1,5 +1,5 @@
 """
-Finds the printed markers in a picture, and their corners to a tenth of a pixel.
+Detects the printed markers in an image, and their corners to a tenth of a pixel.
 """
 
 from __future__ import annotations
@@ -19,19 +19,18 @@ DICTIONARY: Final = cv2.aruco.DICT_4X4_50
 
 _EDGE_POSITIONS: Final = np.linspace(0.12, 0.88, 40)
 _EDGE_OFFSETS_PX: Final = np.arange(-4.0, 4.01, 0.25)
-"""Where an edge is looked at: shares of its length, and pixels to either side of it."""
+"""Positions along an edge, and offsets in pixels to either side, at which it is sampled."""
 
 _MIN_SLOPE_SHARE: Final = 0.3
-"""A slope that is not this share of the steepest is no edge."""
+"""Minimum slope of an edge, as a share of the steepest."""
 
 _MAX_CORRECTION_PX: Final = 2.0
-"""Pixels by which a corner may be put right."""
+"""Maximum correction of a corner."""
 
 
 class Marker(NamedTuple):
     """
-    A marker that was found: its number, and its corners in the picture from the upper left
-    one on.
+    A detected marker: its number, and its corners in the image, starting at the upper left.
     """
 
     number: int
@@ -40,7 +39,7 @@ class Marker(NamedTuple):
 
 def find_markers(image: Image) -> list[Marker]:
     """
-    Find the printed markers in a picture, each once, by their numbers.
+    Detect the printed markers in an image, each once, sorted by number.
     """
     settings = cv2.aruco.DetectorParameters()
     settings.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_SUBPIX
@@ -60,10 +59,10 @@ def find_markers(image: Image) -> list[Marker]:
 
 def _refine_corners(grey: NDArray[np.float32], quad: Floats) -> Floats:
     """
-    Take the corners as where the edges cross.
+    Return the corners as intersections of the edges.
 
-    A corner that is blurred is round, and seems to lie further in than it is: all
-    markers would be taken to be a little smaller, and the table larger.
+    A blurred corner is round and appears too far inside: all markers would be measured too
+    small, and the table too large.
     """
     lines = [
         _fit_edge(grey, quad[side], quad[(side + 1) % 4], quad.mean(axis=0)) for side in range(4)
@@ -78,7 +77,7 @@ def _fit_edge(
     grey: NDArray[np.float32], first: Floats, last: Floats, middle: Floats
 ) -> tuple[Floats, Floats] | None:
     """
-    Fit a line to where it gets bright from the inside to the outside: a point, a direction.
+    Fit a line to the change from dark inside to bright outside: a point and a direction.
     """
     along = (last - first) / np.linalg.norm(last - first)
     outwards = np.array([-along[1], along[0]])

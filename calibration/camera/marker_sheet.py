@@ -1,8 +1,8 @@
 """
 Sheets of markers to print at true size: PDF, SVG or HTML, with a ruler to check the print.
 
-A sheet is drawn once, in millimetres, as rectangles and lines of text; each form of file
-writes the same ones.
+A page is drawn once, in millimetres, as rectangles and lines of text; each file format writes
+the same page.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ FILE_SUFFIXES: Final = (".pdf", ".svg", ".html")
 
 _MARGIN_MM: Final = 14.0
 _FOOTER_MM: Final = 62.0
-"""Millimetres of a page that are left free at its sides, and that its foot takes."""
+"""Margin of a page, and height of its footer."""
 
 _MARKER_CELLS: Final = 6
-"""Cells of a marker of four by four with its black rim."""
+"""Cells of a 4x4 marker with its black rim."""
 
 _POINTS_PER_MM: Final = 72 / 25.4
-"""Points of a PDF in a millimetre."""
+"""PDF points per millimetre."""
 
 _RULER_MM: Final = 100
-"""Millimetres of the ruler at the foot."""
+"""Length of the ruler in the footer."""
 
 _QUIET_ZONE: Final = 0.25
-"""White round a marker, as a share of its side: without it none is found."""
+"""White margin around a marker, as a share of its side: markers without one are not detected."""
 
 _INSTRUCTIONS: Final = (
     "Print at 100 %, not “fit to page”. The scale above must be 100 mm long: measure it.",
@@ -48,7 +48,7 @@ _INSTRUCTIONS: Final = (
     "    and one into the middle. They may be turned anyhow. Nothing is measured.",
     "4  Leave the white rim uncovered. No glare, no shadow edge, no hand over them.",
 )
-"""What is printed at the foot of each page; the first line is bold."""
+"""Instructions in the footer of each page; the first line is bold."""
 
 
 class _Rectangle(NamedTuple):
@@ -74,7 +74,7 @@ class SheetPage(NamedTuple):
         paper: Its width and height in millimetres.
         blocks: Black cells of markers.
         marks: Lines of the ruler.
-        texts: What is written.
+        texts: Lines of text.
     """
 
     paper: tuple[float, float]
@@ -85,15 +85,15 @@ class SheetPage(NamedTuple):
 
 def draw_sheets(count: int, side: float, paper: str) -> list[SheetPage]:
     """
-    Draw so many markers, as many on a page as there is room for.
+    Draw markers, as many on a page as fit.
 
     Args:
-        count: How many; they are numbered from 0.
-        side: Millimetres of the black edge of each.
+        count: Number of markers; they are numbered from 0.
+        side: Side of the black edge of each, in millimetres.
         paper: One of `PAPER_SIZES_MM`.
 
     Raises:
-        UserError: They are too large for it.
+        UserError: They are too large for the paper.
     """
     size = PAPER_SIZES_MM[paper]
     across = int((size[0] - 2 * _MARGIN_MM + side * _QUIET_ZONE) // (side * (1 + _QUIET_ZONE)))
@@ -103,7 +103,7 @@ def draw_sheets(count: int, side: float, paper: str) -> list[SheetPage]:
     if across < 1 or down < 1:
         most = min(size[0] - 2 * _MARGIN_MM, size[1] - _MARGIN_MM - _FOOTER_MM - 10)
         raise UserError(f"--size {side:g}: too large for {paper}; expected at most {most:.0f}")
-    # Far apart is what helps: large markers one a page, small ones to be cut out.
+    # Large markers are printed one per page, small ones are cut out, to lie far apart.
     each = across * down
     numbers = range(count)
     return [
@@ -142,14 +142,14 @@ def _marker_rectangles(number: int, x: float, y: float, side: float) -> Iterator
             last = first
             while last < _MARKER_CELLS and line[last]:
                 last += 1
-            # Rows touch by a hair, so that no printer leaves white lines between them.
+            # Rows overlap slightly, so that no printer leaves white lines between them.
             yield _Rectangle(x + first * cell, y + row * cell, (last - first) * cell, cell + 0.02)
             first = last
 
 
 def _draw_footer(sheet: SheetPage, side: float) -> None:
     """
-    Draw the ruler, and say what to do.
+    Draw the ruler and the instructions.
     """
     top = sheet.paper[1] - _FOOTER_MM + 4
     _draw_ruler(sheet, (sheet.paper[0] - _RULER_MM) / 2, top)
@@ -169,12 +169,12 @@ def _draw_ruler(sheet: SheetPage, left: float, top: float) -> None:
 
 def write_sheets(sheets: Sequence[SheetPage], path: Path) -> list[Path]:
     """
-    Write them in the form that the file's name asks for; return the files.
+    Write the pages in the format of the file's suffix; return the files.
 
-    SVG has one page a file: the second is called ``…-2.svg``.
+    SVG has one page per file: the second is called ``…-2.svg``.
 
     Raises:
-        UserError: The name is of another form, or the file cannot be written.
+        UserError: The suffix is unknown, or the file cannot be written.
     """
     form = path.suffix.lower()
     if form not in FILE_SUFFIXES:
@@ -202,14 +202,14 @@ def _svg(sheet: SheetPage) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}mm" height="{high}mm" '
         f'viewBox="0 0 {wide} {high}" font-family="Helvetica, Arial, sans-serif">'
         '<rect width="100%" height="100%" fill="#fff"/>'
-        # Crisp, cells leave no seams between them; a screen would leave out lines of the ruler.
+        # Crisp edges leave no seams between cells, but could drop lines of the ruler on a screen.
         f'<g shape-rendering="crispEdges">{_svg_rectangles(sheet.blocks)}</g>'
         f"{_svg_rectangles(sheet.marks)}{texts}</svg>"
     )
 
 
 def _svg_text(text: _Text) -> str:
-    # Browsers make one space of several that stand together.
+    # Browsers collapse consecutive spaces.
     words = escape(text.words.replace("  ", "\N{NO-BREAK SPACE}" * 2))
     weight = ' font-weight="700"' if text.bold else ""
     return (
@@ -239,7 +239,7 @@ svg {{ display: block; break-after: page }}</style></head><body>
 
 def _pdf(sheets: Sequence[SheetPage]) -> bytes:
     """
-    Write a PDF by hand: rectangles, and text in the fonts that every reader has.
+    Write a PDF: rectangles, and text in the standard fonts.
     """
     pages = [4 + 2 * number + 1 for number in range(len(sheets))]
     kids = " ".join(f"{page} 0 R" for page in pages)

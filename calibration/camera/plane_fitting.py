@@ -1,9 +1,8 @@
 """
-Finding the table's plane by rectangles that lie on it: printed markers, or ones whose corners
-were clicked.
+Fits the table's plane to rectangles on it: printed markers, or clicked corners.
 
-They may lie anywhere and anyhow: their size is known, and that they lie on one plane.
-From two of them on follows also how the lens bends, and from all how exact this is.
+The rectangles may lie anywhere at any angle: only their size is known, and that they lie on one
+plane. Two or more determine the lens distortion too, and all together the error.
 """
 
 from __future__ import annotations
@@ -31,44 +30,44 @@ from shoe_daemon.errors import UserError
 __all__ = ["plane_from_markers", "plane_from_points"]
 
 _MIN_RECTANGLES_FOR_LENS: Final = 2
-"""Rectangles from which on the lens can be told from the plane."""
+"""Number of rectangles from which the lens distortion can be estimated."""
 
 _MAX_ITERATIONS: Final = 60
-"""Steps of the search, at the most."""
+"""Maximum number of iterations."""
 
 _CORNER_COUNT: Final = 4
 _MIN_CLICKED_SIDE_PX: Final = 20.0
-"""Pixels of the side of a square that is just large enough to be clicked."""
+"""Side of the smallest square that can be clicked."""
 
 _MARKER_NOISE_PX: Final = 0.1
 _CLICK_NOISE_PX: Final = 1.0
-"""Pixels by which a marker's corner is off at the least, and one that was clicked."""
+"""Minimum error of a marker's corner, and of a clicked one."""
 
 _NOISE_SAMPLES: Final = 60
 _ERROR_PERCENTILE: Final = 95
-"""How often the search is tried with other noise, and the percentile that is told of it."""
+"""Number of fits with simulated noise, and the percentile that counts as the error."""
 
 _CARD_AREA_X: Final = (0.15, 0.38, 0.62, 0.85)
 _CARD_AREA_Y: Final = (0.3, 0.5, 0.7)
-"""Shares of the picture between which cards lie."""
+"""Shares of the image between which cards lie."""
 
 
 def plane_from_points(
     points: Sequence[Point], rectangle: tuple[float, float], size: tuple[int, int]
 ) -> Plane:
     """
-    Find the plane by the corners of rectangles of known width and height.
+    Fit the plane to the corners of rectangles of known width and height.
 
-    0, 0 is in the middle of them, x leads to the right in the picture and y down.
+    0, 0 is in the middle of them; x points to the right in the image and y down.
 
     Args:
-        points: In the picture: upper left, upper right, lower right, lower left; then the
-            same of a second one of the same size, and so on.
-        rectangle: Millimetres.
-        size: Of the picture.
+        points: Corners in the image: upper left, upper right, lower right, lower left; then
+            those of a second rectangle of the same size, and so on.
+        rectangle: Width and height in millimetres.
+        size: Size of the image.
 
     Raises:
-        UserError: These are no corners of rectangles, or go round the wrong way.
+        UserError: Not the corners of rectangles, or in the wrong order.
     """
     if not points or len(points) % _CORNER_COUNT:
         raise UserError(f"{len(points)} point(s); expected the four corners of a rectangle")
@@ -93,17 +92,17 @@ def _check_clicked(quads: Floats) -> None:
 
 def plane_from_markers(markers: Sequence[Marker], side: float, size: tuple[int, int]) -> Plane:
     """
-    Find the plane by markers of known size that lie on it anyhow.
+    Fit the plane to markers of known size, which may lie at any angle.
 
-    0, 0 is in the middle of them, x leads to the right in the picture and y down.
+    0, 0 is in the middle of them; x points to the right in the image and y down.
 
     Args:
-        markers: Those that were found.
-        side: Of each one's black edge, in millimetres.
-        size: Of the picture.
+        markers: The detected markers.
+        side: Side of the black edge, in millimetres.
+        size: Size of the image.
 
     Raises:
-        UserError: There is none.
+        UserError: There is no marker.
     """
     if not markers:
         raise UserError(
@@ -135,8 +134,8 @@ def _fit_plane(
 
 class _PlaneProblem:
     """
-    What is unknown, as one row of numbers: the homography (8), the lens (1), and where each
-    rectangle but the largest lies (3 each: x, y and turn).
+    Least-squares problem with the unknowns in one vector: the homography (8), the lens (1), and
+    the pose of each rectangle but the largest (3 each: x, y and rotation).
     """
 
     def __init__(
@@ -152,7 +151,7 @@ class _PlaneProblem:
 
     def solve(self) -> Floats:
         """
-        Search by Levenberg and Marquardt.
+        Solve by the Levenberg-Marquardt method.
         """
         now = self._initial()
         damping, off = 1e-3, self._residuals(now)
@@ -175,7 +174,7 @@ class _PlaneProblem:
 
     def _initial(self) -> Floats:
         """
-        Begin with the largest rectangle alone, and a lens that does not bend.
+        Start with the largest rectangle alone, and no lens distortion.
         """
         seen: Floats = np.asarray((self._observed - self._middle) / self._focal, np.float64)
         square, first = (
@@ -214,11 +213,11 @@ class _PlaneProblem:
 
     def error_mm(self, given: Floats, least: float) -> float:
         """
-        Say by how many millimetres it may be off where cards lie, in 95 of 100 such tries.
+        Return the error in millimetres where cards lie, for 95 of 100 such fits.
 
         Args:
-            given: What was found.
-            least: Pixels by which corners are off at the least, however well all fits.
+            given: The solution.
+            least: Minimum error of the corners in pixels, however well the solution fits.
         """
         off = self._residuals(given)
         spare = len(off) - len(given)
@@ -255,7 +254,7 @@ class _PlaneProblem:
 
     def millimetres(self, given: Floats) -> Floats:
         """
-        Say by how much each corner is off on the table.
+        Return the error of each corner on the table.
         """
         plane = Plane(self.homography(given), self.lens(given), None, None, self._size)
         there = projection_of(plane).to_table(self._observed.reshape(-1, 2))
@@ -274,13 +273,13 @@ class _PlaneProblem:
 
     def homography(self, given: Floats) -> Floats:
         """
-        From millimetres to pixels of the straightened picture.
+        Return the map from millimetres to pixels of the undistorted image.
         """
         return np.asarray(self._matrix() @ np.append(given[:8], 1.0).reshape(3, 3))
 
     def lens(self, given: Floats) -> Lens | None:
         """
-        How the lens bends.
+        Return the lens distortion.
         """
         if not self._has_lens:
             return None
@@ -311,7 +310,7 @@ def _rectangle_pose(quad: Floats) -> tuple[float, float, float]:
 
 def _signed_area(quad: Floats) -> float:
     """
-    Return the area of what has these corners; below 0 where they go round counterclockwise.
+    Return the area of a polygon; negative where its corners run counterclockwise.
     """
     x, y = quad[:, 0], quad[:, 1]
     return float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2

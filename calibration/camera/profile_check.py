@@ -1,6 +1,5 @@
 """
-Compares what a camera sees now with what its profile was made from: says what changed,
-by how much, and what to do.
+Compares a frame with the profile's reference image: what changed, how much, and what to do.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ __all__ = [
 ]
 
 _MIN_BRIGHTNESS: Final = 8.0
-"""A picture whose light, of 255, is less shows nothing."""
+"""Brightness, of 255, below which a frame is black."""
 
 _THROAT_GAIN: Final = 3.5
 
 _MIN_ROTATION_DEGREES: Final = 45.0
-"""Degrees from which on a picture is rather turned round than pushed."""
+"""Rotation from which the image was turned rather than the camera pushed."""
 
 
 class FindingKind(StrEnum):
     """
-    What a finding is about.
+    Kind of a finding.
     """
 
     MOVED = "moved"
@@ -59,14 +58,14 @@ class FindingKind(StrEnum):
 
 class Finding(Struct, frozen=True, omit_defaults=True):
     """
-    One thing that changed, or could not be looked at.
+    A change, or a part that could not be checked.
 
     Attributes:
-        kind: What.
-        text: For people: what, how much, what to do.
-        bad: Whether the table should not be played with this camera so.
-        amount: How much, in `unit`.
-        before: What the profile had, where that is a number.
+        kind: Its kind.
+        text: For people: the change, its amount, advice.
+        bad: Whether the table should not be played with this camera.
+        amount: Amount of the change, in `unit`.
+        before: Value in the profile, where that is a number.
     """
 
     kind: FindingKind
@@ -79,12 +78,12 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 
 class Limits(Struct, frozen=True):
     """
-    How much may change.
+    Allowed changes.
 
     Attributes:
-        millimetres: By which the table moved, where that is most.
-        sharpness: The least share that is left of what the profile had.
-        darker, brighter: Times as bright as it was.
+        millimetres: Shift of the table in the worst place.
+        sharpness: Minimum sharpness, as a share of the profile's.
+        darker, brighter: Brightness, as a multiple of the profile's.
     """
 
     millimetres: float = 2.0
@@ -102,15 +101,15 @@ def compare_with_profile(  # noqa: PLR0913, PLR0917 - what was, what is, and wha
     limits: Limits | None = None,
 ) -> list[Finding]:
     """
-    Compare a picture of the table with that of the profile.
+    Compare a frame of the table with the profile's reference image.
 
     Args:
-        profile: Where cards pass.
-        reference: The profile's picture.
-        now: That of today.
-        moved: How the table moved between them (`moved_by`).
-        flicker: What the lamps do.
-        limits: How much may change.
+        profile: The profile.
+        reference: Its reference image.
+        now: The current frame.
+        moved: Shift of the table between them (`find_table_shift`).
+        flicker: Flicker of the lamps.
+        limits: Allowed changes.
     """
     limits = limits or Limits()
     if now.shape != reference.shape:
@@ -145,7 +144,7 @@ def _recognised_findings(
     moved: TableShift, limits: Limits, light: list[Finding], blurred: list[Finding]
 ) -> list[Finding]:
     """
-    Say what is unlike of a table that is recognised: what lies over half of it is no lamp.
+    Return the findings for a recognised table; an object over half of it is not a lamp fault.
     """
     pushed = _shift_findings(moved, limits)
     if moved.covered_side is None or blurred or pushed:
@@ -175,7 +174,7 @@ def _mirrored_finding() -> Finding:
 
 def flicker_finding(flicker: Flicker) -> Finding:
     """
-    Say that lamps flicker.
+    Report flickering lamps.
     """
     lamps = f"lamps on {flicker.mains} Hz mains" if flicker.mains else "a lamp"
     advice = (
@@ -225,10 +224,10 @@ def _brightness_findings(ratios: Floats, limits: Limits) -> list[Finding]:
 
 def brightness_gain(profile: Profile, reference: Image, now: Image) -> float:
     """
-    Return how many times as bright what lies below a card is taken to be as it was.
+    Return the assumed brightness of the background of a card, as a multiple of the reference's.
 
-    A shoe's mouth is as dark as print: its print would not differ from it, were it not
-    taken to be brighter.
+    The throat is as dark as print: print would not differ from it unless it were taken to be
+    brighter.
     """
     brighter = 1.0 if profile.throat is None else _THROAT_GAIN
     return brighter * float(np.nanmedian(_brightness_ratios(profile, reference, now)))
@@ -236,7 +235,7 @@ def brightness_gain(profile: Profile, reference: Image, now: Image) -> float:
 
 def _brightness_ratios(profile: Profile, reference: Image, now: Image) -> Floats:
     """
-    Compare the light part by part; a card in the shoe's mouth is no lamp.
+    Return the brightness ratio of each part; a card in the throat is not a change of light.
     """
     size = (48, 27)
     before, after = (
@@ -286,7 +285,7 @@ def _blur_findings(reference: Image, now: Image, limits: Limits) -> list[Finding
 
 def _unrecognised_finding(profile: Profile) -> Finding:
     """
-    Say what is known of a table that is not recognised.
+    Report a table that is not recognised.
     """
     text = (
         f"the table of the profile is not within {max_recognised_shift_mm(profile):.0f} mm "
@@ -294,7 +293,7 @@ def _unrecognised_finding(profile: Profile) -> Finding:
         "another camera, or something lies over the table"
     )
     if profile.throat is not None:
-        # A card hides most of what would tell how far: nothing is known of that.
+        # A card hides most of the throat, so the shift is unknown.
         text = (
             "the shoe's mouth is not recognised: the camera was pushed or turned away, it is "
             "another shoe or another camera, or something lies over it: check once more with the "

@@ -1,5 +1,5 @@
 """
-A person who answers: at the terminal, and on the live page.
+Dialogue with a person at the terminal and on the live page.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _RECTANGLE_CORNERS: Final = 4
 _SAMPLE_CARDS: Final = 6
 _POLL_INTERVAL_S: Final = 0.3
 _FINISH_TIMEOUT_S: Final = 3.0
-"""Seconds: until it is looked whether anybody still answers, and for a page to show the end."""
+"""Interval at which a closed terminal is noticed, and time for a page to show the end."""
 
 _SIDE_RANGE_MM: Final = range(6, 1001)
-"""Millimetres of a rectangle's side."""
+"""Allowed length of a rectangle's side."""
 
 _OVERHEAD_STAGES: Final = ("plane", "empty table", "boxes", "13 cards", "back", "sample")
 _THROAT_STAGES: Final = ("plane", "empty mouth", "window", "13 cards", "back", "sample")
@@ -46,12 +46,12 @@ _DIRECTIONS: Final = {
     "down": (0.0, 1.0),
     "up": (0.0, -1.0),
 }
-"""Which way cards leave the shoe, in the picture."""
+"""Directions in which cards leave the shoe, in the image."""
 
 
 class PromptDialogue:
     """
-    Asks in words, one thing after the other; Enter goes on, as does the page's button.
+    Asks one question after another; Enter goes on, as does the page's button.
     """
 
     def __init__(  # noqa: PLR0913 - who asks, where, and about what
@@ -66,12 +66,12 @@ class PromptDialogue:
     ) -> None:
         """
         Args:
-            state: The page.
-            echo: Says a line at the terminal.
-            side: Of the markers in millimetres.
-            preset: The layout's name.
-            throat: Whether the camera is at the shoe's mouth.
-            lines: What is answered at the terminal.
+            state: State shown on the page.
+            echo: Prints a line at the terminal.
+            side: Side of the markers in millimetres.
+            preset: Name of the layout.
+            throat: Whether the camera is at the shoe's throat.
+            lines: Answers from the terminal.
         """
         self._state = state
         self._echo = echo
@@ -111,14 +111,14 @@ class PromptDialogue:
 
     def show(self, text: str) -> None:
         """
-        Say it at the terminal and on the page.
+        Show a line at the terminal and on the page.
         """
         self._echo(f"    {text}")
         self._state.add_line(text)
 
     def plane(self) -> PlaneStep:
         """
-        Have markers laid, or four points clicked.
+        Ask for markers, or for clicked corners.
         """
         self._state.reach_stage("plane")
         said = self._ask("The plane", self._laying(), "markers", "or a size, such as 400x200")
@@ -165,7 +165,7 @@ class PromptDialogue:
 
     def empty(self) -> EmptyStep:
         """
-        Have the table cleared.
+        Ask for an empty table.
         """
         self._state.clicked_points.clear()
         self._state.reach_stage(self._state.stages[1])
@@ -175,10 +175,10 @@ class PromptDialogue:
 
     def layout(self, plane: Plane, reference: Image) -> LayoutStep:
         """
-        Have the boxes dragged to where they are.
+        Ask for the positions of the boxes.
         """
         del reference
-        # Asked once more, they are where they were left.
+        # In a repeated step the boxes stay where they were left.
         self._state.place_boxes(plane, self._state.boxes or layout_named(self._preset))
         self._state.reach_stage("boxes")
         text = (
@@ -191,7 +191,7 @@ class PromptDialogue:
 
     def throat(self, plane: Plane, reference: Image) -> ThroatStep:
         """
-        Have it said in which way cards leave, and with which side ahead.
+        Ask for the direction in which cards leave, and for the leading side.
         """
         del reference
         self._state.place_boxes(plane, (Box(None, 0.0, 0.0, 90),))
@@ -208,7 +208,7 @@ class PromptDialogue:
 
     def card(self, done: Sequence[Card]) -> CardStep | None:
         """
-        Ask for a card of a rank that was not shown.
+        Ask for a card of a missing rank.
         """
         missing = missing_ranks(done)
         if not missing:
@@ -226,7 +226,7 @@ class PromptDialogue:
 
     def _named(self, name: str, text: str, usual: Card, slot: Slot | None) -> Card | None:
         """
-        Ask for a card's name until it is one; None where nobody goes on.
+        Ask for a card until its name is valid; None where the person stops.
         """
         shown = CardPrompt(card_with_symbol(usual), usual.suit in "HD", str(slot or "the mouth"))
         while (said := self._ask(name, text, "answer", str(usual), shown).upper()) != "STOP":
@@ -241,7 +241,7 @@ class PromptDialogue:
 
     def back(self) -> BackStep | None:
         """
-        Ask for a back.
+        Ask for a card that lies face down.
         """
         slot = self._slot(0)
         self._state.reach_stage("back")
@@ -252,7 +252,7 @@ class PromptDialogue:
 
     def sample(self, number: int) -> CardStep | None:
         """
-        Ask for a card, drawn by chance.
+        Ask for a random card.
         """
         if number >= _SAMPLE_CARDS:
             return None
@@ -267,7 +267,7 @@ class PromptDialogue:
 
     def ask_retry(self, fault: str) -> bool:
         """
-        Ask whether to try once more.
+        Ask whether to repeat a failed step.
         """
         self._state.add_line(fault)
         text = f"{fault}. Go on to try again, “no” gives up."
@@ -276,7 +276,7 @@ class PromptDialogue:
 
     def finish(self, faults: Sequence[str], profile: str) -> None:
         """
-        Show how it ended.
+        Show the result.
         """
         for each in faults:
             self._state.add_line(f"to put right: {each}")

@@ -1,7 +1,6 @@
 """
-What was measured with the weights of this package: the least pixels, and the threshold for a risk.
-
-Fits the index window to a deck from some of its cards; nothing is trained.
+Settings of a reading: minimum pixels and threshold, as measured with the package's weights, and
+the index window that fits a deck.
 """
 
 from __future__ import annotations
@@ -38,19 +37,19 @@ __all__ = [
 ]
 
 _DEFAULT_GOOD_PX: Final = 36.0
-"""Pixels from which on nearly all cards are read, where no test of the weights says it."""
+"""Pixels from which nearly all cards are read, where the weights state no value."""
 
 
 def min_index_pixels() -> float:
     """
-    Give the least height of an index window, in the picture's pixels, that is read at all.
+    Return the minimum height of an index window in the image.
     """
     return float(WEIGHTS_INFO.pixels)
 
 
 def good_index_pixels() -> float:
     """
-    Give the height from which on nearly all cards of the test were read.
+    Return the height from which nearly all cards of the test were read.
     """
     known = json.loads(WEIGHTS_FILE.with_name("index.json").read_text())
     risk_curve = known.get("test", {}).get("limits", {}).get("pixels", _DEFAULT_GOOD_PX)
@@ -59,21 +58,21 @@ def good_index_pixels() -> float:
 
 def risk_curve() -> tuple[CurvePoint, ...]:
     """
-    Give the measured curve of these weights; nothing where there is none.
+    Return the measured curve of the weights; empty where there is none.
     """
     return load_curve() if CURVE_FILE.is_file() else ()
 
 
 class Threshold(Struct, frozen=True):
     """
-    A threshold, and what it was measured to do.
+    A threshold, and its measured risk.
 
     Attributes:
-        value: The least confidence of a card that is named.
-        stated: The risk that was asked for: wrong cards in one card read; None for the
-            threshold that comes with the weights.
-        risk: What is not exceeded at it, at 95 per cent; None where nothing was measured.
-        accepted: The share of readable cards that it accepts, likewise.
+        value: Minimum confidence of an accepted card.
+        stated: Requested share of wrong cards; None for the threshold of the weights.
+        risk: Upper limit of the share of wrong cards, at 95 per cent; None where it was not
+            measured.
+        accepted: Share of readable cards that it accepts; None where it was not measured.
     """
 
     value: float
@@ -84,14 +83,14 @@ class Threshold(Struct, frozen=True):
     @property
     def is_proven(self) -> bool:
         """
-        Whether what was measured proves the stated risk.
+        Whether the measurement proves the requested risk.
         """
         return self.stated is None or (self.risk is not None and self.risk <= self.stated)
 
     @property
     def summary(self) -> str:
         """
-        The threshold for people.
+        Description for people.
         """
         head = f"{self.value:g}, that of the weights"
         if self.stated is not None:
@@ -106,17 +105,17 @@ class Threshold(Struct, frozen=True):
 
 def best_proven_point() -> CurvePoint | None:
     """
-    Give the point of the curve at which the least risk is proven.
+    Return the point of the curve with the smallest proven risk.
     """
     return min(risk_curve(), key=lambda point: point.risk, default=None)
 
 
 def choose_threshold(risk: float | None) -> Threshold:
     """
-    Choose the lowest threshold whose measured risk is at most so high.
+    Choose the lowest threshold whose measured risk is at most the requested one.
 
-    Where no risk is stated, that of the weights is taken; where the measurement was
-    too small to prove a stated one, the strictest.
+    Without a request, that of the weights is used; where the measurement is too small to
+    prove the requested risk, the strictest.
     """
     if not CURVE_FILE.is_file():
         return Threshold(WEIGHTS_INFO.threshold, risk)
@@ -128,13 +127,13 @@ def choose_threshold(risk: float | None) -> Threshold:
 
 
 _SCALES: Final = (0.72, 0.85, 1.0, 1.18, 1.4)
-"""Parts of the usual window's width and height that are tried."""
+"""Multiples of the default window's width and height that are tried."""
 
 _MIN_GAIN: Final = 0.004
-"""A window other than the usual one has to be better by so much."""
+"""Minimum gain of a window over the default one."""
 
 _MIN_BELIEF: Final = 1e-4
-"""Belief below which a card that is not read counts no more."""
+"""Probability below which a card that is not read counts no less."""
 
 
 class WindowFit(Struct, frozen=True):
@@ -142,10 +141,10 @@ class WindowFit(Struct, frozen=True):
     A window that fits a deck.
 
     Attributes:
-        window: The best.
-        across, along: By how much it is wider and higher than the usual one.
-        usual: The cards' mean confidence with the usual one, a geometric mean.
-        fitted: Likewise with the best.
+        window: The best window.
+        across, along: Its width and height, as multiples of the default ones.
+        usual: Geometric mean of the cards' confidences with the default window.
+        fitted: The same with the best window.
     """
 
     window: CropWindow
@@ -157,7 +156,7 @@ class WindowFit(Struct, frozen=True):
     @property
     def summary(self) -> str:
         """
-        The fit for people.
+        Description for people.
         """
         if (self.across, self.along) == (1, 1):
             return f"the usual one fits this deck (confidence {self.fitted:.3f})"
@@ -167,9 +166,9 @@ class WindowFit(Struct, frozen=True):
 
 def fit_window(recogniser: Recogniser, shown: Sequence[ShownCard]) -> WindowFit:
     """
-    Try wider, narrower, higher and lower windows on cards that are known.
+    Try windows of several widths and heights on known cards.
 
-    The best is that in which the worse of the cards are read best.
+    The best window is the one in which the worst cards are read best.
     """
     usual = CropWindow()
     trust = {
@@ -188,7 +187,7 @@ def fit_window(recogniser: Recogniser, shown: Sequence[ShownCard]) -> WindowFit:
 
 
 def _score(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-    # Mean of logarithms: one card that is not read weighs more than many read a little better.
+    # Mean of logarithms: a card that is not read outweighs small gains of many others.
     return float(np.log(np.maximum(values, _MIN_BELIEF)).mean())
 
 
@@ -196,7 +195,7 @@ def _believed(
     recogniser: Recogniser, shown: Sequence[ShownCard], window: CropWindow
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """
-    Return how much is believed of each card what it is.
+    Return the probability of each card's true value.
     """
     recogniser.window = window
     found = []

@@ -1,6 +1,6 @@
 """
-How the table moved in its picture: its print is recognised wherever it is, and points of it are
-then followed from one picture to the other.
+Registration of the table in two images: its print is recognised at any position, then points
+are tracked from one image to the other.
 """
 
 from __future__ import annotations
@@ -21,47 +21,47 @@ Grey = NDArray[np.uint8]
 
 _PLAIN_GREY: Final = 128
 _SHRINK_FACTOR: Final = 4
-"""Grey value of what has no print, once the light is taken out; by how many times the picture is
-made smaller to see the light."""
+"""Grey value of areas without print after the lighting is removed, and factor by which the image
+is shrunk to measure the lighting."""
 
 _MAX_POINTS: Final = 500
 _MIN_POINTS: Final = 24
-"""Points that are looked for at the most, and that have to be found again."""
+"""Maximum number of points, and the number that has to be found again."""
 
 _MIN_AGREEING_SHARE: Final = 0.4
-"""So many of the points have to be found again and agree; one that left the picture is not found.
-The print alone is no proof: of another table with the same one, 0.36 agree at the most."""
+"""Share of the points that has to agree; points that left the image do not. The print alone is
+not enough: of another table with the same print, at most 0.36 agree."""
 
 _MAX_POINT_ERROR_PX: Final = 2.0
-"""Pixels by which a point that agrees may be off."""
+"""Maximum error of a point that agrees."""
 
 _MAX_FEATURES: Final = 4000
 _MATCH_RATIO: Final = 0.8
 _MAX_FEATURE_ERROR_PX: Final = 5.0
 _MIN_FEATURES: Final = 8
-"""Looks that are compared; one is known where the next alike is so much less alike; pixels by
-which it may be off; so few are tried: whether they are right is seen by the points."""
+"""Limits of the feature matching: number of features, ratio of the distances to the best and the
+second match, error, and minimum of matches. Few are enough, because the points verify them."""
 
 _MAX_SHIFT_SHARE: Final = 0.15
-"""Share of the picture's height: what moved by less is recognised, as all simulated tables are."""
+"""Share of the image's height: all simulated tables that moved by less are recognised."""
 
 
 _MIN_VISIBLE_SHARE: Final = 0.2
 _MIN_SIDE_POINTS: Final = 8
-"""A side where a smaller share of the points is found again is covered: nothing covered has more
-than 0.16, any other at least 0.3, out of focus too; of fewer points nothing is said."""
+"""Share of points found on a side below which the side is covered, and the minimum of points:
+covered sides have at most 0.16, others at least 0.3, also out of focus."""
 
 
 class TableShift(NamedTuple):
     """
-    How the table moved in the picture.
+    Shift of the table in the image.
 
     Attributes:
-        right, down: Millimetres at the middle of the places.
-        turned: Degrees, clockwise.
-        far: Millimetres in the place where it is most.
-        covered: On which side of the picture nothing of the table is found again; None where
-            there is none, or where that cannot be told.
+        right_mm, down_mm: Millimetres at the middle of the places.
+        rotation_degrees: Rotation, clockwise.
+        max_mm: Millimetres in the worst place.
+        covered_side: Side of the image on which the table is not found; None where there is
+            none, or where it is unknown.
     """
 
     right_mm: float
@@ -73,7 +73,7 @@ class TableShift(NamedTuple):
 
 class _Reference(NamedTuple):
     """
-    A profile, what of its picture is compared, the print there, and points of it.
+    A profile, the compared part of its image, the print there, and its points.
     """
 
     profile: Profile
@@ -84,8 +84,8 @@ class _Reference(NamedTuple):
 
 class _Registration(NamedTuple):
     """
-    How points moved: in the straightened picture, and roughly in the picture itself; how many
-    of them agree, and on which side they are not found.
+    Homography of the points in the undistorted image, that in the image itself, the number of
+    points that agree, and the covered side.
     """
 
     matrix: Floats
@@ -96,7 +96,7 @@ class _Registration(NamedTuple):
 
 def find_table_shift(profile: Profile, reference: Image, now: Image) -> TableShift | None:
     """
-    Say how the table moved in the picture; None where it is not recognised.
+    Return the shift of the table; None where it is not recognised.
     """
     if now.shape != reference.shape:
         return None
@@ -116,14 +116,14 @@ def find_table_shift(profile: Profile, reference: Image, now: Image) -> TableShi
 
 def is_mirrored(profile: Profile, reference: Image, now: Image) -> bool:
     """
-    Whether the table is recognised in the mirrored picture.
+    Whether the table is recognised in the mirrored image.
     """
     return find_table_shift(profile, reference, np.ascontiguousarray(now[:, ::-1])) is not None
 
 
 def max_recognised_shift_mm(profile: Profile) -> float:
     """
-    Return by how many millimetres a table may have moved, at least, and is still recognised.
+    Return the shift up to which a table is certainly recognised.
     """
     x, y = _place_centres(profile).mean(axis=0)
     return (
@@ -135,7 +135,7 @@ def max_recognised_shift_mm(profile: Profile) -> float:
 
 def _rotation_degrees(before: Floats, after: Floats) -> float:
     """
-    Say by how many degrees points were turned, all in all.
+    Return the mean rotation of points in degrees.
     """
     (x, y), (u, v) = (before - before.mean(axis=0)).T, (after - after.mean(axis=0)).T
     return float(np.degrees(np.arctan2((x * v - y * u).sum(), (x * u + y * v).sum())))
@@ -143,7 +143,7 @@ def _rotation_degrees(before: Floats, after: Floats) -> float:
 
 def _to_image_axes(ground: TableProjection, at: Floats, away: Floats) -> Floats:
     """
-    Turn millimetres on the table to millimetres to the right and down in the picture.
+    Convert a vector on the table to millimetres to the right and down in the image.
     """
     there = ground.to_pixels([tuple(at), tuple(at + away)])
     way = there[1] - there[0]
@@ -159,11 +159,11 @@ def _place_centres(profile: Profile) -> Floats:
 
 def _register(profile: Profile, reference: Image, now: Image) -> _Registration | None:
     """
-    Find how the straightened picture's points moved.
+    Find the homography of the undistorted image's points.
 
-    First roughly, by what is recognised; where nothing is, as of a picture out of focus, the
-    table is taken to be where it was. Then points are followed from whichever of these more
-    of them agree from, and once more from where they led: exactly.
+    First approximately by features; without a match, as in an image out of focus, the table is
+    assumed to be in its place. Then points are tracked from both starts, and once more from the
+    start from which more of them agree.
     """
     before, after = _grey(reference), _grey(now)
     known = _reference_points(profile, before)
@@ -177,7 +177,7 @@ def _register(profile: Profile, reference: Image, now: Image) -> _Registration |
 
 def _reference_points(profile: Profile, before: Grey) -> _Reference | None:
     """
-    Choose points of the table; None where it has too few.
+    Choose points of the table; None where there are too few.
     """
     seen = _card_free_mask(profile, before)
     even = _without_lighting(before, seen)
@@ -189,7 +189,7 @@ def _reference_points(profile: Profile, before: Grey) -> _Reference | None:
 
 def _card_free_mask(profile: Profile, before: Grey) -> Grey:
     """
-    Tell what of a picture no card may hide: not the shoe's mouth, which is most of it.
+    Return a mask of the image without the throat, where cards hide most of it.
     """
     seen: Grey = np.full(before.shape, 255, np.uint8)
     if profile.throat is not None:
@@ -206,8 +206,8 @@ def _grey(image: Image) -> Grey:
 
 def _without_lighting(grey: Grey, seen: Grey | None = None) -> Grey:
     """
-    Take the light out of a picture: what is left is print. What is not to be seen is plain, as
-    cloth, and what lies beside it is as if it were not there, such as a bright card.
+    Remove the lighting from an image, leaving the print. Masked areas become plain, and do not
+    affect their surroundings, as a bright card would.
     """
     share = np.ones(grey.shape, np.float32) if seen is None else (seen > 0).astype(np.float32)
     apart = (grey - _local_mean(grey, share, 12 / _SHRINK_FACTOR)) * share
@@ -219,8 +219,8 @@ def _local_mean(
     values: NDArray[Any], share: NDArray[np.float32], wide: float
 ) -> NDArray[np.float32]:
     """
-    Take the mean about each pixel, of what is to be seen: of a smaller picture, which is as good
-    and takes a tenth of the time.
+    Return the mean around each pixel of the visible area, from a smaller image: as exact, in a
+    tenth of the time.
     """
     size = values.shape[1], values.shape[0]
     small = max(1, size[0] // _SHRINK_FACTOR), max(1, size[1] // _SHRINK_FACTOR)
@@ -233,7 +233,7 @@ def _local_mean(
 
 def _match_features(before: Grey, after: Grey) -> Floats | None:
     """
-    Find roughly where all of it went, however far and turned, by how its points look.
+    Find the approximate homography, at any shift and rotation, by matching features.
     """
     eye = cv2.ORB.create(_MAX_FEATURES)
     (here, looks), (there, others) = (
@@ -253,7 +253,7 @@ def _match_features(before: Grey, after: Grey) -> Floats | None:
 
 def _track_points(known: _Reference, after: Grey, rough: Floats) -> _Registration | None:
     """
-    Follow points from where they roughly went; None where too few of them are found to agree.
+    Track points from their approximate positions; None where too few agree.
     """
     points = known.points
     there, kept = _optical_flow(known.print, _warp_back(after, rough, known.seen), points)
@@ -280,7 +280,7 @@ def _track_points(known: _Reference, after: Grey, rough: Floats) -> _Registratio
 
 def _covered_side(points: Floats, agree: NDArray[np.bool_], size: tuple[int, int]) -> str | None:
     """
-    Say on which side of the picture nearly none of the points agree.
+    Return the side of the image on which hardly any point agrees.
     """
     (x, y), (wide, high) = points.T, size
     sides = {
@@ -300,7 +300,7 @@ def _covered_side(points: Floats, agree: NDArray[np.bool_], size: tuple[int, int
 
 def _warp_back(after: Grey, rough: Floats, seen: Grey) -> Grey:
     """
-    Lay a picture's print back to where the other's is; what lay beyond the picture is not seen.
+    Warp an image's print back onto the other's, masking what was outside the image.
     """
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     size = after.shape[1], after.shape[0]
@@ -318,7 +318,7 @@ def _transform(matrix: Floats, points: Floats) -> Floats:
 
 def _undistort(profile: Profile, points: Floats) -> Floats:
     """
-    Take out of points what the lens bends: a plane's move is a homography only so.
+    Remove the lens distortion of points: only then a plane's shift is a homography.
     """
     if profile.lens is None:
         return points
@@ -329,7 +329,7 @@ def _undistort(profile: Profile, points: Floats) -> Floats:
 
 def _optical_flow(before: Grey, after: Grey, points: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """
-    Follow points there and back; say which come back to where they were.
+    Track points there and back; return which of them come back to their start.
     """
     options: Any = {"winSize": (31, 31), "maxLevel": 3}
     start: Any = points.astype(np.float32).reshape(-1, 1, 2)

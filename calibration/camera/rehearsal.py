@@ -1,5 +1,6 @@
 """
-A whole night that is not there: as a video with the answers to it, or live by what is typed.
+Practice calibrations on a simulated table: as a video with its script, or live with typed
+commands.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ __all__ = ["layout_position", "play_live", "record_video", "throat_card_corners"
 _SCENE_FRAMES: Final = 8
 _EMPTY_TABLE_FRAMES: Final = 30
 _FRAMES_BEFORE_STEP: Final = 2
-"""Pictures: of a scene, of the empty table, and from a scene's beginning to its answer."""
+"""Frames of a scene, of the empty table, and from a scene's begin to its step."""
 
 _SAMPLE_CARDS: Final = 6
-"""Cards that are shown to verify with."""
+"""Number of sample cards."""
 
 
 class _ScriptedScene(NamedTuple):
     """
-    What is done, and what the script says of it.
+    Commands of a scene, and the step of the script.
     """
 
     lines: tuple[str, ...]
@@ -48,10 +49,10 @@ class _ScriptedScene(NamedTuple):
 
 def record_video(rehearsal: SimulatedTable, path: Path) -> Path:
     """
-    Write a video of a night, and beside it the answers to it; return where those are.
+    Write a video of a calibration, and its script beside it; return the script's path.
 
     Raises:
-        UserError: Video or answers cannot be written there.
+        UserError: The video or the script cannot be written.
     """
     fps = rehearsal.settings.fps
     video = _open_video(path, rehearsal)
@@ -75,7 +76,7 @@ def record_video(rehearsal: SimulatedTable, path: Path) -> Path:
 
 def _open_video(path: Path, rehearsal: SimulatedTable) -> cv2.VideoWriter:
     fault = f"{path}: no video can be written there; expected a name ending in .avi"
-    # To open a video empties what is there: the name comes first.
+    # Opening a video truncates the file, so the name is checked first.
     if path.suffix.lower() != ".avi":
         raise UserError(fault)
     settings = rehearsal.settings
@@ -113,7 +114,7 @@ def _card_scene(number: int, card: str, answer: str) -> _ScriptedScene:
 
 def _layout_text(rehearsal: SimulatedTable) -> str:
     """
-    Write where the boxes are, as one who drags exactly finds them.
+    Return the exact layout as a section of the script.
     """
     if rehearsal.settings.station is Station.THROAT:
         return "# The shoe's mouth: all that its camera sees of it is watched.\n"
@@ -123,8 +124,8 @@ def _layout_text(rehearsal: SimulatedTable) -> str:
 
 def layout_position(rehearsal: SimulatedTable) -> tuple[float, float, float]:
     """
-    Say where the middle of the places is, and how they are turned, from the middle of the
-    markers, as `plane_from_markers` counts.
+    Return the middle and rotation of the places, relative to the middle of the markers, as
+    `plane_from_markers` measures them.
     """
     side = rehearsal.night.side
     corners = np.concatenate([marker_corners(sheet, side) for sheet in MARKER_SHEETS])
@@ -142,7 +143,7 @@ def layout_position(rehearsal: SimulatedTable) -> tuple[float, float, float]:
 
 def throat_card_corners(rehearsal: SimulatedTable) -> tuple[Point, ...]:
     """
-    Say where the corners of a card in the shoe's mouth are in the picture.
+    Return the corners of a card in the throat, in the image.
     """
     quad = rectangle_corners(*CARD[::-1])
     return tuple((float(x), float(y)) for x, y in rehearsal.camera.on_table(quad))
@@ -158,9 +159,9 @@ def play_live(  # noqa: PLR0913 - what is played, where, and who says and hears 
     opened: Callable[[str], None],
 ) -> None:
     """
-    Play live until the lines end; each says what is done from now on.
+    Play live until the lines end; each line is a command.
 
-    `opened` hears of the port as soon as there are pictures.
+    `opened` is called with the port as soon as there are frames.
     """
     sender = open_sender(where)
     said: Queue[str | None] = Queue()

@@ -1,20 +1,20 @@
 """
-What a calibration asks for, and who answers: a script in order, or a person (`person`).
+Steps of a calibration, and dialogues that supply them: a script here, a person in `prompts`.
 
-A script is a TOML file; `at` is a moment of the recording in seconds:
+A script is a TOML file; `at` is a time in the recording, in seconds:
 
     risk = 0.0001
-    [plane]                  # markers of so many millimetres, or points of rectangles
+    [plane]                  # size of the markers in millimetres, or points of rectangles
     at = 0.0
     size = 90
     [empty]
     at = 1.0
     [layout]
     preset = "six"
-    x = 0                    # where its middle is, from the middle of the markers
-    [mouth]                  # of a camera at the shoe's mouth instead
-    direction = [0, 1]       # cards leave downwards in the picture
-    turn = 90                # a long side first; 0 for a short one
+    x = 0                    # position of its middle, from the middle of the markers
+    [mouth]                  # instead, for a camera at the shoe's throat
+    direction = [0, 1]       # cards leave downwards in the image
+    turn = 90                # the long side leads; 0 for the short one
     [[card]]                 # one of every rank
     at = 2.0
     card = "AS"
@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 _EMPTY_TABLE_FRAMES: Final = 12
-"""Pictures of the empty table."""
+"""Frames of the empty table."""
 
 Side = Annotated[float, Meta(gt=5, le=1000)]
 Offset = Annotated[float, Meta(ge=-10_000, le=10_000)]
@@ -73,7 +73,7 @@ class PlaneStep(_Step, frozen=True):
     Attributes:
         size: Side of the markers' black edge in millimetres.
         points: Instead of markers: four corners of a rectangle, in pixels; then those of a
-            second one as large, and so on.
+            second one of the same size, and so on.
         rectangle: Its width and height in millimetres.
     """
 
@@ -92,7 +92,7 @@ class EmptyStep(_Step, frozen=True):
 
 class LayoutStep(_Step, frozen=True):
     """
-    Where the boxes are: a preset that is moved and turned, or boxes one by one.
+    Positions of the boxes: a preset that is moved and turned, or single boxes.
     """
 
     preset: str = "six"
@@ -111,11 +111,11 @@ class LayoutStep(_Step, frozen=True):
 
 class ThroatStep(_Step, frozen=True):
     """
-    What a camera at the shoe's mouth watches, and the way that cards leave.
+    The watched window of the throat, and the direction in which cards leave.
 
     Attributes:
         x, y: Its middle in millimetres.
-        size: Width and height in millimetres; None for a card and a little more.
+        size: Width and height in millimetres; None for a card with a margin.
         turn: 0 where a short side leads, 90 where a long one does.
     """
 
@@ -128,7 +128,7 @@ class ThroatStep(_Step, frozen=True):
     @property
     def window_size(self) -> tuple[float, float]:
         """
-        The size as it is given, or that of a card with room before it and behind it.
+        The given size, or that of a card with room before and behind it.
         """
         if self.size is not None:
             return self.size
@@ -155,7 +155,7 @@ class BackStep(_Step, frozen=True):
 
 class Script(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    All answers.
+    All steps.
     """
 
     plane: PlaneStep
@@ -170,7 +170,7 @@ class Script(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def load_script(path: Path) -> Script:
     """
-    Read a script; what is wrong in it is said in one line.
+    Load a script; the first fault is reported in one line.
     """
     try:
         return read_as(Script, read_toml(path, "the answers of a calibration"), str(path))
@@ -180,74 +180,74 @@ def load_script(path: Path) -> Script:
 
 class Dialogue(Protocol):
     """
-    Whoever answers. All that it is asked raises a UserError where nobody answers any more, or
-    what was answered makes no sense: `again` then says whether it is asked once more.
+    Supplies the steps of a calibration. Each method raises a UserError where there is no answer,
+    or an invalid one; `ask_retry` then returns whether to repeat the step.
     """
 
     def show(self, text: str) -> None:
         """
-        Hear what is going on.
+        Show a line.
         """
         ...
 
     def plane(self) -> PlaneStep:
         """
-        Lay the markers, or click four points.
+        Return the step for markers or clicked points.
         """
         ...
 
     def empty(self) -> EmptyStep:
         """
-        Clear the table.
+        Return the step for the empty table.
         """
         ...
 
     def layout(self, plane: Plane, reference: Image) -> LayoutStep:
         """
-        Place the boxes.
+        Return the positions of the boxes.
         """
         ...
 
     def throat(self, plane: Plane, reference: Image) -> ThroatStep:
         """
-        Place the window at the shoe's mouth.
+        Return the window of the throat.
         """
         ...
 
     def card(self, done: Sequence[Card]) -> CardStep | None:
         """
-        Show the next card; None where there is none to show.
+        Return the next card to show; None where there is none.
         """
         ...
 
     def back(self) -> BackStep | None:
         """
-        Show a card face down.
+        Return the card to show face down.
         """
         ...
 
     def sample(self, number: int) -> CardStep | None:
         """
-        Show a card to verify with.
+        Return a sample card for verification.
         """
         ...
 
     def ask_retry(self, fault: str) -> bool:
         """
-        Say whether a step that failed is tried once more.
+        Return whether to repeat a failed step.
         """
         ...
 
     def finish(self, faults: Sequence[str], profile: str) -> None:
         """
-        Hear how it ended.
+        Show the result.
         """
         ...
 
 
 class ScriptedDialogue:
     """
-    Answers by a script: each question once.
+    Supplies the steps of a script, each once.
     """
 
     def __init__(
@@ -261,72 +261,72 @@ class ScriptedDialogue:
 
     def show(self, text: str) -> None:
         """
-        Pass it on.
+        Pass the line on.
         """
         self._told(text)
 
     def plane(self) -> PlaneStep:
         """
-        Give the script's.
+        Return the script's step.
         """
         return self._script.plane
 
     def empty(self) -> EmptyStep:
         """
-        Give the script's.
+        Return the script's step.
         """
         return self._script.empty
 
     def layout(self, plane: Plane, reference: Image) -> LayoutStep:
         """
-        Give the script's, or the preset of the command line.
+        Return the script's step, or the preset of the command line.
         """
         del plane, reference
         return self._script.layout or LayoutStep(preset=self._preset or "six")
 
     def throat(self, plane: Plane, reference: Image) -> ThroatStep:
         """
-        Give the script's.
+        Return the script's step.
         """
         del plane, reference
         return self._script.mouth
 
     def card(self, done: Sequence[Card]) -> CardStep | None:
         """
-        Give the next.
+        Return the next card.
         """
         del done
         return next(self._cards, None)
 
     def back(self) -> BackStep | None:
         """
-        Give the script's.
+        Return the script's step.
         """
         return self._script.back
 
     def sample(self, number: int) -> CardStep | None:
         """
-        Give the next.
+        Return the next sample.
         """
         del number
         return next(self._samples, None)
 
     def ask_retry(self, fault: str) -> bool:
         """
-        Never.
+        Return False.
         """
         self._told(fault)
         return False
 
     def finish(self, faults: Sequence[str], profile: str) -> None:
         """
-        There is nobody to tell.
+        Do nothing.
         """
 
 
 def missing_ranks(done: Sequence[Card]) -> list[str]:
     """
-    Say which ranks have not been shown.
+    Return the ranks that have not been shown.
     """
     there = {card.rank for card in done}
     return [rank for rank in RANKS if rank not in there]

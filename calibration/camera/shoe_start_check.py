@@ -1,5 +1,5 @@
 """
-The check at the start of a shoe: is all still as it was when the profile was made.
+The check at the start of a shoe: compares camera, table and deck with the profile.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ from shoe_daemon.errors import UserError
 __all__ = ["CheckResult", "check_frames", "check_profile"]
 
 _MAX_STILL_DIFFERENCE: Final = 24.0
-"""Grey values by which most of a still picture differs from the next, at the most."""
+"""Maximum grey difference between two frames of a still table."""
 
 _STILL_PERCENTILE: Final = 60
-"""Of 100 points of a picture, so many are most of it."""
+"""Percentile of the points that have to be still."""
 
 _MAX_COMPARED_SHIFT_MM: Final = 15.0
-"""Millimetres by which the table may have moved so that its places are still looked into."""
+"""Shift of the table up to which cards are compared."""
 
 
 class CheckResult(Struct, frozen=True):
     """
-    What a check found.
+    Result of a check.
 
     Attributes:
-        passed: Whether to play.
-        findings: What changed; notes too, which forbid nothing.
-        moved: By how far the table moved in its picture; None where it is not recognised.
-        deck: How far the deck was compared; a check passes without.
+        passed: Whether the table can be played.
+        findings: Changes and notes; a note does not fail the check.
+        moved: Shift of the table in the image, in millimetres; None where it is not recognised.
+        deck: Certainty of the deck's comparison; a check passes without one.
     """
 
     passed: bool
@@ -72,13 +72,13 @@ def check_profile(
     profile: Profile, path: Path, pictures: Sequence[Image], reader: Callable[[], CardRecogniser]
 ) -> CheckResult:
     """
-    Compare pictures with a profile, its empty table and its cards.
+    Compare frames with a profile, its empty table and its cards.
 
     Args:
-        profile: As it was loaded.
-        path: Where it is; its cards are beside it.
-        pictures: Some in a row.
-        reader: Gives what reads cards; asked only where one lies there.
+        profile: The loaded profile.
+        path: Its path; the cards are beside it.
+        pictures: Consecutive frames.
+        reader: Returns the reader of cards; called only where a card lies there.
     """
     reference = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
     if reference is None:
@@ -96,7 +96,7 @@ def check_frames(
     reader: Callable[[], CardRecogniser],
 ) -> CheckResult:
     """
-    Compare pictures with an empty table and a deck.
+    Compare frames with an empty table and a deck.
     """
     if len({each.shape for each in pictures}) != 1:
         raise UserError("pictures of different sizes; expected those of one camera")
@@ -117,7 +117,7 @@ def check_frames(
 
 def _flicker(profile: Profile, pictures: Sequence[Image]) -> Flicker | None:
     """
-    Look for flicker, where nobody moves: a hand is no lamp.
+    Measure flicker, unless something moves: a hand is not a lamp.
     """
     for first, second in pairwise(pictures):
         apart = cv2.absdiff(first[::8, ::8], second[::8, ::8])
@@ -173,7 +173,7 @@ def _unread_finding(name: str) -> Finding:
 
 def _lying_cards(profile: Profile, reference: Image, now: Image) -> Iterator[tuple[Place, Floats]]:
     """
-    Give the cards that lie on the places, by their corners.
+    Yield the cards on the places with their corners.
     """
     size = profile.camera.width, profile.camera.height
     plane = Plane(np.array(profile.table.homography), profile.lens, None, None, size)

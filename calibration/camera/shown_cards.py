@@ -35,24 +35,24 @@ __all__ = [
 ]
 
 MORE_PIXELS_ADVICE: Final = "bring the camera nearer, zoom in, or choose a mode with more pixels"
-"""What to do where an index has too few pixels."""
+"""Advice where an index has too few pixels."""
 
 _SUIT_SYMBOLS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 
 _MAX_STRAY_MM: Final = 28.0
-"""Millimetres by which a shown card may lie off its place."""
+"""Maximum distance of a shown card from its place."""
 
 _MIN_DIFFERENCE: Final = 28
 _MIN_DIFFERENT_SHARE: Final = 0.4
-"""Grey values by which so much of a card's surface differs from the empty table."""
+"""Grey difference from the empty table, and the share of a card's surface that has to have it."""
 
 _RIM_PX: Final = 3
 _MIN_RIM_SHARE: Final = 0.33
-"""Pixels along a side of an upright card, and the share of what all of it differs by that they
-differ by at the least: no card on 32 simulated places had less than 0.7."""
+"""Width of a rim along the sides of an upright card, and its minimum difference as a share of the
+whole card's: no card on 32 simulated places had less than 0.7."""
 
 _REPORT_WIDTH_PX: Final = 240
-"""Pixels of the width of a card's picture in the report."""
+"""Width of a card's image in the report."""
 
 
 class ShownCard(NamedTuple):
@@ -60,10 +60,10 @@ class ShownCard(NamedTuple):
     A card that lay on a place.
 
     Attributes:
-        card: Which it is: whoever laid it says so.
+        card: The card, as named by the person.
         slot: The place, for people.
-        image: The picture.
-        quad: Its corners there, in reading order.
+        image: The frame.
+        quad: Its corners in the frame, in reading order.
     """
 
     card: Card
@@ -73,14 +73,14 @@ class ShownCard(NamedTuple):
 
     def upright_image(self, width: int = _REPORT_WIDTH_PX) -> Image:
         """
-        Give the card's own picture, upright.
+        Return the image of the card, upright.
         """
         return crop_card(self.image, self.quad, width=width)
 
 
 class PixelBudget(Struct, frozen=True):
     """
-    How many pixels an index has on a place, and how many it needs.
+    Pixels that an index has on a place, and the minimum.
     """
 
     slot: str
@@ -90,22 +90,22 @@ class PixelBudget(Struct, frozen=True):
     @property
     def passed(self) -> bool:
         """
-        Whether they are enough.
+        Whether the pixels suffice.
         """
         return self.pixels >= self.least
 
 
 class ShownReading(Struct, frozen=True):
     """
-    What was read of a card that was shown.
+    Reading of a shown card.
 
     Attributes:
-        card: Which it is.
-        read: What was accepted; None where nothing was.
-        best: The likeliest.
+        card: The shown card.
+        read: The accepted card; None where none was accepted.
+        best: The most likely card.
         pixels: Height of its index window.
         blur: As a share of the card's width.
-        fault: Why it did not pass, and what to do; empty where it did.
+        fault: Why it did not pass, with advice; empty where it did.
     """
 
     card: Card
@@ -120,7 +120,7 @@ class ShownReading(Struct, frozen=True):
     @property
     def passed(self) -> bool:
         """
-        Whether it was read, and right.
+        Whether the card was read correctly.
         """
         return not self.fault
 
@@ -129,8 +129,7 @@ def find_card_on(  # noqa: PLR0913, PLR0917 - what is looked for, in what, and w
     plane: Plane, place: Place, image: Image, empty: Image, card: CardSize, gain: float = 1.0
 ) -> Floats | None:
     """
-    Find the corners, in the picture, of the card that lies on a place; None where none is seen
-    whole there.
+    Find the corners, in the frame, of the card on a place; None where no whole card is visible.
     """
     patch = place_patch(projection_of(plane), place, card)
     bounds = CardBounds(patch.scale, (card.width, card.height), _MAX_STRAY_MM)
@@ -143,9 +142,11 @@ def find_card_on(  # noqa: PLR0913, PLR0917 - what is looked for, in what, and w
 
 def _is_card_there(image: Image, empty: Image, quad: Floats) -> bool:
     """
-    Whether something lies there at all, and not only another light; and up to each side.
+    Whether a card differs from the empty table on its surface and at each side, beyond a change
+    of light.
 
-    A shoe's mouth is as dark as print, and cuts cards off: an outline may begin where none is.
+    The throat is as dark as print and hides parts of cards: an outline may begin where no card
+    does.
     """
     apart = cv2.absdiff(crop_card(image, quad), crop_card(empty, quad)).max(axis=2)
     sides = apart[:_RIM_PX], apart[-_RIM_PX:], apart[:, :_RIM_PX], apart[:, -_RIM_PX:]
@@ -171,7 +172,7 @@ def pixel_budgets(  # noqa: PLR0913, PLR0917 - what is seen, and what it needs
     other: str = "other",
 ) -> list[PixelBudget]:
     """
-    Say how many pixels an index will have on each place.
+    Return the pixels that an index will have on each place.
     """
     ground = projection_of(plane)
     told = []
@@ -188,7 +189,7 @@ def read_shown_card(
     shown: ShownCard, reader: CardRecogniser, window: CropWindow, least: float, most_blur: float
 ) -> ShownReading:
     """
-    Read a card of which it is known which it is.
+    Read a card whose identity is known.
     """
     reading = reader.read(shown.image, np.asarray(shown.quad, np.float32))
     budget = PixelBudget(shown.slot, round(index_pixels(shown.quad, window), 1), least)
@@ -222,14 +223,14 @@ def _fault(card: Card, read: Card | None, best: Card, budget: PixelBudget, *, sh
 
 def card_with_symbol(card: Card) -> str:
     """
-    Write a card with its suit's sign, for people.
+    Format a card with its suit's symbol.
     """
     return f"{card.rank}{_SUIT_SYMBOLS[card.suit]}"
 
 
 def draw_outline(image: Image, quad: Floats, colour: tuple[int, int, int]) -> None:
     """
-    Draw the outline of a card into a picture.
+    Draw the outline of a card into an image.
     """
     points = np.round(np.asarray(quad)).astype(np.int32)
     cv2.polylines(image, [points], isClosed=True, color=colour, thickness=2, lineType=cv2.LINE_AA)

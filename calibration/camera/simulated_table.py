@@ -1,18 +1,18 @@
 """
-A table at night that is not there: a technician lays markers and cards, pushes the camera,
-dims the lamps, and a simulated camera looks on. Drawn by the same simulator as whole shoes.
+A simulated table for calibrations: markers, cards, lamps and a camera that can be moved, drawn
+by the simulator of whole shoes.
 
-What is done is said in short lines, each from then on:
+Commands, one per line, each with a lasting effect:
 
-    markers [NUMBER]       lay so many printed sheets, five where no number is given
-    empty                  take everything off
-    lay SLOT CARD|back     lay a card, as a dealer would: never quite straight
-    exactly SLOT CARD      lay it quite straight
-    push X Y [DEGREES]     push the camera by millimetres on the table
-    blur PIXELS            turn the lens out of focus
+    markers [NUMBER]       lay printed markers, five where no number is given
+    empty                  remove everything
+    lay SLOT CARD|back     lay a card as a dealer does: never quite straight
+    exactly SLOT CARD      lay a card quite straight
+    push X Y [DEGREES]     move the camera by millimetres on the table
+    blur PIXELS            put the lens out of focus
     light SHARE            dim or brighten the lamps; `lamp out` switches one off
-    flicker 50|60|0        lamps on such mains; 0 lets them be steady
-    deck NUMBER            take another maker's cards; 0 is the first deck
+    flicker 50|60|0        lamps on such mains; 0 makes them steady
+    deck NUMBER            use another maker's cards; 0 is the first deck
 """
 
 from __future__ import annotations
@@ -55,23 +55,23 @@ COMMAND_FORMS: Final = (
     "markers [NUMBER], empty, lay SLOT CARD|back, exactly SLOT CARD, push X Y [DEGREES], "
     "blur PIXELS, light SHARE, lamp out|on, flicker 50|60|0 or deck NUMBER"
 )
-"""What can be said, for people."""
+"""The commands, for people."""
 
 _TRACK_END_S: Final = 99.0
 _FLICKER_SHARE: Final = 0.08
-"""The share of the light by which lamps come and go."""
+"""Share of the light by which lamps flicker."""
 
 _MARKER_PX: Final = 480
 _RIM_PX: Final = 120
 _PAPER_BRIGHTNESS: Final = 0.85
 _MAX_OFFSET_MM: Final = 3.0
 _MAX_TURN_DEGREES: Final = 3.0
-"""Millimetres and degrees by which a card lies off its place, usually."""
+"""Usual offset and rotation of a card on its place."""
 
 
 class MarkerSheet(Struct, frozen=True):
     """
-    A printed marker that lies on the table.
+    A printed marker on the table.
     """
 
     number: int
@@ -82,7 +82,7 @@ class MarkerSheet(Struct, frozen=True):
 
 class LyingCard(Struct, frozen=True):
     """
-    A card on its place: off it by so much; None lies face down.
+    A card on its place, with its offset; None lies face down.
     """
 
     card: Card | None
@@ -102,17 +102,17 @@ MARKER_SHEETS: Final = (
 
 class TableState(Struct, frozen=True, kw_only=True):
     """
-    How everything is.
+    State of the table.
 
     Attributes:
-        sheets: Printed markers, and the side of their black edge.
-        cards: What lies on which place; at the shoe's mouth the place is any.
-        deck: Whose cards they are.
-        pushed: How far the camera was pushed: millimetres, and degrees.
+        sheets: The printed markers; `side` is that of their black edge.
+        cards: The card on each place; at the throat the place does not matter.
+        deck: Number of the deck.
+        pushed: Movement of the camera: millimetres, and degrees.
         blur: Pixels by which it is out of focus.
-        light: So many times as bright.
+        light: Brightness, as a multiple of the usual one.
         lamp_out: Whether one lamp is out.
-        flicker: Mains on which lamps flicker; 0 where they do not.
+        flicker: Frequency of the mains on which lamps flicker; 0 where they do not.
     """
 
     sheets: tuple[MarkerSheet, ...] = ()
@@ -131,9 +131,9 @@ class SimulatedTable:
     A simulated table and its camera.
 
     Attributes:
-        settings: Of the simulator.
-        camera: Where it was put up.
-        night: How everything is now.
+        settings: Settings of the simulator.
+        camera: Initial position of the camera.
+        night: Current state.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -145,13 +145,13 @@ class SimulatedTable:
         self._sensor = Sensor(settings)
         self._random = np.random.default_rng([settings.seed & 0xFFFFFFFF, 17])
         self._last_drawn: tuple[TableState, Image] | None = None
-        # What was drawn is known by the tracks it was drawn of: they have to live on.
+        # Drawings are cached by the identity of their tracks, so the tracks have to stay alive.
         self._tracks: list[CardTrack] = []
         self._points: tuple[tuple[float, float, float], NDArray[np.float32]] | None = None
 
     def picture(self, night: TableState | None = None, at: float = 0.0) -> Image:
         """
-        Take a picture, of how everything is now if nothing else is said.
+        Take a frame of a state, by default the current one.
         """
         night = self.night if night is None else night
         drawn = self._still(night)
@@ -195,7 +195,7 @@ class SimulatedTable:
 
     def _with_flicker(self, drawn: Image, mains: int, at: float) -> Image:
         """
-        Let lamps flash twice a period, and the shutter roll over the rows meanwhile.
+        Apply lamps that flash twice a period, with a rolling shutter.
         """
         rows = np.arange(len(drawn)) / len(drawn) / self.settings.fps
         wave = 1 + _FLICKER_SHARE * np.sin(2 * np.pi * 2 * mains * (at + rows))
@@ -203,7 +203,7 @@ class SimulatedTable:
 
     def lay_like_dealer(self, card: Card | None) -> LyingCard:
         """
-        Let a card lie as a dealer lays it.
+        Return a card that lies as a dealer lays it.
         """
         x, y, turn = self._random.uniform(-1, 1, 3) * (
             _MAX_OFFSET_MM,
@@ -214,10 +214,10 @@ class SimulatedTable:
 
     def execute(self, line: str) -> None:
         """
-        Do what a line says.
+        Execute a command.
 
         Raises:
-            UserError: It says nothing that can be done.
+            UserError: Not a command.
         """
         name, *words = line.split() or [""]
         done = _COMMANDS.get(name)
@@ -230,7 +230,7 @@ class SimulatedTable:
 
     def markers(self, words: Sequence[str]) -> TableState:
         """
-        Lay some sheets.
+        Lay printed markers.
         """
         return replace(
             self.night, sheets=MARKER_SHEETS[: int(words[0]) if words else len(MARKER_SHEETS)]
@@ -275,7 +275,7 @@ def _draw_sheet(
     picture: Image, points: NDArray[np.float32], sheet: MarkerSheet, side: float
 ) -> None:
     """
-    Draw a sheet into a picture of which is known what point of the table each pixel shows.
+    Draw a printed marker into an image whose pixels' points on the table are known.
     """
     dictionary = cv2.aruco.getPredefinedDictionary(DICTIONARY)
     whole = _MARKER_PX + 2 * _RIM_PX
@@ -294,7 +294,7 @@ def _draw_sheet(
 
 def marker_corners(sheet: MarkerSheet, side: float) -> list[Point]:
     """
-    Say where a marker's corners are on the table, from the upper left one on.
+    Return the corners of a marker on the table, starting at the upper left.
     """
     turn, half = math.radians(sheet.turn), side / 2
     return [

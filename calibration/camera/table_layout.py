@@ -1,7 +1,5 @@
 """
-The plane of the table as a camera sees it.
-
-Where the boxes of a layout are: presets, and how one is laid onto a table.
+The plane of the table as a camera sees it, and the boxes of a layout on it.
 """
 
 from __future__ import annotations
@@ -47,17 +45,16 @@ __all__ = [
 
 class Plane(NamedTuple):
     """
-    The table as a camera sees it.
+    The plane of the table as a camera sees it.
 
     Attributes:
-        homography: From millimetres to the straightened picture.
-        lens: How the lens bends; None where that was not looked for.
-        error: Millimetres by which it is off, where cards lie, at the most in 95 of 100 such
-            calibrations; the lens is left out where it is not known.
-        worst: The marker that fits the others least, by its number; or the clicked rectangle,
-            where the first is 0.
-        misfit: By how many millimetres it does not fit.
-        size: Width and height of the picture.
+        homography: Maps millimetres to the undistorted image.
+        lens: The lens distortion; None where it was not estimated.
+        error: Error in millimetres where cards lie, for 95 of 100 such calibrations; without
+            the lens where that is unknown.
+        worst: Number of the marker that fits worst; or the index of the clicked rectangle.
+        misfit: Its error in millimetres.
+        size: Width and height of the image.
     """
 
     homography: Floats
@@ -76,7 +73,7 @@ class Plane(NamedTuple):
 
     def moved(self, x: float, y: float, degrees: float = 0.0) -> Plane:
         """
-        Give the same plane, measured from another point of it and in other directions.
+        Return the same plane with another origin and other axes.
         """
         turn = math.radians(degrees)
         frame = np.array(
@@ -91,7 +88,7 @@ class Plane(NamedTuple):
 
 def projection_of(plane: Plane) -> TableProjection:
     """
-    Give the two ways between a plane and its picture.
+    Return the projection between a plane and its image.
     """
     nowhere: tuple[Place, ...] = ()
     return TableProjection(
@@ -108,15 +105,14 @@ def projection_of(plane: Plane) -> TableProjection:
 
 def rectangle_corners(width: float, height: float) -> Floats:
     """
-    Give the corners of a rectangle about 0, 0: upper left, upper right, lower right, lower left.
+    Return the corners of a rectangle about 0, 0: upper left, upper right, lower right, lower left.
     """
     return np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * (width / 2, height / 2)
 
 
 def max_distance(points: Floats, others: Floats) -> float:
     """
-    Return how far points are from others at the most, wherever they are measured from and in
-    which directions.
+    Return the largest distance between points and others, after the best rigid alignment.
     """
     a, b = points - points.mean(axis=0), others - others.mean(axis=0)
     left, _, right = np.linalg.svd(a.T @ b)
@@ -125,14 +121,14 @@ def max_distance(points: Floats, others: Floats) -> float:
 
 def normalise_homography(homography: Floats) -> Floats:
     """
-    Give the same homography, its last number 1.
+    Return the homography with 1 as its last number.
     """
     return np.asarray(homography / homography[2, 2])
 
 
 def matrix_rows(matrix: Any) -> tuple[Row, Row, Row]:  # noqa: ANN401 - three rows of three numbers
     """
-    Give a matrix as a profile has it.
+    Return a matrix as a profile has it.
     """
     a, b, c = ((float(x), float(y), float(z)) for x, y, z in matrix)
     return a, b, c
@@ -140,7 +136,7 @@ def matrix_rows(matrix: Any) -> tuple[Row, Row, Row]:  # noqa: ANN401 - three ro
 
 _UPRIGHT_BOX_MM: Final = (80.0, 108.0)
 _SIDEWAYS_BOX_MM: Final = (108.0, 86.0)
-"""Millimetres of a box, across and along: for a card that stands upright, and one that lies."""
+"""Width and height of a box for an upright card, and for one that lies sideways."""
 
 
 class Box(Struct, frozen=True, forbid_unknown_fields=True):
@@ -148,7 +144,7 @@ class Box(Struct, frozen=True, forbid_unknown_fields=True):
     A place for one card.
 
     Attributes:
-        slot: Whose; None for a box that belongs to no hand.
+        slot: Its slot; None for a box that belongs to no hand.
         x, y: Its middle in millimetres.
         turn: 0 for a card whose long side runs along y, 90 along x.
     """
@@ -161,7 +157,7 @@ class Box(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def corners(self) -> Polygon:
         """
-        Its corners from the upper left one on.
+        Its corners, starting at the upper left.
         """
         wide, high = _SIDEWAYS_BOX_MM if self.turn else _UPRIGHT_BOX_MM
         left, right = self.x - wide / 2, self.x + wide / 2
@@ -173,7 +169,7 @@ class Box(Struct, frozen=True, forbid_unknown_fields=True):
 
     def at(self, middle: Point) -> Box:
         """
-        Give the same box elsewhere.
+        Return the box at another position.
         """
         return replace(self, x=middle[0], y=middle[1])
 
@@ -199,16 +195,16 @@ LAYOUTS: Final = {
     "seven": (*_SIX_BOXES, _SEVENTH_BOX),
     "seven-mirrored": _mirrored((*_SIX_BOXES, _SEVENTH_BOX)),
 }
-"""Seen from the camera: Player on the left, or mirrored on the right; the seventh box,
-behind the others, is that of burned cards, which belong to no hand."""
+"""As the camera sees them: Player on the left, or mirrored on the right; the seventh box, behind
+the others, is for burned cards, which belong to no hand."""
 
 
 def layout_named(name: str) -> tuple[Box, ...]:
     """
-    Give a preset.
+    Return a preset.
 
     Raises:
-        UserError: There is none of that name.
+        UserError: There is no preset of that name.
     """
     if name not in LAYOUTS:
         raise UserError(f"layout {name!r}: expected one of {', '.join(LAYOUTS)}")
@@ -217,14 +213,14 @@ def layout_named(name: str) -> tuple[Box, ...]:
 
 def places_of(boxes: Iterable[Box]) -> tuple[Place, ...]:
     """
-    Write boxes as a profile has them.
+    Return boxes as a profile has them.
     """
     return tuple(Place(polygon=box.corners, slot=box.slot, turn=box.turn) for box in boxes)
 
 
 def watched_places(places: tuple[Place, ...], throat: Throat | None) -> tuple[Place, ...]:
     """
-    Give the places on which cards are looked for: those of a table, or the shoe's mouth alone.
+    Return the places in which cards are searched: those of a table, or the throat alone.
     """
     if throat is None:
         return places
@@ -234,6 +230,6 @@ def watched_places(places: tuple[Place, ...], throat: Throat | None) -> tuple[Pl
 
 def leaves_along_x(direction: Point) -> bool:
     """
-    Tell whether cards that leave the shoe this way do so along x rather than y.
+    Whether cards leave the shoe along x rather than y.
     """
     return abs(direction[0]) > abs(direction[1])

@@ -1,5 +1,5 @@
 """
-The guided run: asks, looks, measures, one step after the other.
+The calibration wizard: asks for each step, measures it and shows the result.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ __all__ = ["CalibrationRequest", "calibrate"]
 
 T = TypeVar("T")
 _MEAN_FRAMES: Final = 4
-"""Pictures of which the mean is taken."""
+"""Frames of which the mean is taken."""
 
 
 class CalibrationRequest(NamedTuple):
     """
-    What is to be made.
+    What to calibrate.
 
     Attributes:
-        risk: Wrong cards in one card read that are borne; None for what the weights come with.
-        reader: Makes what reads cards; the recogniser where None.
+        risk: Accepted share of wrong cards; None for that of the weights.
+        reader: Makes the reader of cards; the recogniser where None.
     """
 
     station: str
@@ -84,7 +84,7 @@ def calibrate(
     Run all steps.
 
     Raises:
-        UserError: A step cannot be done, and nobody tries again.
+        UserError: A step failed and is not repeated.
     """
     found = _retry(dialogue, lambda: _find_plane(pictures, dialogue))
     dialogue.show(_plane_summary(found.plane, len(found.markers), wanted.station))
@@ -106,7 +106,7 @@ def _retry(dialogue: Dialogue, step: Callable[[], T]) -> T:
 
 class _FoundPlane(NamedTuple):
     """
-    The plane, and what it was found by.
+    The plane, and the markers or points by which it was found.
     """
 
     plane: Plane
@@ -137,7 +137,7 @@ def _plane_summary(plane: Plane, count: int, station: str) -> str:
     off = f"plane: {seen}at most {plane.error or 0.0:.1f} mm off"
     if plane.lens is not None:
         return f"{off}; the lens bends by {plane.lens.distortion[0]:+.3f}"
-    # A shoe's mouth is too small for that to matter.
+    # The throat is too small for lens distortion to matter.
     if station == "throat":
         return off
     return f"{off}, besides what the lens bends: two markers or rectangles, or more, tell that"
@@ -203,7 +203,7 @@ def _pixels_verdict(pixels: float) -> str:
 
 def _place_boxes(dialogue: Dialogue, result: CalibrationResult, plane: Plane) -> None:
     """
-    Have the boxes placed on the plane as it was found, however often that is tried.
+    Place the boxes on the plane as it was found, also in a repeated step.
     """
     step = dialogue.layout(plane, result.reference)
     result.plane = plane.moved(step.x, step.y, step.turn)
@@ -222,7 +222,7 @@ def _place_throat_window(dialogue: Dialogue, result: CalibrationResult) -> None:
 
 def _check_draft(result: CalibrationResult) -> None:
     """
-    Have the profile's own rules applied: every slot has a place, and all are in the picture.
+    Apply the profile's own checks: every slot has a place, and all places are in the image.
     """
     write_profile(draft_profile(result), Path(os.devnull))
 
@@ -234,7 +234,7 @@ def _show_cards(
     wanted: CalibrationRequest,
 ) -> None:
     """
-    See a card of every rank, fit the window to them, and read them all.
+    Show a card of every rank, fit the index window to them, and read them all.
     """
     done = _show_faces(pictures, dialogue, result)
     _show_back(pictures, dialogue, result)
@@ -303,7 +303,7 @@ def _find_lying_card(
     pictures: FrameSource, at: float | None, result: CalibrationResult, place: Place
 ) -> tuple[Image, Floats | None]:
     """
-    Take a picture, and find the corners of the card that lies on a place.
+    Take a frame, and find the corners of the card on a place.
     """
     image = pictures.take(_MEAN_FRAMES, at)[-1]
     gain = brightness_gain(draft_profile(result), result.reference, image)
@@ -359,7 +359,7 @@ def _read_samples(
     wanted: CalibrationRequest,
 ) -> None:
     """
-    Read a sample with all that is set now.
+    Read the sample cards with the final settings.
     """
     reader = _load_recogniser(result, wanted)
     for step in _card_steps(lambda: dialogue.sample(len(result.samples))):

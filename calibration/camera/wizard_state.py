@@ -1,11 +1,8 @@
 """
-What is drawn over the live page's picture: the boxes of a layout, where they were dragged to, and
-what is found in the picture itself.
+State of the wizard: the current step, the overlay of the layout, and the answers.
 
-Between the person and the run: which step it is, what is asked, what was answered, how it ended.
-
-The run says what to do and waits for what is said; the page looks at it all, and orders. Both are
-other threads.
+The wizard sets a step and waits for the answer; the live page shows the state and sends
+commands. Each runs in a thread of its own.
 """
 
 from __future__ import annotations
@@ -39,18 +36,18 @@ __all__ = [
 ]
 
 LayoutShift = tuple[float, float, float]
-"""Where a layout was dragged to: millimetres to the right and down, and degrees."""
+"""Shift of a layout: millimetres to the right and down, and degrees."""
 
 NO_SHIFT: Final[LayoutShift] = (0.0, 0.0, 0.0)
 
 
 class LayoutOverlay:
     """
-    Boxes on a plane, as they lie over its picture and are dragged there.
+    Boxes of a layout on the plane, drawn over the image and dragged there.
 
     Attributes:
-        boxes: Where they are on the plane, besides what all of them were shifted.
-        shift: Where all of them were dragged to.
+        boxes: Positions of the boxes on the plane, without the common shift.
+        shift: Common shift of all boxes.
     """
 
     def __init__(
@@ -58,10 +55,10 @@ class LayoutOverlay:
     ) -> None:
         """
         Args:
-            plane: The table's, as it was found.
-            boxes: Where they are before they are dragged.
-            least: Pixels that an index needs, at the least.
-            shift: Where all of them are dragged to already.
+            plane: The plane of the table.
+            boxes: Their initial positions.
+            least: Minimum height of an index in pixels.
+            shift: Initial shift of all boxes.
         """
         self.boxes = list(boxes)
         self.shift = shift
@@ -70,14 +67,14 @@ class LayoutOverlay:
 
     def turn(self, degrees: float) -> None:
         """
-        Turn all of them.
+        Turn all boxes.
         """
         x, y, before = self.shift
         self.shift = (x, y, max(-180.0, min(180.0, before + degrees)))
 
     def push(self, x: float, y: float) -> None:
         """
-        Drag all of them by so many pixels of the picture.
+        Drag all boxes by a number of pixels.
         """
         right, down, degrees = self.shift
         ground = projection_of(self._plane)
@@ -87,7 +84,7 @@ class LayoutOverlay:
 
     def put(self, index: int, at: Point) -> None:
         """
-        Drag one of them, if there is such a one, so that its middle is seen at a point.
+        Drag the middle of one box, if it exists, to a pixel.
         """
         if index < len(self.boxes):
             to = projection_of(self._shifted()).to_table([at])[0]
@@ -99,7 +96,7 @@ class LayoutOverlay:
 
     def drawn(self) -> list[dict[str, Any]]:
         """
-        Say where each is in the picture, and how many pixels an index has on it.
+        Return the outline of each box in the image, and its index height in pixels.
         """
         plane = self._shifted()
         ground, places = projection_of(plane), places_of(self.boxes)
@@ -117,7 +114,7 @@ class LayoutOverlay:
 
 def frame_measures(image: Image, *, with_markers: bool) -> dict[str, Any]:
     """
-    Say how large, sharp and bright a picture is, and which markers are in it.
+    Return size, sharpness and brightness of an image, and its markers.
     """
     return {
         "size": [image.shape[1], image.shape[0]],
@@ -135,24 +132,24 @@ def _marker_outlines(image: Image) -> list[dict[str, Any]]:
 
 
 _MAX_LINES: Final = 14
-"""Lines that the page has room for."""
+"""Number of lines that the page shows."""
 
 _MAX_POINTS: Final = 20
-"""Corners of five rectangles: more tell no more."""
+"""Corners of five rectangles: more do not improve the plane."""
 
 Pixel = Annotated[float, Meta(ge=-16_384, le=16_384)]
 
 
 class Command(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    What the page asks for.
+    A command of the page.
 
     Attributes:
-        do: ``next``, ``answer``: go on, with a text; ``box``: its middle goes to x, y;
-            ``all``: every box goes by x, y pixels; ``turn``: by `degrees`; ``point``: a
-            corner is at x, y; ``clear``: the points are forgotten.
-        serial: The step that is answered: a second click answers no second question.
-        index: Which box.
+        do: ``next`` and ``answer``: go on, with a text; ``box``: move a box's middle to x, y;
+            ``all``: move all boxes by x, y pixels; ``turn``: turn them by `degrees`;
+            ``point``: a corner is at x, y; ``clear``: remove the points.
+        serial: Number of the answered step, so that a second click answers nothing else.
+        index: Number of the box.
     """
 
     do: Literal["next", "answer", "box", "all", "turn", "point", "clear"]
@@ -166,7 +163,7 @@ class Command(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class CardPrompt(Struct, frozen=True):
     """
-    A card that is to be laid: its name for people, its colour, its place.
+    A card to be laid: its name for people, its colour, its place.
     """
 
     card: str
@@ -176,21 +173,21 @@ class CardPrompt(Struct, frozen=True):
 
 class WizardState:
     """
-    What the page shows and what is changed on it; any thread may use it.
+    State that the page shows and changes; safe for all threads.
 
     Attributes:
-        said: What was answered, on the page or at the terminal.
-        wants: What can be done now: ``markers``, ``points``, ``boxes``, ``answer``, ``next``
-            (only go on) or nothing.
-        points: What was clicked in the picture.
-        stages: The names of all that is done, one after the other.
+        answers: Answers given on the page or at the terminal.
+        allowed_action: The action that the page allows: ``markers``, ``points``, ``boxes``,
+            ``answer``, ``next`` (only go on) or nothing.
+        clicked_points: Points clicked in the image.
+        stages: Names of all stages, in order.
     """
 
     def __init__(self, newest: Callable[[], Image | None], least: float) -> None:
         """
         Args:
-            newest: Gives the camera's last picture; None where there is none.
-            least: Pixels that an index needs, at the least.
+            newest: Returns the camera's last image; None where there is none.
+            least: Minimum height of an index in pixels.
         """
         self.answers: Queue[str] = Queue()
         self.allowed_action = ""
@@ -222,11 +219,11 @@ class WizardState:
         Begin a step.
 
         Args:
-            name: For people.
-            text: What to do.
-            wants: What can be done on the page, as above.
-            hint: What an answer may look like.
-            asked: The card that is to be laid.
+            name: Its name, for people.
+            text: Its instructions.
+            wants: The allowed action.
+            hint: Example of an answer.
+            asked: The card to be laid.
         """
         with self._lock:
             self._step, self._text, self.allowed_action = name, text, wants
@@ -235,18 +232,18 @@ class WizardState:
 
     def reach_stage(self, stage: str) -> None:
         """
-        Come to one of the stages.
+        Set the current stage.
         """
         if stage in self.stages:
             self._stage = list(self.stages).index(stage)
 
     def finish(self, name: str, text: str, *, good: bool, patience: float) -> None:
         """
-        Say how it ended; wait a little for a page to show it.
+        Show the result; wait a short time until a page has received it.
         """
         self._seen.clear()
         self.begin_step(name, text)
-        # A page that is told that it is over asks no more: it must have the last step by then.
+        # A page stops polling once the run has ended: it must have the last step by then.
         self._ended = "good" if good else "bad"
         if self._watched:
             self._seen.wait(patience)
@@ -260,7 +257,7 @@ class WizardState:
 
     def place_boxes(self, plane: Plane, boxes: Sequence[Box]) -> None:
         """
-        Show boxes on a plane, shifted as those before them were.
+        Show boxes on a plane, with the shift of the previous ones.
         """
         with self._lock:
             self._overlay = LayoutOverlay(plane, boxes, self._least, self.shift)
@@ -268,20 +265,20 @@ class WizardState:
     @property
     def boxes(self) -> list[Box]:
         """
-        Where the boxes are on their plane.
+        Positions of the boxes on their plane.
         """
         return [] if self._overlay is None else self._overlay.boxes
 
     @property
     def shift(self) -> LayoutShift:
         """
-        Where the layout was dragged to.
+        Shift of the layout.
         """
         return NO_SHIFT if self._overlay is None else self._overlay.shift
 
     def execute(self, order: Command) -> None:
         """
-        Do what the page asks for.
+        Execute a command of the page.
         """
         with self._lock:
             match order.do:
@@ -298,7 +295,7 @@ class WizardState:
 
     def _answer(self, order: Command) -> None:
         if self.allowed_action and order.serial == self._serial:
-            # What is answered is not asked any more, before the run has heard of it too.
+            # An answered step accepts no second answer, even before the wizard reads the first.
             self.allowed_action = ""
             self.answers.put(order.text)
 
@@ -315,7 +312,7 @@ class WizardState:
 
     def jpeg(self) -> bytes:
         """
-        Return the newest picture as a JPEG; nothing where there is none.
+        Return the newest image as a JPEG; empty where there is none.
         """
         image = self._newest()
         if image is None:
@@ -325,16 +322,16 @@ class WizardState:
 
     def snapshot_sent(self, state: dict[str, Any]) -> None:
         """
-        A page has got this.
+        Note that a page has received a snapshot.
         """
         if state["over"]:
             self._seen.set()
 
     def snapshot(self) -> dict[str, Any]:
         """
-        Return all that lies over the picture.
+        Return the state as the page shows it.
         """
-        # From when a page asks, not from when it has the answer: it is there already.
+        # A page counts from its request on, not from the response on.
         self._watched = True
         image = self._newest()
         with self._lock:
