@@ -13,8 +13,8 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `read_capture`, `write_hex`, `HEX_SUFFIX`: capture files; `observations_of`, `frames_of`:
   their decoding.
 - `open_transport`, `check_url`, `LineError`, `EndOfCaptureError`: lines.
-- `Reader`, `Surroundings`: the thread that keeps a line open.
-- `discreet`, `raised_at`: texts without passwords, and where a decoder raised.
+- `Reader`, `ReaderEnvironment`: the thread that keeps a line open.
+- `redact_url`, `raised_at`: texts without passwords, and where a decoder raised.
 
 Packages of their own, each with its interface: `angel_eye_ii` and `camera` (drivers),
 `simulators` (shoes on a line, tables before a camera).
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
         Transport,
     )
     from drivers.interface_check import make_driver
-    from drivers.reader_thread import Reader, Surroundings
-    from drivers.redact import discreet
+    from drivers.reader_thread import Reader, ReaderEnvironment
+    from drivers.redact import redact_url
     from drivers.registry import create_driver, driver_names, driver_version, find_driver
     from drivers.transport import EndOfCaptureError, LineError, check_url, open_transport
 
@@ -59,11 +59,10 @@ __all__ = [
     "NamesFiles",
     "OpensLine",
     "Reader",
-    "Surroundings",
+    "ReaderEnvironment",
     "Transport",
     "check_url",
     "create_driver",
-    "discreet",
     "driver_names",
     "driver_version",
     "find_driver",
@@ -73,6 +72,7 @@ __all__ = [
     "open_transport",
     "raised_at",
     "read_capture",
+    "redact_url",
     "write_hex",
 ]
 
@@ -94,8 +94,8 @@ _MODULE_OF: Final = {
     "Transport": "driver_interface",
     "make_driver": "interface_check",
     "Reader": "reader_thread",
-    "Surroundings": "reader_thread",
-    "discreet": "redact",
+    "ReaderEnvironment": "reader_thread",
+    "redact_url": "redact",
     "create_driver": "registry",
     "driver_names": "registry",
     "driver_version": "registry",

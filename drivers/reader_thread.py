@@ -1,9 +1,9 @@
 """
-A reader: one thread that keeps one line open and hands on what comes.
+A reader: one thread that keeps one line open, decodes it and passes the frames on.
 
-It cannot die. Whatever goes wrong (the port, the driver, the sink), the line is
-closed, the loss is said as an observation, and the line is opened again after
-0.5 to 10 seconds. Only `Reader.stop`, or a capture's end, ends it.
+The thread does not end by an error: on any failure (of the port, the driver or the
+sink) the line is closed, the loss is reported as an observation, and the line is
+opened again after 0.5 to 10 seconds. Only `Reader.stop`, or a capture's end, ends it.
 """
 
 from __future__ import annotations
@@ -20,30 +20,32 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.backoff import SHORTEST, Backoff, Complaint
 from drivers.decoder_errors import raised_at
 from drivers.driver_interface import Driver, Frame, FrameKind, LineSettings, OpensLine, Transport
-from drivers.redact import discreet
+from drivers.redact import redact_url
 from drivers.transport import EndOfCaptureError, LineError, open_transport
-from shoe_daemon.errors import UserError
+from shoe_daemon.backoff import LoggedFailure, RetryDelay
+from shoe_daemon.errors import UserError, describe_exception
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 
-__all__ = ["Ages", "Counts", "Reader", "Surroundings"]
+__all__ = ["Ages", "Counts", "Reader", "ReaderEnvironment"]
 
-_CHECK_EVERY: Final = 1.0
+_LINE_CHECK_INTERVAL_S: Final = 1.0
+_MIN_RETRY_S: Final = 0.5
+_MAX_RETRY_S: Final = 10.0
 
 _log = structlog.get_logger(__name__)
 
 
 class Ages(Struct, frozen=True):
     """
-    When something last happened, in seconds of the monotonic clock.
+    Times of the latest events, in seconds of the monotonic clock.
 
     Attributes:
-        link: When the line was opened; None while it is not.
-        last_byte: When any byte last came.
-        last_frame: When a valid frame last came, repeats too.
-        last_event: When a frame with observations last came.
+        link: When the line was opened; None while it is closed.
+        last_byte: When a byte was last received.
+        last_frame: When a valid frame was last received, repeats too.
+        last_event: When a frame with observations was last received.
     """
 
     link: float | None = None
@@ -54,7 +56,7 @@ class Ages(Struct, frozen=True):
 
 class Counts(Struct):
     """
-    What has come since the reader was made; `failures` counts lost and refused lines.
+    Totals since the reader was created; `failures` counts lost and refused lines.
     """
 
     bytes: int = 0
@@ -64,15 +66,15 @@ class Counts(Struct):
     failures: int = 0
 
 
-class Surroundings(Struct, frozen=True):
+class ReaderEnvironment(Struct, frozen=True):
     """
-    What a reader takes of the world; tests put their own here.
+    Lines, clock and waits of a reader; tests replace them.
 
     Attributes:
-        open_line: Opens the line that a url names, where the driver does not do so itself.
+        open_line: Opens the line of a url, where the driver does not do so itself.
         clock: Monotonic seconds.
-        wait: Waits so many seconds, less when the reader is stopped; None for that.
-        jitter: A number from 0 to 1.
+        wait: Waits for some seconds, or until the reader is stopped; None for the default.
+        jitter: Returns a number from 0 to 1.
     """
 
     open_line: Callable[[str, LineSettings], Transport] = open_transport
@@ -85,26 +87,26 @@ class Reader:
     """
     One reader of a table.
 
-    The sink takes each frame in turn and may block, which holds the reader back
-    and loses nothing. For a reader that can be stopped meanwhile, it blocks for
-    half a second at most and raises `queue.Full`; it is then asked again::
+    The sink receives each frame in turn and may block, which blocks the reader
+    and loses nothing. It should block for half a second at most and then raise
+    `queue.Full`, so that the reader can be stopped; it is then called again::
 
-        Reader("shoe", driver, port, line, partial(inbox.put, timeout=0.5))
+        Reader("shoe", driver, port, line, partial(inputs.put, timeout_s=0.5))
 
     Attributes:
         name: The reader's id.
         url: The line, as `open_transport` takes it.
-        ages: When what last happened; may be read from any thread.
-        counts: What has come; may be read from any thread.
-        beat: When the loop last turned (monotonic seconds): older than some
-            seconds means that the reader hangs in its driver or its sink.
-        busy: Whether bytes that were read have yet to become frames in the sink; what
-            `counts` has of bytes is either there or `busy` says so.
-        blocked_since: Since when the sink has refused a frame; None while it has not.
-        detail: Why there is no line, on one line of text; empty while there is.
+        ages: Times of the latest events; may be read from any thread.
+        counts: Totals; may be read from any thread.
+        last_loop: When the loop last ran (monotonic): some seconds ago means that the
+            thread hangs in the driver or the sink.
+        busy: Whether bytes were read whose frames the sink has not received yet; all
+            other bytes in `counts` have been processed.
+        blocked_since: When the sink began to refuse a frame; None while it accepts.
+        detail: Why the line is closed, on one line; empty while it is open.
     """
 
-    def __init__(  # noqa: PLR0913 - what a line is made of
+    def __init__(  # noqa: PLR0913 - a line, its driver and its sink
         self,
         name: str,
         driver: Driver,
@@ -112,14 +114,14 @@ class Reader:
         line: LineSettings,
         sink: Callable[[Frame], object],
         *,
-        surroundings: Surroundings | None = None,
+        environment: ReaderEnvironment | None = None,
     ) -> None:
-        around = surroundings or Surroundings()
+        environment = environment or ReaderEnvironment()
         self.name = name
         self.url = url
         self.counts = Counts()
         self.ages = Ages()
-        self.beat = around.clock()
+        self.last_loop = environment.clock()
         self.busy = False
         self.blocked_since: float | None = None
         self.detail = "not opened yet"
@@ -127,16 +129,16 @@ class Reader:
         self._decoder = driver.decoder()
         self._line = line
         self._sink = sink
-        self._around = around
+        self._environment = environment
         self._stopping = threading.Event()
-        self._wait = around.wait or self._stopping.wait
-        self._backoff = Backoff(around.jitter)
-        log = _log.bind(reader=name, port=discreet(url))
-        self._complaint = Complaint(log)
-        self._decoder_complaint = Complaint(log, "decoder_failed")
+        self._wait = environment.wait or self._stopping.wait
+        self._retry_delay = RetryDelay(_MIN_RETRY_S, _MAX_RETRY_S, environment.jitter)
+        log = _log.bind(reader=name, port=redact_url(url))
+        self._link_failure = LoggedFailure(log, "link_lost", "link_up")
+        self._decoder_failure = LoggedFailure(log, "decoder_failed")
         self._transport: Transport | None = None
-        self._ever_up = False
-        self._said_up: bool | None = None
+        self._was_opened = False
+        self._reported_up: bool | None = None
         self._thread = threading.Thread(target=self.run, name=f"reader-{name}", daemon=True)
 
     @property
@@ -154,13 +156,13 @@ class Reader:
 
     def stop(self) -> None:
         """
-        Ask the thread to end; it does within half a second, the sink permitting.
+        Ask the thread to end; it does within half a second, unless the sink blocks.
         """
         self._stopping.set()
 
     def join(self, timeout: float | None = None) -> bool:
         """
-        Wait for the end of the thread; tell whether it has come.
+        Wait for the end of the thread; return whether it has ended.
         """
         self._thread.join(timeout)
         return not self._thread.is_alive()
@@ -174,7 +176,7 @@ class Reader:
         """
         transport = self._transport
         if transport is None:
-            raise LineError(f"{discreet(self.url)}: not open")
+            raise LineError(f"{redact_url(self.url)}: not open")
         transport.write(data)
 
     def run(self) -> None:
@@ -183,19 +185,19 @@ class Reader:
         """
         while not self._stopping.is_set():
             try:
-                self._read_until_it_fails()
+                self._read_until_failure()
             except EndOfCaptureError as end:
                 self._lost(end)
                 return
-            except Exception as error:  # noqa: BLE001 - the supervisor: nothing may end it
-                # To say it may fail too.
+            except Exception as error:  # noqa: BLE001 - the thread must not end
+                # Reporting may fail too.
                 with contextlib.suppress(Exception):
                     self._lost(error)
                 with contextlib.suppress(Exception):
-                    self._wait(self._backoff.next())
+                    self._wait(self._retry_delay.next())
 
-    def _read_until_it_fails(self) -> None:
-        self._turn()
+    def _read_until_failure(self) -> None:
+        self._mark_loop()
         transport = self._open_line()
         try:
             self._transport = transport
@@ -209,35 +211,35 @@ class Reader:
     def _open_line(self) -> Transport:
         if isinstance(self._driver, OpensLine):
             return self._driver.open_line(self.url)
-        return self._around.open_line(self.url, self._line)
+        return self._environment.open_line(self.url, self._line)
 
     def _opened(self) -> None:
-        now = self._turn()
+        now = self._mark_loop()
         self.ages, self.detail = replace(self.ages, link=now), ""
         observations: tuple[Observation, ...] = (Link(up=True),)
-        if self._ever_up:
+        if self._was_opened:
             observations += (Gap(detail=GapDetail.RECONNECT),)
             self._decoder.reset()
-        self._ever_up = self._said_up = True
+        self._was_opened = self._reported_up = True
         self._deliver(Frame(b"", FrameKind.FRAME, observations, now))
-        self._complaint.over()
+        self._link_failure.succeeded()
 
     def _read(self, transport: Transport) -> None:
-        checked = self._turn()
+        checked = self._mark_loop()
         while not self._stopping.is_set():
             data = transport.read()
-            now = self._turn()
+            now = self._mark_loop()
             if data:
-                self._take(data, now)
-            if now - checked >= _CHECK_EVERY:
+                self._process(data, now)
+            if now - checked >= _LINE_CHECK_INTERVAL_S:
                 checked = now
                 transport.check()
 
-    def _take(self, data: bytes, now: float) -> None:
+    def _process(self, data: bytes, now: float) -> None:
         self.busy = True
         self.counts.bytes += len(data)
         self.ages = replace(self.ages, last_byte=now)
-        self._backoff.reset()
+        self._retry_delay.reset()
         try:
             for frame in self._decode(data, now):
                 self._count(frame)
@@ -249,14 +251,14 @@ class Reader:
         try:
             return self._decoder.feed(data, now)
         except Exception as error:
-            # A driver that breaks its promise; what it choked on is kept as noise.
-            self._complain_of_decoder(error, now)
+            # A decoder must not raise; the bytes are kept as noise.
+            self._log_decoder_failure(error, now)
             self._decoder = self._driver.decoder()
             self._deliver(Frame(data, FrameKind.NOISE, (), now, f"the driver failed: {error!r}"))
             raise
 
-    def _complain_of_decoder(self, error: Exception, now: float) -> None:
-        self._decoder_complaint.about(
+    def _log_decoder_failure(self, error: Exception, now: float) -> None:
+        self._decoder_failure.failed(
             now,
             driver=self._driver.name,
             error=type(error).__name__,
@@ -276,34 +278,34 @@ class Reader:
         self.ages = replace(self.ages, last_frame=frame.received, last_event=event)
 
     def _lost(self, error: Exception) -> None:
-        now = self._turn()
+        now = self._mark_loop()
         self.counts.failures += 1
-        known = isinstance(error, LineError | UserError)
-        self.detail = str(error) if known else f"{type(error).__name__}: {error}"
-        if self._said_up is not False:
-            self._said_up = False
+        expected = isinstance(error, LineError | UserError)
+        self.detail = str(error) if expected else describe_exception(error)
+        if self._reported_up is not False:
+            self._reported_up = False
             link = Link(up=False, detail=self.detail)
             self._deliver(Frame(b"", FrameKind.FRAME, (link,), now))
-        self._complaint.about(now, detail=self.detail)
+        self._link_failure.failed(now, detail=self.detail)
 
     def _deliver(self, frame: Frame) -> None:
         """
-        Give a frame to the sink, however often it must be offered.
+        Pass a frame to the sink; repeat until it accepts.
         """
         while not self._stopping.is_set():
             try:
                 self._sink(frame)
             except queue.Full:
                 self._blocked(None)
-            except Exception as error:  # noqa: BLE001 - the sink's own fault; the frame is still owed
+            except Exception as error:  # noqa: BLE001 - the frame must not be lost
                 self._blocked(error)
-                self._wait(SHORTEST)
+                self._wait(_MIN_RETRY_S)
             else:
                 self.blocked_since = None
                 return
 
     def _blocked(self, error: Exception | None) -> None:
-        now = self._turn()
+        now = self._mark_loop()
         if self.blocked_since is not None:
             return
         self.blocked_since = now
@@ -311,6 +313,6 @@ class Reader:
             with contextlib.suppress(Exception):
                 _log.error("sink_failed", reader=self.name, exc_info=error)
 
-    def _turn(self) -> float:
-        self.beat = now = self._around.clock()
+    def _mark_loop(self) -> float:
+        self.last_loop = now = self._environment.clock()
         return now

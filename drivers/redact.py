@@ -1,5 +1,5 @@
 """
-The name of a line as people may see it: without the passwords that are in it.
+Urls of lines without their passwords.
 """
 
 from __future__ import annotations
@@ -7,17 +7,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["discreet"]
+__all__ = ["redact_url"]
 
-_USER: Final = re.compile(r"(?<=://)[^/?#\s]*@")
+_LOGIN: Final = re.compile(r"(?<=://)[^/?#\s]*@")
 _SECRET: Final = re.compile(
     r"(?i)([?&;](?:[a-z]+[_-])?(?:user(?:name)?|usr|login|pass(?:word|wd)?|pwd?|token|key|secret|auth)=)"
     r"[^&;#\s]*"
 )
 
 
-def discreet(url: str) -> str:
+def redact_url(url: str) -> str:
     """
-    Return the name without who logs in there, and with what.
+    Return a url without its user name and password.
     """
-    return _SECRET.sub(r"\1…", _USER.sub("", url))
+    return _SECRET.sub(r"\1…", _LOGIN.sub("", url))

@@ -1,24 +1,24 @@
 """
-The daemon's clock: moments for people, whose spans are those of the monotonic
-clock.
+The daemon's clock: wall-clock times that advance with the monotonic clock.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Final
 
 from shoe_daemon.table import from_microseconds, to_microseconds
 
-_STEP = 1_000_000
+_MAX_OFFSET_US: Final = 1_000_000
 
 
 class Clock:
     """
-    Gives moments that never go back, whatever is done to the wall clock.
+    Returns times that never go back, even if the wall clock is set back.
 
     Args:
-        after: The last moment that was ever given; those to come are not before it.
+        after: The last time that was journaled; later ones are not before it.
         wall: Microseconds since 1970.
         monotonic: Seconds.
     """
@@ -38,19 +38,19 @@ class Clock:
 
     def set(self) -> None:
         """
-        Follow the wall clock where it is more than a second away.
+        Adjust to the wall clock if it differs by more than a second.
 
-        To be called while no span is being measured. Where the wall clock was
-        put back, time stands at the last moment until it has caught up.
+        Call it while no deadline is pending. Where the wall clock was set back,
+        the time stands still until it has caught up.
         """
         monotonic = int(self._monotonic() * 1_000_000)
         ahead = self._wall() - monotonic
-        if abs(ahead - self._offset) > _STEP:
+        if abs(ahead - self._offset) > _MAX_OFFSET_US:
             self._offset = max(ahead, self._last - monotonic)
 
     def at(self, received: float | None = None) -> str:
         """
-        Return the moment of a reading of the monotonic clock; None for now.
+        Return the time of a reading of the monotonic clock; None for now.
         """
         seconds = self._monotonic() if received is None else received
         moment = int(seconds * 1_000_000) + self._offset
@@ -59,7 +59,7 @@ class Clock:
 
     def until(self, moment: int) -> float:
         """
-        Return the seconds until a moment, microseconds since 1970; 0 if past.
+        Return the seconds until a time, in microseconds since 1970; 0 if past.
         """
         now = int(self._monotonic() * 1_000_000) + self._offset
         return max(0.0, (moment - now) / 1_000_000)

@@ -24,7 +24,7 @@ from shoe_daemon.config_checks import (
     check_seats,
     check_table,
 )
-from shoe_daemon.credential_files import noted
+from shoe_daemon.credential_files import note_missing_credential
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import (
     DEFAULT_HOUSE,
@@ -245,7 +245,7 @@ def set_up(
         UserError: Key, what is wrong, what is expected.
     """
     notes: list[str] = []
-    attempt = partial(noted, notes, inspecting=inspecting)
+    attempt = partial(note_missing_credential, notes, inspecting=inspecting)
     if config.mqtt is not None:
         with attempt():
             config.mqtt.password(beside)

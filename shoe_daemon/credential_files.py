@@ -1,5 +1,5 @@
 """
-Files that a configuration names: a credential of the unit, or beside the configuration.
+Files that a configuration names: a credential of the unit, or a file in its folder.
 
 systemd hands the files of ``LoadCredential=`` to a service in ``$CREDENTIALS_DIRECTORY``,
 which exists only while the service runs.
@@ -13,63 +13,97 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
-__all__ = ["MissingCredentialError", "find_file", "noted", "place_of"]
+__all__ = [
+    "MissingCredentialError",
+    "find_file",
+    "note_missing_credential",
+    "path_of",
+    "read_secret",
+]
 
 _DIRECTORY: Final = "CREDENTIALS_DIRECTORY"
 
 
 class MissingCredentialError(UserError):
     """
-    A file is missing that the service may get as a credential; no service runs here.
+    A file is missing that may be a credential of the service; this process is no service.
     """
 
 
-def place_of(name: str, folder: Path) -> Path:
+def path_of(name: str, folder: Path) -> Path:
     """
-    Return where a file is: among the credentials if it is there, else in the folder.
+    Return the path of a file: among the credentials if it is there, else in the folder.
     """
-    kept = _credential(name)
-    return kept if kept is not None and kept.is_file() else folder / name
+    credential = _credential(name)
+    if credential is not None and credential.is_file():
+        return credential
+    return folder / name
 
 
 def find_file(name: str, folder: Path, key: str = "") -> Path:
     """
-    Return where a file is, if it is there.
+    Return the path of a file that exists.
 
     Args:
-        name: As the configuration has it.
+        name: As it is in the configuration.
         folder: A path without a leading slash starts here.
-        key: Of the configuration, for the message; the caller adds it where empty.
+        key: The configuration's key, for the message; empty where the caller adds it.
 
     Raises:
         MissingCredentialError: It is missing, and may be a credential of the service.
         UserError: It is missing.
     """
-    path, kept = place_of(name, folder), _credential(name)
+    path, credential = path_of(name, folder), _credential(name)
     if not _is_missing(path):
         return path
     lead = f"{key}: " if key else ""
     if Path(name).name != name:
         raise UserError(f"{lead}{path}: no such file or directory")
-    if kept is not None:
-        raise UserError(f"{lead}no such file or directory: neither {kept} nor {path}")
+    if credential is not None:
+        raise UserError(f"{lead}no such file or directory: neither {credential} nor {path}")
     raise MissingCredentialError(
         f"{lead}{path}: no such file or directory; the service finds it if its unit has "
         f"LoadCredential={name}:PATH"
     )
 
 
-@contextmanager
-def noted(notes: list[str], *, inspecting: bool, place: str = "") -> Iterator[None]:
+def read_secret(name: str, folder: Path, key: str) -> str:
     """
-    While a person inspects a configuration, note a missing credential and go on.
+    Return the first line of a file with a password.
 
     Args:
-        notes: Takes the message.
+        name: As it is in the configuration.
+        folder: A path without a leading slash starts here.
+        key: The configuration's key, for the message.
+
+    Raises:
+        UserError: The file cannot be read, or its first line is empty.
+    """
+    path = find_file(name, folder, key)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise UserError(f"{key}: {path}: not UTF-8 text") from error
+    except OSError as error:
+        raise UserError(f"{key}: {path}: {one_line(error).lower()}") from error
+    if not lines or not lines[0]:
+        raise UserError(f"{key}: {path}: its first line is empty")
+    return lines[0]
+
+
+@contextmanager
+def note_missing_credential(
+    notes: list[str], *, inspecting: bool, place: str = ""
+) -> Iterator[None]:
+    """
+    Turn a missing credential into a note while a person inspects a configuration.
+
+    Args:
+        notes: Receives the message.
         inspecting: Whether a person does; otherwise it remains an error.
-        place: What stands before the message.
+        place: Prefix of the message.
     """
     try:
         yield
@@ -90,5 +124,5 @@ def _is_missing(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError:
-        return False  # the reader of the file reports what is wrong
+        return False  # reported when the file is read
     return False

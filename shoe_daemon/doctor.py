@@ -16,11 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-from drivers import KeepsPictures, LineError, OpensLine, discreet, open_transport
+from drivers import KeepsPictures, LineError, OpensLine, open_transport, redact_url
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.display.display_config import DisplaySettings, DisplaySetup
-from shoe_daemon.doctor_broker import display_broker, table_broker
-from shoe_daemon.doctor_finding import Finding
+from shoe_daemon.doctor_broker import Finding, display_broker, table_broker
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import IRREGULARITIES
 from shoe_daemon.table import RoundEnd, undetectable
@@ -123,7 +122,7 @@ def _reader(reader: Reading) -> Finding:
             open_transport(reader.port, reader.line).close()
     except (LineError, UserError) as error:
         return Finding(about, "bad", str(error))
-    shown = discreet(reader.port)
+    shown = redact_url(reader.port)
     if reader.port.startswith(_UNSTABLE):
         text = "may be another device after the next start: name it by /dev/serial/by-id"
         return Finding(about, "note", f"{shown} opens, but {text}")

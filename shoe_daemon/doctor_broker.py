@@ -1,7 +1,7 @@
 """
-The broker, as `doctor` tests it: login, subscriptions and publish rights.
+The broker checks of `doctor`: login, subscriptions and publish rights.
 
-The test uses a client id of its own and topics that no display shows, and retains
+They use a client id of their own and topics that no display shows, and retain
 nothing: a running table with the same configuration is not disturbed.
 """
 
@@ -10,26 +10,42 @@ from __future__ import annotations
 import secrets
 import socket
 from collections.abc import Callable, Collection, Iterator
-from typing import Final
+from typing import Final, Literal
+
+from msgspec import Struct
 
 from shoe_daemon.config import Setup
 from shoe_daemon.display.display_config import DisplaySetup
 from shoe_daemon.display.message_validation import filters
-from shoe_daemon.doctor_finding import Finding
-from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt.broker_probe import ANSWER_TIMEOUT_S, Probe, ProbeError
+from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.mqtt.broker_probe import ANSWER_TIMEOUT_S, BrokerProbe, BrokerProbeError
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.table_identity import Identity
+from shoe_daemon.mqtt.table_identity import TableIdentity
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATE, Topics
 
-__all__ = ["display_broker", "table_broker"]
+__all__ = ["Finding", "display_broker", "table_broker"]
 
 _RETAINED_WAIT_S: Final = 1.0
-_ON_THIS_MACHINE: Final = ("127.0.0.1", "localhost", "::1")
-_NO_STAFF_ALERTS: Final = (
+_LOOPBACK_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
+_STAFF_ALERTS_OFF: Final = (
     "the pit shows no alert that only staff may see: staff_alerts = true in [display.pit], with "
     f"an account that may read {STAFF_ALERTS}, such as pit-display of mosquitto-shoe.acl"
 )
+
+
+class Finding(Struct, frozen=True):
+    """
+    The result of one check.
+
+    Attributes:
+        about: What was checked.
+        verdict: ``good``; ``note``: for information; ``bad``: it affects the table.
+        text: One sentence.
+    """
+
+    about: str
+    verdict: Literal["good", "note", "bad"]
+    text: str
 
 
 def table_broker(setup: Setup) -> Iterator[Finding]:
@@ -42,14 +58,14 @@ def table_broker(setup: Setup) -> Iterator[Finding]:
         return
     settings = config.mqtt
     topics = Topics(config.site, config.table.id, settings.prefix)
-    client_id = Identity(config.site, config.table.id, "").probe_id()
+    client_id = TableIdentity(config.site, config.table.id, "").probe_id()
 
-    def rights(probe: Probe) -> Iterator[Finding]:
+    def check_rights(probe: BrokerProbe) -> Iterator[Finding]:
         yield _subscription(probe, topics.commands)
-        test = _publish_5 if settings.protocol == "5" else _publish_3
+        test = _publish_mqtt_5 if settings.protocol == "5" else _publish_mqtt_3
         yield from test(probe, topics)
 
-    yield from _tested(settings, setup.notes, client_id, rights)
+    yield from _test(settings, setup.notes, client_id, check_rights)
 
 
 def display_broker(setup: DisplaySetup) -> Iterator[Finding]:
@@ -61,19 +77,19 @@ def display_broker(setup: DisplaySetup) -> Iterator[Finding]:
     wanted = filters(config.mqtt.prefix, config.display.site, staff_alerts=staff_alerts)
     client_id = f"shoe-display-{secrets.token_hex(4)}"
 
-    def rights(probe: Probe) -> Iterator[Finding]:
+    def check_rights(probe: BrokerProbe) -> Iterator[Finding]:
         refused = {each: reason for each in wanted if (reason := probe.subscribe(each))}
         for topic_filter, reason in refused.items():
             yield Finding("subscribe", "bad", f"{topic_filter} is refused: {reason}")
         if not refused:
-            probe.listen(_RETAINED_WAIT_S)
-            yield _received(len(wanted), len(probe.arrived))
+            probe.receive(_RETAINED_WAIT_S)
+            yield _received(len(wanted), len(probe.received))
             if staff_alerts:
-                yield from _staff_alerts_received({each.topic for each in probe.arrived})
+                yield from _staff_alerts_received({each.topic for each in probe.received})
 
     if not staff_alerts:
-        yield Finding("staff alerts", "note", _NO_STAFF_ALERTS)
-    yield from _tested(config.mqtt, setup.notes, client_id, rights)
+        yield Finding("staff alerts", "note", _STAFF_ALERTS_OFF)
+    yield from _test(config.mqtt, setup.notes, client_id, check_rights)
 
 
 def _without_login(settings: MqttSettings) -> Finding:
@@ -82,7 +98,7 @@ def _without_login(settings: MqttSettings) -> Finding:
     try:
         socket.create_connection((host, port), ANSWER_TIMEOUT_S).close()
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = one_line(error)
         return Finding("broker", "bad", f"{host}:{port} cannot be reached: {reason}")
     text = (
         f"{host}:{port} answers; the login needs a credential of the service and is not tested: "
@@ -91,11 +107,11 @@ def _without_login(settings: MqttSettings) -> Finding:
     return Finding("broker", "note", text)
 
 
-def _tested(
+def _test(
     settings: MqttSettings,
     notes: Collection[str],
     client_id: str,
-    rights: Callable[[Probe], Iterator[Finding]],
+    check_rights: Callable[[BrokerProbe], Iterator[Finding]],
 ) -> Iterator[Finding]:
     if any(note.startswith("mqtt.") for note in notes):
         yield _without_login(settings)
@@ -103,22 +119,22 @@ def _tested(
     host, port = settings.address
     who = f"user {settings.username!r}" if settings.username else "nobody (no mqtt.username)"
     try:
-        with Probe(settings, client_id) as probe:
+        with BrokerProbe(settings, client_id) as probe:
             text = f"{host}:{port} accepts the login of {who}, MQTT {settings.protocol}"
             yield Finding("broker", "good", text)
-            if not probe.retains:
+            if not probe.retain_available:
                 text = "keeps no retained messages: a display that starts later sees nothing"
                 yield Finding("broker", "bad", text)
-            yield from rights(probe)
-    except (ProbeError, UserError) as error:
+            yield from check_rights(probe)
+    except (BrokerProbeError, UserError) as error:
         text = f"{host}:{port}, login of {who} as {client_id!r}: {error}"
         yield Finding("broker", "bad", text)
         return
-    if settings.tls is None and host not in _ON_THIS_MACHINE:
+    if settings.tls is None and host not in _LOOPBACK_HOSTS:
         yield Finding("broker", "note", "the connection is not encrypted: no [mqtt.tls]")
 
 
-def _subscription(probe: Probe, topic_filter: str) -> Finding:
+def _subscription(probe: BrokerProbe, topic_filter: str) -> Finding:
     refusal = probe.subscribe(topic_filter)
     if refusal is not None:
         text = f"{topic_filter} is refused: {refusal}: no order can arrive"
@@ -128,7 +144,7 @@ def _subscription(probe: Probe, topic_filter: str) -> Finding:
     return Finding("subscribe", "good", text)
 
 
-def _publish_5(probe: Probe, topics: Topics) -> Iterator[Finding]:
+def _publish_mqtt_5(probe: BrokerProbe, topics: Topics) -> Iterator[Finding]:
     name = f"doctor/{secrets.token_hex(4)}"
     topics_tried = (topics.retained(name), topics.retained(f"staff/{name}"))
     refusals = {topic: probe.publish(topic) for topic in topics_tried}
@@ -150,7 +166,7 @@ def _publish_5(probe: Probe, topics: Topics) -> Iterator[Finding]:
         yield Finding("publish", "bad", text)
 
 
-def _publish_3(probe: Probe, topics: Topics) -> Iterator[Finding]:
+def _publish_mqtt_3(probe: BrokerProbe, topics: Topics) -> Iterator[Finding]:
     # MQTT 3.1.1 has no refusal; only a message that comes back shows the right.
     reply = topics.reply(f"doctor-{secrets.token_hex(4)}")
     refusal = probe.subscribe(reply)

@@ -1,20 +1,20 @@
 """
-What is told to a person in one line, without a traceback.
+Errors that a person can put right, and the text of any error on one line.
 """
 
 from __future__ import annotations
 
 from typing import Self
 
-__all__ = ["UserError"]
+__all__ = ["UserError", "describe_exception", "one_line"]
 
 
 class UserError(Exception):
     """
-    Something that a person can put right: one line naming the place and what is wrong.
+    An error that a person can put right: one line with the place and the fault.
 
     The command line prints it as `shoe-daemon: …` and ends with `exit_status`
-    (2 = bad usage, configuration or input; 1 = the work itself found a fault).
+    (2 = invalid usage, configuration or input; 1 = the command found a fault).
     """
 
     def __init__(self, message: str, *, exit_status: int = 2) -> None:
@@ -26,3 +26,19 @@ class UserError(Exception):
         Return the same error with a place before its message.
         """
         return type(self)(f"{place}: {self}", exit_status=self.exit_status)
+
+
+def one_line(error: BaseException) -> str:
+    """
+    Return the reason of an error on one line, without the number and the path that
+    an `OSError` adds.
+    """
+    reason = getattr(error, "strerror", None) or str(error)
+    return " ".join(reason.split()) or type(error).__name__
+
+
+def describe_exception(error: BaseException) -> str:
+    """
+    Return the type and the message of an unexpected error.
+    """
+    return f"{type(error).__name__}: {error}"

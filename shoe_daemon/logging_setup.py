@@ -1,5 +1,5 @@
 """
-How the daemon logs: JSON lines for the service manager, colours for a person.
+Log output: JSON lines for systemd, colours for a terminal.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Final, TextIO
 
 import structlog
 
-_PATIENCE: Final = 0.05
-"""Seconds for which a line of the log may hold somebody up; what is then not taken is dropped."""
+_WRITE_TIMEOUT_S: Final = 0.05
+"""A blocked stderr stalls the caller for this time; then the line is dropped."""
 
 
-def set_up_logs(*, quiet: bool = False) -> None:
+def configure_logging(*, quiet: bool = False) -> None:
     """
-    Set structlog up for this process; `quiet` leaves warnings and worse.
+    Configure structlog for this process; with `quiet`, only warnings and errors are logged.
     """
     human = sys.stderr.isatty()
     level = logging.WARNING if quiet else logging.INFO
@@ -33,17 +33,17 @@ def set_up_logs(*, quiet: bool = False) -> None:
             structlog.dev.ConsoleRenderer() if human else structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(_Lines(sys.stderr)),  # type: ignore[arg-type]
+        logger_factory=structlog.WriteLoggerFactory(_NonBlockingLog(sys.stderr)),  # type: ignore[arg-type]
     )
 
 
 @contextlib.contextmanager
-def aside() -> Iterator[None]:
+def warnings_on_stderr() -> Iterator[None]:
     """
-    Say warnings and worse on stderr meanwhile, away from what programs read.
+    Log warnings and errors to stderr meanwhile: stdout is for programs.
     """
     before = structlog.get_config() if structlog.is_configured() else None
-    set_up_logs(quiet=True)
+    configure_logging(quiet=True)
     try:
         yield
     finally:
@@ -52,10 +52,10 @@ def aside() -> Iterator[None]:
             structlog.configure(**before)
 
 
-class _Lines:
+class _NonBlockingLog:
     """
-    The lines of a log as far as somebody takes them: nobody waits for a terminal that was
-    stopped. What was dropped is told once somebody takes them again.
+    Writes log lines and drops them while the output is blocked; the number of dropped
+    lines is logged when it accepts lines again.
     """
 
     def __init__(self, file: TextIO) -> None:
@@ -70,14 +70,14 @@ class _Lines:
             self._dropped += 1
             return
         if self._dropped:
-            told = {"event": "log_lines_dropped", "count": self._dropped, "level": "warning"}
-            line = f"{json.dumps(told)}\n{line}"
+            dropped = {"event": "log_lines_dropped", "count": self._dropped, "level": "warning"}
+            line = f"{json.dumps(dropped)}\n{line}"
             self._dropped = 0
         self._file.write(line)
 
     def flush(self) -> None:
         """
-        Bring what was written on its way.
+        Flush the output.
         """
         self._file.flush()
 
@@ -86,6 +86,6 @@ def _has_room(file: TextIO) -> bool:
     poll = select.poll()
     try:
         poll.register(file, select.POLLOUT)
-    except (OSError, ValueError):  # no file of the system, as in a test
+    except (OSError, ValueError):  # no file descriptor, as in a test
         return True
-    return bool(poll.poll(_PATIENCE * 1000))
+    return bool(poll.poll(_WRITE_TIMEOUT_S * 1000))

@@ -1,8 +1,8 @@
 """
-Who may give orders at a table, and the PINs that they prove it with.
+The operators of a table, their roles and PINs.
 
-The file is optional. PINs are kept as argon2 hashes and checked with argon2-cffi
-(the extra `pins`), which is imported only where there is such a file.
+The file is optional. It has argon2 hashes of the PINs; argon2-cffi (the extra `pins`)
+is imported only where there is such a file.
 """
 
 from __future__ import annotations
@@ -10,21 +10,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Final, Literal, NamedTuple, Protocol
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
 from shoe_daemon.credential_files import find_file
 from shoe_daemon.errors import UserError
+from shoe_daemon.passwords import (
+    LoginThrottle,
+    hash_password,
+    is_hash,
+    require_argon2,
+    verify_password,
+)
 from shoe_daemon.toml_validation import read_as, read_toml
 
-__all__ = ["Operators", "Vouched", "hash_pin", "load_operators"]
+__all__ = ["AuthenticationError", "Operators", "hash_pin", "load_operators"]
 
-_FREE_TRIES: Final = 3
-_FIRST_WAIT: Final = 30.0
-_LONGEST_WAIT: Final = 3600.0
-_SHORTEST: Final = 4
-_LONGEST: Final = 64
+_FIRST_WAIT_S: Final = 30.0
+_MAX_WAIT_S: Final = 3600.0
+_MIN_PIN_LENGTH: Final = 4
+_MAX_PIN_LENGTH: Final = 64
+_NO_ARGON2: Final = (
+    "PINs need argon2-cffi, which is not installed: pip install 'shoe-daemon[pins]'"
+)
 
 
 class Operator(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,10 +41,9 @@ class Operator(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     One ``[[operator]]``.
 
     Attributes:
-        name: As it stands in orders.
-        roles: A ``supervisor`` gives every order, a ``dealer`` those that change
-            nothing that was said.
-        pin: The hash that `cmd --hash-pin` prints; None cannot prove anything.
+        name: As in the field `operator` of commands.
+        roles: A ``supervisor`` gives every command, a ``dealer`` the unprivileged ones.
+        pin: The hash that `cmd --hash-pin` prints; None for an operator without a PIN.
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=60)]
@@ -47,21 +55,10 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
     operator: Annotated[tuple[Operator, ...], Meta(min_length=1)]
 
 
-class Vouched(NamedTuple):
+class AuthenticationError(Exception):
     """
-    What is known of who gives an order.
-
-    Attributes:
-        refused: Why the order is refused; None where it is not.
-        proven: The PIN was right.
+    The operator may not give this command; the message is the reason of the refusal.
     """
-
-    refused: str | None = None
-    proven: bool = False
-
-
-class _Hasher(Protocol):
-    def verify(self, hash: str, password: str) -> bool: ...  # noqa: A002 - argon2's name
 
 
 class Operators:
@@ -72,109 +69,79 @@ class Operators:
     def __init__(
         self,
         operators: tuple[Operator, ...],
-        hasher: _Hasher,
         *,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._by_name = {each.name: each for each in operators}
-        self._hasher = hasher
-        self._monotonic = monotonic
-        self._wrong: dict[str, int] = {}
-        self._locked_until: dict[str, float] = {}
+        self._throttle = LoginThrottle(_FIRST_WAIT_S, _MAX_WAIT_S, monotonic)
 
-    def vouch(self, name: str, pin: str | None, *, weighty: bool) -> Vouched:
+    def authenticate(self, name: str, pin: str | None, *, privileged: bool) -> bool:
         """
-        Say whether somebody may give an order, which takes a PIN where it is weighty.
+        Check whether an operator may give a command; a privileged one needs a PIN.
 
-        A PIN that is given is always checked; that takes a tenth of a second.
-        After three wrong ones in a row there is a wait, which doubles with each more.
+        A PIN is always checked if there is one; that takes a tenth of a second.
+
+        Returns:
+            Whether the PIN was checked, and right.
+
+        Raises:
+            AuthenticationError: The operator may not.
         """
-        known = self._by_name.get(name)
-        if known is None:
-            return Vouched(f"operator {name!r} is not among those of this table")
-        if weighty and "supervisor" not in known.roles:
-            return Vouched("this order takes a supervisor")
+        operator = self._by_name.get(name)
+        if operator is None:
+            raise AuthenticationError(f"operator {name!r} is not among those of this table")
+        if privileged and "supervisor" not in operator.roles:
+            raise AuthenticationError("this order takes a supervisor")
         if pin is None:
-            return Vouched("this order takes the operator's PIN" if weighty else None)
-        if known.pin is None:
-            return Vouched("this operator has no PIN")
-        return self._check(known.name, known.pin, pin)
-
-    def _check(self, name: str, pin_hash: str, pin: str) -> Vouched:
-        wait = self._locked_until.get(name, 0.0) - self._monotonic()
-        if wait > 0:
-            return Vouched(f"too many wrong PINs: wait {int(wait) + 1} s")
-        if self._is_right(pin_hash, pin):
-            self._wrong.pop(name, None)
-            return Vouched(proven=True)
-        wrong = self._wrong[name] = self._wrong.get(name, 0) + 1
-        if wrong >= _FREE_TRIES:
-            doubled = _FIRST_WAIT * 2.0 ** min(wrong - _FREE_TRIES, 16)
-            self._locked_until[name] = self._monotonic() + min(doubled, _LONGEST_WAIT)
-        return Vouched("wrong PIN")
-
-    def _is_right(self, pin_hash: str, pin: str) -> bool:
-        from argon2.exceptions import VerificationError  # noqa: PLC0415 - an extra
-
-        try:
-            return self._hasher.verify(pin_hash, pin)
-        except VerificationError:
+            if privileged:
+                raise AuthenticationError("this order takes the operator's PIN")
             return False
+        if operator.pin is None:
+            raise AuthenticationError("this operator has no PIN")
+        self._check_pin(operator.name, operator.pin, pin)
+        return True
+
+    def _check_pin(self, name: str, pin_hash: str, pin: str) -> None:
+        if (wait_s := self._throttle.wait_s(name)) > 0:
+            raise AuthenticationError(f"too many wrong PINs: wait {int(wait_s) + 1} s")
+        if not verify_password(pin_hash, pin):
+            self._throttle.failed(name)
+            raise AuthenticationError("wrong PIN")
+        self._throttle.succeeded(name)
 
 
 def load_operators(name: str, beside: Path) -> Operators:
     """
     Read an operators file.
 
-    Without a leading slash it is looked for among the unit's credentials first
-    (``LoadCredential=`` of systemd): short PINs are guessed from their hashes.
+    A name without a leading slash is looked up among the unit's credentials first
+    (``LoadCredential=`` of systemd): short PINs can be guessed from their hashes.
 
     Raises:
-        UserError: What is wrong with it, in one line, or the extra is missing.
+        UserError: The file is invalid, or the extra is missing.
     """
     path = find_file(name, beside)
     operators = read_as(_File, read_toml(path, "operators"), str(path)).operator
-    hasher = _hasher()
+    require_argon2(_NO_ARGON2)
     names: set[str] = set()
     for number, each in enumerate(operators):
         place = f"{path}: operator.{number}"
         if each.name in names:
             raise UserError(f"{place}.name: {each.name!r} is there twice; expected each once")
         names.add(each.name)
-        if each.pin is not None and not _is_hash(each.pin):
+        if each.pin is not None and not is_hash(each.pin):
             raise UserError(f"{place}.pin: no argon2 hash; expected what `cmd --hash-pin` prints")
-    return Operators(operators, hasher)
+    return Operators(operators)
 
 
 def hash_pin(pin: str) -> str:
     """
-    Return what an operators file keeps of a PIN.
+    Return the hash of a PIN for an operators file.
 
     Raises:
-        UserError: It is too short or too long, or the extra is missing.
+        UserError: The PIN is too short or too long, or the extra is missing.
     """
-    if not _SHORTEST <= len(pin) <= _LONGEST:
-        raise UserError(f"a PIN has {_SHORTEST} to {_LONGEST} characters")
-    _hasher()
-    from argon2 import PasswordHasher  # noqa: PLC0415 - an extra
-
-    return PasswordHasher().hash(pin)
-
-
-def _hasher() -> _Hasher:
-    try:
-        from argon2 import PasswordHasher  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise UserError(
-            "PINs need argon2-cffi, which is not installed: pip install 'shoe-daemon[pins]'"
-        ) from error
-    return PasswordHasher()
-
-
-def _is_hash(text: str) -> bool:
-    from argon2 import extract_parameters  # noqa: PLC0415 - an extra
-
-    try:
-        return extract_parameters(text).hash_len > 0
-    except ValueError:
-        return False
+    if not _MIN_PIN_LENGTH <= len(pin) <= _MAX_PIN_LENGTH:
+        raise UserError(f"a PIN has {_MIN_PIN_LENGTH} to {_MAX_PIN_LENGTH} characters")
+    require_argon2(_NO_ARGON2)
+    return hash_password(pin)

@@ -1,5 +1,5 @@
 """
-Programs that go on until somebody stops them.
+Signals that stop a program, and the end of a blocked output.
 """
 
 from __future__ import annotations
@@ -13,32 +13,31 @@ from collections.abc import Iterator
 from threading import Event
 from typing import Final
 
-__all__ = ["let_go", "stopped_by_signals"]
+__all__ = ["discard_output", "stop_on_signals"]
 
-_ENDS: Final = (signal.SIGINT, signal.SIGTERM)
+_STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 _STDOUT: Final = 1
-_PATIENCE: Final = 1.0
-"""Seconds within which whoever reads what a program says has to take some of it, before the
-program may end without that."""
+_STDOUT_TIMEOUT_S: Final = 1.0
+"""When a stop is requested, a stdout that is blocked for longer is discarded."""
 
 
 @contextlib.contextmanager
-def stopped_by_signals(*numbers: signal.Signals) -> Iterator[Event]:
+def stop_on_signals(*numbers: signal.Signals) -> Iterator[Event]:
     """
-    Give an event that these signals set: by default Ctrl-C, and a service manager's stop.
+    Provide an event that these signals set: by default SIGINT and SIGTERM.
 
-    What nobody takes any more of what is said, such as a terminal that was stopped, is let go.
+    A blocked stdout, such as a stopped terminal, is then discarded.
     """
     stopping = Event()
-    numbers = numbers or _ENDS
+    numbers = numbers or _STOP_SIGNALS
 
     def stop(*_: object) -> None:
-        # The thread that a signal interrupts may be within a wait and hold the event's lock,
-        # so another one sets it; to begin one takes no lock.
+        # The interrupted thread may hold the event's lock, so another thread sets it;
+        # starting one takes no lock.
         _thread.start_new_thread(stopping.set, ())
-        if _is_stuck():
-            let_go(_STDOUT)
+        if _is_stdout_blocked():
+            discard_output(_STDOUT)
 
     before = [signal.signal(number, stop) for number in numbers]
     try:
@@ -48,14 +47,14 @@ def stopped_by_signals(*numbers: signal.Signals) -> Iterator[Event]:
             signal.signal(number, handler)
 
 
-def _is_stuck() -> bool:
+def _is_stdout_blocked() -> bool:
     poll = select.poll()
     poll.register(_STDOUT, select.POLLOUT)
-    return not poll.poll(_PATIENCE * 1000)
+    return not poll.poll(_STDOUT_TIMEOUT_S * 1000)
 
 
-def let_go(output: int) -> None:
+def discard_output(output: int) -> None:
     """
-    Lead an output nowhere, also for a write that waits and was interrupted by a signal.
+    Redirect an output to /dev/null, also for a write that a signal has interrupted.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), output)

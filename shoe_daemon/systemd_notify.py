@@ -1,5 +1,5 @@
 """
-What systemd is told: that the daemon is ready, how it is, that it lives.
+Notifications to systemd: ready, status, watchdog.
 """
 
 from __future__ import annotations
@@ -7,16 +7,16 @@ from __future__ import annotations
 import os
 import socket
 
+__all__ = ["notify_systemd"]
 
-def tell_systemd(*lines: str, patience: float = 0.0) -> bool:
+
+def notify_systemd(*lines: str, timeout_s: float = 0.0) -> bool:
     """
-    Send lines such as ``READY=1`` to the service manager.
-
-    A service manager that does not listen for the moment holds nobody up for
-    longer than `patience` seconds: what it cannot take is let drop.
+    Send lines such as ``READY=1`` to systemd; they are dropped if it does not
+    receive them within `timeout_s`.
 
     Returns:
-        Whether it was told; never raises.
+        Whether they were sent; nothing is raised.
     """
     address = os.environ.get("NOTIFY_SOCKET")
     if not address:
@@ -24,9 +24,9 @@ def tell_systemd(*lines: str, patience: float = 0.0) -> bool:
     if address.startswith("@"):  # an abstract socket, in Linux's own name space
         address = "\0" + address[1:]
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
-            door.settimeout(patience)
-            door.sendto("\n".join(lines).encode(), address)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.settimeout(timeout_s)
+            sock.sendto("\n".join(lines).encode(), address)
     except OSError:
         return False
     return True

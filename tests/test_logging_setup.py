@@ -15,7 +15,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from shoe_daemon.logging_setup import aside, set_up_logs
+from shoe_daemon.logging_setup import configure_logging, warnings_on_stderr
 from tests.brokers import PATIENCE
 
 
@@ -23,9 +23,9 @@ def test_a_line_is_one_object_and_quiet_leaves_warnings(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     log = structlog.get_logger("early")
-    set_up_logs()
+    configure_logging()
     log.info("told", card="AS")
-    set_up_logs(quiet=True)
+    configure_logging(quiet=True)
     log.info("not_told")
     log.warning("told_too")
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
@@ -37,7 +37,7 @@ def test_a_line_is_one_object_and_quiet_leaves_warnings(
 
 
 def test_what_has_logged_already_can_still_be_listened_to() -> None:
-    set_up_logs()
+    configure_logging()
     log = structlog.get_logger("early")
     log.info("before")
     structlog.reset_defaults()
@@ -51,7 +51,7 @@ def test_what_is_said_aside_leaves_stdout_alone_and_no_trace(
 ) -> None:
     structlog.reset_defaults()
     before = structlog.get_config()
-    with aside():
+    with warnings_on_stderr():
         structlog.get_logger("early").warning("told")
     assert structlog.get_config() == before
     assert not structlog.is_configured()
@@ -62,9 +62,9 @@ def test_what_is_said_aside_leaves_stdout_alone_and_no_trace(
 
 TALKING = """
 import structlog
-from shoe_daemon.logging_setup import set_up_logs
+from shoe_daemon.logging_setup import configure_logging
 
-set_up_logs()
+configure_logging()
 log = structlog.get_logger("talking")
 for number in range(60):
     log.info("told", number=number)

@@ -12,12 +12,12 @@ import sys
 
 import pytest
 
-from shoe_daemon.shutdown_signals import stopped_by_signals
+from shoe_daemon.shutdown_signals import stop_on_signals
 from tests.brokers import PATIENCE, wait_for
 
 INTERRUPTED = """
 import signal, sys, threading
-from shoe_daemon.shutdown_signals import stopped_by_signals
+from shoe_daemon.shutdown_signals import stop_on_signals
 
 raised = 0
 
@@ -28,7 +28,7 @@ def interrupt(frame, happened, _):
         signal.raise_signal(signal.SIGINT)
     return interrupt
 
-with stopped_by_signals() as stopping:
+with stop_on_signals() as stopping:
     sys.settrace(interrupt)
     told = stopping.wait(60)
     sys.settrace(None)
@@ -49,9 +49,9 @@ def test_a_signal_at_each_step_of_a_wait_ends_it() -> None:
 
 TALKING = """
 import sys
-from shoe_daemon.shutdown_signals import stopped_by_signals
+from shoe_daemon.shutdown_signals import stop_on_signals
 
-with stopped_by_signals() as stopping:
+with stop_on_signals() as stopping:
     while not stopping.is_set():
         print("what nobody takes")
     print("over")
@@ -79,7 +79,7 @@ def test_a_program_whose_words_nobody_takes_ends(number: signal.Signals) -> None
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_a_signal_did_before_it_does_again(number: signal.Signals) -> None:
     before = signal.getsignal(number)
-    with stopped_by_signals(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as stopping:
+    with stop_on_signals(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as stopping:
         assert not stopping.is_set()
         signal.raise_signal(number)
         assert stopping.wait(PATIENCE)

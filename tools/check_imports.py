@@ -25,22 +25,26 @@ CLI = "shoe_daemon.cli"
 _CORE = ("shoe_daemon.game", "shoe_daemon.table", "shoe_daemon.errors")
 _NAMED = "shoe_daemon.credential_files"
 _TOML = "shoe_daemon.toml_validation"
+_WAITS = "shoe_daemon.backoff"
 _SEEN = (
     "shoe_daemon.game",
     "shoe_daemon.table.observations",
     "shoe_daemon.errors",
     _NAMED,
     _TOML,
+    _WAITS,
 )
 DIRECTION: dict[str, tuple[str, ...]] = {
     "shoe_daemon.errors": (),
+    "shoe_daemon.backoff": (),
     "shoe_daemon.credential_files": ("shoe_daemon.errors",),
     _TOML: ("shoe_daemon.errors",),
+    "shoe_daemon.passwords": ("shoe_daemon.errors", _WAITS),
     "shoe_daemon.game": ("shoe_daemon.errors", _TOML),
     "shoe_daemon.table": ("shoe_daemon.game", "shoe_daemon.errors"),
     "shoe_daemon.journal": _CORE,
     "shoe_daemon.report": (*_CORE, "shoe_daemon.journal"),
-    "shoe_daemon.mqtt": (*_CORE, _NAMED),
+    "shoe_daemon.mqtt": (*_CORE, _NAMED, _WAITS),
     "shoe_daemon.event_text": _CORE,
     "shoe_daemon.display": (
         *_CORE,
@@ -49,6 +53,8 @@ DIRECTION: dict[str, tuple[str, ...]] = {
         "shoe_daemon.event_text",
         _NAMED,
         _TOML,
+        _WAITS,
+        "shoe_daemon.passwords",
         "shoe_daemon.shutdown_signals",
     ),
     "drivers": _SEEN,
@@ -86,11 +92,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "amqtt": _TERMINAL,
     "starlette": ("shoe_daemon.display*", f"{CLI}.display"),
     "uvicorn": ("shoe_daemon.display*", f"{CLI}.display"),
-    "argon2": (
-        "shoe_daemon.operators",
-        "shoe_daemon.display.pit_auth",
-        "shoe_daemon.display.display_config",
-    ),
+    "argon2": ("shoe_daemon.passwords",),
 }
 
 # The core reads no clock, knows no chance, logs nothing and touches nothing outside itself.

@@ -27,11 +27,11 @@ from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer
 from shoe_daemon.demo.result_check import Referee
 from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of
 from shoe_daemon.demo.supervisor_client import Supervisor
-from shoe_daemon.logging_setup import set_up_logs
+from shoe_daemon.logging_setup import configure_logging
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Daemon
-from shoe_daemon.shutdown_signals import stopped_by_signals
+from shoe_daemon.shutdown_signals import stop_on_signals
 
 SITE: Final = "house"
 
@@ -79,7 +79,7 @@ def dealt(wish: Wish) -> Iterator[Daemon]:
         daemon = Daemon(setup)
         cues = Cues(
             lambda: daemon.readers[0].ages.link is not None,
-            lambda: daemon.settled and not supervisor.busy,
+            lambda: daemon.is_idle and not supervisor.busy,
         )
         dealer = Dealer(shoe_of(settings, house_of(settings)), line, wish.speed, Referee(), cues)
         supervisor = parts.enter_context(
@@ -142,8 +142,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--fault-rate", type=float, default=0.25)
     parser.add_argument("--display", metavar="ADDRESS:PORT", help="starts a display there too")
     wanted = parser.parse_args(arguments)
-    set_up_logs(quiet=True)
-    with stopped_by_signals() as stopping, ExitStack() as parts:
+    configure_logging(quiet=True)
+    with stop_on_signals() as stopping, ExitStack() as parts:
         folder = parts.enter_context(tempfile.TemporaryDirectory(prefix="shoe-floor-"))
         for wish in _wishes(wanted, Path(folder)):
             parts.enter_context(dealt(wish))

@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from bench.vision.round_verdicts import Dealt
 from bench.vision.simulated_clock_camera import Film, FilmDriver
 from bench.vision.table_staff import Ear
-from drivers import Surroundings
 from drivers.camera.options import CameraOptions
+from drivers.reader_thread import ReaderEnvironment
 from drivers.simulators.camera.ground_truth import Truth
 from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene
@@ -64,7 +64,7 @@ class Table:
         self._ear = ear
         self.rounds: list[Dealt] = []
         self.film = film = Film(Scene(settings), self._begins, self._ends)
-        around = Surroundings(
+        around = ReaderEnvironment(
             clock=film.monotonic,
             wait=film.wait,
             jitter=Random(f"jitter {settings.seed}").random,
@@ -73,7 +73,7 @@ class Table:
         driver = FilmDriver(_options(settings)).beside(setup.journal.parent, setup.journal)
         driver.film, driver.settle = film, self._settle
         hurried = replace(reading, driver=driver)
-        self._daemon = daemon = Daemon(replace(setup, readers=(hurried,)), surroundings=around)
+        self._daemon = daemon = Daemon(replace(setup, readers=(hurried,)), environment=around)
         daemon.core.clock = Clock(wall=film.wall, monotonic=film.monotonic)
 
     @property
@@ -115,11 +115,11 @@ class Table:
 
     def _catch_up(self) -> None:
         """Wait until all that is due has been heard."""
-        _until(lambda: self._daemon.settled and not self._overdue, "the core's turn")
+        _until(lambda: self._daemon.is_idle and not self._overdue, "the core's turn")
         self._ear.catch_up(self._daemon.core.table.state.seq)
 
     def _settle(self) -> None:
-        _until(lambda: self._daemon.settled, "the journal")
+        _until(lambda: self._daemon.is_idle, "the journal")
 
     @property
     def _overdue(self) -> bool:

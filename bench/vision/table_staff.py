@@ -86,7 +86,7 @@ class Ear:
     def _order(self, verb: str, **more: object) -> None:
         number = f"bench-{next(self._numbers)}"
         order = {"id": number, "operator": _OPERATOR, **more}
-        self._client.publish(self._topics.order(verb), json.dumps(order), 1)
+        self._client.publish(self._topics.command(verb), json.dumps(order), 1)
         self._wait(lambda: number in self._answered, f"an answer to {verb}")
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:

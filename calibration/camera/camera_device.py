@@ -15,7 +15,7 @@ import cv2
 from msgspec import Struct
 
 from calibration.camera.profile_check import Finding, FindingKind
-from drivers import LineError, discreet
+from drivers import LineError, redact_url
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources import opencv_video
 from drivers.camera.sources.opencv_video import configure_opencv
@@ -152,7 +152,7 @@ def port_text(address: Address) -> str | None:
     if not address.is_live:
         return None
     kind = "raw:" if address.kind is SourceKind.RAW else ""
-    return discreet(f"camera:{kind}{address.where}")
+    return redact_url(f"camera:{kind}{address.where}")
 
 
 def parse_mode(text: str | None) -> Camera:

@@ -2,8 +2,8 @@
 Comparison of the deck on the table with the deck of the profile.
 
 One card proves little, because figures of many makers are alike. Each further card adds
-certainty, and a back most of all. `bench.vision.calibration_accuracy` measures how often another deck
-passes.
+certainty, and a back most of all. `bench.vision.calibration_accuracy` measures how often
+another deck passes.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.source_address import Address, add_login, parse_address
 from drivers.driver_interface import Decoder, LineSettings, Transport
-from drivers.redact import discreet
+from drivers.redact import redact_url
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Signal
 
@@ -119,7 +119,7 @@ class CameraDriver:
         for module in ("cv2", "numpy"):
             if find_spec(module) is None:
                 raise UserError(
-                    f"port {discreet(url)!r}: cameras need OpenCV, which is not installed; "
+                    f"port {redact_url(url)!r}: cameras need OpenCV, which is not installed; "
                     "expected `pip install 'shoe-daemon[camera]'`"
                 )
         self.profile()

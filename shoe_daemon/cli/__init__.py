@@ -21,7 +21,7 @@ import click
 
 from shoe_daemon import __version__
 from shoe_daemon.errors import UserError
-from shoe_daemon.shutdown_signals import let_go
+from shoe_daemon.shutdown_signals import discard_output
 
 __all__ = ["COMMANDS", "main"]
 
@@ -116,7 +116,7 @@ def _nobody_reads_stdout() -> bool:
     poll.register(stdout, 0)
     broken = any(happened & select.POLLERR for _, happened in poll.poll(0))
     if broken:
-        let_go(stdout)
+        discard_output(stdout)
     return broken
 
 
@@ -125,7 +125,7 @@ def _forget_stdout() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        let_go(sys.stdout.fileno())
+        discard_output(sys.stdout.fileno())
 
 
 def _end_now(status: int) -> None:

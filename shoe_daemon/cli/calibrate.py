@@ -12,7 +12,7 @@ from shoe_daemon.cli.calibrate_evaluate import evaluate
 from shoe_daemon.cli.calibrate_rehearse import rehearse
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
-from shoe_daemon.shutdown_signals import stopped_by_signals
+from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
     from calibration.serial_line import Finding
@@ -61,7 +61,7 @@ def serial(port: str | None, driver_name: str, reader_id: str, seconds: float) -
         _show_ports(list_ports())
         return
     click.echo(f"{port}: draw a few cards, or switch the reader off and on; Ctrl-C ends it")
-    with stopped_by_signals() as stopping:
+    with stop_on_signals() as stopping:
         finding = listen(port, driver, seconds, click.echo, stopping)
     click.echo(_verdict(finding, driver))
     for hint in silence_hints(port) if not finding.bytes else ():

@@ -10,7 +10,7 @@ from shoe_daemon.cli.calibrate_camera import say
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.cli.typed_input import typed
 from shoe_daemon.errors import UserError
-from shoe_daemon.shutdown_signals import stopped_by_signals
+from shoe_daemon.shutdown_signals import stop_on_signals
 
 __all__ = ["rehearse"]
 
@@ -63,5 +63,5 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
             click.echo(f"{head} --source {port.removeprefix('camera:')} --out rehearsed.toml")
             say(f"type here what is done at the table: {COMMAND_FORMS}")
 
-        with stopped_by_signals() as stopping:
+        with stop_on_signals() as stopping:
             play_live(table, live, typed(), say, stopping, opened=opened)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from drivers import OpensLine, discreet
+from drivers import OpensLine, redact_url
 from shoe_daemon.config import Reading, Setup, load_config
 from shoe_daemon.display.display_config import (
     DisplaySettings,
@@ -131,4 +131,4 @@ def _reader(reader: Reading) -> str:
     settings = f", {line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
     if isinstance(reader.driver, OpensLine):
         settings = ""
-    return f"reader    {reader.id}: {reader.driver.name} on {discreet(reader.port)}{settings}"
+    return f"reader    {reader.id}: {reader.driver.name} on {redact_url(reader.port)}{settings}"

@@ -96,7 +96,7 @@ def _checked(verb: str | None) -> str:
 
 
 def _give(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
-    from shoe_daemon.mqtt.command_client import ask
+    from shoe_daemon.mqtt.command_client import send_command
     from shoe_daemon.mqtt.messages import Reply
     from shoe_daemon.mqtt.topics import Topics
 
@@ -108,10 +108,10 @@ def _give(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
     mqtt = config.mqtt.beside(beside)
     topics = Topics(config.site, config.table.id, config.mqtt.prefix)
     order = _order(given)
-    topic = topics.order(verb, order["operator"] if config.orders.operator_in_topic else None)
+    topic = topics.command(verb, order["operator"] if config.orders.operator_in_topic else None)
     payload = msgspec.json.encode(order)
     reply = topics.reply(order["id"])
-    answer = ask(mqtt, topic, payload, reply=reply, timeout=given["timeout"])
+    answer = send_command(mqtt, topic, payload, reply=reply, timeout_s=given["timeout"])
     try:
         return answer, msgspec.json.decode(answer, type=Reply)
     except msgspec.DecodeError as error:

@@ -42,9 +42,9 @@ def command(file: Path | None, broker: str | None, listen: str | None) -> None:
                 f"the display needs {extra}, an extra: pip install 'shoe-daemon[display]'"
             ) from error
     from shoe_daemon.display.display_server import Display
-    from shoe_daemon.logging_setup import set_up_logs
+    from shoe_daemon.logging_setup import configure_logging
 
-    set_up_logs()
+    configure_logging()
     Display(_set_up(file, broker, listen)).run()
 
 

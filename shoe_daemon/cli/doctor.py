@@ -12,9 +12,9 @@ import msgspec
 from shoe_daemon.config import load_config
 from shoe_daemon.display.display_config import is_display, load_display
 from shoe_daemon.doctor import examine, examine_display
-from shoe_daemon.doctor_finding import Finding
+from shoe_daemon.doctor_broker import Finding
 from shoe_daemon.errors import UserError
-from shoe_daemon.logging_setup import aside
+from shoe_daemon.logging_setup import warnings_on_stderr
 
 _SIGNS = {"good": "ok", "note": "--", "bad": "!!"}
 
@@ -38,7 +38,7 @@ def command(file: Path, *, as_json: bool) -> None:
     daemon runs. Exits with 1 if anything is bad.
     """
     findings = []
-    with aside():
+    with warnings_on_stderr():
         for finding in _examine(file):
             findings.append(finding)
             if not as_json:

@@ -45,10 +45,10 @@ def _prepared(file: Path) -> Daemon:
     import structlog
 
     from shoe_daemon.config import load_config
-    from shoe_daemon.logging_setup import set_up_logs
+    from shoe_daemon.logging_setup import configure_logging
     from shoe_daemon.service import Daemon
 
-    set_up_logs()
+    configure_logging()
     setup = load_config(file)
     structlog.contextvars.bind_contextvars(site=setup.config.site, table=setup.config.table.id)
     return Daemon(setup)

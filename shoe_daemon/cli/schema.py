@@ -56,7 +56,7 @@ def command(name: str | None, out: Path | None, *, everything: bool, document: b
 def _tell_document(out: Path | None) -> None:
     """Print the AsyncAPI document, or write it to a file."""
     from shoe_daemon.mqtt.asyncapi import asyncapi
-    from shoe_daemon.mqtt.message_examples import load_examples
+    from shoe_daemon.mqtt.json_schemas import load_examples
 
     text = _text(asyncapi(load_examples()))
     if out is None:

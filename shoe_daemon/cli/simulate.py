@@ -18,7 +18,7 @@ import msgspec
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.cli.simulate_camera import camera
 from shoe_daemon.errors import UserError
-from shoe_daemon.shutdown_signals import stopped_by_signals
+from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
     from drivers.simulators.angel_eye_scenario import Scene, Settings
@@ -147,7 +147,7 @@ def _play(
     from drivers.simulators.angel_eye_scenario import scenes
     from drivers.simulators.scenario_playback import Pace, play
 
-    with stopped_by_signals() as stopping, contextlib.closing(_line(*where, settings)) as line:
+    with stop_on_signals() as stopping, contextlib.closing(_line(*where, settings)) as line:
         click.echo(f"port: {line.address}")
         click.echo(f"angel-eye-ii, {settings.mode} mode, seed {settings.seed}; Ctrl-C ends it")
         for scene in play(scenes(settings), line, Pace(*pace), stopping):

@@ -14,7 +14,7 @@ import click
 
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
-from shoe_daemon.shutdown_signals import stopped_by_signals
+from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
     from threading import Event
@@ -168,7 +168,7 @@ def _film(settings: Settings, path: Path, truth: Path | None) -> None:
     if settings.rounds is None and settings.shoes is None:
         raise UserError("--out needs an end: --rounds or --shoes")
     scene = Scene(settings)
-    with stopped_by_signals() as stopping:
+    with stop_on_signals() as stopping:
         _tell(write_video(scene, path, truth, stopping))
     click.echo(f"video: {path}, seed {settings.seed}")
 
@@ -176,7 +176,7 @@ def _film(settings: Settings, path: Path, truth: Path | None) -> None:
 def _play(settings: Settings, where: str) -> None:
     from drivers.simulators.camera.live_sender import open_sender
 
-    with stopped_by_signals() as stopping, contextlib.closing(open_sender(where)) as sender:
+    with stop_on_signals() as stopping, contextlib.closing(open_sender(where)) as sender:
         click.echo(f"port: {sender.address}")
         click.echo(f"{settings.station} camera, seed {settings.seed}; Ctrl-C ends it")
         _tell(_shots(settings, sender, stopping))

@@ -23,7 +23,7 @@ from shoe_daemon.demo.runner import Stage
 from shoe_daemon.demo.settings import DemoSettings, house_of
 from shoe_daemon.demo.summary import Tally
 from shoe_daemon.errors import UserError
-from shoe_daemon.shutdown_signals import stopped_by_signals
+from shoe_daemon.shutdown_signals import stop_on_signals
 
 __all__ = ["perform"]
 
@@ -46,7 +46,7 @@ def perform(settings: DemoSettings) -> int:
         UserError: The house, the folder, or the broker.
     """
     tally = Tally()
-    with stopped_by_signals(*_ENDS) as stopping, _folder(settings.keep) as folder, _log(folder):
+    with stop_on_signals(*_ENDS) as stopping, _folder(settings.keep) as folder, _log(folder):
         house = house_of(settings)
         with Stage(settings, house, folder) as stage:
             _introduce(stage, settings)

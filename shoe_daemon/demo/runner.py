@@ -26,7 +26,7 @@ from shoe_daemon.demo.subscriber import Subscriber
 from shoe_daemon.demo.supervisor_client import Said, Supervisor
 from shoe_daemon.demo.view_model import NO_BOARD, Health, Places
 from shoe_daemon.game import House
-from shoe_daemon.mqtt.embedded_broker import DemoBroker
+from shoe_daemon.mqtt.embedded_broker import EmbeddedBroker
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Core, Daemon
@@ -88,7 +88,7 @@ class Stage:
     def _build(self, settings: DemoSettings, folder: Path, parts: ExitStack) -> None:
         shoe = shoe_of(settings, self.house)
         self.seed = shoe.seed
-        broker = parts.enter_context(DemoBroker(settings.port))
+        broker = parts.enter_context(EmbeddedBroker(settings.port))
         self._camera = CameraSet(shoe, folder) if settings.camera else None
         self._line = self._open_line(settings, folder, parts)
         reader = self._camera.reader if self._camera else _shoe_reader(self._line)
@@ -215,7 +215,7 @@ class Stage:
         daemon, supervisor = self._daemon, self.supervisor
         return (
             (self._line is None or self._line.all_read(daemon.readers[0].counts.bytes))
-            and daemon.settled
+            and daemon.is_idle
             and supervisor.heard >= daemon.core.table.state.seq
             and not supervisor.busy
         )

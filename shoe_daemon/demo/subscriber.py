@@ -11,9 +11,10 @@ from typing import Final, Self
 import msgspec
 from msgspec import Struct
 from paho.mqtt import client as paho
-from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.paho_client import create_client
 
 __all__ = ["Subscriber", "leave"]
 
@@ -41,9 +42,8 @@ class Subscriber:
         self.events = self.last = self.documents = 0
         self._topics = topics
         self._listens = threading.Event()
-        self._client = client = paho.Client(
-            CallbackAPIVersion.VERSION2, "demo-subscriber", protocol=MQTTProtocolVersion.MQTTv311
-        )
+        settings = MqttSettings(host=host, port=port, protocol="3.1.1")
+        self._client = client = create_client(settings, "demo-subscriber", reconnect=True)
         client.on_connect = self._on_connect
         client.on_subscribe = self._on_subscribe
         client.on_message = self._on_message

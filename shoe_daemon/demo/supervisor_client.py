@@ -18,12 +18,13 @@ from typing import Final, Self
 import msgspec
 from msgspec import Struct
 from paho.mqtt import client as paho
-from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from shoe_daemon.demo.auto_supervisor import Case, Mind, Order
 from shoe_daemon.demo.subscriber import leave
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.messages import Reply
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.paho_client import create_client
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Event, decode_event
 
@@ -89,9 +90,8 @@ class Supervisor:
         self._thread = threading.Thread(target=self._work, name="demo-supervisor", daemon=True)
         # A name of its own: a broker lets the elder of two of one name go.
         name = f"demo-supervisor-{secrets.token_hex(3)}"
-        self._client = client = paho.Client(
-            CallbackAPIVersion.VERSION2, name, protocol=MQTTProtocolVersion.MQTTv311
-        )
+        settings = MqttSettings(host=address[0], port=address[1], protocol="3.1.1")
+        self._client = client = create_client(settings, name, reconnect=True)
         client.on_connect = self._on_connect
         client.on_subscribe = self._on_subscribe
         client.on_message = self._on_message
@@ -179,7 +179,7 @@ class Supervisor:
             command = msgspec.to_builtins(order.command)
             said = {key: value for key, value in command.items() if value is not None}
             payload = {**said, "id": name, "expires_at": expires.isoformat()}
-            topic = self._topics.order(order.name.replace("_", "-"))
+            topic = self._topics.command(order.name.replace("_", "-"))
             self._client.publish(topic, msgspec.json.encode(payload), qos=1)
         del self._due[number]
 

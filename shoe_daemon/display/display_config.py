@@ -11,12 +11,13 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from shoe_daemon.credential_files import find_file, noted
+from shoe_daemon.credential_files import note_missing_credential, path_of, read_secret
 from shoe_daemon.display.cmd_options import is_loopback
 from shoe_daemon.display.languages import languages
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.passwords import is_hash, require_argon2
 from shoe_daemon.toml_validation import in_plain_words, read_as, read_toml
 
 __all__ = [
@@ -253,9 +254,9 @@ def set_up_display(
     """
     settings = config.display
     notes: list[str] = []
-    with noted(notes, inspecting=inspecting):
+    with note_missing_credential(notes, inspecting=inspecting):
         config.mqtt.password(beside)
-    with noted(notes, inspecting=inspecting):
+    with note_missing_credential(notes, inspecting=inspecting):
         config.mqtt.tls_context(beside)
     config = replace(config, mqtt=config.mqtt.beside(beside))
     _check_prefix(config)
@@ -267,7 +268,7 @@ def set_up_display(
         known = ", ".join(languages())
         raise UserError(f"display.language: {settings.language!r}; expected one of {known}")
     key = None
-    with noted(notes, inspecting=inspecting):
+    with note_missing_credential(notes, inspecting=inspecting):
         key = _key(settings.pit, beside)
     return DisplaySetup(config, key, tuple(notes))
 
@@ -331,27 +332,18 @@ def _key(pit: PitSettings, beside: Path) -> PitKey | None:
         )
     if pit.password_hash is not None:
         return PitKey(pit.user, _hash(pit.password_hash, "display.pit.password_hash"))
-    path = find_file(given[0], beside, "display.pit.password_file")
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise UserError(f"display.pit.password_file: {path}: {reason.lower()}") from error
-    return PitKey(pit.user, _hash(lines[0] if lines else "", f"display.pit.password_file: {path}"))
+    key = "display.pit.password_file"
+    place = f"{key}: {path_of(given[0], beside)}"
+    return PitKey(pit.user, _hash(read_secret(given[0], beside, key), place))
 
 
 def _hash(text: str, place: str) -> str:
-    try:
-        from argon2 import extract_parameters  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise UserError(
-            "display.pit: a password needs argon2-cffi, which is not installed: "
-            "pip install 'shoe-daemon[display,pins]'"
-        ) from error
-    try:
-        extract_parameters(text)
-    except ValueError as error:
+    require_argon2(
+        "display.pit: a password needs argon2-cffi, which is not installed: "
+        "pip install 'shoe-daemon[display,pins]'"
+    )
+    if not is_hash(text):
         raise UserError(
             f"{place}: no argon2 hash; expected what `shoe-daemon cmd --hash-pin` prints"
-        ) from error
+        )
     return text

@@ -18,6 +18,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from shoe_daemon.backoff import LogRateLimit
 from shoe_daemon.display.browser_streams import Hub
 from shoe_daemon.display.build_version import version
 from shoe_daemon.display.coalescing_queue import Mailbox
@@ -29,8 +30,8 @@ from shoe_daemon.display.message_validation import filters
 from shoe_daemon.display.mqtt_feed import Feed
 from shoe_daemon.display.sockets import listening, many_doors
 from shoe_daemon.display.table_model import Message, Moment
-from shoe_daemon.mqtt.timeouts import Pace, Rarely
-from shoe_daemon.systemd_notify import tell_systemd
+from shoe_daemon.mqtt.timeouts import Timeouts
+from shoe_daemon.systemd_notify import notify_systemd
 from shoe_daemon.table import from_microseconds
 
 __all__ = ["Display"]
@@ -60,7 +61,7 @@ class Display:
     Everything of one display, run by `run` on the thread that calls it.
     """
 
-    def __init__(self, setup: DisplaySetup, *, pace: Pace | None = None) -> None:
+    def __init__(self, setup: DisplaySetup, *, timeouts: Timeouts | None = None) -> None:
         settings, mqtt = setup.config.display, setup.config.mqtt
         self._settings = settings
         staff_alerts = settings.pit.staff_alerts
@@ -74,9 +75,9 @@ class Display:
         self.hub = Hub(self.tables, Views(self.tables, wanted), _now, version())
         self._mailbox = Mailbox(self._ring)
         topics = filters(mqtt.prefix, settings.site, staff_alerts=staff_alerts)
-        self._feed = Feed(mqtt, topics, self._mailbox, _now, pace=pace)
+        self._feed = Feed(mqtt, topics, self._mailbox, _now, timeouts=timeouts)
         self._site = Site(setup, self.hub)
-        self._rarely = Rarely()
+        self._may_log = LogRateLimit()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
 
@@ -110,7 +111,7 @@ class Display:
             stopping = asyncio.create_task(self._stopping.wait())
             # None of them ends by itself, unless something is broken.
             await asyncio.wait({serving, looking, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            tell_systemd("STOPPING=1")
+            notify_systemd("STOPPING=1")
             self.hub.close()
             server.should_exit = True
             stopping.cancel()
@@ -129,7 +130,7 @@ class Display:
                 "pit_open",
                 hint="other machines see the pit without a password: set [display.pit]",
             )
-        tell_systemd("READY=1", f"STATUS={self._summary()}", patience=2.0)
+        notify_systemd("READY=1", f"STATUS={self._summary()}", timeout_s=2.0)
 
     def _ring(self) -> None:
         # On the feed's thread; a loop that has ended needs no call.
@@ -167,7 +168,7 @@ class Display:
             self.hub.tell(self.tables.note_fault(message.topic, what, moment))
 
     def _complain(self, now: float) -> None:
-        if self._rarely("fault", now):
+        if self._may_log("fault", now):
             faults = self.tables.faults
             last = faults.last[-1]
             _log.warning("fault", topic=last.topic, what=last.what, total=faults.total)
@@ -186,7 +187,7 @@ class Display:
             if turn % _SWEEP == 0:
                 server.sweep()
             if self._feed.alive and now - self._feed.turned < _HUNG:
-                tell_systemd("WATCHDOG=1", f"STATUS={self._summary()}")
+                notify_systemd("WATCHDOG=1", f"STATUS={self._summary()}")
 
     def _say_gone(self, keys: list[str | None]) -> None:
         if keys:

@@ -17,23 +17,24 @@ from typing import Final
 
 import structlog
 
+from shoe_daemon.backoff import LogRateLimit
 from shoe_daemon.display.coalescing_queue import Mailbox
 from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.table_discovery import Census
 from shoe_daemon.display.table_model import Message
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.mqtt.connection import (
-    Arrived,
-    Closed,
     Connected,
     Connection,
+    Disconnected,
+    MessageReceived,
     Subscribed,
     SubscriptionRefused,
+    Wakeup,
 )
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.timeouts import Backoff, Pace, Rarely
+from shoe_daemon.mqtt.timeouts import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATUS
-from shoe_daemon.mqtt.wakeup import Bell
 
 __all__ = ["Feed"]
 
@@ -61,7 +62,7 @@ class Feed:
         mailbox: Mailbox,
         now: Callable[[], str],
         *,
-        pace: Pace | None = None,
+        timeouts: Timeouts | None = None,
     ) -> None:
         """
         Args:
@@ -69,17 +70,17 @@ class Feed:
             topic_filters: What to subscribe to; see `documents.filters`.
             mailbox: Takes what comes.
             now: The time of day, RFC 3339.
-            pace: The spans; None for the usual ones.
+            timeouts: The spans; None for the usual ones.
         """
         self.turned = time.monotonic()
         self._settings, self._mailbox, self._now = settings, mailbox, now
         self._filters = topic_filters
         self._small = next(each for each in self._filters if each.endswith(f"/{STATUS}"))
         self._census = Census(settings.prefix)
-        self._pace = pace or Pace()
-        self._backoff = Backoff(self._pace, random.Random())
-        self._rarely = Rarely()
-        self._bell = Bell()
+        self._timeouts = timeouts or Timeouts()
+        self._reconnect_delay = ReconnectDelay(self._timeouts, random.Random())
+        self._may_log = LogRateLimit()
+        self._wakeup = Wakeup()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="display-feed", daemon=True)
         self._told: str | None = ""
@@ -95,7 +96,7 @@ class Feed:
         Leave the broker; returns when the thread has ended, or hangs.
         """
         self._stopping.set()
-        self._bell.ring()
+        self._wakeup.wake()
         self._thread.join(1.0)
 
     @property
@@ -132,7 +133,7 @@ class Feed:
         except _Lost as lost:
             reason = str(lost)
         except (OSError, UserError) as error:
-            reason = str(error) or type(error).__name__
+            reason = one_line(error)
         except Exception:  # noqa: BLE001 - the thread must not die of what nobody thought of
             _log.error("feed_failed", exc_info=True)
             reason = "an error of the display itself; its log says more"
@@ -141,7 +142,7 @@ class Feed:
     def _connection(self) -> Connection:
         # A name of its own for every connection: no other display is ever thrown out.
         name = f"shoe-display-{secrets.token_hex(4)}"
-        connection = Connection(self._settings, name, None, self._pace.answer)
+        connection = Connection(self._settings, name, None, self._timeouts.connect_s)
         connection.open()
         return connection
 
@@ -149,7 +150,7 @@ class Feed:
         """
         Wait until the broker has accepted us, and subscribe.
         """
-        until = time.monotonic() + self._pace.answer
+        until = time.monotonic() + self._timeouts.connect_s
         while time.monotonic() < until:
             for happened in self._turn(connection):
                 if isinstance(happened, Connected):
@@ -160,7 +161,7 @@ class Feed:
 
     def _listen(self, connection: Connection) -> None:
         asked = len(self._filters)
-        until = time.monotonic() + self._pace.answer
+        until = time.monotonic() + self._timeouts.connect_s
         while not self._stopping.is_set():
             for happened in self._turn(connection):
                 if isinstance(happened, Subscribed):
@@ -191,13 +192,13 @@ class Feed:
         """
         self.turned = time.monotonic()
         others: list[object] = []
-        for happened in connection.turn(self._bell.descriptor, _TURN):
+        for happened in connection.poll(self._wakeup.descriptor, _TURN):
             match happened:
-                case Arrived(topic, payload, retained):
+                case MessageReceived(topic, payload, retained):
                     now = time.monotonic()
                     self._census.note(topic, payload, retained=retained, now=now)
                     self._mailbox.put(Message(topic, payload, retained))
-                case Closed(reason):
+                case Disconnected(reason):
                     raise _Lost(reason)
                 case SubscriptionRefused(reason, topic_filter):
                     # It may let us read the rest: what it refuses shows as missing.
@@ -211,7 +212,7 @@ class Feed:
         return others
 
     def _connected(self) -> None:
-        if self._rarely("broker_connected", time.monotonic()):
+        if self._may_log("broker_connected", time.monotonic()):
             host, port = self._settings.address
             _log.info("broker_connected", broker=f"{host}:{port}")
         self._told = None
@@ -222,8 +223,9 @@ class Feed:
             return 0.0
         lived = 0.0 if accepted is None else time.monotonic() - accepted
         # One that ends young is no sign of a twin: nobody else has our name.
-        young = lived < self._pace.settled
-        delay = self._backoff.failed() if young else self._backoff.lost(lived)
+        young = lived < self._timeouts.stable_session_s
+        retry = self._reconnect_delay
+        delay = retry.after_failure() if young else retry.after_session(lived)
         self._complain("broker_lost", reason=reason, retry_in=round(delay, 1))
         if self._told != reason:
             was_connected = self._told is None
@@ -232,6 +234,6 @@ class Feed:
         return delay
 
     def _complain(self, what: str, **facts: object) -> None:
-        if self._rarely(what, time.monotonic()):
+        if self._may_log(what, time.monotonic()):
             host, port = self._settings.address
             _log.warning(what, broker=f"{host}:{port}", **facts)

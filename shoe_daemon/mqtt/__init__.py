@@ -1,25 +1,34 @@
 """
-What the table's journal says, brought to the broker and kept true there.
+MQTT: publishes a table's events and retained documents, and receives commands.
 
-`Publisher` is the door: one thread, at least once, in order. `Topics` names
-every topic, `messages` every retained document, `broker` is for the demo.
+`Publisher` is the entry point: one thread, at least once, in order. `Topics` has
+all topics, `messages` all retained documents; `embedded_broker` is for the demo.
+
+    connection        one connection: paho behind `poll` and `publish`
+    session           what is sent over one connection, from login to `offline`
+    publisher         reconnects for ever
+    event_queue       events from the journal, the cursor, replays
+    document_queues   retained documents and replies
+    outgoing_queue    which message is sent next
+    commands          commands as received and as parsed
 """
 
 from __future__ import annotations
 
+from shoe_daemon.mqtt.commands import IncomingCommand
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
 from shoe_daemon.mqtt.publisher import Health, Publisher
-from shoe_daemon.mqtt.publisher_context import ChainHead, Order
-from shoe_daemon.mqtt.table_identity import Identity
+from shoe_daemon.mqtt.publisher_context import ChainHead
+from shoe_daemon.mqtt.table_identity import TableIdentity
 from shoe_daemon.mqtt.topics import Topics
 
 __all__ = [
     "ChainHead",
     "Health",
-    "Identity",
+    "IncomingCommand",
     "MqttSettings",
-    "Order",
     "Publisher",
+    "TableIdentity",
     "TlsSettings",
     "Topics",
 ]

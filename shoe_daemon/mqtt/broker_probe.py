@@ -1,75 +1,80 @@
 """
-A trial of the broker by a program that comes, asks and goes.
+A test connection to the broker: login, subscriptions and publish rights.
 
-It logs in under a client id of its own, without a last will and without a session, so
-that no running table or display is disturbed. It retains nothing.
+It has a client id of its own, no last will and no session, and retains nothing: no
+running table or display is disturbed.
 """
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Callable
 from typing import Final, Self, TypeVar
 
+from shoe_daemon.errors import one_line
 from shoe_daemon.mqtt.connection import (
+    REFUSED,
     Acknowledged,
-    Arrived,
-    Closed,
     Connected,
     Connection,
-    Happening,
+    ConnectionEvent,
+    Disconnected,
+    MessageReceived,
     Subscribed,
     SubscriptionRefused,
+    Wakeup,
 )
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.outgoing_queue import REFUSED
-from shoe_daemon.mqtt.wakeup import Bell
 
-__all__ = ["ANSWER_TIMEOUT_S", "Probe", "ProbeError"]
+__all__ = ["ANSWER_TIMEOUT_S", "BrokerProbe", "BrokerProbeError"]
 
 ANSWER_TIMEOUT_S: Final = 3.0
 
-T = TypeVar("T", bound=Happening)
+_POLL_S: Final = 0.1
+
+Event = TypeVar("Event", bound=ConnectionEvent)
 
 
-class ProbeError(Exception):
+class BrokerProbeError(Exception):
     """
     The broker cannot be reached, refuses the login, or does not answer.
     """
 
 
-class Probe:
+class BrokerProbe:
     """
     One connection, for the length of a `with` block.
 
     Attributes:
-        retains: Whether the broker keeps retained messages (on MQTT 5 it says so).
-        arrived: The messages that came.
+        retain_available: Whether the broker keeps retained messages (assumed on MQTT 3.1.1).
+        received: The messages that were received.
     """
 
     def __init__(
-        self, settings: MqttSettings, client_id: str, timeout: float = ANSWER_TIMEOUT_S
+        self, settings: MqttSettings, client_id: str, timeout_s: float = ANSWER_TIMEOUT_S
     ) -> None:
-        self.retains = True
-        self.arrived: list[Arrived] = []
-        self._timeout = timeout
-        self._bell = Bell()
-        self._connection = Connection(settings, client_id, None, timeout)
+        self.retain_available = True
+        self.received: list[MessageReceived] = []
+        self._timeout_s = timeout_s
+        self._wakeup = Wakeup()
+        self._connection = Connection(settings, client_id, None, timeout_s)
 
     def __enter__(self) -> Self:
         """
         Log in.
 
         Raises:
-            ProbeError: The broker cannot be reached, or refuses the login.
+            BrokerProbeError: The broker cannot be reached, or refuses the login.
         """
         try:
             self._connection.open()
-            self.retains = self._await(Connected, "the login").retains
+            connected = self._wait_for(Connected, "the login")
+            self.retain_available = connected.retain_available
         except OSError as error:
             self._close()
-            raise ProbeError(f"cannot be reached: {_reason(error)}") from error
-        except ProbeError:
+            raise BrokerProbeError(f"cannot be reached: {_reason(error)}") from error
+        except BrokerProbeError:
             self._close()
             raise
         return self
@@ -80,83 +85,87 @@ class Probe:
 
     def _close(self) -> None:
         self._connection.close()
-        self._bell.close()
+        self._wakeup.close()
 
     def subscribe(self, topic_filter: str) -> str | None:
         """
-        Subscribe, and return why the broker refuses; None where it does not.
+        Subscribe; return the reason of a refusal, or None.
 
         Raises:
-            ProbeError: It does not answer.
+            BrokerProbeError: The broker does not answer.
         """
         self._connection.subscribe(topic_filter)
         refusals: list[str] = []
-        self._turn_until(
-            lambda each: _collect(each, refusals), f"a subscription to {topic_filter}"
+        self._poll_until(
+            lambda each: _is_answered(each, refusals), f"a subscription to {topic_filter}"
         )
         return refusals[0] if refusals else None
 
     def publish(self, topic: str, payload: bytes = b"{}") -> str | None:
         """
-        Publish without retaining, and return why the broker refuses; None where it
-        accepts, or on MQTT 3.1.1, which has no refusal.
+        Publish without retaining; return the reason of a refusal, or None. MQTT 3.1.1
+        has no refusals.
 
         Raises:
-            ProbeError: It does not answer.
+            BrokerProbeError: The broker does not answer.
         """
         self._connection.publish(topic, payload, retain=False)
-        answer = self._await(Acknowledged, f"a message to {topic}")
+        answer = self._wait_for(Acknowledged, f"a message to {topic}")
         return answer.text if answer.reason >= REFUSED else None
 
     def receives(self, topic: str) -> bool:
         """
-        Tell whether a message of this topic comes within the timeout.
+        Tell whether a message of this topic is received within the timeout.
         """
-        until = time.monotonic() + self._timeout
-        while not any(each.topic == topic for each in self.arrived):
+        until = time.monotonic() + self._timeout_s
+        while not any(each.topic == topic for each in self.received):
             if time.monotonic() > until:
                 return False
-            self._turn()
+            self._poll()
         return True
 
-    def listen(self, seconds: float) -> None:
+    def receive(self, seconds: float) -> None:
         """
         Receive messages for some seconds.
         """
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            self._turn()
+            self._poll()
 
-    def _await(self, kind: type[T], what: str) -> T:
-        found = self._turn_until(lambda each: isinstance(each, kind), what)
-        assert isinstance(found, kind)  # noqa: S101 - it was just asked
-        return found
+    def _wait_for(self, kind: type[Event], request: str) -> Event:
+        event = self._poll_until(lambda each: isinstance(each, kind), request)
+        assert isinstance(event, kind)  # noqa: S101 - for the type checker
+        return event
 
-    def _turn_until(self, wanted: Callable[[Happening], bool], what: str) -> Happening:
-        until = time.monotonic() + self._timeout
+    def _poll_until(
+        self, is_answer: Callable[[ConnectionEvent], bool], request: str
+    ) -> ConnectionEvent:
+        until = time.monotonic() + self._timeout_s
         while time.monotonic() < until:
-            for happening in self._turn():
-                if wanted(happening):
-                    return happening
-        raise ProbeError(f"does not answer {what} within {self._timeout:g} s")
+            for event in self._poll():
+                if is_answer(event):
+                    return event
+        raise BrokerProbeError(f"does not answer {request} within {self._timeout_s:g} s")
 
-    def _turn(self) -> list[Happening]:
-        happened = self._connection.turn(self._bell.descriptor, 0.1)
-        for each in happened:
-            if isinstance(each, Arrived):
-                self.arrived.append(each)
-            elif isinstance(each, Closed):
-                raise ProbeError(each.reason)
+    def _poll(self) -> list[ConnectionEvent]:
+        events = self._connection.poll(self._wakeup.descriptor, _POLL_S)
+        for event in events:
+            if isinstance(event, MessageReceived):
+                self.received.append(event)
+            elif isinstance(event, Disconnected):
+                raise BrokerProbeError(event.reason)
         if not self._connection.is_open:
-            raise ProbeError("closes the connection")
-        return happened
+            raise BrokerProbeError("closes the connection")
+        return events
 
 
-def _collect(happening: Happening, refusals: list[str]) -> bool:
-    if isinstance(happening, SubscriptionRefused):
-        refusals.append(happening.reason)
-    return isinstance(happening, Subscribed)
+def _is_answered(event: ConnectionEvent, refusals: list[str]) -> bool:
+    if isinstance(event, SubscriptionRefused):
+        refusals.append(event.reason)
+    return isinstance(event, Subscribed)
 
 
 def _reason(error: OSError) -> str:
-    return " ".join((getattr(error, "verify_message", "") or error.strerror or str(error)).split())
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return error.verify_message
+    return one_line(error)

@@ -1,137 +1,119 @@
 """
-One order and its answer, for a program that comes, asks and goes.
+Sends one command and waits for its reply.
 """
 
 from __future__ import annotations
 
 import secrets
 import time
-from typing import Any, Final
+from typing import Final
 
-from paho.mqtt import client as paho
-from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
-from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
-from paho.mqtt.reasoncodes import ReasonCode
-
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.mqtt.connection import (
+    NO_SUBSCRIBERS,
+    REFUSED,
+    Acknowledged,
+    Connected,
+    Connection,
+    ConnectionEvent,
+    Disconnected,
+    MessageReceived,
+    Subscribed,
+    SubscriptionRefused,
+    Wakeup,
+)
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 
-__all__ = ["ask"]
+__all__ = ["send_command"]
 
-_REFUSED: Final = 0x80
-_NOBODY: Final = 16
+_POLL_S: Final = 0.1
 
 
-def ask(
-    settings: MqttSettings, topic: str, payload: bytes, *, reply: str, timeout: float
+def send_command(
+    settings: MqttSettings, topic: str, payload: bytes, *, reply: str, timeout_s: float
 ) -> bytes:
     """
-    Publish an order and return the payload of its answer.
+    Publish a command and return the payload of its reply.
 
     Args:
         settings: The broker.
-        topic: Where the order goes.
-        payload: The order.
-        reply: Where the answer comes.
-        timeout: Seconds that all of it may take.
+        topic: The command's topic.
+        payload: The command.
+        reply: The topic of the reply.
+        timeout_s: Seconds for all of it.
 
     Raises:
-        UserError: The broker is out of reach or refuses, nobody listens, or
-            nobody answers.
+        UserError: The broker cannot be reached or refuses, no daemon is subscribed,
+            or there is no reply in time.
     """
-    asker = _Asker(settings, topic, payload, reply)
+    client = _CommandClient(settings, topic, payload, reply)
     try:
-        return asker.run(time.monotonic() + timeout, timeout)
+        return client.run(time.monotonic() + timeout_s, timeout_s)
     finally:
-        asker.close()
+        client.close()
 
 
-class _Asker:
+class _CommandClient:
     """
-    Connects, listens, then asks; each step follows from the answer to the last.
+    Connects, subscribes to the reply, then publishes: each step follows the last answer.
     """
 
     def __init__(self, settings: MqttSettings, topic: str, payload: bytes, reply: str) -> None:
+        host, port = settings.address
+        self._broker = f"the broker at {host}:{port}"
         self._settings = settings
         self._topic, self._payload, self._reply = topic, payload, reply
-        self._is_5 = settings.protocol == "5"
+        self._wakeup = Wakeup()
+        self._connection: Connection | None = None
+        self._sent = False
         self._answer: bytes | None = None
-        self._wrong: str | None = None
-        self._asked = False
-        self._client = client = paho.Client(
-            CallbackAPIVersion.VERSION2,
-            f"shoe-cmd-{secrets.token_hex(4)}",
-            protocol=MQTTProtocolVersion.MQTTv5 if self._is_5 else MQTTProtocolVersion.MQTTv311,
-            reconnect_on_failure=False,
-        )
-        client.on_connect = self._on_connect
-        client.on_subscribe = self._on_subscribe
-        client.on_publish = self._on_publish
-        client.on_message = self._on_message
-        if settings.username is not None:
-            client.username_pw_set(settings.username, settings.password())
-        if (context := settings.tls_context()) is not None:
-            client.tls_set_context(context)
+        self._failure: str | None = None
 
-    def run(self, until: float, timeout: float) -> bytes:
-        host, port = self._settings.address
-        self._client.connect_timeout = timeout
+    def run(self, until: float, timeout_s: float) -> bytes:
+        client_id = f"shoe-cmd-{secrets.token_hex(4)}"
+        connection = Connection(self._settings, client_id, None, timeout_s)
+        self._connection = connection
         try:
-            self._client.connect(host, port)
+            connection.open()
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise UserError(f"the broker at {host}:{port}: {reason}") from error
+            raise UserError(f"{self._broker}: {one_line(error).lower()}") from error
         while time.monotonic() < until:
-            lost = self._client.loop(0.1) != paho.MQTT_ERR_SUCCESS
-            if (answer := self._heard()) is not None:
-                return answer
-            if lost:
-                raise UserError(f"the broker at {host}:{port} has closed the line")
-        if self._asked:
+            for event in connection.poll(self._wakeup.descriptor, _POLL_S):
+                self._handle(event, connection)
+            if self._answer is not None:
+                return self._answer
+            if self._failure is not None:
+                raise UserError(self._failure)
+            if not connection.is_open:
+                raise UserError(f"{self._broker} has closed the line")
+        if self._sent:
             raise UserError("no answer to the order: whether it is carried out is not known")
-        raise UserError(f"the broker at {host}:{port} does not answer")
-
-    def _heard(self) -> bytes | None:
-        if self._answer is None and self._wrong is not None:
-            raise UserError(self._wrong)
-        return self._answer
+        raise UserError(f"{self._broker} does not answer")
 
     def close(self) -> None:
-        self._client.disconnect()
-        client = self._client
-        client.on_connect = client.on_subscribe = client.on_publish = client.on_message = None
+        if self._connection is not None:
+            self._connection.disconnect()
+            self._connection.close()
+        self._wakeup.close()
 
-    def _on_connect(
-        self, client: paho.Client, _u: object, _f: object, reason: ReasonCode, _p: object
-    ) -> None:
-        if reason.is_failure:
-            self._wrong = f"the broker refuses us: {reason}"
-        else:
-            client.subscribe(self._reply, qos=1)
-
-    def _on_subscribe(
-        self, client: paho.Client, _u: object, _m: int, reasons: list[ReasonCode], _p: object
-    ) -> None:
-        if any(reason.is_failure for reason in reasons):
-            self._wrong = "the broker does not let us read the answer"
-            return
-        more: dict[str, Any] = {}
-        if self._is_5:
-            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
-            properties.ResponseTopic = self._reply
-            more["properties"] = properties
-        self._asked = True
-        client.publish(self._topic, self._payload, 1, **more)
-
-    def _on_publish(
-        self, _c: paho.Client, _u: object, _m: int, reason: ReasonCode, _p: object
-    ) -> None:
-        if reason.value >= _REFUSED:
-            self._wrong = f"the broker refuses the order: {reason}"
-        elif reason.value == _NOBODY:
-            self._wrong = "no daemon listens for orders there"
-
-    def _on_message(self, _c: paho.Client, _u: object, message: paho.MQTTMessage) -> None:
-        if message.topic == self._reply:
-            self._answer = bytes(message.payload)
+    def _handle(self, event: ConnectionEvent, connection: Connection) -> None:
+        match event:
+            case Connected():
+                connection.subscribe(self._reply)
+            case SubscriptionRefused():
+                self._failure = "the broker does not let us read the answer"
+            case Subscribed() if self._failure is None:
+                self._sent = True
+                connection.publish(
+                    self._topic, self._payload, retain=False, response_topic=self._reply
+                )
+            case Acknowledged(_, reason, text) if reason >= REFUSED:
+                self._failure = f"the broker refuses the order: {text}"
+            case Acknowledged(_, reason) if reason == NO_SUBSCRIBERS:
+                self._failure = "no daemon listens for orders there"
+            case MessageReceived(topic, answer) if topic == self._reply:
+                self._answer = answer
+            case Disconnected(reason, _, refused) if self._failure is None:
+                self._failure = reason if refused else f"{self._broker} has closed the line"
+            case _:
+                pass

@@ -1,34 +1,38 @@
 """
-What an operator sends to ``cmd/<verb>``, and how it is read: an order, or why it
-can be none.
+Commands of operators on ``cmd/<verb>``: as received, and as parsed.
 
-Reading never fails: whatever came becomes a `Command` that can be journaled, with
-the fields that could be understood and, in `refused`, the first thing wrong.
+Parsing never fails: every payload becomes a `Command` that can be journaled, with
+its valid fields, and the first fault is the reason of its refusal.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
 
 from shoe_daemon.game import REPORTED, Action, Card, IrregularityKind, Outcome, Slot
-from shoe_daemon.mqtt.publisher_context import Order
 from shoe_daemon.table import ORDERS, Command
 
-__all__ = ["VERBS", "Draft", "OrderMessage", "read_order"]
+__all__ = [
+    "MAX_COMMAND_BYTES",
+    "VERBS",
+    "IncomingCommand",
+    "OrderMessage",
+    "PendingCommand",
+    "parse_command",
+]
 
 VERBS: Final = {name.replace("_", "-"): name for name in sorted(ORDERS)}
-"""Every verb as it stands in a topic, and the name of its `Command`."""
+"""The name of the `Command` by the verb in the topic."""
 
-SIZE_LIMIT: Final = 4096
-"""No order needs as many bytes."""
+MAX_COMMAND_BYTES: Final = 4096
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
-# "(?!\n)": in Python a `$` alone lets a line's end pass behind it.
+# "(?!\n)": Python's `$` also matches before a final line break.
 OrderId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._:-]{1,64}$(?!\n)")]
 Text = Annotated[str, Meta(min_length=1, max_length=60, pattern=r"^[^\x00-\x1f\x7f]*$(?!\n)")]
 LongText = Annotated[str, Meta(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$(?!\n)")]
@@ -98,83 +102,117 @@ _EXPECTED: Final = {
     "player_pair": "true or false",
     "banker_pair": "true or false",
 }
-_NUMBER: Final = "a whole number from 1 on"
-_ASIDE: Final = ("expires_at", "pin")
-"""What is no field of a `Command`: it decides, and is not written down."""
+_EXPECTED_NUMBER: Final = "a whole number from 1 on"
+_NOT_STORED: Final = ("expires_at", "pin")
+"""Fields that a `Command` does not have: they are checked and not journaled."""
 
 
-class Draft(Struct, frozen=True):
+class IncomingCommand(NamedTuple):
     """
-    An order as it was read, before anything was asked of the table.
+    A command as it was received, unchecked.
 
     Attributes:
-        command: What will be journaled; its `refused` says why it can be no order.
-        expires: Microseconds since 1970; None where it does not say.
-        pin: As it was given; never to be written down.
-        response_topic: Where the sender wants the answer besides ``reply/<id>``.
-        correlation: What has to go back with it.
+        verb: The end of its topic.
+        payload: Its bytes.
+        retained: The broker had retained it: it is refused.
+        response_topic: Where to reply besides `reply/<id>` (MQTT 5).
+        correlation: Correlation data of the reply (MQTT 5).
+        queued_by_broker: The broker had queued it while the table was offline.
+    """
+
+    verb: str
+    payload: bytes
+    retained: bool
+    response_topic: str | None = None
+    correlation: bytes | None = None
+    queued_by_broker: bool = False
+
+
+class PendingCommand(Struct, eq=False):
+    """
+    A command that was parsed and waits for the core's judgement.
+
+    Attributes:
+        command: What will be journaled, once it is judged.
+        refused: Why it is refused whatever the table's state is; None if it is not.
+        expires_us: Microseconds since 1970; None where it does not expire.
+        pin: As it was received; never to be stored.
+        pin_verified: The operator's PIN was right.
+        response_topic: Where to reply besides ``reply/<id>``.
+        correlation: Correlation data of the reply.
     """
 
     command: Command
-    expires: int | None = None
+    refused: str | None = None
+    expires_us: int | None = None
     pin: str | None = None
+    pin_verified: bool = False
     response_topic: str | None = None
     correlation: bytes | None = None
 
 
-def read_order(order: Order, *, operator_in_topic: bool = False) -> Draft:
+def parse_command(incoming: IncomingCommand, *, operator_in_topic: bool = False) -> PendingCommand:
     """
-    Read what came.
+    Parse a command; the first fault is in `refused` of the result.
 
     Args:
-        order: As the broker brought it.
+        incoming: As the broker delivered it.
         operator_in_topic: The topic is ``cmd/<verb>/<operator>``, and the broker
-            lets everybody write their own name only: it vouches for the operator.
+            lets everybody publish under their own name only: it authenticates the
+            operator.
     """
-    verb, _, named = order.verb.partition("/") if operator_in_topic else (order.verb, "", "")
+    verb, topic_operator = incoming.verb, ""
+    if operator_in_topic:
+        verb, _, topic_operator = verb.partition("/")
     name = VERBS.get(verb)
-    fields, wrong = _read_payload(order.payload)
-    expires = None
+    fields, fault = _parse_payload(incoming.payload)
+    expires_us = None
     if "expires_at" in fields:
-        expires = _moment(fields["expires_at"])
-        wrong = wrong or (_expected("expires_at") if expires is None else None)
-    if named:
-        wrong = _take_name(fields, named, wrong)
+        expires_us = _microseconds(fields["expires_at"])
+        fault = fault or (_expected("expires_at") if expires_us is None else None)
+    if topic_operator:
+        fault = _set_operator(fields, topic_operator, fault)
     if name is None:
-        wrong = f"there is no order {verb[:40]!r}; there are: {', '.join(VERBS)}"
-    elif order.retained:
-        wrong = "it is retained: an order is given once, and never kept by the broker"
-    elif order.waited and expires is None:
-        wrong = wrong or "it waited while the table was away, and has no expires_at"
-    known = {key: value for key, value in fields.items() if key not in _ASIDE}
-    command = Command(name=name or verb[:40], claimed=not named, refused=wrong, **known)
-    pin = fields.get("pin")
-    return Draft(command, expires, pin, order.response_topic, order.correlation)
+        fault = f"there is no order {verb[:40]!r}; there are: {', '.join(VERBS)}"
+    elif incoming.retained:
+        fault = "it is retained: an order is given once, and never kept by the broker"
+    elif incoming.queued_by_broker and expires_us is None:
+        fault = fault or "it waited while the table was away, and has no expires_at"
+    stored = {key: value for key, value in fields.items() if key not in _NOT_STORED}
+    command = Command(name=name or verb[:40], claimed=not topic_operator, **stored)
+    return PendingCommand(
+        command,
+        fault,
+        expires_us,
+        fields.get("pin"),
+        response_topic=incoming.response_topic,
+        correlation=incoming.correlation,
+    )
 
 
-def _read_payload(payload: bytes) -> tuple[dict[str, Any], str | None]:
+def _parse_payload(payload: bytes) -> tuple[dict[str, Any], str | None]:
     """
-    Return the fields that can be understood, and the first thing wrong.
+    Return the valid fields, and the first fault.
     """
-    if len(payload) > SIZE_LIMIT:
-        return {}, f"it is too long: {len(payload)} bytes, expected at most {SIZE_LIMIT}"
+    if len(payload) > MAX_COMMAND_BYTES:
+        return {}, f"it is too long: {len(payload)} bytes, expected at most {MAX_COMMAND_BYTES}"
     try:
-        said = msgspec.json.decode(payload)
+        values = msgspec.json.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        said = None
-    if not isinstance(said, dict):
+        values = None
+    if not isinstance(values, dict):
         return {}, "it is no JSON object"
     fields: dict[str, Any] = {}
-    wrong: str | None = None
+    fault: str | None = None
     for name, (kind, required) in _FIELDS.items():
-        if said.get(name) is None:
-            wrong = wrong or (_missing(name) if required else None)
+        if values.get(name) is None:
+            fault = fault or (_missing(name) if required else None)
             continue
         try:
-            fields[name] = msgspec.convert(said[name], kind)
+            fields[name] = msgspec.convert(values[name], kind)
         except msgspec.ValidationError:
-            wrong = wrong or _expected(name)
-    return fields, wrong
+            fault = fault or _expected(name)
+    return fields, fault
 
 
 def _missing(name: str) -> str:
@@ -182,26 +220,27 @@ def _missing(name: str) -> str:
 
 
 def _expected(name: str) -> str:
-    # Nothing of what came is repeated: it may be a PIN in the wrong place.
-    return f"{name}: expected {_EXPECTED.get(name, _NUMBER)}"
+    # The received value is not repeated: it may be a PIN in the wrong field.
+    return f"{name}: expected {_EXPECTED.get(name, _EXPECTED_NUMBER)}"
 
 
-def _moment(text: str) -> int | None:
+def _microseconds(text: str) -> int | None:
     try:
-        moment = datetime.fromisoformat(text)
-        return None if moment.tzinfo is None else (moment - _EPOCH) // timedelta(microseconds=1)
+        time = datetime.fromisoformat(text)
+        return None if time.tzinfo is None else (time - _EPOCH) // timedelta(microseconds=1)
     except (ValueError, OverflowError):
         return None
 
 
-def _take_name(fields: dict[str, Any], named: str, wrong: str | None) -> str | None:
+def _set_operator(fields: dict[str, Any], topic_operator: str, fault: str | None) -> str | None:
     """
-    Let the name in the topic be the operator; return the first thing wrong.
+    Set the operator from the topic; return the first fault.
     """
-    claimed = fields.get("operator", named)
-    wrong = None if wrong == _missing("operator") else wrong
+    claimed = fields.get("operator", topic_operator)
+    fault = None if fault == _missing("operator") else fault
     try:
-        fields["operator"] = msgspec.convert(named, Text)
+        fields["operator"] = msgspec.convert(topic_operator, Text)
     except msgspec.ValidationError:
-        return wrong or _expected("operator")
-    return wrong or ("operator: another one than in the topic" if claimed != named else None)
+        return fault or _expected("operator")
+    is_other = claimed != topic_operator
+    return fault or ("operator: another one than in the topic" if is_other else None)

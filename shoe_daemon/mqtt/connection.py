@@ -1,85 +1,103 @@
 """
-One connection to the broker: paho as a dumb pipe.
+One connection to the broker, driven by the caller's thread.
 
-paho's own thread is not used. It dies of an exception in a callback while
-`is_connected()` goes on saying yes, cannot be stopped while a message is
-unacknowledged, and costs every message a change of threads. Here the caller's
-thread turns the wheel: `turn` waits for the socket and returns what happened,
-`publish` writes to the socket at once. Callbacks only append small tuples.
+paho's own thread is not used: it dies of an exception in a callback while
+`is_connected()` stays true, cannot be stopped while a message is
+unacknowledged, and adds a thread switch to every message. Here the caller
+runs the network loop: `poll` waits for the socket and returns the events of the
+connection, `publish` writes to the socket at once. Callbacks only append events.
 
-A connection is used once. What paho holds when it is lost is dropped with it.
+A connection is used once. Messages that paho holds when it is lost are dropped
+with it.
 """
 
 from __future__ import annotations
 
+import os
 import select
-import socket
 from collections import deque
+from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from paho.mqtt import client as paho
-from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.paho_client import create_client, make_properties
 
 __all__ = [
+    "NO_SUBSCRIBERS",
+    "REFUSED",
     "Acknowledged",
-    "Arrived",
-    "Closed",
     "Connected",
     "Connection",
-    "Happening",
+    "ConnectionEvent",
+    "Disconnected",
+    "MessageReceived",
     "Subscribed",
     "SubscriptionRefused",
+    "Wakeup",
     "Will",
 ]
 
-_SESSION_EXPIRY: Final = 60
-_TAKEN_OVER: Final = 0x8E
-_UNSPECIFIED: Final = 0x80
+REFUSED: Final = 0x80
+"""Reason codes from this value on are refusals."""
+
+NO_SUBSCRIBERS: Final = 0x10
+"""Reason code of a message that was accepted and sent to no client."""
+
+_SESSION_EXPIRY_S: Final = 60
+_MAX_POLL_S: Final = 1.0
+_SESSION_TAKEN_OVER: Final = 0x8E
+_UNSPECIFIED_ERROR: Final = 0x80
 
 
 class Will(NamedTuple):
     """
-    What the broker says in our place when we are gone.
+    The last will: published by the broker `delay_s` after the connection is lost.
     """
 
     topic: str
     payload: bytes
-    delay: int
+    delay_s: int
 
 
 class Connected(NamedTuple):
     """
-    The broker has accepted us.
+    The broker has accepted the connection.
 
     Attributes:
-        receive_maximum: So many messages it takes unacknowledged; None for any.
-        remembered: It has kept our session (never on MQTT 3.1.1).
-        retains: It keeps retained messages (on MQTT 3.1.1 it cannot deny that).
+        receive_maximum: Limit of unacknowledged messages; None without a limit.
+        session_present: The broker has kept the session (never on MQTT 3.1.1).
+        retain_available: It keeps retained messages (assumed on MQTT 3.1.1).
     """
 
     receive_maximum: int | None
-    remembered: bool
-    retains: bool = True
+    session_present: bool
+    retain_available: bool = True
 
 
-class Closed(NamedTuple):
+class Disconnected(NamedTuple):
     """
-    The connection is over, or was refused.
+    The connection has ended.
+
+    Attributes:
+        reason: Why.
+        taken_over: Another client has connected with the same id.
+        refused: The broker has refused the connection.
     """
 
     reason: str
-    taken_over: bool
+    taken_over: bool = False
+    refused: bool = False
 
 
 class Acknowledged(NamedTuple):
     """
-    The broker's answer to a publish; 0x80 and above are refusals.
+    The broker's answer to a publish; reason codes from `REFUSED` on are refusals.
     """
 
     mid: int
@@ -89,22 +107,22 @@ class Acknowledged(NamedTuple):
 
 class Subscribed(NamedTuple):
     """
-    The broker has taken note of what we asked for; what it kept for us came before.
+    The broker has accepted a subscription; messages that it had queued came before.
     """
 
 
 class SubscriptionRefused(NamedTuple):
     """
-    The broker will not send us what we asked for.
+    The broker has refused a subscription.
     """
 
     reason: str
     topic_filter: str
 
 
-class Arrived(NamedTuple):
+class MessageReceived(NamedTuple):
     """
-    A message for us.
+    A message of a subscribed topic.
     """
 
     topic: str
@@ -114,80 +132,60 @@ class Arrived(NamedTuple):
     correlation: bytes | None
 
 
-Happening = Connected | Closed | Acknowledged | Arrived | Subscribed | SubscriptionRefused
+ConnectionEvent = (
+    Connected | Disconnected | Acknowledged | MessageReceived | Subscribed | SubscriptionRefused
+)
 
 
 class Connection:
     """
     A connection from its opening to its loss, for one thread.
 
-    Without a will it is one that only listens: the broker remembers nothing of it.
+    Without a will the broker keeps no session: such a connection disturbs no other.
     """
 
     def __init__(
-        self, settings: MqttSettings, client_id: str, will: Will | None, answer_within: float
+        self, settings: MqttSettings, client_id: str, will: Will | None, connect_timeout_s: float
     ) -> None:
         self._settings = settings
         self._is_5 = settings.protocol == "5"
-        self._only_listens = will is None
-        self._happened: deque[Happening] = deque()
-        self._client = self._prepare(client_id, will, answer_within)
-        self._poll = select.poll()
-        self._watched: tuple[int, int] | None = None
-        self._expiries: dict[int, Properties] = {}
-        self._asked: dict[int, str] = {}
-
-    def _prepare(self, client_id: str, will: Will | None, answer_within: float) -> paho.Client:
-        client = paho.Client(
-            CallbackAPIVersion.VERSION2,
-            client_id,
-            clean_session=None if self._is_5 else True,
-            protocol=MQTTProtocolVersion.MQTTv5 if self._is_5 else MQTTProtocolVersion.MQTTv311,
-            # Not ours to decide for paho: it would also fall back to MQTT 3.1.
-            reconnect_on_failure=False,
-        )
+        self._has_session = self._is_5 and will is not None
+        self._events: deque[ConnectionEvent] = deque()
+        self._client = client = create_client(settings, client_id)
         client.suppress_exceptions = True
-        client.connect_timeout = answer_within
-        client.on_socket_open = _without_delay
+        client.connect_timeout = connect_timeout_s
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
         client.on_publish = self._on_publish
         client.on_message = self._on_message
         client.on_subscribe = self._on_subscribe
-        self._introduce(client, will)
-        return client
+        if will is not None:
+            self._set_will(will)
+        self._poll = select.poll()
+        self._registered: tuple[int, int] | None = None
+        self._expiries: dict[int, Properties] = {}
+        self._subscribing: dict[int, str] = {}
 
-    def _introduce(self, client: paho.Client, will: Will | None) -> None:
-        """
-        Who we are, how the line is secured, and our last will.
-        """
-        settings = self._settings
-        if settings.username is not None:
-            client.username_pw_set(settings.username, settings.password())
-        context = settings.tls_context()
-        if context is not None:
-            client.tls_set_context(context)
-        if will is None:
-            return
+    def _set_will(self, will: Will) -> None:
         properties = None
         if self._is_5:
-            properties = _properties(PacketTypes.WILLMESSAGE, WillDelayInterval=will.delay)
-        client.will_set(will.topic, will.payload, qos=1, retain=True, properties=properties)
+            properties = make_properties(PacketTypes.WILLMESSAGE, WillDelayInterval=will.delay_s)
+        self._client.will_set(will.topic, will.payload, qos=1, retain=True, properties=properties)
 
     def open(self) -> None:
         """
-        Reach the broker and introduce ourselves; `Connected` or `Closed` follows.
+        Connect and log in; `poll` returns `Connected` or `Disconnected` later.
 
         Raises:
-            OSError: Nobody answers there, or not with a certificate that we trust.
+            OSError: The broker cannot be reached, or its certificate is not trusted.
         """
         host, port = self._settings.address
         more: dict[str, Any] = {}
-        if self._is_5 and not self._only_listens:
-            # The session outlives a short drop, and with it the will stays unspoken.
+        if self._has_session:
+            # The session outlives a short loss, and delays the will.
             more["clean_start"] = False
-            more["properties"] = _properties(
-                PacketTypes.CONNECT, SessionExpiryInterval=_SESSION_EXPIRY
+            more["properties"] = make_properties(
+                PacketTypes.CONNECT, SessionExpiryInterval=_SESSION_EXPIRY_S
             )
         self._client.connect(host, port, self._settings.keepalive, **more)
 
@@ -200,101 +198,111 @@ class Connection:
 
     def subscribe(self, topic_filter: str) -> None:
         """
-        Ask for messages, retained ones too where we have not asked before.
+        Subscribe; retained messages follow where the session had no such subscription.
 
-        On MQTT 5 the broker tells of each whether it was sent to be retained; to one
-        that only listens, whether it is a copy that the broker had kept.
+        With a session, `retained` of a message is the sender's flag; without one it
+        tells that the message is a copy that the broker had kept.
         """
-        if self._is_5 and not self._only_listens:
+        if self._has_session:
             options = SubscribeOptions(qos=1, retainAsPublished=True, retainHandling=1)
-            _, number = self._client.subscribe(topic_filter, options=options)
+            _, mid = self._client.subscribe(topic_filter, options=options)
         else:
-            _, number = self._client.subscribe(topic_filter, qos=1)
-        if number is not None:
-            self._asked[number] = topic_filter
+            _, mid = self._client.subscribe(topic_filter, qos=1)
+        if mid is not None:
+            self._subscribing[mid] = topic_filter
 
-    def publish(
+    def publish(  # noqa: PLR0913 - the parts of a message
         self,
         topic: str,
         payload: bytes,
         *,
         retain: bool,
-        expiry: int | None = None,
+        expiry_s: int | None = None,
         correlation: bytes | None = None,
+        response_topic: str | None = None,
     ) -> int:
         """
         Write a message of QoS 1 to the socket and return its number.
 
-        On MQTT 5, `expiry`: after so many seconds the broker forgets it;
-        `correlation`: goes with it.
+        Args:
+            topic: Its topic.
+            payload: Its bytes.
+            retain: The broker keeps it.
+            expiry_s: The broker forgets it after this time (MQTT 5).
+            correlation: Correlation data of an answer (MQTT 5).
+            response_topic: The topic of the answer (MQTT 5).
         """
         properties = None
         if self._is_5 and correlation is not None:
-            properties = _properties(PacketTypes.PUBLISH, CorrelationData=correlation)
-        elif self._is_5 and expiry is not None:
-            properties = self._expiring(expiry)
+            properties = make_properties(PacketTypes.PUBLISH, CorrelationData=correlation)
+        elif self._is_5 and response_topic is not None:
+            properties = make_properties(PacketTypes.PUBLISH, ResponseTopic=response_topic)
+        elif self._is_5 and expiry_s is not None:
+            properties = self._expiry(expiry_s)
         return self._client.publish(topic, payload, 1, retain, properties).mid
 
-    def _expiring(self, seconds: int) -> Properties:
+    def _expiry(self, seconds: int) -> Properties:
         if seconds not in self._expiries:
-            self._expiries[seconds] = _properties(
+            self._expiries[seconds] = make_properties(
                 PacketTypes.PUBLISH, MessageExpiryInterval=seconds
             )
         return self._expiries[seconds]
 
-    def turn(self, wake: int, timeout: float) -> list[Happening]:
+    def poll(self, wakeup: int, timeout_s: float) -> list[ConnectionEvent]:
         """
-        Wait for the socket, for the descriptor `wake` or for `timeout` seconds, at
-        most one; return what happened.
+        Run the network loop once and return the events since the last call.
+
+        Waits for the socket, for the descriptor `wakeup` or for `timeout_s`, at
+        most one second.
         """
-        # Before the wait, so that nothing that has come waits for it.
+        # Before the wait: events of this call must not wait.
         self._client.loop_misc()
-        pipe = self._client.socket()
-        if pipe is not None and not self._happened:
-            self._watch(pipe.fileno(), wake)
-            ready = self._poll.poll(min(timeout, 1.0) * 1000)
-            self._serve({descriptor for descriptor, _ in ready}, wake)
-        happened = list(self._happened)
-        self._happened.clear()
-        return happened
+        sock = self._client.socket()
+        if sock is not None and not self._events:
+            self._register(sock.fileno(), wakeup)
+            ready = self._poll.poll(min(timeout_s, _MAX_POLL_S) * 1000)
+            self._read_and_write({descriptor for descriptor, _ in ready}, wakeup)
+        events = list(self._events)
+        self._events.clear()
+        return events
 
-    def _watch(self, descriptor: int, wake: int) -> None:
-        wanted = select.POLLIN | (select.POLLOUT if self._client.want_write() else 0)
-        if self._watched is None:
-            self._poll.register(wake, select.POLLIN)
-        if self._watched != (descriptor, wanted):
-            self._poll.register(descriptor, wanted)
-            self._watched = (descriptor, wanted)
+    def _register(self, descriptor: int, wakeup: int) -> None:
+        mask = select.POLLIN | (select.POLLOUT if self._client.want_write() else 0)
+        if self._registered is None:
+            self._poll.register(wakeup, select.POLLIN)
+        if self._registered != (descriptor, mask):
+            self._poll.register(descriptor, mask)
+            self._registered = (descriptor, mask)
 
-    def _serve(self, ready: set[int], wake: int) -> None:
-        if ready - {wake}:
+    def _read_and_write(self, ready: set[int], wakeup: int) -> None:
+        if ready - {wakeup}:
             self._client.loop_read()
-            while self._buffered():
+            while self._has_buffered_bytes():
                 self._client.loop_read()
             if self._client.want_write():
                 self._client.loop_write()
 
-    def _buffered(self) -> bool:
+    def _has_buffered_bytes(self) -> bool:
         """
-        TLS may have read more from the socket than was asked for: poll does not see it.
+        Tell whether TLS has read more from the socket than paho has; poll cannot see that.
         """
         pending = getattr(self._client.socket(), "pending", None)
         return pending is not None and pending() > 0
 
     def disconnect(self) -> None:
         """
-        Say goodbye: the broker will not speak our will.
+        Send DISCONNECT: the broker does not publish the will.
         """
         self._client.disconnect()
 
     def close(self) -> None:
         """
-        Let the line go without a word; does nothing to a line that is gone.
+        Close the socket without DISCONNECT; does nothing if it is closed.
         """
-        pipe = self._client.socket()
-        if pipe is not None:
+        sock = self._client.socket()
+        if sock is not None:
             self._client.on_disconnect = None
-            pipe.close()
+            sock.close()
 
     def _on_connect(
         self,
@@ -305,11 +313,14 @@ class Connection:
         properties: Properties | None,
     ) -> None:
         if reason.is_failure:
-            self._happened.append(Closed(f"the broker refuses us: {reason}", taken_over=False))
+            text = f"the broker refuses us: {reason}"
+            self._events.append(Disconnected(text, refused=True))
         else:
-            most = getattr(properties, "ReceiveMaximum", None)
-            retains = getattr(properties, "RetainAvailable", 1) != 0
-            self._happened.append(Connected(most, flags.session_present, retains))
+            receive_maximum = getattr(properties, "ReceiveMaximum", None)
+            retain_available = getattr(properties, "RetainAvailable", 1) != 0
+            self._events.append(
+                Connected(receive_maximum, flags.session_present, retain_available)
+            )
 
     def _on_disconnect(
         self,
@@ -320,34 +331,37 @@ class Connection:
         _p: Properties | None,
     ) -> None:
         if flags.is_disconnect_packet_from_server:
-            self._happened.append(
-                Closed(f"the broker ends it: {reason}", reason.value == _TAKEN_OVER)
-            )
+            text = f"the broker ends it: {reason}"
+        elif reason.value == _UNSPECIFIED_ERROR:
+            text = "the line is closed"
         else:
-            text = "the line is closed" if reason.value == _UNSPECIFIED else f"{reason}".lower()
-            self._happened.append(Closed(text, taken_over=False))
+            text = f"{reason}".lower()
+        taken_over = flags.is_disconnect_packet_from_server and reason.value == _SESSION_TAKEN_OVER
+        self._events.append(Disconnected(text, taken_over))
 
     def _on_publish(
         self, _c: paho.Client, _u: object, mid: int, reason: ReasonCode, _p: Properties | None
     ) -> None:
-        self._happened.append(Acknowledged(mid, reason.value, str(reason)))
+        self._events.append(Acknowledged(mid, reason.value, str(reason)))
 
     def _on_subscribe(
         self,
         _c: paho.Client,
         _u: object,
-        number: int,
+        mid: int,
         reasons: list[ReasonCode],
         _p: Properties | None,
     ) -> None:
-        asked = self._asked.pop(number, "")
-        self._happened.extend(SubscriptionRefused(str(r), asked) for r in reasons if r.is_failure)
-        self._happened.append(Subscribed())
+        topic_filter = self._subscribing.pop(mid, "")
+        self._events.extend(
+            SubscriptionRefused(str(each), topic_filter) for each in reasons if each.is_failure
+        )
+        self._events.append(Subscribed())
 
     def _on_message(self, _c: paho.Client, _u: object, message: paho.MQTTMessage) -> None:
         properties = message.properties
-        self._happened.append(
-            Arrived(
+        self._events.append(
+            MessageReceived(
                 message.topic,
                 bytes(message.payload),
                 message.retain,
@@ -357,15 +371,53 @@ class Connection:
         )
 
 
-def _properties(packet: int, **values: object) -> Properties:
-    properties = Properties(packet)  # type: ignore[no-untyped-call]  # paho has no type here
-    for name, value in values.items():
-        setattr(properties, name, value)
-    return properties
-
-
-def _without_delay(_client: paho.Client, _userdata: object, pipe: Any) -> None:  # noqa: ANN401
+class Wakeup:
     """
-    Small packets go out at once, not when the one before is acknowledged.
+    Wakes the thread that waits in `Connection.poll`; `wake` is for any thread.
+
+    Attributes:
+        descriptor: Readable after `wake`, until `clear`.
     """
-    pipe.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def __init__(self) -> None:
+        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._lock = Lock()
+        self._is_set = False
+        self._closed = False
+
+    def wake(self) -> None:
+        """
+        Wake the thread; does nothing if that is under way, or after `close`.
+        """
+        if not self._is_set:
+            self._set()
+
+    def _set(self) -> None:
+        with self._lock:
+            # Another thread may have set it in the meantime.
+            if not (self._is_set or self._closed):
+                self._is_set = True
+                os.eventfd_write(self.descriptor, 1)
+
+    def clear(self) -> None:
+        """
+        Get ready for the next `wake`; look for work after this call, not before.
+
+        Takes no lock: the thread in `wake` holds it while the waiting thread starts to run.
+        """
+        if self._is_set:
+            try:
+                os.eventfd_read(self.descriptor)
+            except BlockingIOError:
+                return  # about to be written: the next wait ends at once
+            self._is_set = False
+
+    def close(self) -> None:
+        """
+        Close the descriptor.
+        """
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._is_set = False
+                os.close(self.descriptor)

@@ -18,7 +18,7 @@ from typing import Any, Final, Self
 
 from shoe_daemon.errors import UserError
 
-__all__ = ["DemoBroker"]
+__all__ = ["EmbeddedBroker"]
 
 _HOST: Final = "127.0.0.1"
 _START: Final = 20.0
@@ -28,7 +28,7 @@ _LOOK_EVERY: Final = 0.005
 _LOOKS: Final = 4
 
 
-class DemoBroker:
+class EmbeddedBroker:
     """
     Runs in a thread of its own from `start` to `stop`, and prints nothing.
 

@@ -1,33 +1,50 @@
 """
-The events on their way from the journal to the broker: in order, and the cursor
-follows the acknowledgements without a hole.
+Events on their way from the journal to the broker: in order, with a cursor that
+moves on acknowledgement and skips none.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from shoe_daemon.mqtt.timeouts import Pace, Refusals
+from shoe_daemon.mqtt.timeouts import RefusalDelay, Timeouts
 
-__all__ = ["Lane", "Outbox", "Sent", "StoredEvent", "Trouble"]
+__all__ = [
+    "ErrorHandler",
+    "EventQueue",
+    "EventReplay",
+    "EventSource",
+    "QueuedMessage",
+    "SentEvent",
+    "StoredEvent",
+]
 
-_BATCH: Final = 64
+_BATCH_SIZE: Final = 64
+_JOURNAL_RETRY_S: Final = 1.0
 
-Trouble = Callable[[str, Exception], None]
-"""Told what went wrong on our own side."""
+
+class ErrorHandler(Protocol):
+    """
+    Logs an error of our own code; the publisher goes on.
+    """
+
+    def __call__(self, event: str, error: Exception, **facts: str) -> None:
+        """
+        Log an error under the name of an event.
+        """
 
 
 class StoredEvent(Protocol):
     """
-    An event as the journal has it.
+    An event as it is in the journal.
     """
 
     @property
     def seq(self) -> int:
         """
-        Its place in the sequence.
+        Its number in the sequence.
         """
 
     @property
@@ -39,24 +56,39 @@ class StoredEvent(Protocol):
     @property
     def body(self) -> bytes:
         """
-        Its one and only JSON.
+        Its JSON.
         """
 
 
-class Outbox(Protocol):
+class EventSource(Protocol):
     """
-    The journal, as the publisher sees it.
+    The journal, as the publisher reads it.
     """
 
     def events(self, after_seq: int, limit: int) -> Sequence[StoredEvent]:
         """
-        Return the events that follow, in order, at most `limit`.
+        Return the events after `after_seq`, in order, at most `limit`.
         """
 
 
-class Sent:
+class QueuedMessage(NamedTuple):
     """
-    An event in the window.
+    A message that is neither retained nor a live event: a reply, or a replayed event.
+
+    Attributes:
+        seq: It follows the events up to this one.
+        correlation: Correlation data for the receiver (MQTT 5).
+    """
+
+    topic: str
+    payload: bytes
+    seq: int
+    correlation: bytes | None = None
+
+
+class SentEvent:
+    """
+    An event that was sent, in the window of unacknowledged ones.
     """
 
     __slots__ = ("acknowledged", "seq")
@@ -66,144 +98,197 @@ class Sent:
         self.acknowledged = False
 
 
-class Lane:
+class EventQueue:
     """
-    Takes events out of the journal, and starts again at the cursor when it must.
+    Reads events from the journal, and restarts at the cursor after a loss or a refusal.
 
     Attributes:
         cursor: All events up to this one are acknowledged.
-        head: The last event that is known to be in the journal; set by any thread.
-        last_sent: The last event that is on its way.
+        head: The last event known to be in the journal; set by any thread.
+        last_sent: The last event that was sent.
     """
 
-    def __init__(self, outbox: Outbox, cursor: int, pace: Pace, trouble: Trouble) -> None:
+    def __init__(
+        self, source: EventSource, cursor: int, timeouts: Timeouts, on_error: ErrorHandler
+    ) -> None:
         self.cursor = cursor
         self.head = cursor
-        self._outbox = outbox
-        self._trouble = trouble
-        self._refusals = Refusals(pace)
-        self.begin()
+        self._source = source
+        self._on_error = on_error
+        self._refusals = RefusalDelay(timeouts)
+        self.restart()
 
-    def begin(self) -> None:
+    def restart(self) -> None:
         """
-        What is not acknowledged counts as not sent.
+        Restart at the cursor: unacknowledged events count as not sent.
         """
         self.last_sent = self.cursor
-        self._fetched = self.cursor
+        self._last_read = self.cursor
         self._ready: deque[StoredEvent] = deque()
-        self._window: deque[Sent] = deque()
-        self._open = 0
+        self._window: deque[SentEvent] = deque()
+        self._in_flight = 0
         self._more = True
-        self._broken = False
-        self._look_again = 0.0
+        self._journal_failed = False
+        self._read_again_at = 0.0
         self._held = False
-        # After a refusal one event alone asks whether the broker has changed its mind.
+        # After a refusal a single event tests whether the broker accepts again.
         self._probing = self._refusals.count > 0
 
     @property
-    def queued(self) -> int:
+    def unacknowledged(self) -> int:
         """
-        How many events the broker has not acknowledged, sent or not.
+        Number of events that the broker has not acknowledged, sent or not.
         """
-        return max(self.head, self._fetched) - self.cursor
+        return max(self.head, self._last_read) - self.cursor
 
     @property
-    def backlog(self) -> int:
+    def unsent(self) -> int:
         """
-        How many events are not sent.
+        Number of events that were not sent.
         """
         return self.head - self.last_sent
 
     @property
-    def refused(self) -> bool:
+    def is_refused(self) -> bool:
         """
-        Whether the broker has refused an event and not taken it since.
+        Whether the broker has refused an event and accepted none since.
         """
         return self._refusals.count > 0
 
     @property
-    def blocked(self) -> bool:
+    def is_blocked(self) -> bool:
         """
-        Whether events cannot flow at present, on either side.
+        Whether no event can be sent at present: the journal fails, or the broker refuses.
         """
-        return self._broken or self.refused
+        return self._journal_failed or self.is_refused
 
     @property
-    def wake_at(self) -> float:
+    def retry_at(self) -> float:
         """
-        When to ask again though nothing has happened.
+        When to call `next` again without any other cause (monotonic).
         """
-        return max(self._look_again, self._refusals.until if self._held else 0.0)
+        return max(self._read_again_at, self._refusals.retry_at if self._held else 0.0)
 
     def next(self, now: float) -> StoredEvent | None:
         """
         Return the event to send now, or None.
         """
-        if self._held and not self._may_retry(now):
+        if self._held and not self._retry(now):
             return None
         if self._probing and self._window:
             return None
-        if not self._ready and not self._fetch(now):
+        if not self._ready and not self._read(now):
             return None
         return self._ready.popleft()
 
-    def sent(self, seq: int) -> Sent:
+    def mark_sent(self, seq: int) -> SentEvent:
         """
-        An event is on its way.
+        Note that an event was sent; return its entry for `acknowledge`.
         """
-        entry = Sent(seq)
+        entry = SentEvent(seq)
         self._window.append(entry)
-        self._open += 1
+        self._in_flight += 1
         self.last_sent = seq
         return entry
 
-    def acknowledged(self, entry: Sent) -> None:
+    def acknowledge(self, entry: SentEvent) -> None:
         """
-        The broker has taken an event.
+        Note that the broker has accepted an event.
         """
-        self._open -= 1
+        self._in_flight -= 1
         entry.acknowledged = True
         while self._window and self._window[0].acknowledged:
             self.cursor = self._window.popleft().seq
-        # That it took one which was sent behind a refused one proves nothing.
+        # An event that was sent after a refused one proves nothing.
         if not self._held:
-            self._refusals.forget()
+            self._refusals.reset()
             self._probing = False
 
     def refuse(self, now: float) -> None:
         """
-        The broker has refused an event: after a while all begins again at the cursor.
+        Note that the broker has refused an event: restart at the cursor after a wait.
         """
-        self._open -= 1
+        self._in_flight -= 1
         if not self._held:
             self._held = True
-            self._refusals.note(now)
+            self._refusals.refused(now)
 
-    def _may_retry(self, now: float) -> bool:
+    def _retry(self, now: float) -> bool:
         """
-        After a refusal: once the wait is over and all answers are in.
+        Restart once the wait is over and all events are answered.
         """
-        if now < self._refusals.until or self._open:
+        if now < self._refusals.retry_at or self._in_flight:
             return False
-        self.begin()
+        self.restart()
         return True
 
-    def _fetch(self, now: float) -> bool:
-        if now < self._look_again or not (self._more or self.head > self._fetched):
+    def _read(self, now: float) -> bool:
+        if now < self._read_again_at or not (self._more or self.head > self._last_read):
             return False
-        # A journal that fails, or has not what was announced, is asked again in a second.
-        self._look_again = now + 1
-        self._broken = True
+        # A journal that fails, or lacks an announced event, is read again later.
+        self._read_again_at = now + _JOURNAL_RETRY_S
+        self._journal_failed = True
         try:
-            batch = self._outbox.events(self._fetched, _BATCH)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the displays are still served
-            self._trouble("the journal cannot be read", error)
+            batch = self._source.events(self._last_read, _BATCH_SIZE)
+        except Exception as error:  # noqa: BLE001 - displays are served in any case
+            self._on_error("journal_not_readable", error)
             return False
-        self._broken = False
+        self._journal_failed = False
         if batch:
             self._ready.extend(batch)
-            self._fetched = batch[-1].seq
-        if batch or self.head <= self._fetched:
-            self._look_again = 0.0
-        self._more = len(batch) >= _BATCH
+            self._last_read = batch[-1].seq
+        if batch or self.head <= self._last_read:
+            self._read_again_at = 0.0
+        self._more = len(batch) >= _BATCH_SIZE
         return bool(batch)
+
+
+class EventReplay:
+    """
+    Events that are published again, in order and with the same bytes.
+
+    They are sent when nothing else is left to send, and move no cursor.
+    """
+
+    def __init__(
+        self, source: EventSource, topic_of: Callable[[str], str], on_error: ErrorHandler
+    ) -> None:
+        self._source = source
+        self._topic_of = topic_of
+        self._on_error = on_error
+        self._ready: deque[QueuedMessage] = deque()
+        self._last_read = self._until = 0
+
+    @property
+    def is_running(self) -> bool:
+        """
+        Whether there are events left to send.
+        """
+        return bool(self._ready) or self._last_read < self._until
+
+    def start(self, from_seq: int, until: int) -> None:
+        """
+        Start a replay; for any thread, while none is running.
+        """
+        self._last_read = from_seq - 1
+        self._until = until
+
+    def next(self) -> QueuedMessage | None:
+        """
+        Return the next event; for the publisher's thread.
+        """
+        if not self._ready and self._last_read < self._until:
+            self._read()
+        return self._ready.popleft() if self._ready else None
+
+    def _read(self) -> None:
+        limit = min(_BATCH_SIZE, self._until - self._last_read)
+        try:
+            batch = self._source.events(self._last_read, limit)
+        except Exception as error:  # noqa: BLE001 - live events are sent in any case
+            self._on_error("journal_not_readable_for_replay", error)
+            batch = ()
+        self._ready.extend(
+            QueuedMessage(self._topic_of(each.type), each.body, each.seq) for each in batch
+        )
+        self._last_read = batch[-1].seq if batch else self._until

@@ -1,8 +1,8 @@
 """
-JSON Schema (2020-12) of everything that is said and heard, made from the types.
+JSON Schema (2020-12) of every message, made from the types, and examples of them.
 
 A schema has the name of its topic: ``event/card_dealt``, ``state``; every
-reader's health is ``device``, an order ``cmd``, its answer ``reply``, a line of the
+reader's health is ``device``, a command ``cmd``, its answer ``reply``, a line of the
 observation log ``observation``.
 Fields that are not in a schema may come with a later version: a reader ignores
 what it does not know.
@@ -13,6 +13,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Any, Final, Literal
 
 import msgspec
@@ -23,18 +24,18 @@ from shoe_daemon.mqtt.messages import DOCUMENTS
 from shoe_daemon.mqtt.topics import staff
 from shoe_daemon.table import EVENT_TYPES, SCHEMA, AnyObservation, Event, EventData, is_staff
 
-__all__ = ["EVENTS", "names", "schema_of", "shared_schemas"]
+__all__ = ["EVENTS", "load_examples", "names", "schema_of", "shared_schemas"]
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _OBSERVATION: Final = "observation"
-_HEARD: Final[dict[str, Any]] = {"cmd": OrderMessage, _OBSERVATION: AnyObservation}
-"""What others say: they need not say all of it."""
+_RECEIVED: Final[dict[str, Any]] = {"cmd": OrderMessage, _OBSERVATION: AnyObservation}
+"""Messages of others: fields with a default may be missing."""
 
 _ATTRIBUTES: Final = "Attributes:\n"
 _ATTRIBUTE: Final = re.compile(r"^    (\w+):\s", re.MULTILINE)
 
-# What a type cannot say: an envelope's moment, its version, where its numbers begin.
-_EXACTLY: Final[dict[str, dict[str, Any]]] = {
+# Facts that a type cannot express.
+_FIELD_FACTS: Final[dict[str, dict[str, Any]]] = {
     "at": {"format": "date-time"},
     "expires_at": {"format": "date-time"},
     "published": {"format": "date-time"},
@@ -49,11 +50,20 @@ EVENTS: Final[dict[str, type[EventData]]] = {
 """Every type of event by the name of its schema, which is its topic's end."""
 
 
+def load_examples() -> dict[str, list[dict[str, Any]]]:
+    """
+    Return examples of every message, by the names of their schemas: each with its
+    `payload` and, where the type does not tell enough, a `summary`.
+    """
+    text = files("shoe_daemon.mqtt").joinpath("examples.json").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, list[dict[str, Any]]])
+
+
 def names() -> list[str]:
     """
     Return the name of every schema, in alphabetical order.
     """
-    return sorted([*EVENTS, *DOCUMENTS, *_HEARD])
+    return sorted([*EVENTS, *DOCUMENTS, *_RECEIVED])
 
 
 def schema_of(name: str) -> dict[str, Any]:
@@ -97,27 +107,29 @@ def _described(
     """
     types = [_type_of(name) for name in wanted]
     references, parts = msgspec.json.schema_components(types, ref_template=template)
-    _, heard = msgspec.json.schema_components([_HEARD[each] for each in wanted if each in _HEARD])
+    _, received = msgspec.json.schema_components(
+        [_RECEIVED[each] for each in wanted if each in _RECEIVED]
+    )
     for name, part in parts.items():
         _explain(part)
-        if name not in heard:
+        if name not in received:
             _complete(part)
     for reference in references:
         top = parts.get(reference.get("$ref", "").rpartition("/")[2], {})
-        for field, facts in _EXACTLY.items():
+        for field, facts in _FIELD_FACTS.items():
             if field in top.get("properties", {}):
                 top["properties"][field] |= facts
     return references, parts
 
 
 def _type_of(name: str) -> Any:  # noqa: ANN401 - a struct, or several
-    if name in _HEARD:
-        return _HEARD[name]
+    if name in _RECEIVED:
+        return _RECEIVED[name]
     return DOCUMENTS[name] if name in DOCUMENTS else _enveloped(EVENTS[name])
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    # As it is on paper: a default that is a tuple is a list there.
+    # As in JSON: a default that is a tuple becomes a list.
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(schema))
     return plain
 
@@ -131,7 +143,7 @@ def _enveloped(kind: type[EventData]) -> type[Struct]:
         (field.name, special.get(field.name, field.type))
         for field in msgspec.structs.fields(Event)
     ]
-    # The sentence is of the kind, the attributes are those of the envelope.
+    # The summary is the data's, the attributes are the envelope's.
     _, attributes = _split(Event.__doc__ or "")
     doc = f"{_split(kind.__doc__ or '')[0]}\n\n{_ATTRIBUTES}{attributes}"
     return msgspec.defstruct(f"{kind.__name__}Event", fields, namespace={"__doc__": doc})
@@ -139,7 +151,7 @@ def _enveloped(kind: type[EventData]) -> type[Struct]:
 
 def _explain(part: dict[str, Any]) -> None:
     """
-    Give what a docstring says of an attribute to the property itself.
+    Move the description of an attribute from the docstring to the property.
     """
     text, attributes = _split(part.get("description", ""))
     if text:
@@ -148,13 +160,13 @@ def _explain(part: dict[str, Any]) -> None:
     pieces = _ATTRIBUTE.split(attributes)[1:]
     for name, sentence in zip(pieces[::2], pieces[1::2], strict=True):
         if name in properties:
-            said = {"description": " ".join(sentence.split())}
-            properties[name] = {**said, **properties[name]}
+            description = {"description": " ".join(sentence.split())}
+            properties[name] = {**description, **properties[name]}
 
 
 def _complete(part: dict[str, Any]) -> None:
     """
-    What we say, we say in full: no field is ever left out.
+    Require every field: our own messages have them all.
     """
     if part.get("type") == "object" and "properties" in part:
         part["required"] = sorted(part["properties"])
@@ -164,7 +176,7 @@ def _complete(part: dict[str, Any]) -> None:
 
 def _split(doc: str) -> tuple[str, str]:
     """
-    Return what a docstring says of the whole, and what it says of the attributes.
+    Return the text of a docstring, and its section of attributes.
     """
     for here, there in (("None", "null"), ("``", "`")):
         doc = doc.replace(here, there)

@@ -1,7 +1,7 @@
 """
-How to reach the broker: the section ``[mqtt]`` of the configuration.
+The section ``[mqtt]`` of the configuration: the broker, the login and TLS.
 
-Secrets are never in it, only the names of files that hold them.
+It has no secrets, only the names of their files.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
-from shoe_daemon.credential_files import find_file, place_of
-from shoe_daemon.errors import UserError
+from shoe_daemon.credential_files import find_file, path_of, read_secret
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 
 __all__ = ["MqttSettings", "TlsSettings"]
 
-_HERE: Final = Path()
+_WORKING_FOLDER: Final = Path()
 _PLAIN_PORT: Final = 1883
 _TLS_PORT: Final = 8883
 
@@ -43,10 +43,10 @@ class TlsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     def beside(self, folder: Path) -> TlsSettings:
         """
-        Return the same settings with absolute paths, which start from a folder.
+        Return the same settings with absolute paths, relative to a folder.
         """
         names = asdict(self).items()
-        return TlsSettings(**{key: name and str(place_of(name, folder)) for key, name in names})
+        return TlsSettings(**{key: name and str(path_of(name, folder)) for key, name in names})
 
 
 class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,30 +82,30 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def address(self) -> tuple[str, int]:
         """
-        Host and port, the port that is usual where none is given.
+        Host and port; the standard port by default.
         """
         return self.host, self.port or (_TLS_PORT if self.tls else _PLAIN_PORT)
 
     def beside(self, folder: Path) -> MqttSettings:
         """
-        Return the same settings with absolute paths, which start from a folder.
+        Return the same settings with absolute paths, relative to a folder.
         """
         folder = folder.absolute()
-        password = self.password_file and str(place_of(self.password_file, folder))
+        password = self.password_file and str(path_of(self.password_file, folder))
         tls = self.tls and self.tls.beside(folder)
         return replace(self, password_file=password, tls=tls)
 
-    def check(self, folder: Path = _HERE) -> None:
+    def check(self, folder: Path = _WORKING_FOLDER) -> None:
         """
-        Read every file that is named, so that a mistake is told before the start.
+        Read every file that is named: faults are reported before the start.
 
         Raises:
-            UserError: What is missing or wrong, and where.
+            UserError: A file is missing or invalid.
         """
         self.password(folder)
         self.tls_context(folder)
 
-    def password(self, folder: Path = _HERE) -> str | None:
+    def password(self, folder: Path = _WORKING_FOLDER) -> str | None:
         """
         Read the password; it is read again for every connection.
 
@@ -117,16 +117,9 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         key = "mqtt.password_file"
         if self.username is None:
             raise UserError(f"{key}: a password needs mqtt.username beside it")
-        path = find_file(self.password_file, folder, key)
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{key}: {path}: {_reason(error)}") from error
-        if not lines or not lines[0]:
-            raise UserError(f"{key}: {path}: its first line is empty")
-        return lines[0]
+        return read_secret(self.password_file, folder, key)
 
-    def tls_context(self, folder: Path = _HERE) -> ssl.SSLContext | None:
+    def tls_context(self, folder: Path = _WORKING_FOLDER) -> ssl.SSLContext | None:
         """
         Load the certificates; they are loaded again for every connection.
 
@@ -137,14 +130,14 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             return None
         if self.tls.key_file is not None and self.tls.cert_file is None:
             raise UserError("mqtt.tls.key_file: a key needs mqtt.tls.cert_file beside it")
-        context = _trusting(self.tls.ca_file, folder)
+        context = _client_context(self.tls.ca_file, folder)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.tls.cert_file is not None:
-            _prove(context, self.tls.cert_file, self.tls.key_file, folder)
+            _load_certificate(context, self.tls.cert_file, self.tls.key_file, folder)
         return context
 
 
-def _trusting(ca_file: str | None, folder: Path) -> ssl.SSLContext:
+def _client_context(ca_file: str | None, folder: Path) -> ssl.SSLContext:
     if ca_file is None:
         return ssl.create_default_context()
     path = find_file(ca_file, folder, "mqtt.tls.ca_file")
@@ -154,20 +147,20 @@ def _trusting(ca_file: str | None, folder: Path) -> ssl.SSLContext:
         raise UserError(f"mqtt.tls.ca_file: {path}: {_reason(error)}") from error
 
 
-def _prove(context: ssl.SSLContext, cert_file: str, key_file: str | None, folder: Path) -> None:
+def _load_certificate(
+    context: ssl.SSLContext, cert_file: str, key_file: str | None, folder: Path
+) -> None:
     certificate = find_file(cert_file, folder, "mqtt.tls.cert_file")
     key = None if key_file is None else find_file(key_file, folder, "mqtt.tls.key_file")
     try:
-        # A key with a passphrase would otherwise be asked for at the terminal.
+        # Without a password, OpenSSL would prompt for a passphrase at the terminal.
         context.load_cert_chain(certificate, key, password="")
     except OSError as error:
         where = certificate if key is None else f"{certificate}, {key}"
         raise UserError(f"mqtt.tls.cert_file: {where}: {_reason(error)}") from error
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
         return "no certificate or key in it that can be used"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
-    return "not UTF-8 text"
+    return one_line(error).lower()

@@ -1,9 +1,9 @@
 """
-What is to be sent next, and what the broker has taken: the publisher's memory.
+The order of all messages: which one is sent next, and which are unacknowledged.
 
-No thread, no socket, no clock: moments come in. Up to a window of messages are
-unacknowledged. An answer or a retained document of seq N goes after the events
-up to N, and where events cannot flow, or there are days of them, neither waits.
+No thread, no socket, no clock: times are arguments. Up to a window of messages is
+unacknowledged. A reply or a retained document of seq N follows the events up to
+N; where events cannot be sent, or too many are queued, it does not wait for them.
 """
 
 from __future__ import annotations
@@ -11,233 +11,241 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from shoe_daemon.mqtt.event_queue import Lane, Sent, Trouble
-from shoe_daemon.mqtt.reply_queue import Letter, Letters, Rerun
-from shoe_daemon.mqtt.retained_queue import Shelf
-from shoe_daemon.mqtt.timeouts import Pace, Refusals
+from shoe_daemon.mqtt.connection import NO_SUBSCRIBERS, REFUSED
+from shoe_daemon.mqtt.document_queues import ReplyQueue, RetainedQueue
+from shoe_daemon.mqtt.event_queue import (
+    ErrorHandler,
+    EventQueue,
+    EventReplay,
+    QueuedMessage,
+    SentEvent,
+)
+from shoe_daemon.mqtt.timeouts import RefusalDelay, Timeouts
 from shoe_daemon.mqtt.topics import STATUS, Topics
 
-__all__ = ["REFUSED", "Outgoing", "Pipeline"]
+__all__ = ["OutgoingMessage", "OutgoingQueue"]
 
-REFUSED: Final = 0x80
-"""Answers from this on are refusals."""
-
-_NOBODY: Final = 16
 _WINDOW: Final = 20
+"""Messages that may be unacknowledged."""
 
-_BACKLOG: Final = 1000
-"""With more events than this to catch up on, displays are served first."""
+_REPLAY_WINDOW: Final = 10
+"""Of these, replayed events: the rest is kept for new messages."""
+
+_MAX_UNSENT_EVENTS: Final = 1000
+"""With more events than this to send, documents are sent first."""
+
+_NO_RETRY_S: Final = 60.0
 
 
-_RERUN_WINDOW: Final = 10
-"""What is published again leaves so much of the window to what is new."""
-
-
-class Outgoing(NamedTuple):
+class OutgoingMessage(NamedTuple):
     """
-    One message to send.
+    A message to send.
 
     Attributes:
-        suffix: Of a document; None for an event and a letter.
-        letter: It is this one; None for an event and a document.
+        suffix: The document's name; None for events and replies.
+        queued: The reply or replayed event; None for events and documents.
     """
 
     topic: str
     payload: bytes
     seq: int
     suffix: str | None
-    letter: Letter | None = None
+    queued: QueuedMessage | None = None
 
 
-class Pipeline:
+class OutgoingQueue:
     """
-    Decides what goes next; used by the publisher's thread alone.
+    Chooses the next message; for the publisher's thread only.
 
     Attributes:
-        listened: Whether anybody listens to our events; None where the broker
+        has_subscribers: Whether a client receives the events; None where the broker
             does not tell.
-        in_haste: A stop has little time left: answers and documents do not wait for
-            the events before them, and the events are left to the next start.
-        status_first: A stop is near: `status` overtakes everything.
-        status_only: A stop is here: nothing but `status` is sent.
+        skip_events: A stop has little time left: replies and documents do not wait
+            for events, which are left to the next start.
+        status_first: A stop has begun: `status` is sent before everything else.
+        status_only: A stop ends: only `status` is sent.
     """
 
-    def __init__(  # noqa: PLR0913 - what it works with is told once, by name
+    def __init__(  # noqa: PLR0913 - its queues, by name
         self,
         topics: Topics,
-        lane: Lane,
-        shelf: Shelf,
+        events: EventQueue,
+        documents: RetainedQueue,
         *,
-        letters: Letters,
-        rerun: Rerun,
-        pace: Pace,
-        moment: Callable[[], str],
-        trouble: Trouble,
+        replies: ReplyQueue,
+        replay: EventReplay,
+        timeouts: Timeouts,
+        now_text: Callable[[], str],
+        on_error: ErrorHandler,
     ) -> None:
-        self.listened: bool | None = None
-        self.in_haste = False
+        self.has_subscribers: bool | None = None
+        self.skip_events = False
         self.status_first = False
         self.status_only = False
         self._topics = topics
-        self._lane = lane
-        self._shelf = shelf
-        self._letters = letters
-        self._rerun = rerun
-        self._pace = pace
-        self._moment = moment
-        self._trouble = trouble
-        self._limit = _WINDOW
-        self._flight: dict[int, tuple[Outgoing, Sent | None]] = {}
-        self._refusals: dict[str, Refusals] = {}
+        self._events = events
+        self._documents = documents
+        self._replies = replies
+        self._replay = replay
+        self._timeouts = timeouts
+        self._now_text = now_text
+        self._on_error = on_error
+        self._window = _WINDOW
+        self._in_flight: dict[int, tuple[OutgoingMessage, SentEvent | None]] = {}
+        self._refusals: dict[str, RefusalDelay] = {}
 
-    def begin(self, receive_maximum: int | None) -> None:
+    def restart(self, receive_maximum: int | None) -> None:
         """
-        A new session: what was in flight in the old one counts as not sent.
+        Begin a session: unacknowledged messages of the last one count as not sent.
         """
-        self._limit = min(_WINDOW, receive_maximum or _WINDOW)
-        flight = [message for message, _ in self._flight.values()]
-        self._letters.again(m.letter for m in flight if m.letter is not None)
-        self._flight.clear()
+        self._window = min(_WINDOW, receive_maximum or _WINDOW)
+        messages = [message for message, _ in self._in_flight.values()]
+        self._replies.requeue_first(each.queued for each in messages if each.queued is not None)
+        self._in_flight.clear()
         self._refusals.clear()
-        self._lane.begin()
+        self._events.restart()
 
     @property
     def in_flight(self) -> int:
         """
-        How many messages the broker has not acknowledged.
+        Number of sent messages that the broker has not acknowledged.
         """
-        return len(self._flight)
+        return len(self._in_flight)
 
     @property
-    def drained(self) -> bool:
+    def is_drained(self) -> bool:
         """
         Whether everything was sent and acknowledged.
         """
-        return not (self._flight or self._lane.queued or len(self._shelf) or len(self._letters))
+        return not (
+            self._in_flight
+            or self._events.unacknowledged
+            or len(self._documents)
+            or len(self._replies)
+        )
 
     @property
-    def refused(self) -> bool:
+    def is_refused(self) -> bool:
         """
-        Whether the broker has refused something and not taken it since.
+        Whether the broker has refused a message and not accepted it since.
         """
-        return self._lane.refused or bool(self._refusals)
+        return self._events.is_refused or bool(self._refusals)
 
-    def served(self, now: float) -> bool:
+    def documents_sent(self, now: float) -> bool:
         """
-        Whether every document was sent that the broker will take.
+        Whether every document was sent that the broker accepts.
         """
-        return not any(self._may_try(suffix, now) for suffix, _ in self._shelf.fresh())
+        return not any(self._may_send(suffix, now) for suffix, _ in self._documents.unsent())
 
-    def next(self, now: float) -> Outgoing | None:
+    def next(self, now: float) -> OutgoingMessage | None:
         """
         Return the message to send now, or None.
         """
-        if len(self._flight) >= self._limit:
+        if len(self._in_flight) >= self._window:
             return None
-        if self.status_first and self._may_try(STATUS, now) and (status := self._build(STATUS)):
+        if self.status_first and self._may_send(STATUS, now) and (status := self._take(STATUS)):
             return status
         if self.status_only:
             return None
-        if self._displays_first and (message := self._next_aside(now)):
+        if self._documents_first and (message := self._next_reply_or_document(now)):
             return message
-        if self.in_haste:
+        if self.skip_events:
             return None
-        return self._next_event(now) or self._next_aside(now) or self._next_again()
+        return self._next_event(now) or self._next_reply_or_document(now) or self._next_replayed()
 
-    def wake_at(self, now: float) -> float:
+    def retry_at(self, now: float) -> float:
         """
-        Return when to ask again though nothing has happened.
+        Return when to call `next` again without any other cause.
         """
-        moments = [self._lane.wake_at, *(refusals.until for refusals in self._refusals.values())]
-        return min((moment for moment in moments if moment > now), default=now + 60)
+        times = [self._events.retry_at, *(each.retry_at for each in self._refusals.values())]
+        return min((each for each in times if each > now), default=now + _NO_RETRY_S)
 
-    def sent(self, message: Outgoing, mid: int) -> None:
+    def mark_sent(self, message: OutgoingMessage, mid: int) -> None:
         """
-        The message is on its way under this number.
+        Note that a message was sent with this packet identifier.
         """
-        is_event = message.suffix is None and message.letter is None
-        entry = self._lane.sent(message.seq) if is_event else None
-        self._flight[mid] = (message, entry)
+        is_event = message.suffix is None and message.queued is None
+        entry = self._events.mark_sent(message.seq) if is_event else None
+        self._in_flight[mid] = (message, entry)
 
-    def acknowledged(self, mid: int, reason: int, now: float) -> Outgoing | None:
+    def acknowledge(self, mid: int, reason: int, now: float) -> OutgoingMessage | None:
         """
-        The broker has answered; return the message that it answered.
+        Note the broker's answer; return the message that was answered.
         """
-        message, entry = self._flight.pop(mid, (None, None))
+        message, entry = self._in_flight.pop(mid, (None, None))
         if message is None:
             return None
         if message.suffix is not None:
-            self._document_answered(message.suffix, reason, now)
+            self._acknowledge_document(message.suffix, reason, now)
         elif entry is not None:
-            self._event_answered(entry, reason, now)
+            self._acknowledge_event(entry, reason, now)
         return message
 
-    def _event_answered(self, entry: Sent, reason: int, now: float) -> None:
+    def _acknowledge_event(self, entry: SentEvent, reason: int, now: float) -> None:
         if reason >= REFUSED:
-            self._lane.refuse(now)
+            self._events.refuse(now)
         else:
-            self.listened = reason != _NOBODY
-            self._lane.acknowledged(entry)
+            self.has_subscribers = reason != NO_SUBSCRIBERS
+            self._events.acknowledge(entry)
 
-    def _document_answered(self, suffix: str, reason: int, now: float) -> None:
+    def _acknowledge_document(self, suffix: str, reason: int, now: float) -> None:
         if reason >= REFUSED:
-            self._refusals.setdefault(suffix, Refusals(self._pace)).note(now)
-            self._shelf.again(suffix)
+            self._refusals.setdefault(suffix, RefusalDelay(self._timeouts)).refused(now)
+            self._documents.requeue(suffix)
         else:
             self._refusals.pop(suffix, None)
 
-    def _next_event(self, now: float) -> Outgoing | None:
-        event = self._lane.next(now)
+    def _next_event(self, now: float) -> OutgoingMessage | None:
+        event = self._events.next(now)
         if event is None:
             return None
-        return Outgoing(self._topics.event(event.type), event.body, event.seq, None)
+        return OutgoingMessage(self._topics.event(event.type), event.body, event.seq, None)
 
     @property
-    def _displays_first(self) -> bool:
+    def _documents_first(self) -> bool:
         """
-        Whether the events that wait would hold answers and documents up for too long.
+        Whether replies and documents would wait too long for the queued events.
         """
-        return self.in_haste or self._lane.backlog > _BACKLOG
+        return self.skip_events or self._events.unsent > _MAX_UNSENT_EVENTS
 
-    def _next_aside(self, now: float) -> Outgoing | None:
-        at_once = self._lane.blocked or self._displays_first
-        letter = self._letters.next(self._lane.last_sent, at_once=at_once)
-        return _in_envelope(letter) or self._next_document(now, at_once=at_once)
+    def _next_reply_or_document(self, now: float) -> OutgoingMessage | None:
+        at_once = self._events.is_blocked or self._documents_first
+        reply = self._replies.next(self._events.last_sent, at_once=at_once)
+        return _outgoing(reply) or self._next_document(now, at_once=at_once)
 
-    def _next_again(self) -> Outgoing | None:
-        if len(self._flight) >= min(_RERUN_WINDOW, self._limit) or self.status_first:
+    def _next_replayed(self) -> OutgoingMessage | None:
+        if len(self._in_flight) >= min(_REPLAY_WINDOW, self._window) or self.status_first:
             return None
-        return _in_envelope(self._rerun.next())
+        return _outgoing(self._replay.next())
 
-    def _next_document(self, now: float, *, at_once: bool) -> Outgoing | None:
-        if not len(self._shelf):
+    def _next_document(self, now: float, *, at_once: bool) -> OutgoingMessage | None:
+        if not len(self._documents):
             return None
-        lane = self._lane
-        for suffix, seq in self._shelf.fresh():
-            if (at_once or seq <= lane.last_sent) and self._may_try(suffix, now):
-                message = self._build(suffix)
+        for suffix, seq in self._documents.unsent():
+            if (at_once or seq <= self._events.last_sent) and self._may_send(suffix, now):
+                message = self._take(suffix)
                 if message is not None:
                     return message
         return None
 
-    def _may_try(self, suffix: str, now: float) -> bool:
+    def _may_send(self, suffix: str, now: float) -> bool:
         refusals = self._refusals.get(suffix)
-        return refusals is None or refusals.until <= now
+        return refusals is None or refusals.retry_at <= now
 
-    def _build(self, suffix: str) -> Outgoing | None:
-        waiting = self._shelf.take(suffix)
-        if waiting is None:
+    def _take(self, suffix: str) -> OutgoingMessage | None:
+        entry = self._documents.take(suffix)
+        if entry is None:
             return None
-        document, seq = waiting
+        document, seq = entry
         try:
-            payload = document if isinstance(document, bytes) else document(self._moment())
-        except Exception as error:  # noqa: BLE001 - one bad document must not stop the others
-            self._trouble(f"{suffix} cannot be built", error)
+            payload = document if isinstance(document, bytes) else document(self._now_text())
+        except Exception as error:  # noqa: BLE001 - other documents are sent in any case
+            self._on_error("document_not_built", error, document=suffix)
             return None
-        return Outgoing(self._topics.retained(suffix), payload, seq, suffix)
+        return OutgoingMessage(self._topics.retained(suffix), payload, seq, suffix)
 
 
-def _in_envelope(letter: Letter | None) -> Outgoing | None:
-    if letter is None:
+def _outgoing(queued: QueuedMessage | None) -> OutgoingMessage | None:
+    if queued is None:
         return None
-    return Outgoing(letter.topic, letter.payload, letter.seq, None, letter)
+    return OutgoingMessage(queued.topic, queued.payload, queued.seq, None, queued)

@@ -1,10 +1,10 @@
 """
-The publisher: one thread that brings the journal's events and the retained
-documents to the broker, through every loss of it.
+The publisher: one thread that publishes the journal's events and the retained
+documents, and reconnects after every loss of the broker.
 
-On every connection: orders are subscribed to, unacknowledged events are sent
-again from the cursor, then all retained documents, and `online` last. Nothing
-is lost and nothing changes its order; what is sent twice has the same `seq`.
+On every connection it subscribes to commands, sends unacknowledged events again
+from the cursor, then all retained documents, and `online` last. Nothing is lost
+or reordered; a message that is sent twice has the same `seq`.
 """
 
 from __future__ import annotations
@@ -19,52 +19,52 @@ from typing import Final
 
 from msgspec import Struct
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, describe_exception, one_line
+from shoe_daemon.mqtt.commands import IncomingCommand
 from shoe_daemon.mqtt.connection import Connection, Will
-from shoe_daemon.mqtt.event_queue import Outbox
+from shoe_daemon.mqtt.document_queues import Document
+from shoe_daemon.mqtt.event_queue import EventSource, QueuedMessage
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.publisher_context import Callbacks, ChainHead, Desk, Order
-from shoe_daemon.mqtt.reply_queue import Letter
-from shoe_daemon.mqtt.retained_queue import Document
-from shoe_daemon.mqtt.session import Conversation, ConversationLost
-from shoe_daemon.mqtt.table_identity import Identity
-from shoe_daemon.mqtt.timeouts import Backoff, Pace
+from shoe_daemon.mqtt.publisher_context import Callbacks, ChainHead, PublisherContext
+from shoe_daemon.mqtt.session import BrokerSession, ConnectionLostError
+from shoe_daemon.mqtt.table_identity import TableIdentity
+from shoe_daemon.mqtt.timeouts import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import STATUS
 
 __all__ = ["Health", "Publisher"]
 
-_TURN: Final = 1.0
+_MAX_WAIT_S: Final = 1.0
 
-_STUCK: Final = 5.0
-"""A thread that has not turned for so long is in trouble …"""
+_HUNG_AFTER_S: Final = 5.0
+"""From this time without a loop on, the thread counts as hung."""
 
-_STUCK_CONNECTING: Final = 60.0
-"""… but a name server or a handshake may take its time."""
+_HUNG_CONNECTING_AFTER_S: Final = 60.0
+"""While it connects: a name server or a TLS handshake may take long."""
 
 
 class Health(Struct, frozen=True):
     """
-    How the publisher is, for `doctor`, the watchdog and the status line.
+    The publisher's health, for `doctor`, the watchdog and the status line.
 
     Attributes:
-        alive: Its thread turns, or waits for a connection to come about.
-        connected: The broker has accepted us.
+        alive: Its thread runs its loop, or connects.
+        connected: The broker has accepted the connection.
         cursor: All events up to this one are acknowledged.
-        heartbeat: When the thread turned last (monotonic).
-        in_flight: Messages that are not yet acknowledged.
-        last_error: The last thing that went wrong; None before the first.
-        listened: Whether anybody listens to the events; None where unknown.
-        queued: Events that are not yet acknowledged.
-        since: Since when it is connected, or is not (monotonic).
+        last_loop: When the thread last ran its loop (monotonic).
+        in_flight: Messages that were sent and are not acknowledged.
+        last_error: The last error; None before the first.
+        has_subscribers: Whether a client receives the events; None if unknown.
+        queued: Events that are not acknowledged.
+        since: When it was connected or disconnected (monotonic).
     """
 
     alive: bool
     connected: bool
     cursor: int
-    heartbeat: float
+    last_loop: float
     in_flight: int
     last_error: str | None
-    listened: bool | None
+    has_subscribers: bool | None
     queued: int
     since: float
 
@@ -74,255 +74,260 @@ class Publisher:
     Publishes for one table from `start` to `stop`; every method is for any thread.
 
     The callbacks are called on the publisher's thread, so they must not block;
-    whatever they raise is logged and does no harm.
+    errors that they raise are logged.
     """
 
-    def __init__(  # noqa: PLR0913 - what it works with is told once
+    def __init__(  # noqa: PLR0913 - settings, identity, source and callbacks
         self,
         settings: MqttSettings,
-        identity: Identity,
-        outbox: Outbox,
+        identity: TableIdentity,
+        source: EventSource,
         cursor: int,
         on_acknowledged: Callable[[int], None],
         *,
-        on_command: Callable[[Order], None] | None = None,
+        on_command: Callable[[IncomingCommand], None] | None = None,
         chain_head: Callable[[], ChainHead | None] = lambda: None,
-        pace: Pace | None = None,
+        timeouts: Timeouts | None = None,
     ) -> None:
         """
         Args:
             settings: The broker.
-            identity: The table, and this start.
-            outbox: The journal; read on the publisher's thread only.
+            identity: The table, and this start of its daemon.
+            source: The journal; read on the publisher's thread only.
             cursor: All events up to this one were acknowledged in earlier starts.
-            on_acknowledged: Told the new cursor whenever it has moved.
-            on_command: Told every order to this table.
+            on_acknowledged: Receives the new cursor whenever it has moved.
+            on_command: Receives every command to this table.
             chain_head: Returns the journal's head, for `status` and the last will.
-            pace: All waits; for tests.
+            timeouts: All waits; for tests.
 
         Raises:
-            UserError: The site, the table or the prefix cannot stand in a topic.
+            UserError: The site, the table or the prefix is invalid in a topic.
         """
         callbacks = Callbacks(on_acknowledged, on_command, chain_head)
-        pace = pace or Pace()
-        self._desk = Desk(settings, identity, outbox, cursor, callbacks=callbacks, pace=pace)
-        self._backoff = Backoff(pace, random.Random())
+        timeouts = timeouts or Timeouts()
+        self._context = PublisherContext(
+            settings, identity, source, cursor, callbacks=callbacks, timeouts=timeouts
+        )
+        self._reconnect_delay = ReconnectDelay(timeouts, random.Random())
         self._thread = threading.Thread(target=self._run, name="mqtt-publisher", daemon=True)
-        self._conversation: Conversation | None = None
+        self._session: BrokerSession | None = None
         self._connecting = False
-        self._turned = time.monotonic()
-        self._down_since = self._turned
+        self._last_loop = time.monotonic()
+        self._disconnected_at = self._last_loop
 
     def start(self) -> None:
         """
-        Begin to publish. What was retained before is told before `online`.
+        Start the thread. Documents that were retained before are sent before `online`.
         """
         self._thread.start()
 
     def notify(self, head_seq: int) -> None:
         """
-        Events up to `head_seq` are in the journal: publish them now.
+        Publish the events up to `head_seq`, which are in the journal.
 
         Best called after `retain` and last before the caller blocks: from here on
         the two threads share one interpreter lock.
         """
-        self._desk.lane.head = max(head_seq, self._desk.lane.head)
-        self._desk.bell.ring()
+        self._context.events.head = max(head_seq, self._context.events.head)
+        self._context.wakeup.wake()
 
     def retain(self, suffix: str, document: Document, seq: int) -> None:
         """
-        Tell a retained document, after the events up to `seq`; the newest wins.
+        Publish a retained document, after the events up to `seq`; the newest wins.
 
-        `document` is the payload, or makes it when it is sent: it is then
-        called on the publisher's thread with the moment of publication. `state`
-        is made and sent again by itself at every heartbeat.
+        `document` is the payload, or a function that makes it: it is then called
+        on the publisher's thread with the moment of publication. `state` is
+        published again at every heartbeat.
         """
-        self._desk.shelf.put(suffix, document, seq)
-        # One that waits for events is looked at when these are announced.
-        if seq <= self._desk.lane.head:
-            self._desk.bell.ring()
+        self._context.documents.put(suffix, document, seq)
+        # A document that waits for events is sent after `notify`.
+        if seq <= self._context.events.head:
+            self._context.wakeup.wake()
 
-    def answer(
+    def reply(
         self,
         payload: bytes,
         seq: int,
         *,
-        order: str | None = None,
+        command_id: str | None = None,
         response_topic: str | None = None,
         correlation: bytes | None = None,
     ) -> None:
         """
-        Answer an order, after the events up to `seq`, at ``reply/<order>`` and where
-        the asker wants it, once where both are one.
+        Publish a reply to a command, after the events up to `seq`: to
+        ``reply/<command_id>`` and to the response topic, once if they are the same.
 
-        A response topic among what tables say is not answered.
+        A response topic among the tables' own topics gets no reply.
         """
-        topics = self._desk.topics
-        places = [] if order is None else [topics.reply(order)]
-        if response_topic is not None and topics.may_answer(response_topic):
+        topics = self._context.topics
+        places = [] if command_id is None else [topics.reply(command_id)]
+        if response_topic is not None and topics.may_reply_to(response_topic):
             places.append(response_topic)
-        for place in dict.fromkeys(places):
-            self._desk.letters.put(Letter(place, payload, seq, correlation))
-        self._desk.bell.ring()
+        for topic in dict.fromkeys(places):
+            self._context.replies.put(QueuedMessage(topic, payload, seq, correlation))
+        self._context.wakeup.wake()
 
     @property
-    def replaying(self) -> bool:
+    def is_replaying(self) -> bool:
         """
         Whether events are being published again.
         """
-        return self._desk.rerun.under_way
+        return self._context.replay.is_running
 
     def replay(self, from_seq: int, until: int) -> None:
         """
-        Publish events again that are in the journal, when there is nothing else to do.
+        Publish events of the journal again, when there is nothing else to send.
         """
-        self._desk.rerun.ask(from_seq, until)
-        self._desk.bell.ring()
+        self._context.replay.start(from_seq, until)
+        self._context.wakeup.wake()
 
     def announce(self) -> None:
         """
-        Say `online` again, with the present seq and head hash.
+        Publish `online` again, with the present seq and head hash.
         """
-        self.retain(STATUS, self._desk.online, 0)
+        self.retain(STATUS, self._context.online, 0)
 
-    def stop(self, timeout: float = 5.0) -> None:
+    def stop(self, timeout_s: float = 5.0) -> None:
         """
-        Say `stopping`, send what is left, say `offline` and disconnect.
+        Send `stopping`, what is queued, and `offline`; then disconnect.
 
-        Never takes much longer than `timeout`. Where time is short, the documents go
-        without the events before them, which the next start sends. A first connection
-        that is being made is waited for. Where the broker does not take the `offline`,
-        the line is dropped without a word, so that the will says it.
+        Takes little longer than `timeout_s`. Where time is short, the documents are
+        sent without the events before them, which the next start sends. A first
+        connection that is being made is waited for. Where the broker does not
+        acknowledge `offline`, the connection is closed without DISCONNECT, so that
+        the broker publishes the will.
         """
-        self._desk.deadline = time.monotonic() + timeout
-        self._desk.bell.ring()
+        self._context.stop_by = time.monotonic() + timeout_s
+        self._context.wakeup.wake()
         if self._thread.is_alive():
-            self._thread.join(timeout + _TURN)
+            self._thread.join(timeout_s + _MAX_WAIT_S)
         if self._thread.is_alive():
-            # A connection that does not come about, or a callback that blocks. The
-            # thread is a daemon: it holds nothing back and ends with the process.
-            self._desk.log.warning("mqtt publisher did not end in time, left behind")
+            # A connection that is still being made, or a callback that blocks. The
+            # thread is a daemon thread and ends with the process.
+            self._context.log.warning("publisher_thread_abandoned")
         else:
-            self._desk.bell.close()
+            self._context.wakeup.close()
 
     @property
     def health(self) -> Health:
         """
-        How the publisher is at this moment.
+        The publisher's health at this moment.
         """
-        conversation, lane, pipeline = self._conversation, self._desk.lane, self._desk.pipeline
-        accepted_at = conversation.accepted_at if conversation else None
-        turned = max(self._turned, conversation.turned if conversation else 0.0)
-        silence = time.monotonic() - turned
+        session, context = self._session, self._context
+        accepted_at = session.accepted_at if session else None
+        last_loop = max(self._last_loop, session.last_loop if session else 0.0)
+        silent_s = time.monotonic() - last_loop
         return Health(
             alive=self._thread.is_alive()
-            and silence < (_STUCK_CONNECTING if self._connecting else _STUCK),
+            and silent_s < (_HUNG_CONNECTING_AFTER_S if self._connecting else _HUNG_AFTER_S),
             connected=accepted_at is not None,
-            cursor=lane.cursor,
-            heartbeat=turned,
-            in_flight=pipeline.in_flight,
-            last_error=self._desk.last_error,
-            listened=pipeline.listened,
-            queued=lane.queued,
-            since=self._down_since if accepted_at is None else accepted_at,
+            cursor=context.events.cursor,
+            last_loop=last_loop,
+            in_flight=context.outgoing.in_flight,
+            last_error=context.last_error,
+            has_subscribers=context.outgoing.has_subscribers,
+            queued=context.events.unacknowledged,
+            since=self._disconnected_at if accepted_at is None else accepted_at,
         )
 
     def _run(self) -> None:
         while True:
-            self._rest(self._session())
-            # Asked afterwards: a stop that comes before the first connection has things to say.
-            if self._desk.deadline is not None:
+            self._wait(self._run_session())
+            # After the session: a stop before the first connection has documents to send.
+            if self._context.stop_by is not None:
                 return
 
-    def _session(self) -> float:
+    def _run_session(self) -> float:
         """
-        Connect and publish until the connection is lost; return how long to wait then.
+        Connect and publish until the connection is lost; return the wait after it.
         """
         connection = None
         try:
             connection = self._connect()
-            self._conversation = Conversation(self._desk, connection)
-            self._conversation.hold()
-        except ConversationLost as lost:
-            return self._gone(str(lost), taken_over=lost.taken_over)
+            self._session = BrokerSession(self._context, connection)
+            self._session.run()
+        except ConnectionLostError as lost:
+            return self._lost(str(lost), taken_over=lost.taken_over)
         except UserError as error:
-            return self._gone(str(error))
+            return self._lost(str(error))
         except OSError as error:
-            return self._gone(_in_words(error))
-        except Exception as error:  # noqa: BLE001 - whatever it is, this thread goes on
-            return self._gone(f"{type(error).__name__}: {error}")
+            return self._lost(_connect_error(error))
+        except Exception as error:  # noqa: BLE001 - the thread must not end
+            return self._lost(describe_exception(error))
         finally:
-            self._conversation = None
-            self._desk.tell_cursor()
+            self._session = None
+            self._context.report_cursor()
             if connection is not None:
                 connection.close()
         return 0.0
 
     def _connect(self) -> Connection:
-        desk = self._desk
-        will = Will(desk.topics.retained(STATUS), desk.will(), desk.pace.will_delay)
-        self._turned = time.monotonic()
+        context = self._context
+        will = Will(context.topics.retained(STATUS), context.will(), context.timeouts.will_delay_s)
+        self._last_loop = time.monotonic()
         self._connecting = True
         try:
-            client_id = desk.identity.client_id()
-            connection = Connection(desk.settings, client_id, will, desk.pace.answer)
+            client_id = context.identity.client_id()
+            timeout_s = context.timeouts.connect_s
+            connection = Connection(context.settings, client_id, will, timeout_s)
             connection.open()
         finally:
-            self._turned = time.monotonic()
+            self._last_loop = time.monotonic()
             self._connecting = False
         return connection
 
-    def _gone(self, reason: str, *, taken_over: bool = False) -> float:
-        desk, now, conversation = self._desk, time.monotonic(), self._conversation
-        desk.last_error = reason
-        if conversation is None or conversation.accepted_at is None:
-            delay = self._backoff.failed()
-            self._complain("mqtt broker out of reach", reason, delay, now)
+    def _lost(self, reason: str, *, taken_over: bool = False) -> float:
+        context, now, session = self._context, time.monotonic(), self._session
+        context.last_error = reason
+        if session is None or session.accepted_at is None:
+            delay = self._reconnect_delay.after_failure()
+            self._log_loss("broker_unreachable", reason, delay, now)
             return delay
-        self._down_since = now
-        lived = now - conversation.accepted_at
-        if lived > desk.pace.settled:
-            desk.rarely.forget("mqtt connection lost")
-            desk.rarely.forget("mqtt broker out of reach")
-        if desk.settings.protocol == "5" and not conversation.remembered:
-            self._backoff.forgotten()
-        delay = self._backoff.lost(lived, taken_over=taken_over)
-        self._complain("mqtt connection lost", reason, delay, now)
+        self._disconnected_at = now
+        length_s = now - session.accepted_at
+        if length_s > context.timeouts.stable_session_s:
+            context.may_log.reset("broker_connection_lost")
+            context.may_log.reset("broker_unreachable")
+        if context.settings.protocol == "5" and not session.session_present:
+            self._reconnect_delay.session_forgotten()
+        delay = self._reconnect_delay.after_session(length_s, taken_over=taken_over)
+        self._log_loss("broker_connection_lost", reason, delay, now)
         return delay
 
-    def _complain(self, what: str, reason: str, delay: float, now: float) -> None:
+    def _log_loss(self, event: str, reason: str, delay: float, now: float) -> None:
         """
-        The first time and then once a minute; two clients with one id are worse.
+        Log a loss, at most once a minute; a conflict of client ids as critical.
         """
-        desk = self._desk
-        host, port = desk.settings.address
+        context = self._context
+        host, port = context.settings.address
         facts = {"broker": f"{host}:{port}", "reason": reason, "retry_in": round(delay, 1)}
-        if not self._backoff.twins:
-            if desk.rarely(what, now):
-                desk.log.warning(what, **facts)
-        elif desk.rarely("twins", now):
-            desk.log.critical(
-                "the broker ends our sessions as soon as they begin: is another client "
-                "using our id?",
-                client_id=desk.identity.client_id(),
+        if not self._reconnect_delay.id_conflict:
+            if context.may_log(event, now):
+                context.log.warning(event, **facts)
+        elif context.may_log("client_id_conflict", now):
+            client_id = context.identity.client_id()
+            context.log.critical(
+                "client_id_conflict",
+                client_id=client_id,
+                hint="another client may use this client id",
                 **facts,
             )
 
-    def _rest(self, delay: float) -> None:
+    def _wait(self, delay: float) -> None:
         """
-        Wait, and hear nothing but the call to stop.
+        Wait, unless a stop is requested.
         """
-        desk = self._desk
+        context = self._context
         until = time.monotonic() + delay
         poll = select.poll()
-        poll.register(desk.bell.descriptor, select.POLLIN)
-        while desk.deadline is None and (left := until - time.monotonic()) > 0:
-            self._turned = time.monotonic()
-            poll.poll(min(left, _TURN) * 1000)
-            desk.bell.hear()
+        poll.register(context.wakeup.descriptor, select.POLLIN)
+        while context.stop_by is None and (left := until - time.monotonic()) > 0:
+            self._last_loop = time.monotonic()
+            poll.poll(min(left, _MAX_WAIT_S) * 1000)
+            context.wakeup.clear()
 
 
-def _in_words(error: OSError) -> str:
+def _connect_error(error: OSError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not to be trusted: {error.verify_message}"
-    return (error.strerror or str(error)).lower()
+    return one_line(error).lower()

@@ -1,6 +1,5 @@
 """
-What the publisher has at hand, whatever becomes of a connection: its memory,
-its callbacks, its settings, and how it complains.
+State of the publisher that outlives a connection: queues, callbacks, settings.
 """
 
 from __future__ import annotations
@@ -12,41 +11,21 @@ from typing import Literal, NamedTuple
 import structlog
 from msgspec.structs import replace
 
-from shoe_daemon.mqtt.connection import Arrived
-from shoe_daemon.mqtt.event_queue import Lane, Outbox
+from shoe_daemon.backoff import LogRateLimit
+from shoe_daemon.errors import describe_exception
+from shoe_daemon.mqtt.commands import IncomingCommand
+from shoe_daemon.mqtt.connection import MessageReceived, Wakeup
+from shoe_daemon.mqtt.document_queues import ReplyQueue, RetainedQueue
+from shoe_daemon.mqtt.event_queue import EventQueue, EventReplay, EventSource
 from shoe_daemon.mqtt.messages import Status, encode_message
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.outgoing_queue import Pipeline
-from shoe_daemon.mqtt.reply_queue import Letters, Rerun
-from shoe_daemon.mqtt.retained_queue import Shelf
-from shoe_daemon.mqtt.table_identity import Identity
-from shoe_daemon.mqtt.timeouts import Pace, Rarely
+from shoe_daemon.mqtt.outgoing_queue import OutgoingQueue
+from shoe_daemon.mqtt.table_identity import TableIdentity
+from shoe_daemon.mqtt.timeouts import Timeouts
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.mqtt.wakeup import Bell
 from shoe_daemon.table import from_microseconds
 
-__all__ = ["Callbacks", "ChainHead", "Desk", "Order"]
-
-
-class Order(NamedTuple):
-    """
-    An operator's order as it came, not yet judged.
-
-    Attributes:
-        verb: The last part of its topic.
-        payload: Unchecked bytes.
-        retained: The broker had kept it: it is to be refused.
-        response_topic: Where MQTT 5 wants the answer besides `reply/<id>`.
-        correlation: What has to go back with it.
-        waited: The broker kept it while we were away.
-    """
-
-    verb: str
-    payload: bytes
-    retained: bool
-    response_topic: str | None = None
-    correlation: bytes | None = None
-    waited: bool = False
+__all__ = ["Callbacks", "ChainHead", "PublisherContext"]
 
 
 class ChainHead(NamedTuple):
@@ -60,58 +39,58 @@ class ChainHead(NamedTuple):
 
 class Callbacks(NamedTuple):
     """
-    Whom the publisher tells and asks, always on its own thread.
+    Functions that are called on the publisher's thread.
     """
 
     on_acknowledged: Callable[[int], None]
-    on_command: Callable[[Order], None] | None
+    on_command: Callable[[IncomingCommand], None] | None
     chain_head: Callable[[], ChainHead | None]
 
 
-class Desk:
+class PublisherContext:
     """
-    All that outlives a connection.
+    What `Publisher` and each `BrokerSession` share.
 
     Attributes:
-        deadline: When a stop must be over (monotonic); None while none is wanted.
-        last_error: The last thing that went wrong; None before the first.
+        stop_by: When a stop must have ended (monotonic); None while none is requested.
+        last_error: The last error; None before the first.
     """
 
-    def __init__(  # noqa: PLR0913 - all that outlives a connection is laid down once
+    def __init__(  # noqa: PLR0913 - everything that outlives a connection
         self,
         settings: MqttSettings,
-        identity: Identity,
-        outbox: Outbox,
+        identity: TableIdentity,
+        source: EventSource,
         cursor: int,
         *,
         callbacks: Callbacks,
-        pace: Pace,
+        timeouts: Timeouts,
     ) -> None:
         self.settings = settings
         self.identity = identity
         self.callbacks = callbacks
-        self.pace = pace
+        self.timeouts = timeouts
         self.topics = Topics(identity.site, identity.table, settings.prefix)
-        self.bell = Bell()
-        self.shelf = Shelf()
-        self.lane = Lane(outbox, cursor, pace, self.trouble)
-        self.letters = Letters()
-        self.rerun = Rerun(outbox, self.topics.event, self.trouble)
-        self.pipeline = Pipeline(
+        self.wakeup = Wakeup()
+        self.documents = RetainedQueue()
+        self.events = EventQueue(source, cursor, timeouts, self.log_error)
+        self.replies = ReplyQueue()
+        self.replay = EventReplay(source, self.topics.event, self.log_error)
+        self.outgoing = OutgoingQueue(
             self.topics,
-            self.lane,
-            self.shelf,
-            letters=self.letters,
-            rerun=self.rerun,
-            pace=pace,
-            moment=_moment,
-            trouble=self.trouble,
+            self.events,
+            self.documents,
+            replies=self.replies,
+            replay=self.replay,
+            timeouts=timeouts,
+            now_text=_now_text,
+            on_error=self.log_error,
         )
         self.log = structlog.get_logger(__name__).bind(site=identity.site, table=identity.table)
-        self.rarely = Rarely()
-        self.deadline: float | None = None
+        self.may_log = LogRateLimit()
+        self.stop_by: float | None = None
         self.last_error: str | None = None
-        self._told = cursor
+        self._reported_cursor = cursor
 
     def status(self, state: Literal["online", "stopping", "offline"]) -> bytes:
         """
@@ -121,14 +100,14 @@ class Desk:
 
     def will(self) -> bytes:
         """
-        Return the payload of the last will, which the broker publishes later, as it is now.
+        Return the payload of the last will, which the broker publishes later.
         """
         now = self._status("offline")
         return encode_message(replace(now, head=None, head_at_connect=now.head))
 
-    def online(self, _moment: str) -> bytes:
+    def online(self, _published: str) -> bytes:
         """
-        Return the payload that says that the table is spoken for.
+        Return the payload of ``status`` when the table is online.
         """
         return self.status("online")
 
@@ -138,7 +117,7 @@ class Desk:
             head=head and head.hash,
             head_seq=head and head.seq,
             name=identity.name,
-            seq=self.lane.head,
+            seq=self.events.head,
             session=identity.session,
             state=state,
         )
@@ -146,48 +125,50 @@ class Desk:
     def _chain_head(self) -> ChainHead | None:
         try:
             return self.callbacks.chain_head()
-        except Exception as error:  # noqa: BLE001 - a status without it is better than none
-            self.trouble("the head hash is not known", error)
+        except Exception as error:  # noqa: BLE001 - a status without the hash is still useful
+            self.log_error("chain_head_unknown", error)
             return None
 
-    def tell_cursor(self) -> None:
+    def report_cursor(self) -> None:
         """
-        Hand the cursor over where it has moved.
+        Report the cursor if it has moved.
         """
-        cursor = self.lane.cursor
-        if cursor == self._told:
+        cursor = self.events.cursor
+        if cursor == self._reported_cursor:
             return
-        self._told = cursor
+        self._reported_cursor = cursor
         try:
             self.callbacks.on_acknowledged(cursor)
-        except Exception as error:  # noqa: BLE001 - the next one will be told again
-            self.trouble("the cursor could not be handed over", error)
+        except Exception as error:  # noqa: BLE001 - the next cursor is reported again
+            self.log_error("cursor_not_stored", error)
 
-    def hand_over(self, arrived: Arrived, *, waited: bool = False) -> None:
+    def handle_message(self, message: MessageReceived, *, queued_by_broker: bool) -> None:
         """
-        Hand an order over; anything else that arrives is let drop.
+        Pass a command on; drop any other message.
 
-        `waited`: the broker kept it while we were away.
+        Args:
+            message: As it was received.
+            queued_by_broker: The broker had kept it while the table was offline.
         """
-        verb = self.topics.verb(arrived.topic)
-        # Some brokers send what nobody has asked for: only orders are looked at.
+        verb = self.topics.verb(message.topic)
+        # Some brokers send messages of topics that were not subscribed.
         if verb is None or self.callbacks.on_command is None:
             return
-        order = Order(verb, *arrived[1:], waited=waited)
+        command = IncomingCommand(verb, *message[1:], queued_by_broker=queued_by_broker)
         try:
-            self.callbacks.on_command(order)
-        except Exception as error:  # noqa: BLE001 - an order must not stop the publisher
-            self.trouble("an order could not be handed over", error)
+            self.callbacks.on_command(command)
+        except Exception as error:  # noqa: BLE001 - a command must not stop the publisher
+            self.log_error("command_not_handled", error)
 
-    def trouble(self, what: str, error: Exception) -> None:
+    def log_error(self, event: str, error: Exception, **facts: str) -> None:
         """
-        Note what went wrong on our own side, and complain, but not too often.
+        Log an error of our own code, at most once a minute.
         """
-        reason = f"{type(error).__name__}: {error}"
-        self.last_error = f"{what}: {reason}"
-        if self.rarely(what, time.monotonic()):
-            self.log.error(what, reason=reason)
+        reason = describe_exception(error)
+        self.last_error = f"{event}: {reason}"
+        if self.may_log(" ".join([event, *facts.values()]), time.monotonic()):
+            self.log.error(event, reason=reason, **facts)
 
 
-def _moment() -> str:
+def _now_text() -> str:
     return from_microseconds(time.time_ns() // 1000)

@@ -1,5 +1,5 @@
 """
-One connection from its opening to its end: the welcome, the work, the farewell.
+One connection of the publisher: log in, subscribe, publish, and end with `offline`.
 """
 
 from __future__ import annotations
@@ -8,31 +8,34 @@ import time
 from typing import Final
 
 from shoe_daemon.mqtt.connection import (
+    REFUSED,
     Acknowledged,
-    Arrived,
-    Closed,
     Connected,
     Connection,
-    Happening,
+    ConnectionEvent,
+    Disconnected,
+    MessageReceived,
     Subscribed,
     SubscriptionRefused,
 )
-from shoe_daemon.mqtt.outgoing_queue import REFUSED, Outgoing
-from shoe_daemon.mqtt.publisher_context import Desk
+from shoe_daemon.mqtt.outgoing_queue import OutgoingMessage
+from shoe_daemon.mqtt.publisher_context import PublisherContext
 from shoe_daemon.mqtt.topics import STATE, STATUS
 
-__all__ = ["Conversation", "ConversationLost"]
+__all__ = ["BrokerSession", "ConnectionLostError"]
 
-_TURN: Final = 1.0
+_MAX_POLL_S: Final = 1.0
 
-_GOODBYE: Final = 2.0
-"""Seconds of a stop's time that are kept for the documents, `offline` and its
-acknowledgement."""
+_OFFLINE_TIME_S: Final = 2.0
+"""Part of a stop's time that is reserved for the documents and an acknowledged `offline`."""
+
+_STATE_EXPIRY_HEARTBEATS: Final = 3
+_MAX_SILENT_KEEPALIVES: Final = 3
 
 
-class ConversationLost(Exception):  # noqa: N818 - no error: most conversations end so
+class ConnectionLostError(Exception):
     """
-    The connection is gone, or is not worth keeping.
+    The connection is lost, or of no more use.
     """
 
     def __init__(self, reason: str, *, taken_over: bool = False) -> None:
@@ -40,189 +43,197 @@ class ConversationLost(Exception):  # noqa: N818 - no error: most conversations 
         self.taken_over = taken_over
 
 
-class Conversation:
+class BrokerSession:
     """
     Publishes over one connection.
 
     Attributes:
-        accepted_at: When the broker accepted us (monotonic); None before that.
-        remembered: Whether it had kept our session.
-        turned: When the thread was last seen at work (monotonic).
+        accepted_at: When the broker accepted the connection (monotonic); None before.
+        session_present: Whether it had kept the session.
+        last_loop: When the loop last ran (monotonic).
     """
 
-    def __init__(self, desk: Desk, connection: Connection) -> None:
+    def __init__(self, context: PublisherContext, connection: Connection) -> None:
         self.accepted_at: float | None = None
-        self.remembered = False
-        self.turned = time.monotonic()
-        self._desk = desk
+        self.session_present = False
+        self.last_loop = time.monotonic()
+        self._context = context
         self._connection = connection
-        self._answer_by = self.turned + desk.pace.answer
-        self._progress = self.turned
-        self._state_due = self.turned
-        self._greeting = False
-        self._catching_up = False
-        self._farewell: bytes | None = None
-        self._farewell_taken = False
+        self._connect_by = self.last_loop + context.timeouts.connect_s
+        self._progress_at = self.last_loop
+        self._heartbeat_at = self.last_loop
+        self._online_pending = False
+        self._receiving_queued = False
+        self._offline: bytes | None = None
+        self._offline_acknowledged = False
 
-    def hold(self) -> None:
+    def run(self) -> None:
         """
-        Publish until a stop is wanted and over.
+        Publish until a stop was requested and has ended.
 
         Raises:
-            ConversationLost: The connection ended before.
+            ConnectionLostError: The connection ended before.
         """
-        bell = self._desk.bell
-        while not self._is_done():
-            now = self.turned = time.monotonic()
-            for happening in self._connection.turn(bell.descriptor, self._patience(now)):
-                self._handle(happening)
-            self._desk.tell_cursor()
-            # Heard before the work, so that a ring during the work is not missed.
-            bell.hear()
+        wakeup = self._context.wakeup
+        while not self._is_stopped():
+            now = self.last_loop = time.monotonic()
+            for event in self._connection.poll(wakeup.descriptor, self._poll_timeout(now)):
+                self._handle(event)
+            self._context.report_cursor()
+            # Cleared before the work, so that a wakeup during the work is not missed.
+            wakeup.clear()
             self._work()
 
-    def _patience(self, now: float) -> float:
-        until = min(now + _TURN, self._desk.pipeline.wake_at(now))
+    def _poll_timeout(self, now: float) -> float:
+        until = min(now + _MAX_POLL_S, self._context.outgoing.retry_at(now))
         if self.accepted_at is not None:
-            until = min(until, self._state_due)
-        if self._desk.deadline is not None:
-            until = min(until, self._desk.deadline)
+            until = min(until, self._heartbeat_at)
+        if self._context.stop_by is not None:
+            until = min(until, self._context.stop_by)
         return max(until - now, 0.0)
 
-    def _handle(self, happening: Happening) -> None:
-        match happening:
+    def _handle(self, event: ConnectionEvent) -> None:
+        context = self._context
+        match event:
             case Acknowledged():
-                self._answered(happening)
-            case Arrived():
-                self._desk.hand_over(happening, waited=self._catching_up)
+                self._acknowledge(event)
+            case MessageReceived():
+                context.handle_message(event, queued_by_broker=self._receiving_queued)
             case Connected():
-                self._welcome(happening)
+                self._begin(event)
             case Subscribed():
-                self._catching_up = False
+                self._receiving_queued = False
             case SubscriptionRefused():
-                self._desk.last_error = f"orders cannot be received: {happening.reason}"
-                self._desk.log.error("mqtt subscription refused", reason=happening.reason)
-            case Closed():
-                raise ConversationLost(happening.reason, taken_over=happening.taken_over)
+                context.last_error = f"orders cannot be received: {event.reason}"
+                context.log.error("subscription_refused", reason=event.reason)
+            case Disconnected():
+                raise ConnectionLostError(event.reason, taken_over=event.taken_over)
 
-    def _welcome(self, connected: Connected) -> None:
+    def _begin(self, connected: Connected) -> None:
         """
-        Start from nothing: whatever the broker knew of us may be lost or stale.
+        Subscribe and queue everything again: the broker may have lost any of it.
         """
-        desk = self._desk
-        self.accepted_at = self._progress = time.monotonic()
-        self.remembered = self._catching_up = connected.remembered
-        self._state_due = self.accepted_at + desk.settings.heartbeat
-        self._connection.subscribe(desk.topics.commands)
-        desk.pipeline.begin(connected.receive_maximum)
-        desk.shelf.again()
-        desk.shelf.drop(STATUS)
-        self._greeting = True
-        host, port = desk.settings.address
-        desk.log.info("mqtt connected", broker=f"{host}:{port}")
+        context = self._context
+        self.accepted_at = self._progress_at = time.monotonic()
+        self.session_present = self._receiving_queued = connected.session_present
+        self._heartbeat_at = self.accepted_at + context.settings.heartbeat
+        self._connection.subscribe(context.topics.commands)
+        context.outgoing.restart(connected.receive_maximum)
+        context.documents.requeue()
+        context.documents.remove(STATUS)
+        self._online_pending = True
+        host, port = context.settings.address
+        context.log.info("broker_connected", broker=f"{host}:{port}")
 
-    def _answered(self, answer: Acknowledged) -> None:
-        now = self._progress = time.monotonic()
-        message = self._desk.pipeline.acknowledged(answer.mid, answer.reason, now)
+    def _acknowledge(self, answer: Acknowledged) -> None:
+        now = self._progress_at = time.monotonic()
+        context = self._context
+        message = context.outgoing.acknowledge(answer.mid, answer.reason, now)
         if message is None:
             return
         if answer.reason >= REFUSED:
-            self._desk.last_error = f"{message.topic}: {answer.text}"
-            if self._desk.rarely(message.topic, now):
-                self._desk.log.error(
-                    "mqtt publish refused", topic=message.topic, reason=answer.text
-                )
-        elif message.payload is self._farewell:
-            self._farewell_taken = True
+            context.last_error = f"{message.topic}: {answer.text}"
+            if context.may_log(message.topic, now):
+                context.log.error("publish_refused", topic=message.topic, reason=answer.text)
+        elif message.payload is self._offline:
+            self._offline_acknowledged = True
 
     def _work(self) -> None:
         """
-        Send all that may be sent, `online` after everything else.
+        Send everything that may be sent, `online` last.
         """
         now = time.monotonic()
+        context = self._context
         if self.accepted_at is None:
-            if now > self._answer_by:
-                raise ConversationLost("the broker does not answer")
+            if now > self._connect_by:
+                raise ConnectionLostError("the broker does not answer")
             return
         self._check_progress(now)
-        if now >= self._state_due:
-            self._state_due = now + self._desk.settings.heartbeat
-            self._desk.shelf.again(STATE)
+        if now >= self._heartbeat_at:
+            self._heartbeat_at = now + context.settings.heartbeat
+            context.documents.requeue(STATE)
         self._send_all(now)
-        if self._greeting and self._desk.pipeline.served(now):
-            self._greeting = False
-            self._desk.shelf.put(STATUS, self._desk.online, 0)
+        if self._online_pending and context.outgoing.documents_sent(now):
+            self._online_pending = False
+            context.documents.put(STATUS, context.online, 0)
             self._send_all(now)
 
     def _check_progress(self, now: float) -> None:
-        if not self._desk.pipeline.in_flight:
-            self._progress = now
-        elif now - self._progress > 3 * self._desk.settings.keepalive:
-            raise ConversationLost("the broker acknowledges nothing")
+        limit = _MAX_SILENT_KEEPALIVES * self._context.settings.keepalive
+        if not self._context.outgoing.in_flight:
+            self._progress_at = now
+        elif now - self._progress_at > limit:
+            raise ConnectionLostError("the broker acknowledges nothing")
 
     def _send_all(self, now: float) -> None:
-        pipeline = self._desk.pipeline
-        while (message := pipeline.next(now)) is not None:
-            pipeline.sent(message, self._send(message))
-            # A slow journal must not eat up the time of the farewell.
-            if self._is_late(time.monotonic()) and not pipeline.in_haste:
+        outgoing = self._context.outgoing
+        while (message := outgoing.next(now)) is not None:
+            outgoing.mark_sent(message, self._send(message))
+            # A slow journal must not use up the time for `offline`.
+            if self._is_late(time.monotonic()) and not outgoing.skip_events:
                 break
 
-    def _send(self, message: Outgoing) -> int:
-        expiry = 3 * self._desk.settings.heartbeat if message.suffix == STATE else None
+    def _send(self, message: OutgoingMessage) -> int:
+        expiry_s = None
+        if message.suffix == STATE:
+            expiry_s = _STATE_EXPIRY_HEARTBEATS * self._context.settings.heartbeat
         return self._connection.publish(
             message.topic,
             message.payload,
             retain=message.suffix is not None,
-            expiry=expiry,
-            correlation=message.letter.correlation if message.letter is not None else None,
+            expiry_s=expiry_s,
+            correlation=message.queued.correlation if message.queued is not None else None,
         )
 
-    def _is_done(self) -> bool:
+    def _is_stopped(self) -> bool:
         """
-        Tell whether a stop is wanted and over; if wanted, take its next step.
+        Tell whether a stop was requested and has ended; take its next step.
         """
-        deadline = self._desk.deadline
-        if deadline is None:
+        stop_by = self._context.stop_by
+        if stop_by is None:
             return False
         now = time.monotonic()
-        if self._farewell_taken:
+        if self._offline_acknowledged:
             self._connection.disconnect()
-        elif now < deadline:
+        elif now < stop_by:
             # A connection that is not accepted yet may still be in time.
             if self.accepted_at is not None:
-                self._take_leave(now)
+                self._continue_stop(now)
             return False
         return True
 
     def _is_late(self, now: float) -> bool:
-        deadline = self._desk.deadline
-        return deadline is not None and now > deadline - _GOODBYE
+        stop_by = self._context.stop_by
+        return stop_by is not None and now > stop_by - _OFFLINE_TIME_S
 
-    def _take_leave(self, now: float) -> None:
+    def _continue_stop(self, now: float) -> None:
         """
-        `stopping` at once, then what is left, then `offline`.
+        Send `stopping` at once, then everything that is queued, then `offline`.
         """
-        desk, pipeline = self._desk, self._desk.pipeline
-        if not pipeline.status_first:
-            self._greeting = False
-            pipeline.status_first = True
-            desk.shelf.put(STATUS, desk.status("stopping"), 0)
+        context, outgoing = self._context, self._context.outgoing
+        if not outgoing.status_first:
+            self._online_pending = False
+            outgoing.status_first = True
+            context.documents.put(STATUS, context.status("stopping"), 0)
             self._send_all(now)
-        elif self._farewell is None:
+        elif self._offline is None:
             if self._is_late(now):
-                pipeline.in_haste = True
+                outgoing.skip_events = True
                 self._send_all(now)
-            if self._is_all_said(now):
-                self._farewell = desk.status("offline")
-                pipeline.status_only = True
-                desk.shelf.put(STATUS, self._farewell, 0)
+            if self._is_all_sent(now):
+                self._offline = context.status("offline")
+                outgoing.status_only = True
+                context.documents.put(STATUS, self._offline, 0)
                 self._send_all(now)
 
-    def _is_all_said(self, now: float) -> bool:
+    def _is_all_sent(self, now: float) -> bool:
         """
-        Tell whether nothing is left for which a stop waits.
+        Tell whether there is nothing left for which a stop waits.
         """
-        pipeline = self._desk.pipeline
-        # What was refused is refused: no reason to stay for it.
-        return pipeline.drained or pipeline.refused or (pipeline.in_haste and pipeline.served(now))
+        outgoing = self._context.outgoing
+        # A stop does not wait for refused messages.
+        return (
+            outgoing.is_drained
+            or outgoing.is_refused
+            or (outgoing.skip_events and outgoing.documents_sent(now))
+        )

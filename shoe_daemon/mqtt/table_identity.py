@@ -1,5 +1,5 @@
 """
-Who speaks: the names of a table, and of this start of its daemon.
+The identity of a table at the broker: its names and its client id.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import Final
 
 from msgspec import Struct
 
-__all__ = ["Identity"]
+__all__ = ["TableIdentity"]
 
 _MACHINE_ID: Final = Path("/etc/machine-id")
 
 
-class Identity(Struct, frozen=True):
+class TableIdentity(Struct, frozen=True):
     """
     A table, and one start of its daemon.
 
     Attributes:
-        site: Where.
-        table: Which table.
-        session: New per start.
-        name: The name that people use for the table; None if it has none.
+        site: The site's id.
+        table: The table's id.
+        session: New at every start of the daemon.
+        name: The table's name for people; None if it has none.
     """
 
     site: str
@@ -35,22 +35,22 @@ class Identity(Struct, frozen=True):
 
     def client_id(self) -> str:
         """
-        Return the name for the broker: another one for every table and machine,
-        the same after a restart.
+        Return the MQTT client id: different for every table and machine, the same
+        after a restart.
         """
         return f"shoe-{self.site}-{self.table}-{machine_id()[:8]}"
 
     def probe_id(self) -> str:
         """
-        Return a name of the same form and length that no running daemon has: a broker
-        that is particular about names treats it alike, and ends no other connection.
+        Return a client id of the same form and length that no daemon uses: a broker
+        with rules for client ids treats it alike, and ends no other connection.
         """
         return f"{self.client_id()[:-8]}{secrets.token_hex(4)}"
 
 
 def machine_id() -> str:
     """
-    Return what tells this machine from others; its name where it has no id.
+    Return the id of this machine; a hash of its name where it has none.
     """
     try:
         text = _MACHINE_ID.read_text(encoding="ascii").strip()

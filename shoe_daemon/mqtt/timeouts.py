@@ -1,5 +1,5 @@
 """
-How long to wait: after a lost connection, after a refusal, between complaints.
+Waits of an MQTT client: for an answer, after a lost connection, after a refusal.
 """
 
 from __future__ import annotations
@@ -9,147 +9,125 @@ from typing import Final
 
 from msgspec import Struct
 
-__all__ = ["Backoff", "Pace", "Rarely", "Refusals"]
+from shoe_daemon.backoff import exponential_delay
 
-_TWINS: Final = 3
-"""So many sessions in a row that end young are no accident."""
+__all__ = ["ReconnectDelay", "RefusalDelay", "Timeouts"]
+
+_MAX_SHORT_SESSIONS: Final = 3
+"""From so many short sessions in a row on, another client has the same id."""
 
 
-class Pace(Struct, frozen=True, kw_only=True):
+class Timeouts(Struct, frozen=True, kw_only=True):
     """
-    All spans, in seconds. Nothing but a test needs others than these.
+    All waits in seconds; only tests change them.
 
     Attributes:
-        answer: The broker must answer a connection within this.
-        first: The wait after the first loss; it doubles with each that follows.
-        most: The longest wait for a broker that is away.
-        refused: The first wait after a refused publish; it doubles too.
-        refused_most: The longest wait after a refused publish.
-        settled: A session that lived so long was a good one.
-        twins: The wait while another client seems to use our id.
-        will_delay: How long the broker holds our will back for our return.
+        connect_s: The broker must answer a connection within this time.
+        first_retry_s: The wait after the first loss; it doubles with each that follows.
+        max_retry_s: The longest wait for a broker that cannot be reached.
+        refused_retry_s: The first wait after a refused publish; it doubles too.
+        max_refused_retry_s: The longest wait after a refused publish.
+        stable_session_s: From this length on, a session counts as stable.
+        id_conflict_retry_s: The wait while another client seems to have the same id.
+        will_delay_s: The broker holds the will back for this time.
     """
 
-    answer: float = 5.0
-    first: float = 0.5
-    most: float = 10.0
-    refused: float = 5.0
-    refused_most: float = 60.0
-    settled: float = 10.0
-    twins: float = 15.0
-    will_delay: int = 3
+    connect_s: float = 5.0
+    first_retry_s: float = 0.5
+    max_retry_s: float = 10.0
+    refused_retry_s: float = 5.0
+    max_refused_retry_s: float = 60.0
+    stable_session_s: float = 10.0
+    id_conflict_retry_s: float = 15.0
+    will_delay_s: int = 3
 
 
-class Backoff:
+class ReconnectDelay:
     """
-    The waits between connections.
+    The wait before the next connection.
 
-    A session that was accepted proves nothing: two clients with one id throw
-    each other out for ever. So only a session that lived resets the wait, and
-    young ones in a row make it long.
+    An accepted session is no proof of success: two clients with one id end each
+    other's sessions for ever. So only a stable session resets the wait, and
+    several short ones in a row make it long.
     """
 
-    def __init__(self, pace: Pace, chance: random.Random) -> None:
-        self._pace = pace
+    def __init__(self, timeouts: Timeouts, chance: random.Random) -> None:
+        self._timeouts = timeouts
         self._chance = chance
         self._failures = 0
-        self._young = 0
+        self._short_sessions = 0
 
     @property
-    def twins(self) -> bool:
+    def id_conflict(self) -> bool:
         """
-        Whether another client seems to use our id.
+        Whether another client seems to have the same id.
         """
-        return self._young >= _TWINS
+        return self._short_sessions >= _MAX_SHORT_SESSIONS
 
-    def failed(self) -> float:
+    def after_failure(self) -> float:
         """
-        Return the wait after a connection that did not come about.
+        Return the wait after an attempt that failed.
         """
-        # The broker is away: that explains the sessions that ended young.
-        self._young = 0
+        # The broker cannot be reached: this explains the short sessions.
+        self._short_sessions = 0
         self._failures += 1
-        return self._wait()
+        return self._delay()
 
-    def forgotten(self) -> None:
+    def session_forgotten(self) -> None:
         """
-        The broker does not know our session any more: it was the broker that ended,
-        and no other client that threw us out.
+        Reset: the broker has no session of this client, so it was restarted, and no
+        other client with this id ended the connection.
         """
-        self._young = self._failures = 0
+        self._short_sessions = self._failures = 0
 
-    def lost(self, lived: float, *, taken_over: bool = False) -> float:
+    def after_session(self, length_s: float, *, taken_over: bool = False) -> float:
         """
-        Return the wait after a session that lived so long.
+        Return the wait after a session of this length.
         """
         if taken_over:
-            self._young = max(self._young + 1, _TWINS)
-        elif lived < self._pace.settled:
-            self._young += 1
+            self._short_sessions = max(self._short_sessions + 1, _MAX_SHORT_SESSIONS)
+        elif length_s < self._timeouts.stable_session_s:
+            self._short_sessions += 1
         else:
-            self._young = self._failures = 0
+            self._short_sessions = self._failures = 0
         self._failures += 1
-        return self._wait()
+        return self._delay()
 
-    def _wait(self) -> float:
-        if self.twins:
-            # A wide spread, lest both sides return at the same moment for ever.
-            return self._pace.twins * self._chance.uniform(0.7, 1.3)
-        doubled = self._pace.first * 2.0 ** min(self._failures - 1, 16)
-        return min(doubled, self._pace.most) * self._chance.uniform(0.8, 1.2)
+    def _delay(self) -> float:
+        timeouts = self._timeouts
+        if self.id_conflict:
+            # A wide spread, so that both clients do not return at the same moment.
+            return timeouts.id_conflict_retry_s * self._chance.uniform(0.7, 1.3)
+        delay = exponential_delay(timeouts.first_retry_s, timeouts.max_retry_s, self._failures - 1)
+        return delay * self._chance.uniform(0.8, 1.2)
 
 
-class Refusals:
+class RefusalDelay:
     """
-    Refusals of one kind of message in a row.
+    The wait after refusals of one kind of message.
 
     Attributes:
-        count: How many.
-        until: When to try again.
+        count: Refusals in a row.
+        retry_at: When to publish again (monotonic).
     """
 
-    def __init__(self, pace: Pace) -> None:
-        self._pace = pace
+    def __init__(self, timeouts: Timeouts) -> None:
+        self._timeouts = timeouts
         self.count = 0
-        self.until = 0.0
+        self.retry_at = 0.0
 
-    def note(self, now: float) -> None:
+    def refused(self, now: float) -> None:
         """
-        One more.
+        Count a refusal.
         """
-        doubled = self._pace.refused * 2.0 ** min(self.count, 16)
+        self.retry_at = now + exponential_delay(
+            self._timeouts.refused_retry_s, self._timeouts.max_refused_retry_s, self.count
+        )
         self.count += 1
-        self.until = now + min(doubled, self._pace.refused_most)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """
-        One was taken.
+        Reset: the broker has accepted a message.
         """
         self.count = 0
-        self.until = 0.0
-
-
-class Rarely:
-    """
-    Lets the first complaint of each kind through, then one in a minute.
-    """
-
-    def __init__(self, every: float = 60.0) -> None:
-        self._every = every
-        self._last: dict[str, float] = {}
-
-    def __call__(self, kind: str, now: float) -> bool:
-        """
-        Tell whether this complaint is to be made now.
-        """
-        last = self._last.get(kind)
-        if last is not None and now - last < self._every:
-            return False
-        self._last[kind] = now
-        return True
-
-    def forget(self, kind: str) -> None:
-        """
-        The cause is gone: the next complaint of this kind is a first one.
-        """
-        self._last.pop(kind, None)
+        self.retry_at = 0.0

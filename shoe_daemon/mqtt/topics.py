@@ -1,7 +1,5 @@
 """
-The tree of topics: ``<prefix>/<site>/<table>/…``, the prefix being ``shoe/v1``.
-
-A topic is written here and nowhere else.
+All topics: ``<prefix>/<site>/<table>/…``, with the prefix ``shoe/v1`` by default.
 """
 
 from __future__ import annotations
@@ -39,25 +37,25 @@ ROADS: Final = "roads"
 HISTORY: Final = "history"
 
 ID: Final = re.compile(r"[a-z0-9-]+")
-"""A site, a table or a reader."""
+"""The id of a site, a table or a reader."""
 
-_ANY: Final = re.compile(r"[^+#$\x00-\x1f\x7f][^+#\x00-\x1f\x7f]{0,249}")
+_TOPIC: Final = re.compile(r"[^+#$\x00-\x1f\x7f][^+#\x00-\x1f\x7f]{0,249}")
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
 
 
 def device(reader: str) -> str:
     """
-    Return where one reader's health is told.
+    Return the suffix of a reader's health.
 
     Raises:
-        UserError: The reader's id is none.
+        UserError: The reader's id is invalid.
     """
     return f"device/{_checked(reader, 'reader')}"
 
 
 def staff(suffix: str) -> str:
     """
-    Return where the same is told for staff only.
+    Return the suffix of the same document or event for staff only.
     """
     return f"staff/{suffix}"
 
@@ -67,14 +65,14 @@ class Topics:
     The topics of one table.
 
     Attributes:
-        root: What all of them begin with, without a slash at its end.
-        commands: The filter that takes every operator's order.
+        root: The prefix of all of them, without a slash at its end.
+        commands: The topic filter of all commands.
     """
 
     def __init__(self, site: str, table: str, prefix: str = DEFAULT_PREFIX) -> None:
         """
         Raises:
-            UserError: An id is not made of ``a-z``, ``0-9`` and ``-``.
+            UserError: An id has other characters than ``a-z``, ``0-9`` and ``-``.
         """
         if not _PREFIX.fullmatch(prefix):
             raise UserError(
@@ -88,7 +86,7 @@ class Topics:
 
     def event(self, event_type: str) -> str:
         """
-        Return where events of this type go: what is for staff goes below ``staff/``.
+        Return the topic of events of this type; those for staff are below ``staff/``.
         """
         topic = self._events.get(event_type)
         if topic is None:
@@ -99,45 +97,45 @@ class Topics:
 
     def retained(self, suffix: str) -> str:
         """
-        Return where a retained document goes, such as ``state`` or ``device/shoe``.
+        Return the topic of a retained document, such as ``state`` or ``device/shoe``.
         """
         return f"{self.root}/{suffix}"
 
     def verb(self, topic: str) -> str | None:
         """
-        Return the order's verb, or None where the topic is no order to this table.
+        Return the verb of a command to this table; None for other topics.
         """
         start = f"{self.root}/cmd/"
         return topic[len(start) :] if topic.startswith(start) else None
 
-    def order(self, verb: str, operator: str | None = None) -> str:
+    def command(self, verb: str, operator: str | None = None) -> str:
         """
-        Return where an order goes, with its operator where the broker vouches for them.
+        Return the topic of a command; with its operator where the broker authenticates them.
 
         Raises:
-            UserError: The operator's name cannot stand in a topic.
+            UserError: The operator's name is invalid in a topic.
         """
         topic = f"{self.root}/cmd/{verb}"
         if operator is None:
             return topic
-        if not _ANY.fullmatch(operator) or "/" in operator:
+        if not _TOPIC.fullmatch(operator) or "/" in operator:
             raise UserError(f"operator {operator!r}: a topic cannot hold this name")
         return f"{topic}/{operator}"
 
-    def reply(self, order: str) -> str:
+    def reply(self, command_id: str) -> str:
         """
-        Return where an order of this id is answered.
+        Return the topic of the reply to a command.
         """
-        return f"{self.root}/reply/{order}"
+        return f"{self.root}/reply/{command_id}"
 
-    def may_answer(self, topic: str) -> bool:
+    def may_reply_to(self, topic: str) -> bool:
         """
-        Tell whether an answer may go where its asker wants it.
+        Tell whether a reply may be published to a response topic.
 
-        Never among what tables say: whoever may give an order could otherwise
-        make a table speak in the name of another, or overwrite its own words.
+        Never to a topic on which tables publish: a sender of commands could otherwise
+        make a table publish in the name of another, or replace its own documents.
         """
-        if not _ANY.fullmatch(topic):
+        if not _TOPIC.fullmatch(topic):
             return False
         return topic.startswith(self.reply("")) or not topic.startswith(self._prefix)
 

@@ -1,8 +1,8 @@
 """
-The daemon: readers, table, journal and publisher, wired together and watched.
+The daemon: readers, table, journal and publisher, connected and watched.
 
-One thread, the core, owns the table and the journal. Readers put frames into
-one bounded queue; the publisher is told what is new and asks the journal.
+One thread, the core, owns the table and the journal. Readers put frames into one
+bounded queue; the publisher is notified of new events and reads them from the outbox.
 """
 
 from shoe_daemon.service.daemon import Daemon

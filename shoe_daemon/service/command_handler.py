@@ -1,6 +1,6 @@
 """
-Operators' orders: read on the publisher's thread, judged and written down on the
-core's, answered once.
+Commands of operators: parsed on the publisher's thread, judged and journaled on
+the core's, and answered once.
 
 A PIN takes a tenth of a second to check, so a thread of its own does that: no
 card waits for it.
@@ -15,266 +15,263 @@ from threading import Lock
 from typing import Final
 
 import structlog
-from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
-from shoe_daemon.mqtt.commands import Draft, read_order
+from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand, parse_command
 from shoe_daemon.mqtt.messages import Earlier, Reply, encode_message
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.mqtt.publisher_context import Order
+from shoe_daemon.operators import AuthenticationError
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import ORDERS, Command, Event, from_microseconds, to_microseconds
 
-__all__ = ["MOST_REPLAYED", "Orders", "Ticket"]
+__all__ = ["MAX_REPLAYED_EVENTS", "CommandHandler"]
 
 _log = structlog.get_logger(__name__)
 
-_ROOM: Final = 50
-"""Orders that may wait to be judged; a pit gives a few in an hour."""
+_MAX_PENDING: Final = 50
+"""Commands that may wait to be judged; operators give a few per hour."""
 
-_REMEMBERED: Final = 1000
-"""So many ids are known again."""
+_MAX_IDS: Final = 1000
+"""Ids of commands that are remembered."""
 
-_MOST_TOLD: Final = 800
-"""Numbers of events that fit into an answer."""
+_MAX_REPLY_EVENTS: Final = 800
+"""Numbers of events that fit into a reply."""
 
-MOST_REPLAYED: Final = 5000
-"""Events that one order publishes again."""
+_MAX_REFUSAL_LENGTH: Final = 800
+
+MAX_REPLAYED_EVENTS: Final = 5000
+"""Events that one command publishes again."""
 
 _STOPPING: Final = "the daemon is stopping"
-_CROWDED: Final = "too many orders at once: give it again"
+_TOO_MANY: Final = "too many orders at once: give it again"
 
 
-class Ticket(Struct, eq=False):
+class CommandHandler:
     """
-    An order on its way to the core.
+    The commands of one table, from the broker to their replies.
 
     Attributes:
-        draft: As it was read.
-        refused: Why it is refused already.
-        proven: The operator's PIN was right.
-    """
-
-    draft: Draft
-    refused: str | None = None
-    proven: bool = False
-
-
-class Orders:
-    """
-    The orders of one table, from the broker to their answers.
-
-    Attributes:
-        publisher: Who answers; set before the first order can come.
+        publisher: Publishes the replies; set before the first command can be received.
     """
 
     def __init__(
-        self, core: Core, setup: Setup, session: str, enter: Callable[[Ticket], None]
+        self, core: Core, setup: Setup, session: str, enqueue: Callable[[PendingCommand], None]
     ) -> None:
         """
         Args:
-            core: Judges and writes down.
-            setup: Who may give orders.
-            session: The start of the daemon, for the answers.
-            enter: Lays a ticket before the core's thread, which calls `judge`;
+            core: Judges and journals commands.
+            setup: The operators.
+            session: This start of the daemon, for the replies.
+            enqueue: Queues a command for the core's thread, which calls `judge`;
                 raises `queue.Full` where there is no room.
         """
         self.publisher: Publisher | None = None
         self._core = core
         self._session = session
-        self._enter = enter
-        self._in_topic = setup.config.orders.operator_in_topic
+        self._enqueue = enqueue
+        self._operator_in_topic = setup.config.orders.operator_in_topic
         self._operators = setup.operators
-        self._clerk = ThreadPoolExecutor(1, "orders") if setup.operators else None
-        self._known = _Known(core.last_orders())
+        self._pin_checker = ThreadPoolExecutor(1, "orders") if setup.operators else None
+        self._first_by_id = _FirstCommands(core.last_orders())
         self._lock = Lock()
-        self._waiting: set[Ticket] = set()
-        self._shut: str | None = None
+        self._pending: set[PendingCommand] = set()
+        self._closed: str | None = None
 
-    def receive(self, order: Order) -> None:
+    def receive(self, incoming: IncomingCommand) -> None:
         """
-        Take an order as it came; for the publisher's thread.
+        Receive a command; for the publisher's thread.
         """
-        draft = read_order(order, operator_in_topic=self._in_topic)
-        ticket = Ticket(draft, draft.command.refused)
+        pending = parse_command(incoming, operator_in_topic=self._operator_in_topic)
         with self._lock:
             alarm = self._core.alarm
-            why = self._shut if alarm is None else alarm.text
-            if why is None and len(self._waiting) >= _ROOM:
-                why = _CROWDED
-            if why is None:
-                self._waiting.add(ticket)
-        if why is not None:
-            self._refuse(ticket, why)
-        elif self._clerk is None:
-            self._lay_down(ticket)
+            reason = self._closed if alarm is None else alarm.text
+            if reason is None and len(self._pending) >= _MAX_PENDING:
+                reason = _TOO_MANY
+            if reason is None:
+                self._pending.add(pending)
+        if reason is not None:
+            self._refuse(pending, reason)
+        elif self._pin_checker is None:
+            self._enqueue_or_refuse(pending)
         else:
-            self._clerk.submit(self._vouch, ticket)
+            self._pin_checker.submit(self._authenticate, pending)
 
-    def judge(self, ticket: Ticket) -> list[Event]:
+    def judge(self, pending: PendingCommand) -> list[Event]:
         """
-        Judge an order, write it down and answer it; for the core's thread.
+        Judge a command, journal it and reply; for the core's thread.
 
         Returns:
-            What was written with it; nothing where it cannot be written: it is
-            then refused, and was never given.
+            The events that were journaled with it; none where the journal cannot be
+            written: the command is then refused, as if it had not been given.
         """
-        if not self._take(ticket):
+        if not self._remove_pending(pending):
             return []
-        order = ticket.draft.command
-        earlier = self._known.find(order.id)
-        refused = self._objection(ticket, earlier)
+        command = pending.command
+        earlier = self._first_by_id.find(command.id)
         try:
-            given = self._core.give(
-                replace(order, claimed=order.claimed and not ticket.proven, refused=refused)
+            judged = self._core.judge(
+                replace(
+                    command,
+                    claimed=command.claimed and not pending.pin_verified,
+                    refused=self._refusal(pending, earlier),
+                )
             )
         except JournalUnwritable as error:
-            self._refuse(ticket, f"nothing can be recorded: {error}")
+            self._refuse(pending, f"nothing can be recorded: {error}")
             return []
-        self._known.add(given.order)
-        replayed = self._replay(given.order)
-        self._answer(ticket, given.order, given.caused, earlier=earlier, replayed=replayed)
-        return given.events
+        self._first_by_id.add(judged.command)
+        replayed = self._replay(judged.command)
+        self._reply(pending, judged.command, judged.caused, earlier=earlier, replayed=replayed)
+        return judged.events
 
-    def refuse_waiting(self, why: str) -> None:
+    def refuse_pending(self, reason: str) -> None:
         """
-        Refuse all that wait: the core cannot come to them.
+        Refuse all pending commands: the core cannot judge them.
         """
         with self._lock:
-            waiting, self._waiting = self._waiting, set()
-        for ticket in waiting:
-            self._refuse(ticket, why)
+            pending, self._pending = self._pending, set()
+        for each in pending:
+            self._refuse(each, reason)
 
     def close(self) -> None:
         """
-        Refuse what waits and what is to come.
+        Refuse pending and future commands.
         """
-        self._shut = _STOPPING
-        self.refuse_waiting(_STOPPING)
-        if self._clerk is not None:
-            self._clerk.shutdown(wait=False)
+        self._closed = _STOPPING
+        self.refuse_pending(_STOPPING)
+        if self._pin_checker is not None:
+            self._pin_checker.shutdown(wait=False)
 
-    def _vouch(self, ticket: Ticket) -> None:
-        order, operators = ticket.draft.command, self._operators
-        known = ORDERS.get(order.name)
-        if operators is not None and known is not None and order.operator and not ticket.refused:
+    def _authenticate(self, pending: PendingCommand) -> None:
+        command, operators = pending.command, self._operators
+        order = ORDERS.get(command.name)
+        if operators and order and command.operator and not pending.refused:
             try:
-                vouched = operators.vouch(order.operator, ticket.draft.pin, weighty=known.weighty)
-            except Exception as error:  # noqa: BLE001 - nobody else would hear of it
+                pending.pin_verified = operators.authenticate(
+                    command.operator, pending.pin, privileged=order.weighty
+                )
+            except AuthenticationError as error:
+                pending.refused = str(error)
+            except Exception as error:  # noqa: BLE001 - on this thread it would be lost
                 _log.error("pin_not_checked", reason=type(error).__name__)
-                ticket.refused = "the PIN cannot be checked"
-            else:
-                ticket.refused, ticket.proven = vouched
-        self._lay_down(ticket)
+                pending.refused = "the PIN cannot be checked"
+        self._enqueue_or_refuse(pending)
 
-    def _lay_down(self, ticket: Ticket) -> None:
+    def _enqueue_or_refuse(self, pending: PendingCommand) -> None:
         try:
-            self._enter(ticket)
+            self._enqueue(pending)
         except queue.Full:
-            if self._take(ticket):
-                self._refuse(ticket, _CROWDED)
+            if self._remove_pending(pending):
+                self._refuse(pending, _TOO_MANY)
 
-    def _take(self, ticket: Ticket) -> bool:
+    def _remove_pending(self, pending: PendingCommand) -> bool:
         """
-        Take it from those that wait; False where somebody has done so before.
+        Remove a pending command; False if it was removed before.
         """
         with self._lock:
-            waits = ticket in self._waiting
-            self._waiting.discard(ticket)
-        return waits
+            is_pending = pending in self._pending
+            self._pending.discard(pending)
+        return is_pending
 
-    def _objection(self, ticket: Ticket, earlier: Earlier | None) -> str | None:
+    def _refusal(self, pending: PendingCommand, earlier: Earlier | None) -> str | None:
         """
-        Say why an order is refused whatever the table would say.
+        Return why a command is refused whatever the table's state is.
         """
-        order, expires = ticket.draft.command, ticket.draft.expires
         if earlier is not None:
-            was = "carried out" if earlier.ok else f"refused: {earlier.refused}"
-            return f"its id was given before, at {earlier.at}, and {was}"[:_MOST_TOLD]
-        if ticket.refused is not None:
-            return ticket.refused
-        if expires is not None and expires < to_microseconds(self._core.clock.at()):
-            return f"it expired at {from_microseconds(expires)}"
-        return self._no_replay(order) if order.name == "replay" else None
+            result = "carried out" if earlier.ok else f"refused: {earlier.refused}"
+            text = f"its id was given before, at {earlier.at}, and {result}"
+            return text[:_MAX_REFUSAL_LENGTH]
+        if pending.refused is not None:
+            return pending.refused
+        expires_us = pending.expires_us
+        if expires_us is not None and expires_us < to_microseconds(self._core.clock.at()):
+            return f"it expired at {from_microseconds(expires_us)}"
+        return self._replay_refusal(pending.command)
 
-    def _no_replay(self, order: Command) -> str | None:
+    def _replay_refusal(self, command: Command) -> str | None:
+        if command.name != "replay":
+            return None
         seq = self._core.table.state.seq
-        if order.from_seq is None:
+        if command.from_seq is None:
             return "from which event on? give from_seq"
-        if order.from_seq > seq:
+        if command.from_seq > seq:
             return f"the last event is {seq}"
-        if self.publisher is not None and self.publisher.replaying:
+        if self.publisher is not None and self.publisher.is_replaying:
             return "a replay is under way: wait for its end"
         return None
 
-    def _replay(self, order: Command) -> int | None:
-        if order.name != "replay" or order.refused is not None or order.from_seq is None:
+    def _replay(self, command: Command) -> int | None:
+        if command.name != "replay" or command.refused is not None or command.from_seq is None:
             return None
-        until = min(self._core.table.state.seq, order.from_seq + MOST_REPLAYED - 1)
+        until = min(self._core.table.state.seq, command.from_seq + MAX_REPLAYED_EVENTS - 1)
         if self.publisher is not None:
-            self.publisher.replay(order.from_seq, until)
-        return until - order.from_seq + 1
+            self.publisher.replay(command.from_seq, until)
+        return until - command.from_seq + 1
 
-    def _refuse(self, ticket: Ticket, why: str) -> None:
+    def _refuse(self, pending: PendingCommand, reason: str) -> None:
         """
-        Refuse what is not written down.
+        Refuse a command that is not journaled.
         """
-        self._answer(ticket, replace(ticket.draft.command, refused=why), [])
+        self._reply(pending, replace(pending.command, refused=reason), [])
 
-    def _answer(
+    def _reply(
         self,
-        ticket: Ticket,
-        order: Command,
+        pending: PendingCommand,
+        command: Command,
         caused: list[Event],
         *,
         earlier: Earlier | None = None,
         replayed: int | None = None,
     ) -> None:
         _log.info(
-            "order", verb=order.name, operator=order.operator, id=order.id, refused=order.refused
+            "command_judged",
+            verb=command.name,
+            operator=command.operator,
+            id=command.id,
+            refused=command.refused,
         )
         seq = self._core.table.state.seq
         reply = Reply(
             earlier=earlier,
-            events=tuple(event.seq for event in caused[:_MOST_TOLD]),
-            id=order.id,
-            name=order.name,
-            ok=order.refused is None,
-            refused=order.refused,
+            events=tuple(event.seq for event in caused[:_MAX_REPLY_EVENTS]),
+            id=command.id,
+            name=command.name,
+            ok=command.refused is None,
+            refused=command.refused,
             replayed=replayed,
             seq=seq,
             session=self._session,
         )
         if self.publisher is not None:
-            self.publisher.answer(
+            self.publisher.reply(
                 encode_message(reply),
                 seq,
-                order=order.id,
-                response_topic=ticket.draft.response_topic,
-                correlation=ticket.draft.correlation,
+                command_id=command.id,
+                response_topic=pending.response_topic,
+                correlation=pending.correlation,
             )
 
 
-class _Known:
+class _FirstCommands:
     """
-    The ids that were given, and what became of the first order with each.
+    The result of the first command with each id.
     """
 
     def __init__(self, latest_first: Iterable[Command]) -> None:
-        self._first: dict[str, Earlier] = {}
-        for order in reversed(list(latest_first)):
-            self.add(order)
+        self._by_id: dict[str, Earlier] = {}
+        for command in reversed(list(latest_first)):
+            self.add(command)
 
-    def find(self, order_id: str | None) -> Earlier | None:
-        return None if order_id is None else self._first.get(order_id)
+    def find(self, command_id: str | None) -> Earlier | None:
+        return None if command_id is None else self._by_id.get(command_id)
 
-    def add(self, order: Command) -> None:
-        if order.id is None or order.id in self._first:
+    def add(self, command: Command) -> None:
+        if command.id is None or command.id in self._by_id:
             return
-        self._first[order.id] = Earlier(
-            at=order.at, name=order.name, ok=order.refused is None, refused=order.refused
+        self._by_id[command.id] = Earlier(
+            at=command.at, name=command.name, ok=command.refused is None, refused=command.refused
         )
-        if len(self._first) > _REMEMBERED:
-            del self._first[next(iter(self._first))]
+        if len(self._by_id) > _MAX_IDS:
+            del self._by_id[next(iter(self._by_id))]

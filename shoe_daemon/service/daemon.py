@@ -12,58 +12,66 @@ from typing import Final
 
 import structlog
 
-from drivers import Frame, Reader, Surroundings
+from drivers import Frame, Reader, ReaderEnvironment
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
+from shoe_daemon.mqtt.commands import PendingCommand
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.publisher_context import ChainHead
-from shoe_daemon.mqtt.table_identity import Identity
-from shoe_daemon.service.command_handler import Orders, Ticket
-from shoe_daemon.service.input_queue import Inbox
+from shoe_daemon.mqtt.table_identity import TableIdentity
+from shoe_daemon.service.command_handler import CommandHandler
+from shoe_daemon.service.input_queue import InputQueue
 from shoe_daemon.service.processing_core import Core
-from shoe_daemon.service.state_publisher import Bulletin
-from shoe_daemon.service.watchdog import Watch
-from shoe_daemon.systemd_notify import tell_systemd
+from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.service.watchdog import Watchdog
+from shoe_daemon.systemd_notify import notify_systemd
 from shoe_daemon.table import Event, detail
+
+__all__ = ["Daemon"]
 
 _log = structlog.get_logger(__name__)
 
-_INBOX: Final = 1000
-"""Frames that may wait; a reader that finds no room waits with its line."""
+_MAX_INPUTS: Final = 1000
+"""Frames and commands in the queue; a reader that finds no room stops reading."""
 
-_BATCH: Final = 64
-"""Frames that share a transaction when they come faster than the disk."""
+_MAX_BATCH: Final = 64
+"""Frames in one transaction when they come faster than the disk can write."""
 
-_TURN: Final = 0.25
-"""Seconds after which the core looks around although nothing came."""
+_MAX_WAIT_S: Final = 0.25
+"""The core checks deadlines, readers and threads after this time without a frame."""
 
-_LULL: Final = 0.005
-"""Seconds without a frame after which the core does what can wait."""
+_WAIT_WHILE_UNPUBLISHED_S: Final = 0.005
+"""The same while the last observation's documents are not published."""
 
-_LOOK: Final = 0.05
-"""Seconds without a lull after which it does so although frames come."""
+_CHECK_INTERVAL_S: Final = 0.05
+"""The same while frames come without a pause."""
 
-_RETRY: Final = 1.0
-"""Seconds between two attempts to write to a journal that cannot be written."""
+_WRITE_RETRY_S: Final = 1.0
+"""Between two attempts to write to an unwritable journal."""
+
+_READER_PUT_TIMEOUT_S: Final = 0.5
+_READER_STOP_TIMEOUT_S: Final = 2.0
+_LAST_INPUTS_TIMEOUT_S: Final = 2.0
+_READY_TIMEOUT_S: Final = 2.0
 
 CURSOR: Final = "mqtt"
 """The publisher's name in the journal."""
 
-Item = tuple[str, Frame] | Ticket
+Input = tuple[str, Frame] | PendingCommand
 
 
-class _WriteGivenUp(Exception):  # noqa: N818 - an end in good order, not a failure
+class _WriteAbandoned(Exception):  # noqa: N818 - a regular end, not a failure
     """
-    The daemon was asked to stop while the journal was unwritable.
+    The daemon was stopped while the journal was unwritable.
 
-    Nothing may be written after it: later frames would seem to follow what is in the journal,
-    without the gap that the next start records.
+    Nothing may be written after it: later frames would seem to follow the journal's
+    last ones, without the gap that the next start records.
     """
 
 
 class Daemon:
     """
-    Everything of one table, run by `run` on the thread that calls it.
+    Everything of one table; `run` works on the thread that calls it.
     """
 
     def __init__(
@@ -71,22 +79,22 @@ class Daemon:
         setup: Setup,
         *,
         on_events: Callable[[list[Event], Core], None] | None = None,
-        surroundings: Surroundings | None = None,
+        environment: ReaderEnvironment | None = None,
     ) -> None:
         """
         Args:
             setup: The configuration.
-            on_events: Told, on the core's thread, what is on disk.
-            surroundings: What its readers take of the world, where that is not this one's.
+            on_events: Called on the core's thread with events that are on disk.
+            environment: Clock, waits and lines of the readers; for tests.
 
         Raises:
             UserError: The journal cannot be used.
         """
         self.core = Core(setup)
         self._on_events = on_events or (lambda _events, _core: None)
-        self._inbox: Inbox[Item] = Inbox(_INBOX)
+        self._inputs: InputQueue[Input] = InputQueue(_MAX_INPUTS)
         self._stopping = False
-        self._pausing: Inbox[None] = Inbox(1)
+        self._retry_wait: InputQueue[None] = InputQueue(1)
         self.readers = [
             Reader(
                 each.id,
@@ -94,23 +102,23 @@ class Daemon:
                 each.port,
                 each.line,
                 partial(self._receive, each.id),
-                surroundings=surroundings,
+                environment=environment,
             )
             for each in setup.readers
         ]
         self._session = secrets.token_hex(4)
-        self._orders = Orders(self.core, setup, self._session, self._inbox.put)
-        self.publisher = self._orders.publisher = self._make_publisher(setup)
-        self._bulletin = Bulletin(
+        self._commands = CommandHandler(self.core, setup, self._session, self._inputs.put)
+        self.publisher = self._commands.publisher = self._make_publisher(setup)
+        self._state = StatePublisher(
             self.core,
             self.publisher,
             self.readers,
             self._session,
             heartbeat=0 if setup.config.mqtt is None else setup.config.mqtt.heartbeat,
         )
-        self._watch = Watch(self.readers, self.publisher)
+        self._watchdog = Watchdog(self.readers, self.publisher)
         self._ready = False
-        self._overfull = False
+        self._was_full = False
         self._busy_since: float | None = None
 
     def _make_publisher(self, setup: Setup) -> Publisher | None:
@@ -119,11 +127,11 @@ class Daemon:
             return None
         return Publisher(
             config.mqtt,
-            Identity(config.site, config.table.id, self._session, config.table.name),
+            TableIdentity(config.site, config.table.id, self._session, config.table.name),
             self.core.outbox,
             self.core.outbox.cursor(CURSOR),
             partial(self.core.journal.set_cursor, CURSOR),
-            on_command=self._orders.receive,
+            on_command=self._commands.receive,
             chain_head=self._chain_head,
         )
 
@@ -133,178 +141,178 @@ class Daemon:
 
     def run(self) -> None:
         """
-        Work until `stop`: crash-only, so there is no other end.
+        Work until `stop`; a crash needs no other end.
         """
         try:
             self._record()
-        except _WriteGivenUp as given_up:
-            _log.warning("write_given_up", reason=str(given_up))
+        except _WriteAbandoned as abandoned:
+            _log.warning("write_abandoned", reason=str(abandoned))
         finally:
             self._end()
 
     @property
-    def settled(self) -> bool:
+    def is_idle(self) -> bool:
         """
-        Whether all that the readers have read so far is on disk, and was told.
+        Whether everything that the readers have read is on disk and announced.
         """
-        return not any(each.busy for each in self.readers) and self._inbox.settled
+        return not any(each.busy for each in self.readers) and self._inputs.is_processed
 
     def stop(self) -> None:
         """
-        Ask `run` to come to an end, from any thread or a signal's handler.
+        Ask `run` to end, from any thread or a signal handler.
         """
-        # No lock is taken here: the thread that a signal interrupts may hold it.
+        # Takes no lock: the thread that a signal interrupts may hold it.
         self._stopping = True
-        self._inbox.wake()
-        self._pausing.wake()
+        self._inputs.wake()
+        self._retry_wait.wake()
 
     def _record(self) -> None:
         """
-        Record this start, and all that is read until `stop`.
+        Journal this start and everything that is read until `stop`.
         """
         try:
-            self._say(self._until_written(self.core.begin))
+            self._announce(self._write(self.core.record_start))
             self._start()
             while not self._stopping:
-                self._turn()
+                self._run_once()
         finally:
             self._stop_readers()
-        self._take_what_is_left()
+        self._process_last_inputs()
 
     def _start(self) -> None:
         for reader in self.readers:
             reader.start()
-        self._be_ready()
+        self._become_ready()
         _log.info("started", session=self._session, seq=self.core.table.state.seq)
 
-    def _be_ready(self) -> None:
+    def _become_ready(self) -> None:
         """
-        Go public, once: with a full disk too, because somebody has to say so.
+        Start the publisher and notify systemd, once; on a full disk too: its alarm
+        must be published.
         """
         if self._ready:
             return
         self._ready = True
-        self._bulletin.publish()
+        self._state.publish()
         if self.publisher is not None:
             self.publisher.start()
-        # Told once, so it has to arrive; what is told every second need not.
-        tell_systemd("READY=1", f"STATUS={self._bulletin.summary}", patience=2.0)
+        # Sent once, so it must arrive; the watchdog's lines are sent every second.
+        notify_systemd("READY=1", f"STATUS={self._state.summary}", timeout_s=_READY_TIMEOUT_S)
 
     def _receive(self, source: str, frame: Frame) -> None:
-        self._inbox.put((source, frame), timeout=0.5)
+        self._inputs.put((source, frame), timeout_s=_READER_PUT_TIMEOUT_S)
 
-    def _turn(self) -> None:
-        items = self._next_items()
-        if items:
-            self._take(items)
-        if not items or self._is_overdue():
-            self._look_around()
+    def _run_once(self) -> None:
+        inputs = self._next_inputs()
+        if inputs:
+            self._process(inputs)
+        if not inputs or self._is_check_due():
+            self._check()
 
-    def _is_overdue(self) -> bool:
-        # What the first frame after a lull has caused is on its way out, and the publisher
-        # could not work while the core does: all else waits for the next lull.
+    def _is_check_due(self) -> bool:
+        # The events of the first frame after a pause are being sent, and the publisher
+        # cannot run while the core does: everything else waits for the next pause.
         now = time.monotonic()
         if self._busy_since is None:
             self._busy_since = now
-        return now - self._busy_since > _LOOK
+        return now - self._busy_since > _CHECK_INTERVAL_S
 
-    def _look_around(self) -> None:
+    def _check(self) -> None:
         """
-        Do all that a frame need not wait for.
+        Do everything that a frame need not wait for.
         """
-        self._say(self._until_written(self.core.tick))
-        self._bulletin.catch_up()
-        self._bulletin.refresh(blocked=self._is_blocked())
-        self._watch.feed(self._bulletin)
+        self._announce(self._write(self.core.process_deadlines))
+        self._state.publish_if_changed()
+        self._state.publish_devices(blocked=self._is_blocked())
+        self._watchdog.feed(self._state)
         self._busy_since = None
 
     def _is_blocked(self) -> bool:
-        # It has to come down to the half before all is well again.
-        half_full = len(self._inbox) > _INBOX // 2
-        blocked = self._overfull or (self._bulletin.blocked and half_full)
-        self._overfull = False
+        # The alarm ends when the queue is half empty.
+        half_full = len(self._inputs) > _MAX_INPUTS // 2
+        blocked = self._was_full or (self._state.blocked and half_full)
+        self._was_full = False
         return blocked
 
-    def _take(self, items: list[Item]) -> None:
-        frames = [item for item in items if not isinstance(item, Ticket)]
+    def _process(self, inputs: list[Input]) -> None:
+        frames = [each for each in inputs if not isinstance(each, PendingCommand)]
         if frames:
-            events = self._until_written(partial(self.core.take, frames))
-            self.core.count(frames)
-            self._say(events)
-        if items and isinstance(last := items[-1], Ticket):
-            self._say(self._orders.judge(last))
-        self._inbox.done(len(items))
+            events = self._write(partial(self.core.process, frames))
+            self.core.count_rejected(frames)
+            self._announce(events)
+        if inputs and isinstance(last := inputs[-1], PendingCommand):
+            self._announce(self._commands.judge(last))
+        self._inputs.mark_processed(len(inputs))
 
-    def _next_items(self) -> list[Item]:
-        self._overfull |= self._inbox.full
-        most = _LULL if self._bulletin.owes else _TURN
-        item = self._inbox.get(self.core.patience(most))
-        items: list[Item] = []
+    def _next_inputs(self) -> list[Input]:
+        self._was_full |= self._inputs.is_full
+        wait_s = _WAIT_WHILE_UNPUBLISHED_S if self._state.is_outdated else _MAX_WAIT_S
+        item = self._inputs.get(self.core.seconds_until_deadline(wait_s))
+        inputs: list[Input] = []
         while item is not None:
-            items.append(item)
-            # An order is judged by what came before it, and changes what comes after.
-            if len(items) == _BATCH or isinstance(item, Ticket):
+            inputs.append(item)
+            # A command is judged after the frames before it, and affects those after it.
+            if len(inputs) == _MAX_BATCH or isinstance(item, PendingCommand):
                 break
-            item = self._inbox.get(0)
-        return items
+            item = self._inputs.get(0)
+        return inputs
 
-    def _until_written(self, write: Callable[[], list[Event]]) -> list[Event]:
+    def _write(self, write: Callable[[], list[Event]]) -> list[Event]:
         """
-        Write, however long the disk takes to have room again; nothing is
-        dropped, and everybody is told meanwhile.
+        Write to the journal; retry until the disk has room again, with an alarm.
 
         Raises:
-            _WriteGivenUp: Nothing is written, and the daemon is to stop.
+            _WriteAbandoned: Nothing is written, and the daemon is to stop.
         """
         while True:
             try:
                 events = write()
             except JournalUnwritable as error:
                 if self._stopping:
-                    raise _WriteGivenUp(str(error)) from error
-                self._sound_alarm(str(error))
+                    raise _WriteAbandoned(str(error)) from error
+                self._raise_alarm(str(error))
             else:
-                self._end_alarm()
+                self._clear_alarm()
                 return events
 
-    def _sound_alarm(self, why: str) -> None:
+    def _raise_alarm(self, reason: str) -> None:
         if self.core.alarm is None:
-            _log.critical("journal_unwritable", reason=why)
-        self.core.alarm = detail("not_recorded", reason=why)
-        self._be_ready()
-        self._orders.refuse_waiting(self.core.alarm.text)
-        self._bulletin.publish()
-        self._watch.feed(self._bulletin)
-        self._pausing.get(_RETRY)
+            _log.critical("journal_unwritable", reason=reason)
+        self.core.alarm = detail("not_recorded", reason=reason)
+        self._become_ready()
+        self._commands.refuse_pending(self.core.alarm.text)
+        self._state.publish()
+        self._watchdog.feed(self._state)
+        self._retry_wait.get(_WRITE_RETRY_S)
 
-    def _end_alarm(self) -> None:
+    def _clear_alarm(self) -> None:
         if self.core.alarm is not None:
             self.core.alarm = None
             _log.warning("journal_writable_again")
-            self._bulletin.publish()
+            self._state.publish()
 
-    def _say(self, events: list[Event]) -> None:
+    def _announce(self, events: list[Event]) -> None:
         if events:
-            self._bulletin.tell_events()
+            self._state.notify_events()
             self._on_events(events, self.core)
 
     def _stop_readers(self) -> None:
-        tell_systemd("STOPPING=1")
+        notify_systemd("STOPPING=1")
         for reader in self.readers:
             reader.stop()
         for reader in self.readers:
             if reader.alive:
-                reader.join(2.0)
+                reader.join(_READER_STOP_TIMEOUT_S)
 
     def _end(self) -> None:
-        self._orders.close()
-        self._bulletin.catch_up()
+        self._commands.close()
+        self._state.publish_if_changed()
         if self.publisher is not None:
             self.publisher.stop()
         self.core.close()
         _log.info("stopped", seq=self.core.table.state.seq)
 
-    def _take_what_is_left(self) -> None:
-        until = time.monotonic() + 2.0
-        while len(self._inbox) and time.monotonic() < until:
-            self._take(self._next_items())
+    def _process_last_inputs(self) -> None:
+        until = time.monotonic() + _LAST_INPUTS_TIMEOUT_S
+        while len(self._inputs) and time.monotonic() < until:
+            self._process(self._next_inputs())

@@ -1,5 +1,5 @@
 """
-What readers and operators have for the core: bounded, and quick where it is empty.
+The core's input: frames of readers and commands of operators, in a bounded queue.
 """
 
 from __future__ import annotations
@@ -9,85 +9,86 @@ import threading
 import time
 from typing import Final, Generic, TypeVar
 
+__all__ = ["InputQueue"]
+
 Item = TypeVar("Item")
 
-_LOOK_FOR_ROOM: Final = 0.005
+_FULL_POLL_S: Final = 0.005
 
 
-class Inbox(Generic[Item]):
+class InputQueue(Generic[Item]):
     """
-    Any thread puts, the core gets.
+    Any thread puts items, the core gets them.
 
-    Nearly always it is empty and the core waits for the one frame that comes:
-    for that the queue of the standard library that knows no bounds takes half
-    the time. Who finds it full looks again until there is room.
+    The queue is nearly always empty, and the core waits for the next frame. The
+    standard library's unbounded queue takes half the time of the bounded one
+    for that; a thread that finds it full polls until there is room.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, max_items: int) -> None:
         self._queue: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
-        self._size = size
-        self._counting = threading.Lock()
-        self._owed = 0
+        self._max_items = max_items
+        self._count_lock = threading.Lock()
+        self._unprocessed = 0
 
-    def put(self, item: Item, timeout: float = 0.0) -> None:
+    def put(self, item: Item, timeout_s: float = 0.0) -> None:
         """
-        Lay something in; threads that do so at the same moment may each find the
-        last place.
+        Queue an item; threads that do so at the same moment may each get the last
+        free place.
 
         Raises:
-            queue.Full: There was no room for `timeout` seconds.
+            queue.Full: There was no room for `timeout_s`.
         """
-        until = time.monotonic() + timeout if self.full else 0.0
-        while self.full:
+        until = time.monotonic() + timeout_s if self.is_full else 0.0
+        while self.is_full:
             if time.monotonic() >= until:
                 raise queue.Full
-            time.sleep(_LOOK_FOR_ROOM)
-        with self._counting:
-            self._owed += 1
+            time.sleep(_FULL_POLL_S)
+        with self._count_lock:
+            self._unprocessed += 1
         self._queue.put(item)
 
-    def get(self, timeout: float) -> Item | None:
+    def get(self, timeout_s: float) -> Item | None:
         """
-        Take the next, waiting for it at most so many seconds; None where none came,
-        or where somebody called `wake`.
+        Return the next item; None after `timeout_s`, or after `wake`.
         """
         try:
-            return self._queue.get(timeout=timeout)
+            return self._queue.get(timeout=timeout_s)
         except queue.Empty:
             return None
 
     def wake(self) -> None:
         """
-        Let who waits go on, from any thread or a signal's handler.
+        End the wait in `get`, from any thread or a signal handler.
 
-        A handler has to: where the time is over before a signal has been handled,
+        A signal handler must: if the timeout passes before a signal was handled,
         Python's queue waits for ever.
         """
         self._queue.put(None)
 
-    def done(self, count: int) -> None:
+    def mark_processed(self, count: int) -> None:
         """
-        So many of those that were taken are dealt with.
+        Note that so many of the items from `get` were processed.
         """
-        with self._counting:
-            self._owed -= count
+        with self._count_lock:
+            self._unprocessed -= count
 
     @property
-    def settled(self) -> bool:
+    def is_processed(self) -> bool:
         """
-        Whether all that ever lay in it is dealt with.
+        Whether all items were processed.
         """
-        return not self._owed
+        return not self._unprocessed
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """
         Whether there is no room.
         """
-        return self._queue.qsize() >= self._size
+        return self._queue.qsize() >= self._max_items
 
     def __len__(self) -> int:
         """
-        How much lies in it.
+        Number of items in the queue.
         """
         return self._queue.qsize()

@@ -1,12 +1,12 @@
 """
-The core: frames become observations, observations become events, and all of it
-is on disk before anybody hears of it.
+The core: turns frames into observations and events, and journals them before they
+are published.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import structlog
@@ -18,9 +18,15 @@ from shoe_daemon.clock import Clock
 from shoe_daemon.config import Setup
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import house_to_mapping, policy_to_mapping
-from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable, Step
+from shoe_daemon.journal import (
+    Entry,
+    Journal,
+    JournalReader,
+    JournalUnwritable,
+    Step,
+    StoredEvent,
+)
 from shoe_daemon.journal.restore_table import fold_table
-from shoe_daemon.service.event_outbox import Outbox
 from shoe_daemon.table import (
     Command,
     Detail,
@@ -36,37 +42,83 @@ from shoe_daemon.table import (
     to_microseconds,
 )
 
+__all__ = ["Core", "EventOutbox", "JudgedCommand"]
+
 _log = structlog.get_logger(__name__)
 
 _SHOE_STARTED: Final = "shoe_started"
 
-_ORDERS: Final = 1000
-_ORDERS_AMONG: Final = 50_000
-"""Observations that are looked through for orders: some days of a table."""
+_MAX_EARLIER_COMMANDS: Final = 1000
+_MAX_OBSERVATIONS_READ: Final = 50_000
+"""Observations among which earlier commands are searched: some days of a table."""
+
+_OUTBOX_EVENTS: Final = 64
 
 
-class Given(NamedTuple):
+class JudgedCommand(NamedTuple):
     """
-    An order that is on disk.
+    A command that is on disk.
 
     Attributes:
-        order: As it was judged; `refused` says why it was not carried out.
-        caused: What it caused.
-        events: All that was written with it: deadlines may have passed before it.
+        command: As it was judged; `refused` is the reason of a refusal.
+        caused: The events that it caused.
+        events: All events that were journaled with it, passed deadlines included.
     """
 
-    order: Command
+    command: Command
     caused: list[Event]
     events: list[Event]
 
 
+class EventOutbox:
+    """
+    The events on disk, for the publisher's thread; the core adds new ones.
+
+    The latest events are kept in memory: reading them back from the journal would
+    only take time.
+    """
+
+    def __init__(self, reader: JournalReader) -> None:
+        self._reader = reader
+        self._latest: list[StoredEvent] = []
+
+    def add(self, events: Sequence[StoredEvent]) -> None:
+        """
+        Add events that were written; for the core's thread.
+        """
+        # Replaced, never changed: the other thread may be reading the list.
+        self._latest = [*self._latest[-_OUTBOX_EVENTS:], *events]
+
+    def events(self, after_seq: int, limit: int) -> Sequence[StoredEvent]:
+        """
+        Return the events that follow `after_seq`, at most `limit`.
+        """
+        latest = self._latest
+        if not latest or after_seq + 1 < latest[0].seq:
+            return self._reader.events(after_seq, limit)
+        first = after_seq + 1 - latest[0].seq
+        return latest[first : first + limit]
+
+    def cursor(self, consumer: str) -> int:
+        """
+        Return the last event that a consumer has acknowledged; 0 for none.
+        """
+        return self._reader.cursor(consumer)
+
+    def close(self) -> None:
+        """
+        Close the journal.
+        """
+        self._reader.close()
+
+
 class Core:
     """
-    The table and its journal, which one thread owns.
+    The table and its journal, owned by one thread.
 
     Attributes:
-        table: After everything that is on disk, and nothing else.
-        alarm: Why the journal cannot be written; None when it can.
+        table: Its state after everything that is on disk.
+        alarm: Why the journal cannot be written; None while it can.
         outbox: The events that are on disk, for the publisher.
     """
 
@@ -75,7 +127,7 @@ class Core:
         Open the journal and fold the table from it.
 
         Raises:
-            UserError: The journal is not ours, broken, or cannot be written.
+            UserError: The journal is another table's, damaged, or cannot be written.
         """
         self._setup = setup
         config = setup.config
@@ -84,11 +136,11 @@ class Core:
         self.table = _fold(self._reader)
         self.clock = clock or Clock(self.table.state.now)
         self.alarm: Detail | None = None
-        self.outbox = Outbox(self.journal.reader())
+        self.outbox = EventOutbox(self.journal.reader())
 
-    def begin(self) -> list[Event]:
+    def record_start(self) -> list[Event]:
         """
-        Enter this start into the journal: its configuration, and the gap before it.
+        Journal this start: its configuration, and the gap before it.
         """
         config, setup = self._setup.config, self._setup
         session = Session(
@@ -102,7 +154,7 @@ class Core:
                 for each in config.reader
             ),
             rulings=policy_to_mapping(setup.policy),
-            # Why a rule is as it is decides nothing: the log needs what holds.
+            # The log needs the rules in force, not their history.
             rules=house_to_mapping(replace(setup.house, resolutions=())),
             options=setup.options,
         )
@@ -110,10 +162,10 @@ class Core:
 
     def observe(self, *observations: Observation) -> list[Event]:
         """
-        Take observations that came of no bytes, as of now.
+        Process observations without bytes, as of now.
 
         Raises:
-            JournalUnwritable: As `take`.
+            JournalUnwritable: As `process`.
         """
         at = self.clock.at()
         stamped = [replace(each, at=at) for each in observations]
@@ -121,55 +173,55 @@ class Core:
             lambda: [Entry(steps=[step for each in stamped for step in self._steps(each)])]
         )
 
-    def give(self, order: Command) -> Given:
+    def judge(self, command: Command) -> JudgedCommand:
         """
-        Take an operator's order as of now, refused or not; what does not fit the
-        moment is refused here.
+        Journal an operator's command as of now, refused or not; a command that does
+        not fit the table's state is refused here.
 
         Raises:
-            JournalUnwritable: As `take`.
+            JournalUnwritable: As `process`.
         """
         at = self.clock.at()
         judged: list[tuple[Command, Step]] = []
 
-        def judge() -> list[Entry]:
-            before = list(self._overdue(at))
-            refused = order.refused or self.table.refusal(order)
-            stamped = replace(order, at=at, refused=refused)
+        def make_entries() -> list[Entry]:
+            before = list(self._passed_deadlines(at))
+            refused = command.refused or self.table.refusal(command)
+            stamped = replace(command, at=at, refused=refused)
             judged.append((stamped, self._step(stamped)))
             return [Entry(steps=[*before, judged[0][1]])]
 
-        events = self._write(judge)
+        events = self._write(make_entries)
         stamped, step = judged[0]
-        return Given(stamped, list(step.events), events)
+        return JudgedCommand(stamped, list(step.events), events)
 
     def last_orders(self) -> list[Command]:
         """
-        Return the latest orders that are remembered, the latest first.
+        Return the earlier commands in the journal, the latest first.
         """
-        return self._reader.last_orders(_ORDERS, among=_ORDERS_AMONG)
+        return self._reader.last_orders(_MAX_EARLIER_COMMANDS, among=_MAX_OBSERVATIONS_READ)
 
-    def take(self, frames: Iterable[tuple[str, Frame]]) -> list[Event]:
+    def process(self, frames: Iterable[tuple[str, Frame]]) -> list[Event]:
         """
-        Take frames of readers, in one transaction; repeats and noise are counted.
+        Process frames of readers in one transaction; repeats and noise have no effect.
 
         Returns:
-            What they caused; it is on disk.
+            The events that they caused; they are on disk.
 
         Raises:
-            JournalUnwritable: Nothing of it is, and the table is as it was: the
-                same frames may be given again.
+            JournalUnwritable: Nothing is on disk, and the table is as before: the
+                same frames may be processed again.
         """
-        said = [(source, frame) for source, frame in frames if frame.kind is FrameKind.FRAME]
-        if not said:
+        valid = [(source, frame) for source, frame in frames if frame.kind is FrameKind.FRAME]
+        if not valid:
             return []
         return self._write(
-            lambda: [entry for source, frame in said for entry in self._entries(source, frame)]
+            lambda: [entry for source, frame in valid for entry in self._entries(source, frame)]
         )
 
-    def count(self, frames: Iterable[tuple[str, Frame]]) -> None:
+    def count_rejected(self, frames: Iterable[tuple[str, Frame]]) -> None:
         """
-        Count the repeats and the noise among frames that were taken.
+        Count the repeats and the noise among processed frames.
         """
         for source, frame in frames:
             if frame.kind is FrameKind.REPEAT:
@@ -177,26 +229,27 @@ class Core:
             elif frame.kind is FrameKind.NOISE:
                 self.journal.count(source, noise=1, bytes=len(frame.raw))
 
-    def tick(self) -> list[Event]:
+    def process_deadlines(self) -> list[Event]:
         """
-        Meet the deadlines that have passed by now.
+        Process the deadlines that have passed by now.
         """
         deadline = self.table.deadline
         if deadline is None:
-            # No moment is asked for: time would never stand where the clock was put back.
+            # Without a deadline the clock may be set: time need not stand still any
+            # longer where the wall clock was put back.
             self.clock.set()
             return []
         now = self.clock.at()
         if deadline[0] > to_microseconds(now):
             return []
-        return self._write(lambda: [Entry(steps=list(self._overdue(now)))])
+        return self._write(lambda: [Entry(steps=list(self._passed_deadlines(now)))])
 
-    def patience(self, most: float) -> float:
+    def seconds_until_deadline(self, max_s: float) -> float:
         """
-        Return for how long, at most `most` seconds, nothing will be due.
+        Return the seconds until the next deadline, at most `max_s`.
         """
         deadline = self.table.deadline
-        return most if deadline is None else min(most, self.clock.until(deadline[0]))
+        return max_s if deadline is None else min(max_s, self.clock.until(deadline[0]))
 
     def close(self) -> None:
         """
@@ -208,9 +261,9 @@ class Core:
 
     def _entries(self, source: str, frame: Frame) -> Iterator[Entry]:
         at = self.clock.at(frame.received)
-        if overdue := list(self._overdue(at)):
-            # What was due before these bytes came is not of them.
-            yield Entry(steps=overdue)
+        if passed := list(self._passed_deadlines(at)):
+            # Deadlines before these bytes are not caused by them.
+            yield Entry(steps=passed)
         steps = [
             step
             for each in frame.observations
@@ -219,11 +272,11 @@ class Core:
         yield Entry(raw=frame.raw, steps=steps, at=at, source=source)
 
     def _steps(self, observation: Observation) -> Iterable[Step]:
-        yield from self._overdue(observation.at)
+        yield from self._passed_deadlines(observation.at)
         yield self._step(observation)
 
-    def _overdue(self, at: str) -> Iterable[Step]:
-        # What was due before is met at its own moment, however late we are.
+    def _passed_deadlines(self, at: str) -> Iterable[Step]:
+        # A passed deadline is processed as of its own time, however late.
         while (deadline := self.table.deadline) is not None:
             if deadline[0] > to_microseconds(at):
                 return
@@ -231,17 +284,17 @@ class Core:
 
     def _step(self, observation: Observation) -> Step:
         if self.table.may_finish_shoe(observation):
-            # The table knows no journal: what it publishes of one comes with the observation.
+            # The table knows no journal: the chain's hash comes with the observation.
             observation = replace(observation, chain_head=self.journal.head.hash.hex())
         events = self.table.apply(observation)
         started = any(event.type == _SHOE_STARTED for event in events)
         return Step(observation, events, self.table.checkpoint() if started else None)
 
-    def _write(self, make: Callable[[], list[Entry]]) -> list[Event]:
+    def _write(self, make_entries: Callable[[], list[Entry]]) -> list[Event]:
         """
-        Let the table make entries and write them: both, or neither.
+        Apply entries to the table and write them: both, or neither.
         """
-        entries = make()
+        entries = make_entries()
         try:
             stored = self.journal.append(entries)
         except JournalUnwritable as error:
@@ -250,19 +303,19 @@ class Core:
         self.outbox.add(stored)
         return [event for entry in entries for step in entry.steps for event in step.events]
 
-    def _fold_again(self, why: JournalUnwritable) -> Table:
-        # It happens so rarely that no state is kept for it: the journal has it, even one
-        # that was moved away, because this reader has it open.
+    def _fold_again(self, unwritable: JournalUnwritable) -> Table:
+        # Rare, so no copy of the state is kept: the journal has it, and this reader has
+        # it open even if the file was moved away.
         try:
             return _fold(self._reader)
-        except (UserError, sqlite3.Error) as worse:
-            raise UserError(f"{why}; nor can it be read: {worse}", exit_status=1) from worse
+        except (UserError, sqlite3.Error) as error:
+            raise UserError(f"{unwritable}; nor can it be read: {error}", exit_status=1) from error
 
 
 def _fold(reader: JournalReader) -> Table:
     table, head = fold_table(reader), reader.head()
     if table.state.seq != head.seq:
-        # A newer version may read old observations otherwise: what was said stays said.
+        # A newer version may fold old observations differently: published numbers stay.
         _log.warning("fold_differs", folded=table.state.seq, journal=head.seq)
         table.state.seq = head.seq
     return table

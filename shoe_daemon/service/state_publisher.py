@@ -1,5 +1,5 @@
 """
-What everybody may know at this moment: the retained documents, kept fresh.
+Publishes the retained documents of a table whenever they change.
 """
 
 from __future__ import annotations
@@ -18,19 +18,22 @@ from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import Detail, PublicHistory, detail
 
+__all__ = ["StatePublisher"]
+
 _log = structlog.get_logger(__name__)
 
-_DEVICE_EVERY: Final = 10.0
-_STALE_AFTER: Final = 5.0
+_DEVICE_INTERVAL_S: Final = 10.0
+_STALE_AFTER_S: Final = 5.0
+
 DeviceState = Literal["connected", "no-signal", "stale", "error"]
 
 
-class Bulletin:
+class StatePublisher:
     """
-    Tells the publisher what is new, and says in a line how the table is.
+    Gives the publisher changed documents, and systemd a line of status.
 
     Attributes:
-        blocked: A reader is held back because frames come too fast.
+        blocked: A reader is blocked because frames come faster than they are processed.
     """
 
     def __init__(
@@ -46,42 +49,42 @@ class Bulletin:
         self._readers = readers
         self._session = session
         self._heartbeat = heartbeat
-        self._told: dict[str, object] = {}
-        self._devices_at = 0.0
-        self._shown = -1
+        self._published: dict[str, object] = {}
+        self._devices_published_at = 0.0
+        self._published_observation = -1
         self.blocked = False
 
     @property
-    def owes(self) -> bool:
+    def is_outdated(self) -> bool:
         """
-        Whether something was observed since the table was last told: an
-        observation that no event follows from changes it too.
+        Whether there are observations since the last publication; those without events
+        count too.
         """
-        return self._core.journal.head.observation != self._shown
+        return self._core.journal.head.observation != self._published_observation
 
-    def tell_events(self) -> None:
+    def notify_events(self) -> None:
         """
-        Tell that events are on disk, and no more than that: nothing holds them up.
+        Publish the events on disk, before any document.
         """
         if self._publisher is not None:
             self._publisher.notify(self._core.table.state.seq)
 
-    def catch_up(self) -> None:
+    def publish_if_changed(self) -> None:
         """
-        Tell what the table is after all that was observed.
+        Publish the table's documents if there are new observations.
         """
-        if self.owes:
+        if self.is_outdated:
             self.publish()
 
     def publish(self) -> None:
         """
-        Tell what the table is now, and that its events are on disk.
+        Publish the table's documents, and the events on disk.
         """
-        self._shown = self._core.journal.head.observation
+        self._published_observation = self._core.journal.head.observation
         publisher, table = self._publisher, self._core.table.public()
         if publisher is None:
             return
-        told, seq, session = self._told, table.seq, self._session
+        published, seq, session = self._published, table.seq, self._session
         publisher.retain(
             topics.STATE,
             partial(
@@ -93,73 +96,73 @@ class Bulletin:
             ),
             seq,
         )
-        if told.get("result", ...) != table.last_result:
-            told["result"] = table.last_result
+        if published.get("result", ...) != table.last_result:
+            published["result"] = table.last_result
             result = messages.ResultLast(result=table.last_result, seq=seq, session=session)
             publisher.retain(topics.RESULT, messages.encode_message(result), seq)
-        if told.get("alerts") != table.alerts:
-            told["alerts"] = table.alerts
+        if published.get("alerts") != table.alerts:
+            published["alerts"] = table.alerts
             alerts = messages.active_alerts(table.alerts, seq=seq, session=session)
             publisher.retain(topics.ALERTS, alerts, seq)
-        unseen = self._core.table.staff_alerts()
-        if told.get("staff_alerts") != unseen:
-            told["staff_alerts"] = unseen
-            alerts = messages.staff_alerts(unseen, seq=seq, session=session)
+        staff_alerts = self._core.table.staff_alerts()
+        if published.get("staff_alerts") != staff_alerts:
+            published["staff_alerts"] = staff_alerts
+            alerts = messages.staff_alerts(staff_alerts, seq=seq, session=session)
             publisher.retain(topics.STAFF_ALERTS, alerts, seq)
-        self._publish_past(publisher, seq)
+        self._publish_roads_and_history(publisher, seq)
         publisher.notify(seq)
 
-    def _publish_past(self, publisher: Publisher, seq: int) -> None:
+    def _publish_roads_and_history(self, publisher: Publisher, seq: int) -> None:
         """
-        Tell what lies behind, where any of it has changed.
+        Publish roads and history if past rounds have changed.
         """
-        table, told = self._core.table, self._told
+        table, published = self._core.table, self._published
         shoe, options = table.state.shoe, table.state.session.options
         drawn = messages.RoadOptions(leading_ties=options.leading_ties, tail=options.tail)
         played = () if shoe is None else shoe.played
         number = None if shoe is None else shoe.number
-        past = (
+        rounds = (
             number,
             drawn,
-            # What was played never changes, it is replaced: this costs no deep look.
+            # Past rounds are replaced, never changed: identical ones compare fast.
             [(each.data, each.voided, each.lost, each.entered) for each in played],
             [each.number for each in table.state.held],
             [] if shoe is None else [each.number for each in shoe.unfinished],
         )
-        if told.get("past") == past:
+        if published.get("past") == rounds:
             return
-        told["past"] = past
-        which: dict[str, Any] = {"seq": seq, "session": self._session}
-        road_map = partial(_roads, table.results(), options=drawn, shoe=number, **which)
+        published["past"] = rounds
+        header: dict[str, Any] = {"seq": seq, "session": self._session}
+        road_map = partial(_roads, table.results(), options=drawn, shoe=number, **header)
         publisher.retain(topics.ROADS, road_map, seq)
-        publisher.retain(topics.HISTORY, partial(_history, table.history(), **which), seq)
+        publisher.retain(topics.HISTORY, partial(_history, table.history(), **header), seq)
 
-    def refresh(self, *, blocked: bool) -> None:
+    def publish_devices(self, *, blocked: bool) -> None:
         """
-        Tell how the readers are, when it changed or was told long ago.
+        Publish the readers' health if it has changed, and at regular intervals.
         """
         if self._publisher is None:
             return
         now = time.monotonic()
-        again = now - self._devices_at >= _DEVICE_EVERY
-        if again:
-            self._devices_at = now
+        is_due = now - self._devices_published_at >= _DEVICE_INTERVAL_S
+        if is_due:
+            self._devices_published_at = now
         for reader in self._readers:
             state = self._state_of(reader, now)
-            if again or self._told.get(reader.name) != state:
-                self._told[reader.name] = state
+            if is_due or self._published.get(reader.name) != state:
+                self._published[reader.name] = state
                 self._publisher.retain(
                     topics.device(reader.name), self._device(reader, state, now), 0
                 )
-        self._sound(blocked=blocked)
+        self._set_blocked(blocked=blocked)
 
-    def _sound(self, *, blocked: bool) -> None:
+    def _set_blocked(self, *, blocked: bool) -> None:
         if blocked is not self.blocked:
             self.blocked = blocked
             if blocked:
-                _log.critical("readers_held_back")
+                _log.critical("readers_blocked")
             else:
-                _log.warning("readers_free_again")
+                _log.warning("readers_unblocked")
             self.publish()
 
     @property
@@ -170,14 +173,14 @@ class Bulletin:
 
     def _state_of(self, reader: Reader, now: float) -> DeviceState:
         ages = reader.ages
-        known = self._core.table.state.readers.get(reader.name)
-        if known is not None and known.errors:
+        record = self._core.table.state.readers.get(reader.name)
+        if record is not None and record.errors:
             return "error"
         if ages.link is None:
             return "no-signal"
         frame = ages.last_frame or ages.link
         if ages.last_byte is not None and ages.last_byte > frame:
-            return "stale" if now - frame > _STALE_AFTER else "connected"
+            return "stale" if now - frame > _STALE_AFTER_S else "connected"
         return "connected"
 
     def _device(self, reader: Reader, state: DeviceState, now: float) -> bytes:
@@ -200,7 +203,7 @@ class Bulletin:
     @property
     def summary(self) -> str:
         """
-        How the table is, in a line, for the service manager.
+        The table's status on one line, for systemd.
         """
         if self._alarm is not None:
             return self._alarm.text
@@ -214,16 +217,16 @@ class Bulletin:
         return ", ".join(parts) or "no reader"
 
 
-def _state(published: str, **what: object) -> bytes:
-    return messages.state(published=published, **what)  # type: ignore[arg-type]
+def _state(published: str, **fields: object) -> bytes:
+    return messages.state(published=published, **fields)  # type: ignore[arg-type]
 
 
-def _roads(results: list[Result], _published: str, **what: Any) -> bytes:  # noqa: ANN401 - passed on
-    return messages.road_map(results, **what)
+def _roads(results: list[Result], _published: str, **fields: Any) -> bytes:  # noqa: ANN401 - passed on
+    return messages.road_map(results, **fields)
 
 
-def _history(table: PublicHistory, _published: str, **what: Any) -> bytes:  # noqa: ANN401 - passed on
-    return messages.history(table, **what)
+def _history(table: PublicHistory, _published: str, **fields: Any) -> bytes:  # noqa: ANN401 - passed on
+    return messages.history(table, **fields)
 
 
 def _age(since: float | None, now: float) -> int | None:

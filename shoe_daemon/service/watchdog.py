@@ -1,5 +1,5 @@
 """
-The watchdog: fed by the core's own turns, and only while every thread turns too.
+The watchdog: systemd is notified only while every thread runs its loop.
 """
 
 from __future__ import annotations
@@ -12,47 +12,54 @@ import structlog
 
 from drivers import Reader
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.service.state_publisher import Bulletin
-from shoe_daemon.systemd_notify import tell_systemd
+from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.systemd_notify import notify_systemd
+
+__all__ = ["Watchdog"]
 
 _log = structlog.get_logger(__name__)
 
-_EVERY: Final = 1.0
-_HUNG: Final = 30.0
-"""Seconds after which a reader's thread that does not turn counts as hung: an
-open that waits for a name server takes less."""
+_NOTIFY_INTERVAL_S: Final = 1.0
+
+_HUNG_AFTER_S: Final = 30.0
+"""From this time without a loop on, a reader's thread counts as hung: opening a
+line takes less, even if it waits for a name server."""
 
 
-class Watch:
+class Watchdog:
     """
-    Tells the service manager that the daemon lives, and how it is.
+    Notifies systemd that the daemon works, with its status.
 
-    A dead reader or broker is no reason to be restarted; a thread that hangs is.
+    A disconnected reader or broker is no reason for a restart; a hung thread is.
     """
 
     def __init__(self, readers: Sequence[Reader], publisher: Publisher | None) -> None:
         self._readers = readers
         self._publisher = publisher
-        self._fed = 0.0
-        self._told: list[str] = []
+        self._checked_at = 0.0
+        self._hung: list[str] = []
 
-    def feed(self, bulletin: Bulletin) -> None:
+    def feed(self, state: StatePublisher) -> None:
         """
-        Feed the watchdog, from the core's thread, after it has done its work.
+        Check all threads and notify systemd; called by the core after its work.
         """
         now = time.monotonic()
-        if now - self._fed < _EVERY:
+        if now - self._checked_at < _NOTIFY_INTERVAL_S:
             return
-        self._fed = now
-        hung = self._hung(now)
+        self._checked_at = now
+        hung = self._hung_threads(now)
         if not hung:
-            tell_systemd("WATCHDOG=1", f"STATUS={bulletin.summary}")
-        elif hung != self._told:
-            _log.critical("thread_hangs", threads=hung)
-        self._told = hung
+            notify_systemd("WATCHDOG=1", f"STATUS={state.summary}")
+        elif hung != self._hung:
+            _log.critical("threads_hung", threads=hung)
+        self._hung = hung
 
-    def _hung(self, now: float) -> list[str]:
-        hung = [each.name for each in self._readers if each.alive and now - each.beat > _HUNG]
+    def _hung_threads(self, now: float) -> list[str]:
+        hung = [
+            each.name
+            for each in self._readers
+            if each.alive and now - each.last_loop > _HUNG_AFTER_S
+        ]
         if self._publisher is not None and not self._publisher.health.alive:
             hung.append("mqtt")
         return hung

@@ -17,8 +17,8 @@ import cv2
 import numpy as np
 
 from drivers.camera.sources.frame_quality import Image
-from tests.fakes.loopback_server import LoopbackServer, read_request
 from tests.camera.overhead_scene import Scene, on
+from tests.fakes.loopback_server import LoopbackServer, read_request
 
 PERIOD = 0.04
 BOUNDARY = "seam"

@@ -18,9 +18,9 @@ from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.fakes.rtsp_camera import Mood, RtspCamera
 from tests.camera.camera_table import Watching, wait_until
 from tests.camera.fake_cameras import capture_threads, draw_all, jpeg
+from tests.fakes.rtsp_camera import Mood, RtspCamera
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
 

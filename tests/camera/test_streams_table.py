@@ -23,12 +23,12 @@ from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import PATIENCE, Mosquitto, mosquitto, wait_for
-from tests.commands.command_table import Supervisor
-from tests.fakes.rtsp_camera import Mood, RtspCamera
-from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
 from tests.camera import overhead_scene
 from tests.camera.fake_cameras import NetworkCamera, Visit, draw_all, encoded, jpeg
 from tests.camera.overhead_scene import Scene, on
+from tests.commands.command_table import Supervisor
+from tests.fakes.rtsp_camera import Mood, RtspCamera
+from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(600)]
 

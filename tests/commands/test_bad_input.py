@@ -13,8 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields
 
-from shoe_daemon.mqtt.commands import SIZE_LIMIT, VERBS, OrderMessage, read_order
-from shoe_daemon.mqtt.publisher_context import Order
+from shoe_daemon.mqtt.commands import (
+    MAX_COMMAND_BYTES,
+    VERBS,
+    IncomingCommand,
+    OrderMessage,
+    parse_command,
+)
 from shoe_daemon.table.observations import decode_observation, encode_observation
 from shoe_daemon.table.table import Table
 from tests.commands.command_table import Pit
@@ -31,7 +36,7 @@ NO_ORDER = [
     (b'{"id":"\xff"}', "it is no JSON object"),
     (b'{"id":"\\ud800","operator":"Maria"}', ""),
     (b"[" * 4000, "it is no JSON object"),
-    (b'{"id":"x","operator":"' + b"M" * SIZE_LIMIT + b'"}', "it is too long"),
+    (b'{"id":"x","operator":"' + b"M" * MAX_COMMAND_BYTES + b'"}', "it is too long"),
 ]
 
 WRONG_FIELDS = [
@@ -175,11 +180,13 @@ def check_harmless(verb: str, payload: bytes) -> None:
     Whatever comes can be written down as it was read, and put before the table.
     """
     for in_topic in (False, True):
-        command = read_order(Order(verb, payload, retained=False), operator_in_topic=in_topic)
+        command = parse_command(
+            IncomingCommand(verb, payload, retained=False), operator_in_topic=in_topic
+        )
         line = encode_observation(command.command)
         stamped = line.replace(b"{", b'{"at":"2026-11-21T09:34:46Z",', 1)
         order = decode_observation(stamped)
         table = Table()
-        if command.command.refused is None:
+        if command.refused is None:
             table.refusal(command.command)
         table.apply(order)

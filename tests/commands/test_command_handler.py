@@ -1,5 +1,5 @@
 """
-Orders without a broker: crowds, the end of a start, deadlines that pass before
+CommandHandler without a broker: crowds, the end of a start, deadlines that pass before
 an order, and what is remembered.
 """
 
@@ -17,10 +17,10 @@ from shoe_daemon.clock import Clock
 from shoe_daemon.config import Setup, load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
+from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.mqtt.publisher_context import Order
 from shoe_daemon.operators import Operators
-from shoe_daemon.service.command_handler import Orders, Ticket
+from shoe_daemon.service.command_handler import CommandHandler
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table.observations import CardDrawn
 
@@ -30,12 +30,12 @@ class Answers:
     In the publisher's place: keeps what is answered.
     """
 
-    replaying = False
+    is_replaying = False
 
     def __init__(self) -> None:
         self.given: list[Any] = []
 
-    def answer(self, payload: bytes, seq: int, **_: object) -> None:
+    def reply(self, payload: bytes, seq: int, **_: object) -> None:
         self.given.append(json.loads(payload))
 
 
@@ -45,32 +45,32 @@ class Time:
 
 class Bench:
     """
-    A table's core and its orders; tickets wait in a list.
+    A table's core and its orders; pending wait in a list.
     """
 
     def __init__(self, setup: Setup) -> None:
         self.time = Time()
         clock = Clock(wall=lambda: int(self.time.now * 1_000_000), monotonic=lambda: self.time.now)
         self.core = Core(setup, clock=clock)
-        self.core.begin()
-        self.tickets: list[Ticket] = []
+        self.core.record_start()
+        self.pending: list[PendingCommand] = []
         self.full = False
         self.answers = Answers()
-        self.orders = Orders(self.core, setup, "s", self._enter)
+        self.orders = CommandHandler(self.core, setup, "s", self._enqueue)
         self.orders.publisher = cast("Publisher", self.answers)
 
-    def _enter(self, ticket: Ticket) -> None:
+    def _enqueue(self, pending: PendingCommand) -> None:
         if self.full:
             raise queue.Full
-        self.tickets.append(ticket)
+        self.pending.append(pending)
 
     def receive(self, order_id: str, verb: str = "hold", **fields: object) -> None:
         payload = json.dumps({"id": order_id, "operator": "Maria", **fields}).encode()
-        self.orders.receive(Order(verb, payload, retained=False))
+        self.orders.receive(IncomingCommand(verb, payload, retained=False))
 
     def judge_all(self) -> None:
-        while self.tickets:
-            self.orders.judge(self.tickets.pop(0))
+        while self.pending:
+            self.orders.judge(self.pending.pop(0))
 
     @property
     def refused(self) -> list[str | None]:
@@ -112,12 +112,12 @@ def test_a_core_that_is_too_busy(bench: Bench) -> None:
     bench.full = False
     for number in range(50):
         bench.receive(f"n{number}")
-    assert len(bench.tickets) == 50
+    assert len(bench.pending) == 50
 
 
 def test_an_order_is_answered_once(bench: Bench) -> None:
     bench.receive("a")
-    bench.orders.refuse_waiting("nothing can be recorded")
+    bench.orders.refuse_pending("nothing can be recorded")
     bench.judge_all()
     assert bench.refused == ["nothing can be recorded"]
     assert bench.journaled == []
@@ -160,9 +160,9 @@ def test_a_thousand_ids_are_known_again(bench: Bench) -> None:
     for number in range(1005):
         bench.receive(f"n{number}", "resume")
         bench.judge_all()
-    for known in (bench.orders, Orders(bench.core, bench.core._setup, "t", print)):  # noqa: SLF001
-        assert known._known.find("n0") is None  # noqa: SLF001 - what it remembers is its own
-        assert known._known.find("n1004") is not None  # noqa: SLF001 - likewise
+    for known in (bench.orders, CommandHandler(bench.core, bench.core._setup, "t", print)):  # noqa: SLF001
+        assert known._first_by_id.find("n0") is None  # noqa: SLF001 - what it remembers is its own
+        assert known._first_by_id.find("n1004") is not None  # noqa: SLF001 - likewise
 
 
 def test_a_pin_that_cannot_be_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,11 +173,11 @@ def test_a_pin_that_cannot_be_checked(tmp_path: Path, monkeypatch: pytest.Monkey
     def breaks(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(Operators, "vouch", breaks)
+    monkeypatch.setattr(Operators, "authenticate", breaks)
     bench.receive("a", pin="1234")
-    clerk = bench.orders._clerk  # noqa: SLF001 - to know when it is done
-    assert clerk is not None
-    clerk.shutdown()
+    checker = bench.orders._pin_checker  # noqa: SLF001 - to know when it is done
+    assert checker is not None
+    checker.shutdown()
     bench.judge_all()
     assert bench.refused == ["the PIN cannot be checked"]
     assert bench.journaled == ["a"]

@@ -85,7 +85,9 @@ def test_it_gives_the_pin_that_it_asks_for(tables: OpenPit, tmp_path: Path) -> N
     assert made.exit_code == 0
     hashed = made.output.strip()
     (tmp_path / "operators.toml").write_text(f'[[operator]]\nname = "Maria"\npin = "{hashed}"\n')
-    assert load_operators("operators.toml", tmp_path).vouch("Maria", "4711", weighty=True).proven
+    assert load_operators("operators.toml", tmp_path).authenticate(
+        "Maria", "4711", privileged=True
+    )
     pit = tables('[orders]\noperators_file = "operators.toml"')
     order = ("new-shoe", "--config", config_of(pit), "--operator", "Maria")
     assert cmd(*order).output == "refused: new-shoe: this order takes the operator's PIN\n"

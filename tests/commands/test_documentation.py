@@ -17,9 +17,14 @@ from jsonschema import Draft202012Validator
 from shoe_daemon.cli.cmd import command
 from shoe_daemon.config import OrdersSettings
 from shoe_daemon.mqtt import json_schemas
-from shoe_daemon.mqtt.commands import SIZE_LIMIT, VERBS, OrderMessage, read_order
-from shoe_daemon.mqtt.publisher_context import Order
-from shoe_daemon.service.command_handler import MOST_REPLAYED
+from shoe_daemon.mqtt.commands import (
+    MAX_COMMAND_BYTES,
+    VERBS,
+    IncomingCommand,
+    OrderMessage,
+    parse_command,
+)
+from shoe_daemon.service.command_handler import MAX_REPLAYED_EVENTS
 from shoe_daemon.table.commands.dispatch import ORDERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "orders.md").read_text(encoding="utf-8")
@@ -41,7 +46,10 @@ def test_every_verb_is_told_with_its_weight_and_its_fields() -> None:
 def test_the_examples_are_orders_and_answers() -> None:
     order, *answers = "".join(blocks("json")).splitlines()
     Draft202012Validator(json_schemas.schema_of("cmd")).validate(json.loads(order))
-    assert read_order(Order("acknowledge", order.encode(), retained=False)).command.refused is None
+    assert (
+        parse_command(IncomingCommand("acknowledge", order.encode(), retained=False)).refused
+        is None
+    )
     assert len(answers) == 3
     for answer in answers:
         Draft202012Validator(json_schemas.schema_of("reply")).validate(json.loads(answer))
@@ -64,5 +72,5 @@ def test_the_configuration_is_one() -> None:
 
 
 def test_the_limits_are_those() -> None:
-    assert f"at most\n{SIZE_LIMIT} bytes" in PAGE
-    assert f"at most {MOST_REPLAYED}" in PAGE
+    assert f"at most\n{MAX_COMMAND_BYTES} bytes" in PAGE
+    assert f"at most {MAX_REPLAYED_EVENTS}" in PAGE

@@ -13,7 +13,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.operators import Operators, hash_pin, load_operators
+from shoe_daemon.operators import AuthenticationError, Operators, hash_pin, load_operators
 from shoe_daemon.table.commands.dispatch import ORDERS
 from tests.brokers import wait_for
 from tests.commands.command_table import Pit
@@ -122,16 +122,20 @@ class Clock:
 def operators(tmp_path: Path, clock: Clock) -> Operators:
     (tmp_path / "operators.toml").write_text(FILE)
     loaded = load_operators("operators.toml", tmp_path)
-    loaded._monotonic = clock  # noqa: SLF001 - time is a test's own
+    loaded._throttle._monotonic = clock  # noqa: SLF001 - time is a test's own
     return loaded
 
 
 def test_guessing_takes_ever_longer(tmp_path: Path) -> None:
     clock = Clock()
-    desk = operators(tmp_path, clock)
+    maria_and_kim = operators(tmp_path, clock)
 
     def guess(pin: str) -> str | None:
-        return desk.vouch("Maria", pin, weighty=True).refused
+        try:
+            assert maria_and_kim.authenticate("Maria", pin, privileged=True)
+        except AuthenticationError as error:
+            return str(error)
+        return None
 
     assert [guess("1"), guess("2"), guess("3")] == ["wrong PIN"] * 3
     assert guess(PIN) == "too many wrong PINs: wait 31 s"
@@ -140,9 +144,9 @@ def test_guessing_takes_ever_longer(tmp_path: Path) -> None:
     clock.now += 30.5
     assert guess(PIN) == "too many wrong PINs: wait 30 s"
     # Others are not held up.
-    assert desk.vouch("Kim", None, weighty=False) == (None, False)
+    assert not maria_and_kim.authenticate("Kim", None, privileged=False)
     clock.now += 30
-    assert desk.vouch("Maria", PIN, weighty=True) == (None, True)
+    assert maria_and_kim.authenticate("Maria", PIN, privileged=True)
     assert guess("5") == "wrong PIN"
     assert guess(PIN) is None
     for _ in range(40):
@@ -169,7 +173,7 @@ def test_every_order_is_weighed() -> None:
 
 def test_a_hash_can_be_used(tmp_path: Path) -> None:
     (tmp_path / "o.toml").write_text(f'[[operator]]\nname = "Maria"\npin = "{hash_pin(PIN)}"\n')
-    assert load_operators("o.toml", tmp_path).vouch("Maria", PIN, weighty=True).proven
+    assert load_operators("o.toml", tmp_path).authenticate("Maria", PIN, privileged=True)
 
 
 @pytest.mark.parametrize("pin", ["", "123", "1" * 65])
@@ -207,7 +211,7 @@ def test_the_file_may_be_a_credential(tmp_path: Path, monkeypatch: pytest.Monkey
     (kept / "o.toml").write_text('[[operator]]\nname = "Maria"\n')
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(kept))
     known = load_operators("o.toml", tmp_path)
-    assert known.vouch("Maria", None, weighty=False).refused is None
+    assert not known.authenticate("Maria", None, privileged=False)
     with pytest.raises(UserError) as told:
         load_operators("other.toml", tmp_path)
     assert str(told.value) == (

@@ -58,7 +58,7 @@ def test_what_is_new_comes_in_its_order(pit: Pit) -> None:
 
 
 def test_it_is_bounded(pit: Pit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command_handler, "MOST_REPLAYED", 5)
+    monkeypatch.setattr(command_handler, "MAX_REPLAYED_EVENTS", 5)
     play(pit, 1)
     head = pit.seq
     wait_for(lambda: len(events(pit)) == head, "all events")
@@ -73,7 +73,7 @@ def test_one_at_a_time(tables: OpenPit) -> None:
     assert publisher is not None
     play(pit, 1)
     # One that is under way for ever: nobody lets it send.
-    publisher._desk.rerun._fetch = lambda: None  # type: ignore[method-assign]  # noqa: SLF001
+    publisher._context.replay._read = lambda: None  # type: ignore[method-assign]  # noqa: SLF001
     publisher.replay(1, 5)
     answer = pit.order("replay", from_seq=1)
     assert answer["refused"] == "a replay is under way: wait for its end"

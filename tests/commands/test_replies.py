@@ -95,12 +95,12 @@ def test_it_does_not_come_among_what_tables_say(pit: Pit) -> None:
     ],
 )
 def test_where_an_answer_may_go(topic: str, *, may: bool) -> None:
-    assert Topics("hall", "table-7").may_answer(topic) is may
+    assert Topics("hall", "table-7").may_reply_to(topic) is may
 
 
 @given(st.text())
 def test_no_topic_does_harm(topic: str) -> None:
-    if Topics("hall", "table-7").may_answer(topic):
+    if Topics("hall", "table-7").may_reply_to(topic):
         assert not set(topic) & {"+", "#", "\x00"}
         assert 1 <= len(topic) <= 250
 
@@ -142,10 +142,10 @@ def cut(pit: Pit) -> None:
     """
     publisher = pit.daemon.publisher
     assert publisher is not None
-    conversation = publisher._conversation  # noqa: SLF001 - a cut cable has no other door
-    assert conversation is not None
+    session = publisher._session  # noqa: SLF001 - a cut cable has no other door
+    assert session is not None
     since = publisher.health.since
-    pipe = conversation._connection._client.socket()  # noqa: SLF001 - likewise
+    pipe = session._connection._client.socket()  # noqa: SLF001 - likewise
     assert isinstance(pipe, socket.socket)
     pipe.shutdown(socket.SHUT_RDWR)
     # It may be back sooner than anybody sees that it was away.

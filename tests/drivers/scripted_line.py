@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame, LineSettings
-from drivers.reader_thread import Reader, Surroundings
+from drivers.reader_thread import Reader, ReaderEnvironment
 from drivers.simulators.angel_eye_scenario import Settings, scenario
 from drivers.transport import LineError
 from shoe_daemon.table.observations import Gap, Link, Observation
@@ -41,8 +41,8 @@ class Script:
         self.check_fails: list[Exception | None] = []
         self.reader: Reader
 
-    def surroundings(self) -> Surroundings:
-        return Surroundings(self.open, lambda: self.now, self.wait, lambda: 0.5)
+    def environment(self) -> ReaderEnvironment:
+        return ReaderEnvironment(self.open, lambda: self.now, self.wait, lambda: 0.5)
 
     def open(self, url: str, line: LineSettings) -> Script:
         if not self.openings:
@@ -108,7 +108,7 @@ def played(
         url,
         AngelEyeII.line,
         sink or heard.append,
-        surroundings=script.surroundings(),
+        environment=script.environment(),
     )
     script.reader = reader
     reader.run()

@@ -19,11 +19,11 @@ from structlog.testing import capture_logs
 
 from drivers import reader_thread as reader_module
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.backoff import Backoff, Complaint
 from drivers.driver_interface import Frame, FrameKind
-from drivers.reader_thread import Ages, Counts, Reader, Surroundings
+from drivers.reader_thread import Ages, Counts, Reader, ReaderEnvironment
 from drivers.simulators.angel_eye_scenario import Settings, scenario
 from drivers.transport import EndOfCaptureError, LineError
+from shoe_daemon.backoff import LoggedFailure, RetryDelay
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 from tests.drivers.scripted_line import DATA, TURN, WHOLE, Event, Heard, Script, down, played
 from tests.drivers.wait_until import PATIENCE, until
@@ -128,7 +128,7 @@ class TestFailures:
         script, heard = Script([DATA[:10]], [DATA]), Heard()
         reader = Reader(
             "shoe", Broken(), "", AngelEyeII.line, heard.append,
-            surroundings=script.surroundings(),
+            environment=script.environment(),
         )  # fmt: skip
         script.reader = reader
         reader.run()
@@ -152,7 +152,7 @@ class TestFailures:
         script, heard = Script(*openings), Heard()
         reader = Reader(
             "shoe", Raising(), "", AngelEyeII.line, heard.append,
-            surroundings=script.surroundings(),
+            environment=script.environment(),
         )  # fmt: skip
         script.reader = reader
         with capture_logs() as logs:
@@ -259,10 +259,10 @@ class TestWhatIsKnown:
 
     def test_the_beat_goes_on_while_the_line_is_silent(self) -> None:
         beats: list[float] = []
-        script = Script([b"", lambda: beats.append(script.reader.beat), b"", b""])
+        script = Script([b"", lambda: beats.append(script.reader.last_loop), b"", b""])
         reader, _ = played(script)
         assert beats == [100 + TURN]
-        assert reader.beat > beats[0]
+        assert reader.last_loop > beats[0]
 
     def test_commands_go_to_the_open_line_only(self) -> None:
         script = Script([lambda: script.reader.send(b"\x02OP")])
@@ -279,8 +279,8 @@ class TestThread:
                 return read()
 
         script = Endless([b""])
-        around = Surroundings(open_line=script.open)
-        reader = Reader("shoe", AngelEyeII(), "x", AngelEyeII.line, sink, surroundings=around)
+        around = ReaderEnvironment(open_line=script.open)
+        reader = Reader("shoe", AngelEyeII(), "x", AngelEyeII.line, sink, environment=around)
         script.reader = reader
         return reader
 
@@ -327,8 +327,8 @@ class TestThread:
             raise LineError("no such port")
 
         heard = Heard()
-        around = Surroundings(open_line=fail)
-        reader = Reader("s", AngelEyeII(), "x", AngelEyeII.line, heard.append, surroundings=around)
+        around = ReaderEnvironment(open_line=fail)
+        reader = Reader("s", AngelEyeII(), "x", AngelEyeII.line, heard.append, environment=around)
         reader.start()
         until(lambda: heard)
         reader.stop()
@@ -365,16 +365,16 @@ class TestLog:
 
     def test_a_line_that_flaps_is_one_trouble(self) -> None:
         with capture_logs() as lines:
-            complaint = Complaint(structlog.get_logger())
+            failure = LoggedFailure(structlog.get_logger(), "link_lost", "link_up")
             for half_second in range(239):
-                complaint.about(half_second / 2, detail="flaps")
-                complaint.over()
+                failure.failed(half_second / 2, detail="flaps")
+                failure.succeeded()
         assert [line["event"] for line in lines] == ["link_lost", "link_up"] * 2
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.3, 1.0])
 def test_waits_are_within_their_bounds_whatever_the_chance(chance: float) -> None:
-    backoff = Backoff(lambda: chance)
+    backoff = RetryDelay(0.5, 10.0, lambda: chance)
     waits = [backoff.next() for _ in range(20)]
     assert all(0.5 <= wait <= 10 for wait in waits)
     assert waits == sorted(waits)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from drivers.redact import discreet
+from drivers.redact import redact_url
 from drivers.transport import LineError
 from tests.drivers.scripted_line import Script, played
 
@@ -29,7 +29,7 @@ from tests.drivers.scripted_line import Script, played
     ],
 )
 def test_names_are_shown_without_secrets(url: str, shown: str) -> None:
-    assert discreet(url) == shown
+    assert redact_url(url) == shown
 
 
 def test_a_reader_does_not_log_it() -> None:

@@ -33,7 +33,7 @@ from shoe_daemon.journal.restore_table import fold_table
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.report.shoe_events import Said
 from shoe_daemon.report.shoe_report import report_on
-from shoe_daemon.service.state_publisher import Bulletin
+from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.observations import (
     AnyObservation,
@@ -268,7 +268,7 @@ class _Publisher:
         self._core = SimpleNamespace(
             alarm=None, journal=SimpleNamespace(head=SimpleNamespace(observation=0)), table=None
         )
-        self._daemon = Bulletin(
+        self._daemon = StatePublisher(
             cast("Any", self._core), cast("Any", self), (), SESSION, HEARTBEAT_S
         )
 

@@ -62,14 +62,14 @@ class Desk:
         self.core = Core(load_config(self.config))
         clock = {"wall": lambda: self.wall, "monotonic": lambda: self.monotonic}
         self.core.clock = Clock(self.core.table.state.now, **clock)  # type: ignore[arg-type]
-        self.core.begin()
+        self.core.record_start()
         self.decoder = AngelEyeII().decoder()
         self.say(Link(up=True))
 
     def say(self, *observations: AnyObservation) -> None:
         """Take what the reader itself observes of its line."""
         frame = Frame(b"", FrameKind.FRAME, observations, self.monotonic)
-        self.core.take([("shoe", frame)])
+        self.core.process([("shoe", frame)])
 
     def reconnect(self) -> None:
         """Lose the line and open it again."""
@@ -82,13 +82,13 @@ class Desk:
         for start in range(0, len(data), 20):
             self.pass_by(1)
             for frame in self.decoder.feed(data[start : start + 20], self.monotonic):
-                self.core.take([("shoe", frame)])
+                self.core.process([("shoe", frame)])
 
     def pass_by(self, seconds: float) -> None:
         """Let time pass on both clocks."""
         self.wall += int(seconds * 1_000_000)
         self.monotonic += seconds
-        self.core.tick()
+        self.core.process_deadlines()
 
 
 DATA = scenario(Settings(rounds=6, seed=4, mode=Mode.OPEN)).stream(3)
@@ -319,10 +319,10 @@ def test_two_boots_are_no_repeat_though_the_clock_was_put_back_between_them(
     boot = Report(0, "S", b"").to_bytes()
     for _ in range(3):
         for frame in desk.decoder.feed(boot, desk.monotonic):
-            desk.core.take([("shoe", frame)])
+            desk.core.process([("shoe", frame)])
         desk.wall -= 60_000_000
         desk.monotonic += 30
-        desk.core.tick()
+        desk.core.process_deadlines()
     desk.core.close()
     with JournalReader(desk.path) as reader:
         rows = list(reader.observation_rows(100))
@@ -376,7 +376,7 @@ def test_what_this_version_wrote_after_an_upgrade_in_mid_shoe_is_judged(tmp_path
     before.replace(desk.path)
     desk.start()
     # The id is that of the table with which this start continued.
-    closed = desk.core.give(Command(name="acknowledge", operator="ann"))
+    closed = desk.core.judge(Command(name="acknowledge", operator="ann"))
     assert "irregularity_closed" in [event.type for event in closed.caused]
     desk.send(CUT[1] + CUT[2])
     desk.core.close()

@@ -318,9 +318,9 @@ def _table(folder: Path, port: int, table: str, text: str, witness: Witness) -> 
     with ExitStack() as stack:
         shoe = stack.enter_context(Shoe(line))
         for where, what, instead in (
-            (publisher_context, "_moment", clock.published),
+            (publisher_context, "_now_text", clock.published),
             (secrets, "token_hex", lambda _: _SESSION),
-            (state_publisher, "_DEVICE_EVERY", 0.5),
+            (state_publisher, "_DEVICE_INTERVAL_S", 0.5),
         ):
             stack.enter_context(patch.object(where, what, instead))
         daemon = Daemon(load_config(path))

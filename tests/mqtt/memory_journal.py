@@ -10,15 +10,21 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from shoe_daemon.mqtt import Identity, MqttSettings, Publisher
-from shoe_daemon.mqtt.timeouts import Pace
+from shoe_daemon.mqtt import MqttSettings, Publisher, TableIdentity
+from shoe_daemon.mqtt.timeouts import Timeouts
 
 ROOT = "shoe/v1/casino/table-7"
 
-QUICK = Pace(first=0.05, most=0.5, refused=0.2, refused_most=0.4, will_delay=1)
+QUICK = Timeouts(
+    first_retry_s=0.05,
+    max_retry_s=0.5,
+    refused_retry_s=0.2,
+    max_refused_retry_s=0.4,
+    will_delay_s=1,
+)
 """Waits that a test can bear."""
 
-PATIENT = msgspec.structs.replace(QUICK, settled=0.0)
+PATIENT = msgspec.structs.replace(QUICK, stable_session_s=0.0)
 """As above, where young sessions are the test's own doing."""
 
 
@@ -65,7 +71,7 @@ def publishing(
     journal: Journal,
     *,
     prepare: Callable[[Publisher], object] = lambda _: None,
-    pace: Pace = QUICK,
+    timeouts: Timeouts = QUICK,
     options: dict[str, Any] | None = None,
     **settings: Any,  # noqa: ANN401 - those of MqttSettings
 ) -> Iterator[Publisher]:
@@ -74,11 +80,11 @@ def publishing(
     """
     publisher = Publisher(
         MqttSettings(port=port, **settings),
-        Identity("casino", "table-7", journal.session, "Table 7"),
+        TableIdentity("casino", "table-7", journal.session, "Table 7"),
         journal,
         journal.cursor,
         journal.cursors.append,
-        pace=pace,
+        timeouts=timeouts,
         **(options or {}),
     )
     prepare(publisher)

@@ -20,7 +20,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from shoe_daemon.mqtt import Identity, Publisher
+from shoe_daemon.mqtt import Publisher, TableIdentity
 from shoe_daemon.mqtt.connection import Connection
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.memory_journal import QUICK, ROOT, Journal, publishing
@@ -102,7 +102,7 @@ def test_a_refused_event_moves_no_cursor_and_comes_when_it_may(strict: Strict) -
         wait_for(lambda: publisher.health.in_flight == 0, "all answers")
         assert (journal.cursor, publisher.health.queued) == (0, 30)
         assert publisher.health.last_error == f"{ROOT}/event/card_dealt: Not authorized"
-        refusals = [log for log in logs if log["event"] == "mqtt publish refused"]
+        refusals = [log for log in logs if log["event"] == "publish_refused"]
         assert [log["log_level"] for log in refusals] == ["error"]
 
         strict.allow(WRITE_ALL)
@@ -171,7 +171,7 @@ def test_two_clients_with_one_id_are_noticed_and_slow_down(
     is_5 = protocol == "5"
     rival = paho.Client(
         CallbackAPIVersion.VERSION2,
-        Identity("casino", "table-7", "").client_id(),
+        TableIdentity("casino", "table-7", "").client_id(),
         clean_session=None if is_5 else True,
         protocol=MQTTProtocolVersion.MQTTv5 if is_5 else MQTTProtocolVersion.MQTTv311,
     )
@@ -192,14 +192,14 @@ def test_two_clients_with_one_id_are_noticed_and_slow_down(
             wait_for(
                 lambda: any(log["log_level"] == "critical" for log in logs), "a critical line"
             )
-            connects = [log for log in logs if log["event"] == "mqtt connected"]
+            connects = [log for log in logs if log["event"] == "broker_connected"]
             until = time.monotonic() + 1.3
             wait_for(lambda: time.monotonic() > until)
             # Now it waits 15 s and leaves the other one alone.
-            assert [log for log in logs if log["event"] == "mqtt connected"] == connects
+            assert [log for log in logs if log["event"] == "broker_connected"] == connects
             wait_for(rival.is_connected, "the other one")
             line = next(log for log in logs if log["log_level"] == "critical")
-            assert line["client_id"] == Identity("casino", "table-7", "").client_id()
+            assert line["client_id"] == TableIdentity("casino", "table-7", "").client_id()
             assert 10 < line["retry_in"] < 20
         finally:
             rival.disconnect()

@@ -20,7 +20,7 @@ from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.roads import LeadingTies, Result, Tail
 from shoe_daemon.mqtt import MqttSettings, messages
 from shoe_daemon.mqtt.asyncapi import asyncapi
-from shoe_daemon.mqtt.message_examples import load_examples
+from shoe_daemon.mqtt.json_schemas import load_examples
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 from shoe_daemon.table.history import SHOES
 from tests.mqtt import make_examples

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from shoe_daemon.mqtt.embedded_broker import DemoBroker
+from shoe_daemon.mqtt.embedded_broker import EmbeddedBroker
 from tests.brokers import PATIENCE, Listener, free_port
 from tests.mqtt.memory_journal import Journal, publishing
 
@@ -20,7 +20,7 @@ def test_it_takes_another_port_where_one_is_busy() -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         busy = other.getsockname()[1]
-        with DemoBroker(busy) as broker:
+        with EmbeddedBroker(busy) as broker:
             assert broker.port != busy
             socket.create_connection((broker.host, broker.port), PATIENCE).close()
 
@@ -28,14 +28,14 @@ def test_it_takes_another_port_where_one_is_busy() -> None:
 def test_it_takes_the_port_that_is_wanted_and_frees_it() -> None:
     port = free_port()
     for _ in range(2):
-        with DemoBroker(port) as broker:
+        with EmbeddedBroker(port) as broker:
             assert (broker.host, broker.port) == ("127.0.0.1", port)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), PATIENCE)
 
 
 def test_it_listens_on_loopback_only() -> None:
-    with DemoBroker(free_port()) as broker, pytest.raises(ConnectionRefusedError):
+    with EmbeddedBroker(free_port()) as broker, pytest.raises(ConnectionRefusedError):
         # All of 127/8 reaches this machine, but only one address is listened on.
         socket.create_connection(("127.0.0.2", broker.port), PATIENCE)
 
@@ -43,7 +43,7 @@ def test_it_listens_on_loopback_only() -> None:
 def test_it_leaves_no_thread_and_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     # Of those of other tests some may end meanwhile.
     before = set(threading.enumerate())
-    with DemoBroker(free_port()) as broker:
+    with EmbeddedBroker(free_port()) as broker:
         socket.create_connection((broker.host, broker.port), PATIENCE).close()
     assert set(threading.enumerate()) <= before
     assert capfd.readouterr() == ("", "")
@@ -52,7 +52,7 @@ def test_it_leaves_no_thread_and_prints_nothing(capfd: pytest.CaptureFixture[str
 def test_a_publisher_gets_everything_through() -> None:
     journal = Journal()
     with (
-        DemoBroker(free_port()) as broker,
+        EmbeddedBroker(free_port()) as broker,
         Listener(broker.port, protocol="3.1.1") as listener,
         publishing(broker.port, journal, protocol="3.1.1") as publisher,
     ):
@@ -70,7 +70,7 @@ def test_a_publisher_gets_everything_through() -> None:
 
 def test_what_was_said_before_its_end_arrives() -> None:
     journal = Journal()
-    broker = DemoBroker(free_port())
+    broker = EmbeddedBroker(free_port())
     broker.start()
     with Listener(broker.port, protocol="3.1.1") as listener:
         with publishing(broker.port, journal, protocol="3.1.1") as publisher:

@@ -179,13 +179,13 @@ def is_back_without_a_will(
 
 DAEMON = """
 import sys, threading
-from shoe_daemon.mqtt import Identity, MqttSettings, Publisher
+from shoe_daemon.mqtt import TableIdentity, MqttSettings, Publisher
 from tests.mqtt.memory_journal import QUICK, Journal
 from msgspec.structs import replace
 port, session, protocol, will_delay, keepalive = sys.argv[1:]
 publisher = Publisher(
     MqttSettings(port=int(port), protocol=protocol, keepalive=int(keepalive)),
-    Identity("casino", "table-7", session), Journal(), 0, print,
+    TableIdentity("casino", "table-7", session), Journal(), 0, print,
     pace=replace(QUICK, will_delay=int(will_delay)),
 )
 publisher.start()
@@ -199,7 +199,7 @@ def daemon(
     session: str,
     protocol: str = "5",
     *,
-    will_delay: int = QUICK.will_delay,
+    will_delay: int = QUICK.will_delay_s,
     keepalive: int = 60,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.mqtt import ChainHead, Order, Publisher
+from shoe_daemon.mqtt import ChainHead, IncomingCommand, Publisher
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.memory_journal import ROOT, Journal, publishing
 
@@ -154,8 +154,8 @@ def test_no_more_than_twenty_messages_are_unacknowledged(
         for _ in range(100):
             publisher.notify(journal.add())
         wait_for(lambda: publisher.health.in_flight == 20, "a full window")
-        turned = publisher.health.heartbeat
-        wait_for(lambda: publisher.health.heartbeat > turned, "another turn")
+        turned = publisher.health.last_loop
+        wait_for(lambda: publisher.health.last_loop > turned, "another turn")
         assert publisher.health.in_flight == 20
         assert publisher.health.queued == 100
         mosquitto.resume()
@@ -181,17 +181,17 @@ def test_the_heartbeat_sends_state_again_with_an_expiry(
 
 
 def test_orders_reach_the_daemon(mosquitto: Mosquitto, listener: Listener) -> None:
-    orders: list[Order] = []
+    orders: list[IncomingCommand] = []
     with publishing(mosquitto.port, Journal(), options={"on_command": orders.append}):
         listener.wait("/status")
         listener.publish(f"{ROOT}/cmd/new_shoe", b'{"id":"1"}')
         wait_for(lambda: orders, "an order")
-        assert orders[0] == Order("new_shoe", b'{"id":"1"}', retained=False)
+        assert orders[0] == IncomingCommand("new_shoe", b'{"id":"1"}', retained=False)
 
 
 def test_a_retained_order_is_told_as_such(mosquitto: Mosquitto, listener: Listener) -> None:
     listener.publish(f"{ROOT}/cmd/new_shoe", b"{}", retain=True)
-    orders: list[Order] = []
+    orders: list[IncomingCommand] = []
     with publishing(mosquitto.port, Journal(), options={"on_command": orders.append}):
         wait_for(lambda: orders, "an order")
         assert orders[0].retained
@@ -201,11 +201,11 @@ def test_nobody_listening_is_known_and_counts_as_success(mosquitto: Mosquitto) -
     journal = Journal(5)
     with publishing(mosquitto.port, journal) as publisher:
         wait_for(lambda: journal.cursor == 5, "the cursor")
-        assert publisher.health.listened is False
+        assert publisher.health.has_subscribers is False
         with Listener(mosquitto.port):
             publisher.notify(journal.add())
             wait_for(lambda: journal.cursor == 6, "the cursor")
-            assert publisher.health.listened is True
+            assert publisher.health.has_subscribers is True
 
 
 def test_online_can_be_said_again_with_the_head_hash(
@@ -239,8 +239,8 @@ def test_the_broker_sets_the_size_of_the_window(tmp_path: Path) -> None:
         for _ in range(50):
             publisher.notify(journal.add())
         wait_for(lambda: publisher.health.in_flight == 3, "a full window")
-        turned = publisher.health.heartbeat
-        wait_for(lambda: publisher.health.heartbeat > turned, "another turn")
+        turned = publisher.health.last_loop
+        wait_for(lambda: publisher.health.last_loop > turned, "another turn")
         assert publisher.health.in_flight == 3
         broker.resume()
         wait_for(lambda: journal.cursor == 50, "all acknowledged")

@@ -9,7 +9,7 @@ import random
 import pytest
 import structlog
 
-from shoe_daemon.mqtt import Order, Publisher, session
+from shoe_daemon.mqtt import IncomingCommand, Publisher, session
 from shoe_daemon.mqtt.connection import Acknowledged, Connection
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.memory_journal import PATIENT, ROOT, Journal, Stored, publishing
@@ -24,16 +24,14 @@ def fail(*_: object) -> None:
 def test_an_order_that_cannot_be_handed_over(mosquitto: Mosquitto, listener: Listener) -> None:
     journal = Journal()
 
-    def refuse(order: Order) -> None:
+    def refuse(order: IncomingCommand) -> None:
         raise RuntimeError(order.verb)
 
     with publishing(mosquitto.port, journal, options={"on_command": refuse}) as publisher:
         listener.wait("/status")
         listener.publish(f"{ROOT}/cmd/void_round", b"{}")
         wait_for(lambda: publisher.health.last_error, "the failure")
-        assert publisher.health.last_error == (
-            "an order could not be handed over: RuntimeError: void_round"
-        )
+        assert publisher.health.last_error == ("command_not_handled: RuntimeError: void_round")
         publisher.notify(journal.add())
         listener.wait("/card_dealt")
         assert len(listener.of("/status")) == 1
@@ -73,7 +71,7 @@ def test_a_journal_that_cannot_be_read_for_a_while(
         # The displays have what there is.
         listener.wait("/status")
         assert listener.of("/state")
-        assert "journal cannot be read" in (publisher.health.last_error or "")
+        assert "journal_not_readable" in (publisher.health.last_error or "")
         journal.broken = False
         listener.wait("/card_dealt", 5)
         assert len(listener.of("/status")) == 1
@@ -84,8 +82,8 @@ def test_events_that_were_announced_too_early(mosquitto: Mosquitto, listener: Li
     with publishing(mosquitto.port, journal) as publisher:
         listener.wait("/status")
         publisher.notify(1)
-        turned = publisher.health.heartbeat
-        wait_for(lambda: publisher.health.heartbeat > turned, "a turn")
+        turned = publisher.health.last_loop
+        wait_for(lambda: publisher.health.last_loop > turned, "a turn")
         journal.add()
         listener.wait("/card_dealt")
 
@@ -155,14 +153,14 @@ def test_a_connection_that_raises_now_and_then(
 def test_a_broker_that_answers_pings_and_no_publish(
     mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = session.Conversation._answered  # noqa: SLF001 - the only way to be that broker
+    whole = session.BrokerSession._acknowledge  # noqa: SLF001 - the only way to be that broker
     deaf = True
 
-    def hear(self: session.Conversation, answer: Acknowledged) -> None:
+    def hear(self: session.BrokerSession, answer: Acknowledged) -> None:
         if not deaf:
             whole(self, answer)
 
-    monkeypatch.setattr(session.Conversation, "_answered", hear)
+    monkeypatch.setattr(session.BrokerSession, "_acknowledge", hear)
     journal = Journal(3)
     with publishing(mosquitto.port, journal, keepalive=1) as publisher:
         wait_for(
@@ -181,12 +179,12 @@ def test_complaints_come_once_a_minute(mosquitto: Mosquitto) -> None:
         mosquitto.kill()
         # Its waits are 0.05 to 0.5 s here.
         for _ in range(3):
-            before = publisher.health.heartbeat
-            wait_for(lambda: publisher.health.heartbeat > before + 0.3, "another try")  # noqa: B023
+            before = publisher.health.last_loop
+            wait_for(lambda: publisher.health.last_loop > before + 0.3, "another try")  # noqa: B023
         assert [log["event"] for log in logs] == [
-            "mqtt connected",
-            "mqtt connection lost",
-            "mqtt broker out of reach",
+            "broker_connected",
+            "broker_connection_lost",
+            "broker_unreachable",
         ]
         assert {log["log_level"] for log in logs[1:]} == {"warning"}
         assert logs[1]["reason"] == "the line is closed"

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from shoe_daemon.mqtt import Identity, MqttSettings, Publisher
+from shoe_daemon.mqtt import MqttSettings, Publisher, TableIdentity
 from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, wait_for
 from tests.mqtt.memory_journal import QUICK, Journal, Stored, publishing
 
@@ -63,7 +63,7 @@ def test_after_offline_the_will_is_not_spoken_again(
         listener.wait("/status")
         publisher.stop()
     stopped = time.monotonic()
-    wait_for(lambda: time.monotonic() - stopped > QUICK.will_delay + 1)
+    wait_for(lambda: time.monotonic() - stopped > QUICK.will_delay_s + 1)
     states = [message.json["state"] for message in listener.of("/status")]
     assert states == ["online", "stopping", "offline"]
 
@@ -124,7 +124,7 @@ def test_with_a_broker_that_never_answers() -> None:
 
 
 def test_before_a_start() -> None:
-    identity = Identity("casino", "table-7", "start-1")
+    identity = TableIdentity("casino", "table-7", "start-1")
     publisher = Publisher(MqttSettings(), identity, Journal(), 0, lambda _: None)
     assert span_of_stop(publisher, 60) < SLACK
 

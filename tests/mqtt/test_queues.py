@@ -10,10 +10,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from shoe_daemon.mqtt.event_queue import Lane
-from shoe_daemon.mqtt.outgoing_queue import Outgoing, Pipeline
-from shoe_daemon.mqtt.reply_queue import Letter, Letters, Rerun
-from shoe_daemon.mqtt.retained_queue import Shelf
+from shoe_daemon.mqtt.document_queues import ReplyQueue, RetainedQueue
+from shoe_daemon.mqtt.event_queue import EventQueue, EventReplay, QueuedMessage
+from shoe_daemon.mqtt.outgoing_queue import OutgoingMessage, OutgoingQueue
 from shoe_daemon.mqtt.topics import Topics
 from tests.mqtt.memory_journal import QUICK, Journal, Stored
 from tests.volume import volume
@@ -23,53 +22,53 @@ OK, NOBODY, NOT_AUTHORIZED = 0, 16, 0x87
 
 class Bench:
     """
-    A pipeline with a clock of its own, and a broker made of a list.
+    An outgoing queue with a clock of its own, and a broker made of a list.
     """
 
     def __init__(self, count: int = 0, cursor: int = 0) -> None:
         self.journal = Journal(count)
-        self.shelf = Shelf()
+        self.documents = RetainedQueue()
         self.now = 1000.0
-        self.troubles: list[str] = []
-        self.flight: dict[int, Outgoing] = {}
+        self.errors: list[str] = []
+        self.flight: dict[int, OutgoingMessage] = {}
         self.mid = 0
-        self.lane = Lane(self.journal, cursor, QUICK, self.note)
-        self.letters = Letters()
-        self.rerun = Rerun(self.journal, Topics("house", "table-7").event, self.note)
-        self.pipeline = Pipeline(
+        self.events = EventQueue(self.journal, cursor, QUICK, self.note)
+        self.replies = ReplyQueue()
+        self.replay = EventReplay(self.journal, Topics("house", "table-7").event, self.note)
+        self.outgoing = OutgoingQueue(
             Topics("house", "table-7"),
-            self.lane,
-            self.shelf,
-            letters=self.letters,
-            rerun=self.rerun,
-            pace=QUICK,
-            moment=lambda: "now",
-            trouble=self.note,
+            self.events,
+            self.documents,
+            replies=self.replies,
+            replay=self.replay,
+            timeouts=QUICK,
+            now_text=lambda: "now",
+            on_error=self.note,
         )
-        self.lane.head = count
-        self.pipeline.begin(None)
+        self.events.head = count
+        self.outgoing.restart(None)
 
-    def note(self, what: str, _: Exception) -> None:
-        self.troubles.append(what)
+    def note(self, event: str, error: Exception, **facts: str) -> None:
+        self.errors.append(event)
 
-    def send(self) -> list[Outgoing]:
+    def send(self) -> list[OutgoingMessage]:
         """
         Send all that may be sent.
         """
         sent = []
-        while (message := self.pipeline.next(self.now)) is not None:
+        while (message := self.outgoing.next(self.now)) is not None:
             self.mid += 1
-            self.pipeline.sent(message, self.mid)
+            self.outgoing.mark_sent(message, self.mid)
             self.flight[self.mid] = message
             sent.append(message)
         return sent
 
-    def mid_of(self, message: Outgoing) -> int:
+    def mid_of(self, message: OutgoingMessage) -> int:
         return next(mid for mid, other in self.flight.items() if other is message)
 
     def answer(self, mid: int, reason: int = OK) -> None:
         self.flight.pop(mid)
-        self.pipeline.acknowledged(mid, reason, self.now)
+        self.outgoing.acknowledge(mid, reason, self.now)
 
     def answer_all(self, reason: int = OK) -> None:
         for mid in list(self.flight):
@@ -77,15 +76,15 @@ class Bench:
 
     def reconnect(self) -> None:
         self.flight.clear()
-        self.pipeline.begin(None)
+        self.outgoing.restart(None)
 
 
-def seqs(messages: list[Outgoing]) -> list[int]:
-    return [m.seq for m in messages if m.suffix is None and m.letter is None]
+def seqs(messages: list[OutgoingMessage]) -> list[int]:
+    return [m.seq for m in messages if m.suffix is None and m.queued is None]
 
 
-def letters(messages: list[Outgoing]) -> list[Letter]:
-    return [m.letter for m in messages if m.letter is not None]
+def letters(messages: list[OutgoingMessage]) -> list[QueuedMessage]:
+    return [m.queued for m in messages if m.queued is not None]
 
 
 def test_the_cursor_waits_for_the_oldest_answer() -> None:
@@ -93,16 +92,16 @@ def test_the_cursor_waits_for_the_oldest_answer() -> None:
     bench.send()
     bench.answer(2)
     bench.answer(3)
-    assert bench.lane.cursor == 0
+    assert bench.events.cursor == 0
     bench.answer(1)
-    assert bench.lane.cursor == 3
+    assert bench.events.cursor == 3
 
 
 def test_nobody_listening_is_an_acknowledgement() -> None:
     bench = Bench(1)
     bench.send()
     bench.answer(1, NOBODY)
-    assert (bench.lane.cursor, bench.pipeline.listened) == (1, False)
+    assert (bench.events.cursor, bench.outgoing.has_subscribers) == (1, False)
 
 
 def test_after_a_refusal_events_begin_again_at_the_cursor_one_first() -> None:
@@ -117,7 +116,7 @@ def test_after_a_refusal_events_begin_again_at_the_cursor_one_first() -> None:
     bench.answer_all()
     assert seqs(bench.send()) == [3]
     bench.answer_all()
-    assert bench.lane.cursor == 3
+    assert bench.events.cursor == 3
     assert seqs(bench.send()) == [4, 5]
 
 
@@ -128,21 +127,21 @@ def test_refusals_are_retried_ever_more_slowly() -> None:
         if bench.send():
             sent.append(round(bench.now - 1000, 3))
             bench.answer_all(NOT_AUTHORIZED)
-        bench.now = min(bench.now + 0.05, bench.pipeline.wake_at(bench.now))
+        bench.now = min(bench.now + 0.05, bench.outgoing.retry_at(bench.now))
     assert sent == [0, 0.2, 0.6, 1.0, 1.4, 1.8]
 
 
 def test_a_refused_document_is_retried_ever_more_slowly_and_alone() -> None:
     bench = Bench(1)
-    bench.shelf.put("state", b"{}", 0)
-    bench.shelf.put("device/shoe", b"{}", 0)
+    bench.documents.put("state", b"{}", 0)
+    bench.documents.put("device/shoe", b"{}", 0)
     sent: list[tuple[float, str]] = []
     for _ in range(20):
         for message in bench.send():
             sent.append((round(bench.now - 1000, 3), message.suffix or "event"))
             reason = NOT_AUTHORIZED if message.suffix == "state" else OK
             bench.answer(bench.mid_of(message), reason)
-        bench.now = min(bench.now + 0.05, bench.pipeline.wake_at(bench.now))
+        bench.now = min(bench.now + 0.05, bench.outgoing.retry_at(bench.now))
     assert sent == [(0, "event"), (0, "state"), (0, "device/shoe"), (0.2, "state"), (0.6, "state")]
 
 
@@ -150,19 +149,19 @@ def test_documents_flow_while_events_are_refused() -> None:
     bench = Bench(5)
     bench.send()
     bench.answer_all(NOT_AUTHORIZED)
-    bench.shelf.put("state", b"{}", 5)
+    bench.documents.put("state", b"{}", 5)
     assert [message.suffix for message in bench.send()] == ["state"]
 
 
 def test_documents_do_not_wait_for_days_of_history() -> None:
     bench = Bench(2000)
-    bench.shelf.put("state", b"{}", 2000)
+    bench.documents.put("state", b"{}", 2000)
     assert bench.send()[0].suffix == "state"
 
 
 def test_documents_wait_for_a_second_of_history() -> None:
     bench = Bench(900)
-    bench.shelf.put("state", b"{}", 900)
+    bench.documents.put("state", b"{}", 900)
     for _ in range(45):
         assert {message.suffix for message in bench.send()} == {None}
         bench.answer_all()
@@ -177,41 +176,41 @@ def test_documents_do_not_wait_for_a_journal_that_cannot_be_read(
 
     bench = Bench(5)
     monkeypatch.setattr(bench.journal, "events", fail)
-    bench.shelf.put("state", b"{}", 5)
+    bench.documents.put("state", b"{}", 5)
     assert [message.suffix for message in bench.send()] == ["state"]
-    assert bench.troubles == ["the journal cannot be read"]
+    assert bench.errors == ["journal_not_readable"]
 
 
 def test_a_document_is_made_when_it_is_sent() -> None:
     bench = Bench()
-    bench.shelf.put("state", lambda moment: moment.encode(), 0)
+    bench.documents.put("state", lambda moment: moment.encode(), 0)
     assert [message.payload for message in bench.send()] == [b"now"]
 
 
 def test_only_status_is_sent_at_the_end() -> None:
     bench = Bench(50)
-    bench.pipeline.status_first = True
-    bench.shelf.put("state", b"{}", 0)
-    bench.shelf.put("status", b"stopping", 0)
+    bench.outgoing.status_first = True
+    bench.documents.put("state", b"{}", 0)
+    bench.documents.put("status", b"stopping", 0)
     assert bench.send()[0].payload == b"stopping"
     bench.answer_all()
-    bench.pipeline.status_only = True
-    bench.shelf.put("status", b"offline", 0)
+    bench.outgoing.status_only = True
+    bench.documents.put("status", b"offline", 0)
     assert [message.payload for message in bench.send()] == [b"offline"]
 
 
 def test_documents_do_not_wait_for_events_when_a_stop_is_in_haste() -> None:
     bench = Bench(50)
     bench.send()
-    bench.shelf.put("state", b"{}", 50)
+    bench.documents.put("state", b"{}", 50)
     bench.answer_all()
-    bench.pipeline.in_haste = True
+    bench.outgoing.skip_events = True
     assert [message.suffix for message in bench.send()] == ["state"]
 
 
 def test_an_unknown_answer_is_ignored() -> None:
     bench = Bench(1)
-    assert bench.pipeline.acknowledged(77, OK, bench.now) is None
+    assert bench.outgoing.acknowledge(77, OK, bench.now) is None
 
 
 class Chaos(RuleBasedStateMachine):
@@ -228,11 +227,11 @@ class Chaos(RuleBasedStateMachine):
     @rule(count=st.integers(1, 30))
     def add(self, count: int) -> None:
         for _ in range(count):
-            self.bench.lane.head = self.bench.journal.add()
+            self.bench.events.head = self.bench.journal.add()
 
     @rule(reader=st.integers(0, 3))
     def retain(self, reader: int) -> None:
-        self.bench.shelf.put(f"device/{reader}", b"{}", len(self.bench.journal.all))
+        self.bench.documents.put(f"device/{reader}", b"{}", len(self.bench.journal.all))
 
     @precondition(lambda self: self.bench.flight)
     @rule(which=st.integers(0, 19), refused=st.booleans())
@@ -253,7 +252,7 @@ class Chaos(RuleBasedStateMachine):
 
     @rule()
     def send(self) -> None:
-        cursor = self.bench.lane.cursor
+        cursor = self.bench.events.cursor
         for seq in seqs(self.bench.send()):
             # In order, or once more from the cursor on.
             assert seq in {self.last_sent + 1, cursor + 1}
@@ -262,19 +261,19 @@ class Chaos(RuleBasedStateMachine):
     @invariant()
     def the_window_holds_and_the_cursor_covers_only_what_was_taken(self) -> None:
         assert len(self.bench.flight) <= 20
-        assert set(range(1, self.bench.lane.cursor + 1)) <= self.taken
+        assert set(range(1, self.bench.events.cursor + 1)) <= self.taken
 
     def teardown(self) -> None:
         """
         Once the broker takes everything, everything arrives.
         """
         for _ in range(1000):
-            if self.bench.pipeline.drained:
+            if self.bench.outgoing.is_drained:
                 break
             self.bench.now += 1
             self.send()
             self.bench.answer_all()
-        assert self.bench.lane.cursor == len(self.bench.journal.all)
+        assert self.bench.events.cursor == len(self.bench.journal.all)
 
 
 TestChaos = Chaos.TestCase
@@ -283,14 +282,14 @@ TestChaos.settings = settings(max_examples=volume(25, 100), stateful_step_count=
 
 def test_an_answer_goes_after_its_events_and_before_documents() -> None:
     bench = Bench(2)
-    bench.letters.put(Letter("reply/a", b"a", 3))
-    bench.letters.put(Letter("reply/b", b"b", 1))
-    bench.shelf.put("state", b"{}", 2)
-    assert [m.topic for m in bench.send() if m.suffix or m.letter] == [
+    bench.replies.put(QueuedMessage("reply/a", b"a", 3))
+    bench.replies.put(QueuedMessage("reply/b", b"b", 1))
+    bench.documents.put("state", b"{}", 2)
+    assert [m.topic for m in bench.send() if m.suffix or m.queued] == [
         "shoe/v1/house/table-7/state"
     ]
     bench.journal.add()
-    bench.lane.head = 3
+    bench.events.head = 3
     sent = bench.send()
     assert seqs(sent) == [3]
     assert [letter.payload for letter in letters(sent)] == [b"a", b"b"]
@@ -300,14 +299,14 @@ def test_an_answer_does_not_wait_for_events_that_cannot_flow() -> None:
     bench = Bench(1)
     bench.send()
     bench.answer_all(NOT_AUTHORIZED)
-    bench.letters.put(Letter("reply/a", b"a", 9))
+    bench.replies.put(QueuedMessage("reply/a", b"a", 9))
     assert [letter.payload for letter in letters(bench.send())] == [b"a"]
 
 
 def test_an_answer_that_was_not_taken_is_sent_again() -> None:
     bench = Bench()
     for name in "abc":
-        bench.letters.put(Letter("reply", name.encode(), 0))
+        bench.replies.put(QueuedMessage("reply", name.encode(), 0))
     sent = bench.send()
     bench.answer(bench.mid_of(sent[1]))
     bench.reconnect()
@@ -315,12 +314,12 @@ def test_an_answer_that_was_not_taken_is_sent_again() -> None:
     bench.answer_all(NOT_AUTHORIZED)
     bench.reconnect()
     assert letters(bench.send()) == []
-    assert bench.pipeline.drained
+    assert bench.outgoing.is_drained
 
 
 def test_a_replay_sends_all_once_and_moves_no_cursor() -> None:
     bench = Bench(200, cursor=200)
-    bench.rerun.ask(11, 180)
+    bench.replay.start(11, 180)
     again = []
     while sent := bench.send():
         assert len(bench.flight) <= 10
@@ -328,16 +327,16 @@ def test_a_replay_sends_all_once_and_moves_no_cursor() -> None:
         bench.answer_all()
     assert [m.seq for m in again] == list(range(11, 181))
     assert [m.payload for m in again] == [e.body for e in bench.journal.all[10:180]]
-    assert (bench.lane.cursor, bench.rerun.under_way) == (200, False)
+    assert (bench.events.cursor, bench.replay.is_running) == (200, False)
 
 
 def test_what_is_new_overtakes_a_replay() -> None:
     bench = Bench(100, cursor=100)
-    bench.rerun.ask(1, 100)
+    bench.replay.start(1, 100)
     first = bench.send()
     assert [m.seq for m in first] == list(range(1, 11))
     bench.journal.add()
-    bench.lane.head = 101
+    bench.events.head = 101
     assert seqs(bench.send()) == [101]
     bench.answer(bench.mid_of(first[0]))
     bench.reconnect()
@@ -355,7 +354,7 @@ def test_a_replay_ends_where_the_journal_cannot_be_read(monkeypatch: pytest.Monk
         raise OSError("gone")
 
     monkeypatch.setattr(bench.journal, "events", fails)
-    bench.rerun.ask(1, 5)
+    bench.replay.start(1, 5)
     assert bench.send() == []
-    assert not bench.rerun.under_way
-    assert bench.troubles == ["the journal cannot be read for a replay"]
+    assert not bench.replay.is_running
+    assert bench.errors == ["journal_not_readable_for_replay"]

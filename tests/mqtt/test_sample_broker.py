@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.mqtt import Order, Publisher, TlsSettings
+from shoe_daemon.mqtt import IncomingCommand, Publisher, TlsSettings
 from tests.brokers import Listener, wait_for
 from tests.mqtt.memory_journal import ROOT, Journal, publishing
 from tests.mqtt.sample_broker import SampleBroker
@@ -28,7 +28,7 @@ def broker(tmp_path: Path) -> Iterator[SampleBroker]:
 def test_everybody_may_do_what_they_must_and_no_more(broker: SampleBroker) -> None:
     journal = Journal(1)
     journal.add("staff_card_dealt")
-    orders: list[Order] = []
+    orders: list[IncomingCommand] = []
     with broker.listen("board") as board, broker.listen("pit") as pit:
         with broker.publish(journal, on_command=orders.append) as publisher:
             board.wait("/status")
@@ -39,7 +39,7 @@ def test_everybody_may_do_what_they_must_and_no_more(broker: SampleBroker) -> No
             pit.publish(f"{ROOT}/cmd/new_shoe", b"from the pit")
             wait_for(lambda: orders, "the order")
             assert [order.payload for order in orders] == [b"from the pit"]
-            publisher.answer(b"{}", 0, order="x")
+            publisher.reply(b"{}", 0, command_id="x")
             pit.wait("/reply/x")
             # An order may hold a PIN, which is for the table alone.
             assert not pit.of("/cmd/new_shoe")
@@ -72,12 +72,12 @@ def test_a_response_topic_outside_the_rights_is_refused_and_the_reply_comes(
     broker: SampleBroker,
 ) -> None:
     with broker.publish(Journal()) as publisher, broker.listen("pit") as pit:
-        publisher.answer(b"1", 0, order="a", response_topic="tablets/3/answer")
+        publisher.reply(b"1", 0, command_id="a", response_topic="tablets/3/answer")
         pit.wait("/reply/a")
         wait_for(lambda: publisher.health.last_error, "the refusal")
         assert publisher.health.last_error == "tablets/3/answer: Not authorized"
         # It holds nothing up, and is not tried again.
-        publisher.answer(b"2", 0, order="b", response_topic=f"{ROOT}/reply/tablet-3")
+        publisher.reply(b"2", 0, command_id="b", response_topic=f"{ROOT}/reply/tablet-3")
         assert pit.wait("/reply/b")[0].payload == b"2"
         assert pit.wait("/reply/tablet-3")[0].payload == b"2"
         assert not pit.of("/answer")

@@ -1,5 +1,5 @@
 """
-The small parts: topics, settings, waits, the bell and the client's name.
+The small parts: topics, settings, waits, the wakeup and the client's name.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from shoe_daemon.backoff import LogRateLimit
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt import Identity, MqttSettings, TlsSettings, Topics, table_identity
-from shoe_daemon.mqtt.timeouts import Backoff, Pace, Rarely
+from shoe_daemon.mqtt import MqttSettings, TableIdentity, TlsSettings, Topics, table_identity
+from shoe_daemon.mqtt.connection import Wakeup
+from shoe_daemon.mqtt.timeouts import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import device, staff
-from shoe_daemon.mqtt.wakeup import Bell
 from tests.brokers import PATIENCE
 
 
@@ -130,51 +131,55 @@ def test_the_client_has_a_name_per_table_and_machine(
     file = tmp_path / "machine-id"
     file.write_text("0123456789abcdef0123456789abcdef\n", encoding="ascii")
     monkeypatch.setattr(table_identity, "_MACHINE_ID", file)
-    assert Identity("house", "table-7", "x").client_id() == "shoe-house-table-7-01234567"
+    assert TableIdentity("house", "table-7", "x").client_id() == "shoe-house-table-7-01234567"
     file.unlink()
     monkeypatch.setattr(socket, "gethostname", lambda: "pit-4")
-    other = Identity("house", "table-7", "y").client_id()
-    assert other == Identity("house", "table-7", "z").client_id() != "shoe-house-table-7-01234567"
+    other = TableIdentity("house", "table-7", "y").client_id()
+    assert (
+        other
+        == TableIdentity("house", "table-7", "z").client_id()
+        != "shoe-house-table-7-01234567"
+    )
 
 
 def test_a_broker_that_is_away_is_asked_ever_more_rarely() -> None:
-    backoff = Backoff(Pace(), random.Random(1))
-    waits = [backoff.failed() for _ in range(12)]
+    delay = ReconnectDelay(Timeouts(), random.Random(1))
+    waits = [delay.after_failure() for _ in range(12)]
     assert 0.4 <= waits[0] <= 0.6
     assert all(8 <= wait <= 12 for wait in waits[5:])
     assert len(set(waits)) == 12
-    assert backoff.lost(60.0) < 1
+    assert delay.after_session(60.0) < 1
 
 
 def test_only_a_session_that_lived_resets_the_wait() -> None:
-    backoff = Backoff(Pace(), random.Random(1))
+    delay = ReconnectDelay(Timeouts(), random.Random(1))
     for _ in range(2):
-        backoff.lost(1.0)
-    assert not backoff.twins
-    assert backoff.lost(1.0) > 10
-    assert backoff.lost(11.0) < 1
-    assert not backoff.twins
+        delay.after_session(1.0)
+    assert not delay.id_conflict
+    assert delay.after_session(1.0) > 10
+    assert delay.after_session(11.0) < 1
+    assert not delay.id_conflict
 
 
 def test_a_session_taken_over_is_known_at_once() -> None:
-    backoff = Backoff(Pace(), random.Random(1))
-    assert backoff.lost(1000.0, taken_over=True) > 10
-    assert backoff.twins
+    delay = ReconnectDelay(Timeouts(), random.Random(1))
+    assert delay.after_session(1000.0, taken_over=True) > 10
+    assert delay.id_conflict
 
 
 def test_a_broker_that_was_away_or_has_forgotten_us_explains_young_sessions() -> None:
-    backoff = Backoff(Pace(), random.Random(1))
+    delay = ReconnectDelay(Timeouts(), random.Random(1))
     for _ in range(10):
-        backoff.lost(1.0)
-        backoff.failed()
-        backoff.lost(1.0)
-        backoff.forgotten()
-    assert not backoff.twins
+        delay.after_session(1.0)
+        delay.after_failure()
+        delay.after_session(1.0)
+        delay.session_forgotten()
+    assert not delay.id_conflict
 
 
 def test_complaints_are_rare() -> None:
-    rarely = Rarely()
-    assert [rarely("a", now) for now in (0, 1, 59, 60, 61, 121)] == [
+    may_log = LogRateLimit()
+    assert [may_log("a", now) for now in (0, 1, 59, 60, 61, 121)] == [
         True,
         False,
         False,
@@ -182,79 +187,79 @@ def test_complaints_are_rare() -> None:
         False,
         True,
     ]
-    assert rarely("b", 1)
-    rarely.forget("a")
-    assert rarely("a", 122)
+    assert may_log("b", 1)
+    may_log.reset("a")
+    assert may_log("a", 122)
 
 
 def test_the_bell_is_heard_once_however_often_it_rings() -> None:
-    bell = Bell()
+    wakeup = Wakeup()
     for _ in range(3):
-        bell.ring()
-    assert select.select([bell.descriptor], [], [], 0)[0]
-    bell.hear()
-    bell.hear()
-    assert not select.select([bell.descriptor], [], [], 0)[0]
-    bell.ring()
-    assert select.select([bell.descriptor], [], [], 0)[0]
-    bell.close()
-    bell.close()
-    bell.ring()
+        wakeup.wake()
+    assert select.select([wakeup.descriptor], [], [], 0)[0]
+    wakeup.clear()
+    wakeup.clear()
+    assert not select.select([wakeup.descriptor], [], [], 0)[0]
+    wakeup.wake()
+    assert select.select([wakeup.descriptor], [], [], 0)[0]
+    wakeup.close()
+    wakeup.close()
+    wakeup.wake()
 
 
 def test_who_rings_the_bell_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    bell = Bell()
+    wakeup = Wakeup()
     written = os.eventfd_write
     in_time: list[bool] = []
 
     def write_and_see_it_heard(descriptor: int, value: int) -> None:
         written(descriptor, value)
-        other = threading.Thread(target=bell.hear, daemon=True)
+        other = threading.Thread(target=wakeup.clear, daemon=True)
         other.start()
         other.join(PATIENCE)
         in_time.append(not other.is_alive())
 
     monkeypatch.setattr(os, "eventfd_write", write_and_see_it_heard)
-    bell.ring()
+    wakeup.wake()
     assert in_time == [True]
-    bell.close()
+    wakeup.close()
 
 
 def test_what_is_about_to_be_rung_is_heard_at_the_next_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    bell = Bell()
+    wakeup = Wakeup()
     written = os.eventfd_write
 
     def hear_and_write(descriptor: int, value: int) -> None:
-        bell.hear()
+        wakeup.clear()
         written(descriptor, value)
 
     monkeypatch.setattr(os, "eventfd_write", hear_and_write)
-    bell.ring()
-    assert select.select([bell.descriptor], [], [], 0)[0]
-    bell.hear()
-    assert not select.select([bell.descriptor], [], [], 0)[0]
-    bell.close()
+    wakeup.wake()
+    assert select.select([wakeup.descriptor], [], [], 0)[0]
+    wakeup.clear()
+    assert not select.select([wakeup.descriptor], [], [], 0)[0]
+    wakeup.close()
 
 
 def test_no_ring_is_lost_whoever_rings_at_which_moment() -> None:
-    bell, rings = Bell(), 5000
+    wakeup, rings = Wakeup(), 5000
     said = [0, 0]
 
     def ring(who: int) -> None:
         for _ in range(rings):
             said[who] += 1
-            bell.ring()
+            wakeup.wake()
 
     threads = [threading.Thread(target=ring, args=(who,)) for who in range(len(said))]
     for thread in threads:
         thread.start()
     while said != [rings, rings]:
-        assert select.select([bell.descriptor], [], [], 60)[0]
-        bell.hear()
+        assert select.select([wakeup.descriptor], [], [], 60)[0]
+        wakeup.clear()
     for thread in threads:
         thread.join()
-    bell.hear()
-    assert not select.select([bell.descriptor], [], [], 0)[0]
-    bell.close()
+    wakeup.clear()
+    assert not select.select([wakeup.descriptor], [], [], 0)[0]
+    wakeup.close()

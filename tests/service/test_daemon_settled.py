@@ -67,11 +67,11 @@ def test_a_daemon_is_settled_when_what_was_read_is_on_disk_and_told(tmp_path: Pa
     try:
         # Only now: who opens a line throws away what came before.
         wait_for(lambda: any(event.type == "reader_status" for event in told))
-        assert not daemon.settled
+        assert not daemon.is_idle
         line.send(DEALT.stream(), threading.Event())
         free.set()
         sent = len(DEALT.stream())
-        wait_for(lambda: daemon.readers[0].counts.bytes >= sent and daemon.settled)
+        wait_for(lambda: daemon.readers[0].counts.bytes >= sent and daemon.is_idle)
         assert sum(event.type == "round_finished" for event in told) == 3
         assert told[-1].seq == daemon.core.journal.head.seq
     finally:

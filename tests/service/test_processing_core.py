@@ -54,7 +54,7 @@ class Bench:
         self.core.clock = Clock(
             self.core.table.state.now, wall=lambda: self.wall, monotonic=lambda: self.monotonic
         )
-        self.core.begin()
+        self.core.record_start()
 
     def pass_by(self, seconds: float) -> list[str]:
         """
@@ -62,14 +62,14 @@ class Bench:
         """
         self.wall += int(seconds * 1_000_000)
         self.monotonic += seconds
-        return [event.type for event in self.core.tick()]
+        return [event.type for event in self.core.process_deadlines()]
 
     def see(self, *observations: Observation) -> list[str]:
         """
         Take a frame, and return the types of what it caused.
         """
         frame = Frame(b"bytes", FrameKind.FRAME, observations, self.monotonic)
-        return [event.type for event in self.core.take([("shoe", frame)])]
+        return [event.type for event in self.core.process([("shoe", frame)])]
 
     def deal(self, *cards: str) -> None:
         """
@@ -115,7 +115,7 @@ def test_a_start_is_a_session_and_a_gap(tmp_path: Path) -> None:
 def test_tucked_cards_are_revealed_by_a_tick_of_their_own(tmp_path: Path) -> None:
     bench = Bench(configure(tmp_path / "table", 'house = "chickasaw"'))
     bench.deal("P1:2S", "B1:KH", "P2:5D", "B2:9C")
-    assert bench.core.patience(10) == pytest.approx(2)
+    assert bench.core.seconds_until_deadline(10) == pytest.approx(2)
     assert bench.pass_by(1.9) == []
     assert bench.pass_by(0.2) == [
         "card_disclosed",
@@ -224,13 +224,13 @@ def test_an_order_that_finishes_a_shoe_names_the_head_too(tmp_path: Path) -> Non
     bench = Bench(configure(tmp_path / "table", 'house = "chickasaw"'))
     bench.deal("P1:9S", "B1:2H", "P2:KD", "B2:3C")
     bench.see(Result(outcome="player"))
-    bench.core.give(Command(name="hold", kind="foreign_card", operator="ann"))
+    bench.core.judge(Command(name="hold", kind="foreign_card", operator="ann"))
     (alert,) = bench.core.table.state.alerts
     before = bench.core.journal.head.hash.hex()
     order = Command(
         name="rule", operator="ann", irregularity=alert.data.id, action="stop_shoe", reason="-"
     )
-    given = bench.core.give(order)
+    given = bench.core.judge(order)
     assert "shoe_finished" in [event.type for event in given.caused], given
     bench.close()
     assert finished(bench) == before
@@ -242,8 +242,8 @@ def test_repeats_and_noise_are_only_counted(bench: Bench) -> None:
         ("shoe", Frame(b"again", FrameKind.REPEAT)),
         ("shoe", Frame(b"\x00\xff", FrameKind.NOISE)),
     ]
-    assert bench.core.take(frames) == []
-    bench.core.count(frames)
+    assert bench.core.process(frames) == []
+    bench.core.count_rejected(frames)
     assert bench.core.journal.head == head
     bench.core.journal.flush()
     with bench.core.journal.reader() as reader:

@@ -144,7 +144,7 @@ SLOW = """
 import time
 from shoe_daemon.journal import Journal
 import shoe_daemon.service.daemon as daemon
-daemon._INBOX, daemon._BATCH = 20, 4
+daemon._MAX_INPUTS, daemon._MAX_BATCH = 20, 4
 append = Journal.append
 def slowly(self, entries):
     time.sleep(0.05)
@@ -162,7 +162,7 @@ def test_a_reader_too_fast_for_the_disk_is_held_back_and_nothing_is_dropped(
     with simulated_shoe(tmp_path / "shoe", *options) as shoe:
         config = configure(tmp_path / "table", port=mosquitto.port, line=tmp_path / "shoe")
         daemon = run(config, patch=SLOW).wait_ready()
-        wait_for(lambda: "readers_held_back" in daemon.log.read_text(), "the alarm in the log")
+        wait_for(lambda: "readers_blocked" in daemon.log.read_text(), "the alarm in the log")
         wait_for(lambda: any(alarms(listener)), "the alarm")
         assert "faster than they can be recorded" in next(filter(None, alarms(listener)))
         shoe.wait(PATIENCE)

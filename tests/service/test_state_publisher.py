@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 
 from shoe_daemon.mqtt import Publisher
-from shoe_daemon.mqtt.retained_queue import Document
-from shoe_daemon.service.state_publisher import Bulletin
+from shoe_daemon.mqtt.document_queues import Document
+from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table.observations import Command, CutCardSeen, Observation, Result
 from tests.game.other_roads import other_roads
 from tests.service.daemon_process import configure
@@ -60,7 +60,7 @@ class Hall(Bench):
         super().start()
         self.shelf = Shelf()
         publisher = cast("Publisher", self.shelf)
-        self.bulletin = Bulletin(self.core, publisher, (), "start-1", heartbeat=10)
+        self.bulletin = StatePublisher(self.core, publisher, (), "start-1", heartbeat=10)
         self.bulletin.publish()
 
     def see(self, *observations: Observation) -> list[str]:

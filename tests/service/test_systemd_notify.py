@@ -16,8 +16,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from drivers.reader_thread import Reader
-from shoe_daemon.service.state_publisher import Bulletin
-from shoe_daemon.service.watchdog import Watch
+from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.service.watchdog import Watchdog
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.service.conftest import Run
 from tests.service.daemon_process import QUICK, DaemonProcess, Shoe, configure
@@ -111,7 +111,7 @@ def test_it_is_not_fed_when_a_reader_hangs(tmp_path: Path, run: Run, shoe: Shoe)
     shoe.wait_heard()
     is_fed(daemon)
     shoe.send(b"KD\n")
-    wait_for(lambda: "thread_hangs" in daemon.log.read_text(), "the hanging thread")
+    wait_for(lambda: "threads_hung" in daemon.log.read_text(), "the hanging thread")
     is_not_fed(daemon)
     assert '"threads": ["shoe"]' in daemon.log.read_text()
 
@@ -122,13 +122,13 @@ def test_whoever_hangs_is_told_each_time_and_once(monkeypatch: pytest.MonkeyPatc
         "shoe_daemon.service.watchdog.time", SimpleNamespace(monotonic=lambda: now)
     )
     shoe, camera = (SimpleNamespace(name=name, alive=True, beat=now) for name in ("shoe", "eye"))
-    watch = Watch(cast("list[Reader]", [shoe, camera]), None)
+    watch = Watchdog(cast("list[Reader]", [shoe, camera]), None)
     with capture_logs() as logs:
         for turning in ([], [], ["eye"], ["shoe", "eye"], [], []):
             now += 31
             for reader in (shoe, camera):
-                reader.beat = now if reader.name in turning else reader.beat
-            watch.feed(cast("Bulletin", SimpleNamespace(summary="")))
+                reader.last_loop = now if reader.name in turning else reader.last_loop
+            watch.feed(cast("StatePublisher", SimpleNamespace(summary="")))
     assert [log["threads"] for log in logs] == [["shoe", "eye"], ["shoe"], ["shoe", "eye"]]
 
 

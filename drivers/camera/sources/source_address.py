@@ -24,8 +24,8 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
-from drivers.redact import discreet
-from shoe_daemon.credential_files import find_file
+from drivers.redact import redact_url
+from shoe_daemon.credential_files import read_secret
 from shoe_daemon.errors import UserError
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "parse_address",
     "parse_source",
     "probe_rtsp",
-    "read_password",
     "status_text",
 ]
 
@@ -78,7 +77,7 @@ class Address(Struct, frozen=True):
         """
         The address without user name and password, as it may be shown.
         """
-        return discreet(self.where) if self.is_stream else self.where
+        return redact_url(self.where) if self.is_stream else self.where
 
     def known_to(self, username: str, password: str) -> Address:
         """
@@ -169,7 +168,7 @@ def _redacted(url: str, head: str) -> str:
     """
     Return an invalid address without a password, wherever it is in the text.
     """
-    _, somebody, rest = discreet(url).rpartition("@")
+    _, somebody, rest = redact_url(url).rpartition("@")
     return f"{head}…@{rest}" if somebody else rest
 
 
@@ -208,26 +207,9 @@ def add_login(
         raise UserError(f"options.{key}: {error}") from error
     if password_file is None:
         return known
-    return address.known_to(username or "", read_password(password_file, folder))
-
-
-def read_password(name: str, folder: Path) -> str:
-    """
-    Read a password from the unit's credentials, or from beside the configuration.
-
-    Raises:
-        UserError: The file cannot be read or is empty.
-    """
-    path = find_file(name, folder, "options.password_file")
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None)
-        why = reason.lower() if reason else "not UTF-8 text"
-        raise UserError(f"options.password_file: {path}: {why}") from error
-    if not lines or not lines[0]:
-        raise UserError(f"options.password_file: {path}: its first line is empty")
-    return lines[0]
+    return address.known_to(
+        username or "", read_secret(password_file, folder, "options.password_file")
+    )
 
 
 _RTSP_PROBE_TIMEOUT_S: Final = 2.0

@@ -20,7 +20,7 @@ from shoe_daemon.display.terminal.table_feed import Watcher
 from shoe_daemon.display.terminal.view_model import headline, why
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.topics import STATE
-from shoe_daemon.shutdown_signals import stopped_by_signals
+from shoe_daemon.shutdown_signals import stop_on_signals
 
 __all__ = ["watch", "watch_once"]
 
@@ -42,7 +42,7 @@ def watch(watcher: Watcher, name: str | None, signs: Signs) -> list[str]:
     Raises:
         UserError: Several sites have a table of this name.
     """
-    with stopped_by_signals(*_ENDS) as stopping, watcher, Screen() as screen:
+    with stop_on_signals(*_ENDS) as stopping, watcher, Screen() as screen:
         while not stopping.is_set():
             watcher.turn(_TURN)
             if name is None and watcher.settled and len(watcher.tables):

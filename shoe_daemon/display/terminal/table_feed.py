@@ -20,7 +20,7 @@ from shoe_daemon.display.table_model import Moment, Table
 from shoe_daemon.display.terminal.view_model import Seen
 from shoe_daemon.mqtt.messages import History, RoadsNow
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.timeouts import Pace
+from shoe_daemon.mqtt.timeouts import Timeouts
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS
 from shoe_daemon.table import from_microseconds, to_microseconds
 
@@ -51,13 +51,15 @@ class Watcher:
         site: str | None = None,
         *,
         stale_after: float | None = None,
-        pace: Pace | None = None,
+        timeouts: Timeouts | None = None,
     ) -> None:
         self.tables = Tables(settings.prefix, stale_after=stale_after)
         self._where = "{}:{}".format(*settings.address)
         self._rung = threading.Event()
         self._mailbox = Mailbox(self._rung.set)
-        self._feed = Feed(settings, filters(settings.prefix, site), self._mailbox, _now, pace=pace)
+        self._feed = Feed(
+            settings, filters(settings.prefix, site), self._mailbox, _now, timeouts=timeouts
+        )
         self._came = time.monotonic()
         self._shown: tuple[str, int] | None = None
         self._result_at = -_LATELY
