@@ -30,7 +30,7 @@ from drivers import (
     open_transport,
     raised_at,
 )
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, describe_exception
 from shoe_daemon.table.observations import encode_observation
 
 __all__ = ["SPEEDS", "Ear", "Finding", "configuration", "listen", "silence_hints", "speeds_of"]
@@ -139,7 +139,7 @@ class Ear:
         lines = self._garbage("bytes", len(self._pending))
         self._drop(len(self._pending))
         self._decoder = self._driver.decoder()
-        what = f"{type(error).__name__}: {error} ({raised_at(error)})"
+        what = f"{describe_exception(error)} ({raised_at(error)})"
         return [*lines, f"the decoder of {self._driver.name} failed: {what}"]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["HEX_SUFFIX", "read_capture", "write_hex"]
 
@@ -30,7 +30,7 @@ def read_capture(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from error
+        raise UserError(f"{path}: {one_line(error)}") from error
     if path.suffix != HEX_SUFFIX:
         return content
     lines = content.decode("utf-8", "replace").splitlines()

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from drivers.driver_interface import Driver, LineSettings, NamesFiles
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, describe_exception
 from shoe_daemon.table.observations import Signal
 
 __all__ = ["check_class", "make_driver"]
@@ -96,7 +96,7 @@ def make_driver(
         raise
     except Exception as error:
         # A driver of another author may raise anything.
-        text = f"{type(error).__name__}: {error}"
+        text = describe_exception(error)
         raise UserError(f"{place}: cannot be made: {text}") from error
     if problem is not None:
         raise UserError(f"{place}: {problem}")

@@ -24,7 +24,7 @@ import serial
 
 from drivers.capture_file import read_capture
 from drivers.driver_interface import LineSettings, Transport
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["EndOfCaptureError", "LineError", "Transport", "check_url", "open_transport"]
 
@@ -123,8 +123,8 @@ def _in_words(name: str, error: Exception) -> LineError:
         return LineError(f"{name}: unplugged, or another program reads it too")
     if isinstance(told, PermissionError) and not _scheme(name):
         return LineError(f"{name}: Permission denied{_ALLOWED}")
-    text = told.strerror if isinstance(told, OSError) and told.strerror else str(error)
-    return LineError(f"{name}: {' '.join(text.split()) or type(error).__name__}")
+    reason = told if isinstance(told, OSError) and told.strerror else error
+    return LineError(f"{name}: {one_line(reason)}")
 
 
 class _Port(Protocol):

@@ -25,7 +25,7 @@ from shoe_daemon.config_checks import (
     check_table,
 )
 from shoe_daemon.credential_files import note_missing_credential
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import (
     DEFAULT_HOUSE,
     DEFAULT_POLICY,
@@ -207,7 +207,7 @@ def load_config(path: Path, *, inspecting: bool = False) -> Setup:
         # Some editors put a mark before the first letter; it says nothing.
         mapping = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+        raise UserError(f"{path}: cannot be read: {one_line(error)}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: byte {error.start} is no UTF-8; expected TOML") from error
     except ValueError as error:  # what tomllib raises

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import inspect
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         # Some editors put a mark before the first letter; it says nothing.
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}; expected {what}") from error
+        raise UserError(f"{path}: cannot be read: {one_line(error)}; expected {what}") from error
     except RecursionError as error:
         raise UserError(f"{path}: nested too deeply; expected {what} in TOML") from error
     except ValueError as error:  # tomllib's own error and broken UTF-8 are ValueErrors

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["check_writable", "write_together"]
 
@@ -81,4 +81,4 @@ def _delete(files: Iterable[Path]) -> None:
 
 
 def _write_error(path: Path, error: OSError) -> UserError:
-    return UserError(f"{path}: cannot be written: {error.strerror or error}")
+    return UserError(f"{path}: cannot be written: {one_line(error)}")

@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 
 from calibration.camera.marker_detection import DICTIONARY
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["FILE_SUFFIXES", "PAPER_SIZES_MM", "SheetPage", "draw_sheets", "write_sheets"]
 
@@ -191,7 +191,7 @@ def write_sheets(sheets: Sequence[SheetPage], path: Path) -> list[Path]:
         try:
             file.write_bytes(data)
         except OSError as error:
-            raise UserError(f"{file}: {error.strerror or error}") from error
+            raise UserError(f"{file}: {one_line(error)}") from error
     return list(files)
 
 

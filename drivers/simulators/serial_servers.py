@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Event
 from typing import Final, Protocol
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["Line", "PtyLine", "TcpLine"]
 
@@ -216,7 +216,7 @@ class TcpLine:
         try:
             listener = socket.create_server((self._host, self._port), family=self._family())
         except OSError as error:
-            raise UserError(f"{self.address}: {error.strerror or error}") from error
+            raise UserError(f"{self.address}: {one_line(error)}") from error
         listener.settimeout(0)
         self._listener, self._port = listener, listener.getsockname()[1]
 
@@ -288,4 +288,4 @@ def _lead(link: Path, path: str) -> None:
         new.symlink_to(path)
         new.replace(link)
     except OSError as error:
-        raise UserError(f"{link}: {error.strerror or error}") from error
+        raise UserError(f"{link}: {one_line(error)}") from error

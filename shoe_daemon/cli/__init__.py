@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from shoe_daemon import __version__
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.shutdown_signals import discard_output
 
 __all__ = ["COMMANDS", "main"]
@@ -100,7 +100,7 @@ class LazyGroup(click.Group):
             if error.errno not in _FULL:
                 raise
             _forget_stdout()
-            told = f"shoe-daemon: the output cannot be written: {error.strerror}"
+            told = f"shoe-daemon: the output cannot be written: {one_line(error)}"
             click.echo(told, err=True)
             ctx.exit(1)
         return result

@@ -12,7 +12,7 @@ import msgspec
 
 from drivers import create_driver, observations_of, read_capture
 from shoe_daemon.cli.number_option import Number
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.event_text import tell
 from shoe_daemon.game import (
     DEFAULT_HOUSE,
@@ -119,7 +119,7 @@ def read_log(file: Path) -> Iterator[Observation]:
     try:
         lines = file.read_bytes().splitlines()
     except OSError as error:
-        raise UserError(f"{file}: cannot be read: {error.strerror}") from error
+        raise UserError(f"{file}: cannot be read: {one_line(error)}") from error
     try:
         yield from decode_log(lines)
     except UserError as error:

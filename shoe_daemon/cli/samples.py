@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 import shoe_daemon
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["command"]
 
@@ -61,5 +61,5 @@ def _write(source: Path, target: Path) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise UserError(f"samples: {target}: cannot be written: {error.strerror}") from error
+        raise UserError(f"samples: {target}: cannot be written: {one_line(error)}") from error
     return True

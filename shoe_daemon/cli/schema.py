@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["command"]
 
@@ -89,7 +89,7 @@ def _write(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
+        raise UserError(f"{path}: {one_line(error)}") from error
 
 
 def _text(schema: dict[str, Any]) -> str:

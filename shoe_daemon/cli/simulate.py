@@ -17,7 +17,7 @@ import msgspec
 
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.cli.simulate_camera import camera
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _write_capture(path: Path, settings: Settings, copies: int, ledger: _Ledger)
         else:
             path.write_bytes(b"".join(data for data, _ in pieces))
     except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from error
+        raise UserError(f"{path}: {one_line(error)}") from error
     ledger.sum_up()
 
 
@@ -217,7 +217,7 @@ def _ledger(truth: Path | None) -> Iterator[_Ledger]:
     try:
         file = truth.open("w", encoding="utf-8")
     except OSError as error:
-        raise UserError(f"{truth}: {error.strerror or error}") from error
+        raise UserError(f"{truth}: {one_line(error)}") from error
     with file:
         yield _Ledger(file)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoe_daemon.cli.number_option import Number
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _write_profile(settings: Settings, folder: Path) -> None:
     try:
         click.echo(f"profile: {write_simulated_profile(settings, folder)}")
     except OSError as error:
-        raise UserError(f"{folder}: {error.strerror or error}") from error
+        raise UserError(f"{folder}: {one_line(error)}") from error
 
 
 def _film(settings: Settings, path: Path, truth: Path | None) -> None:

@@ -22,7 +22,7 @@ from shoe_daemon.demo.output import Audience, audience_for
 from shoe_daemon.demo.runner import Stage
 from shoe_daemon.demo.settings import DemoSettings, house_of
 from shoe_daemon.demo.summary import Tally
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.shutdown_signals import stop_on_signals
 
 __all__ = ["perform"]
@@ -117,7 +117,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     try:
         keep.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"--keep {keep}: {error.strerror}") from error
+        raise UserError(f"--keep {keep}: {one_line(error)}") from error
     if (keep / "journal.db").exists():
         raise UserError(f"--keep {keep}: it holds a journal already; name another folder")
     yield keep.absolute()

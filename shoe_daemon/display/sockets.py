@@ -11,7 +11,7 @@ import socket
 from collections.abc import Iterator
 from typing import Final
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["listening", "many_doors"]
 
@@ -41,7 +41,7 @@ def listening(address: tuple[str, int]) -> Iterator[socket.socket]:
     except OSError as error:
         # What create_server says is longer; a name that nobody knows has no errno of its own.
         number = error.errno or 0
-        reason = (os.strerror(number) if number > 0 else error.strerror or str(error)).lower()
+        reason = (os.strerror(number) if number > 0 else one_line(error)).lower()
         reason = reason.partition(" (while ")[0]
         # The address may be there, or free, a moment later: a service is to try again.
         where = f"display.listen: {host}:{port}"

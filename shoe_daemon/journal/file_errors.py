@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 _IN_WORDS: Final = {
     "SQLITE_FULL": "the disk is full",
@@ -59,7 +59,7 @@ def is_damage(error: sqlite3.Error) -> bool:
 def in_words(error: OSError | sqlite3.Error) -> str:
     """Return the reason, for a person, with SQLite's own name for it in brackets."""
     if isinstance(error, OSError):
-        return error.strerror or str(error)
+        return one_line(error)
     name = getattr(error, "sqlite_errorname", None)
     if name is None:
         return str(error)

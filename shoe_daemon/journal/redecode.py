@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, describe_exception
 from shoe_daemon.journal.journal_reader import Capture, ObservationRow
 from shoe_daemon.journal.verify import Broken
 from shoe_daemon.table import observations as seen
@@ -118,7 +118,7 @@ class RawCheck:
         try:
             found = decoder.decode(capture.raw, to_microseconds(capture.at) / 1_000_000)
         except Exception as error:  # noqa: BLE001 - whatever a driver of somebody else raises
-            self._drop(capture.source, f"its driver raises {type(error).__name__}: {error}")
+            self._drop(capture.source, f"its driver raises {describe_exception(error)}")
             self._note(capture.source, self._why_not(capture.source))
             return
         self._open = capture

@@ -277,7 +277,7 @@ class _Publisher:
         Let the daemon's own code decide which documents are new.
         """
         self._core.table, self._core.journal.head.observation = table, number
-        self._daemon.catch_up()
+        self._daemon.publish_if_changed()
 
     def retain(self, suffix: str, document: bytes | Callable[[str], bytes], _seq: int) -> None:
         """

@@ -13,7 +13,7 @@ from typing import Final
 from drivers.camera.sources.frame_quality import FrameCheck, VideoFrame
 from drivers.camera.sources.open_source import Source
 from drivers.transport import LineError
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, describe_exception
 
 __all__ = ["CapturePace", "CaptureThread"]
 
@@ -183,7 +183,7 @@ class CaptureThread:
         except (LineError, UserError) as error:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 - whatever OpenCV raises ends this line only
-            self._fail(LineError(f"{self._name}: {type(error).__name__}: {error}"))
+            self._fail(LineError(f"{self._name}: {describe_exception(error)}"))
 
     def _fail(self, error: Exception) -> None:
         with self._changed:

@@ -27,6 +27,7 @@ from drivers.camera.sources.opencv_video import (
 )
 from drivers.camera.sources.source_address import Address, SourceKind, no_stream_text, probe_rtsp
 from drivers.transport import EndOfCaptureError, LineError
+from shoe_daemon.errors import one_line
 
 __all__ = ["Source", "open_source"]
 
@@ -83,7 +84,7 @@ def open_source(address: Address, camera: Camera, fps: float | None = None) -> S
     try:
         return _open(address, camera, fps or camera.fps)
     except OSError as error:  # a name that no file can have, a folder that may not be read
-        raise LineError(f"{address}: {error.strerror or error}") from error
+        raise LineError(f"{address}: {one_line(error)}") from error
 
 
 def _open(address: Address, camera: Camera, wanted: float | None) -> Source:

@@ -26,7 +26,7 @@ import structlog
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.source_address import Address
 from drivers.transport import LineError
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["READ_TIMEOUT_S", "OpenCvVideo", "V4l2Device", "configure_opencv"]
 
@@ -253,7 +253,7 @@ def _device_number(path: Path) -> int:
     except FileNotFoundError as error:
         raise LineError(f"{path}: no such device: unplugged?") from error
     except OSError as error:
-        raise LineError(f"{path}: {error.strerror}") from error
+        raise LineError(f"{path}: {one_line(error)}") from error
     if not stat.S_ISCHR(told.st_mode):
         raise LineError(f"{path}: no camera: expected a device such as /dev/video0")
     if not os.access(path, os.R_OK | os.W_OK):

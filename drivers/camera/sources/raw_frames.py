@@ -19,7 +19,7 @@ import numpy as np
 
 from drivers.camera.sources.frame_quality import Image
 from drivers.transport import LineError
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["RAW_TIMEOUT_S", "RawSender", "connect", "receive_frame"]
 
@@ -138,7 +138,7 @@ def _receive_exactly(connection: socket.socket, size: int, name: str) -> bytearr
         except TimeoutError as error:
             raise LineError(f"{name}: no picture for {RAW_TIMEOUT_S:g} s") from error
         except OSError as error:
-            raise LineError(f"{name}: {error.strerror or error}") from error
+            raise LineError(f"{name}: {one_line(error)}") from error
         if not got:
             raise LineError(f"{name}: closed by the other side")
         have += got

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["JpegStream"]
 
@@ -33,7 +33,7 @@ class JpegStream:
         try:
             self._server = _Server((host, port), _Handler)
         except OSError as error:
-            raise UserError(f"{host}:{port}: {error.strerror or error}") from error
+            raise UserError(f"{host}:{port}: {one_line(error)}") from error
         self._server.stream = self
         self._where = self._server.server_address
         threading.Thread(target=self._server.serve_forever, daemon=True).start()

@@ -12,7 +12,7 @@ import cv2
 
 from drivers.simulators.camera.ground_truth import round_line, truth_line
 from drivers.simulators.camera.scene_renderer import Scene, Shot
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["check_whole", "write_video"]
 
@@ -88,4 +88,4 @@ def _ledger(path: Path | None) -> Iterator[IO[bytes] | None]:
         with path.open("wb") as file:
             yield file
     except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from error
+        raise UserError(f"{path}: {one_line(error)}") from error

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from shoe_daemon.cli.terminal_text import progress_of
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["report"]
 
@@ -70,4 +70,4 @@ def _write(path: Path, page: str) -> None:
     except OSError as error:
         with suppress(OSError):
             new.unlink()
-        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise UserError(f"{path}: cannot be written: {one_line(error)}") from error
