@@ -1,5 +1,5 @@
 """
-The configuration of one table: one TOML file, checked by types.
+Loads the configuration of a table: one TOML file, checked by types.
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Final
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from drivers import Driver, LineSettings, OpensLine, check_url, find_driver, make_driver
-from shoe_daemon.config_checks import (
+from shoe_daemon.config_sections import (
+    Config,
+    JournalSettings,
+    OrdersSettings,
+    ReaderSettings,
+    TableSettings,
     check_checkers,
     check_prefix,
     check_readers,
@@ -28,126 +33,44 @@ from shoe_daemon.credential_files import note_missing_credential
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import (
     DEFAULT_HOUSE,
-    DEFAULT_POLICY,
     House,
     Policy,
     find_policy,
     load_house,
     load_house_file,
 )
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.operators import Operators, load_operators
 from shoe_daemon.round_end_mode import all_signals, round_end_of
 from shoe_daemon.table import Options, RoundEnd
 from shoe_daemon.toml_validation import in_plain_words, read_as
 
-Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
+__all__ = [
+    "SERVICE_CONFIGS",
+    "SERVICE_STATE",
+    "Config",
+    "JournalSettings",
+    "OrdersSettings",
+    "ReaderSettings",
+    "Reading",
+    "Setup",
+    "TableSettings",
+    "load_config",
+    "service_of",
+    "set_up",
+]
 
 SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
-"""Where ``shoe-daemon@.service`` reads its configurations."""
+"""Configurations of ``shoe-daemon@.service``."""
 
 SERVICE_STATE: Final = Path("/var/lib/shoe-daemon")
-"""Where it keeps its journals: its ``StateDirectory``."""
+"""Its ``StateDirectory``, with the journals."""
 
-_JOURNAL: Final = "journal.db"
-
-
-class TableSettings(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """
-    Section ``[table]``: the table, and every option of `Options`.
-
-    Attributes:
-        id: In topics and events.
-        house: One of `rules list`; None for no house.
-        house_file: A house of one's own, in the form of the built-in ones.
-        policy: Whose rulings are proposed: one of `rules policy --list`, or a
-            file of one's own, ``….toml``.
-        hold_from: The severity from which an open irregularity holds the result
-            back until a person has acknowledged it; 0 never does.
-        reveal_on: ``time``, `reveal_after` seconds after the fourth card, or
-            ``signal``, where the table has one.
-    """
-
-    id: Name = "table"
-    house: str | None = None
-    house_file: str | None = None
-    policy: str = DEFAULT_POLICY
-    # TOML has no null, and at a table there is a person to acknowledge.
-    hold_from: Annotated[int, Meta(ge=0, le=5)] = 3
-    reveal_on: Literal["time", "signal"] = "time"
-
-
-class JournalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """
-    Section ``[journal]``.
-
-    Attributes:
-        path: None for ``journal.db`` in the state directory that systemd gives,
-            or beside the configuration.
-    """
-
-    path: str | None = None
-
-
-class OrdersSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """
-    Section ``[orders]``: who may give orders.
-
-    Attributes:
-        operators_file: Operators, their roles and PINs; None asks nobody for one.
-            Without a leading slash, among the unit's credentials first.
-        operator_in_topic: An order to ``cmd/<verb>/<operator>`` is by that operator:
-            the broker must let everybody write their own name only.
-    """
-
-    operators_file: str | None = None
-    operator_in_topic: bool = False
-
-
-class ReaderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """
-    One ``[[reader]]``.
-
-    Attributes:
-        id: In topics and in `source`.
-        driver: The profile, such as ``angel-eye-ii``.
-        port: A device, ``socket://host:port``, ``rfc2217://`` or ``file:``; for a
-            camera ``camera:…``.
-        line: What differs from the driver's usual serial settings.
-        options: The driver's own.
-    """
-
-    driver: str
-    port: str
-    id: Name = "shoe"
-    line: dict[str, Any] = {}
-    options: dict[str, Any] = {}
-
-
-class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """
-    The whole file.
-
-    Attributes:
-        site: Where the table stands, in topics and events.
-        table: The table.
-        journal: What it remembers by.
-        mqtt: The broker; None publishes nothing.
-        orders: Who may give orders.
-        reader: Its readers.
-    """
-
-    site: Name
-    table: TableSettings = TableSettings()
-    journal: JournalSettings = JournalSettings()
-    mqtt: MqttSettings | None = None
-    orders: OrdersSettings = OrdersSettings()
-    reader: tuple[ReaderSettings, ...] = ()
+_JOURNAL_NAME: Final = "journal.db"
 
 
 class Reading(Struct, frozen=True):
     """
-    A reader, ready to be opened.
+    A reader of a checked configuration.
     """
 
     id: str
@@ -158,11 +81,11 @@ class Reading(Struct, frozen=True):
 
 class Setup(Struct, frozen=True):
     """
-    A configuration that has been checked, and all that it names.
+    A checked configuration, and everything that it names.
 
     Attributes:
-        notes: Credentials that only the service has, where a person checks.
-        service: The instance of the unit that keeps the journal; None for this process.
+        notes: Missing credentials that only the service has, while a person inspects.
+        service: The unit instance of the journal; None for this process.
     """
 
     config: Config
@@ -177,18 +100,18 @@ class Setup(Struct, frozen=True):
     @property
     def options(self) -> Options:
         """
-        The options of the table, as its sessions carry them.
+        The options of the table, as in its `session` observations.
         """
         table = self.config.table
-        told = {name: getattr(table, name) for name in Options.__struct_fields__}
+        options = {name: getattr(table, name) for name in Options.__struct_fields__}
         readers = {reader.id: reader.driver.signals for reader in self.readers}
         others = table.signals or ()
-        told["hold_from"] = table.hold_from or None
-        told["reveal_after"] = table.reveal_after if table.reveal_on == "time" else None
-        told["signals"] = all_signals(readers, others)
+        options["hold_from"] = table.hold_from or None
+        options["reveal_after"] = table.reveal_after if table.reveal_on == "time" else None
+        options["signals"] = all_signals(readers, others)
         if table.round_end is RoundEnd.AUTO and readers:
-            told["round_end"] = round_end_of(readers, others, table.checkers)
-        return Options(**told)
+            options["round_end"] = round_end_of(readers, others, table.checkers)
+        return Options(**options)
 
 
 def load_config(path: Path, *, inspecting: bool = False) -> Setup:
@@ -197,14 +120,14 @@ def load_config(path: Path, *, inspecting: bool = False) -> Setup:
 
     Args:
         path: The file.
-        inspecting: A person checks it, outside the service: a credential that only the
-            service has is a note, and the journal's path is the service's.
+        inspecting: A person inspects it, outside the service: a missing credential is
+            a note, and the journal's path is the service's.
 
     Raises:
-        UserError: The first thing wrong: file, key, what is, what is expected.
+        UserError: The first fault: file, key, value, what is expected.
     """
     try:
-        # Some editors put a mark before the first letter; it says nothing.
+        # Some editors write a byte order mark.
         mapping = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {one_line(error)}") from error
@@ -217,32 +140,32 @@ def load_config(path: Path, *, inspecting: bool = False) -> Setup:
         config = read_as(Config, mapping, str(path))
         return set_up(config, path.parent, inspecting=inspecting, service=service)
     except UserError as error:
-        told = str(error).removeprefix(f"{path}: ")
-        raise UserError(f"{path}: {_in_plain_words(told)}") from error
+        fault = str(error).removeprefix(f"{path}: ")
+        raise UserError(f"{path}: {_in_plain_words(fault)}") from error
 
 
-def _in_plain_words(told: str) -> str:
+def _in_plain_words(fault: str) -> str:
     """
-    Say a reader's place, and types, in a person's words.
+    Replace a reader's index and the names of types by plain words.
     """
-    told = re.sub(r"^reader\.(\d+)[.:] ?", lambda found: f"reader {int(found[1]) + 1}: ", told)
-    return in_plain_words(told)
+    fault = re.sub(r"^reader\.(\d+)[.:] ?", lambda found: f"reader {int(found[1]) + 1}: ", fault)
+    return in_plain_words(fault)
 
 
 def set_up(
     config: Config, beside: Path, *, inspecting: bool = False, service: str | None = None
 ) -> Setup:
     """
-    Check what a type cannot: houses, drivers, files.
+    Check houses, drivers and files, and load them.
 
     Args:
         config: The configuration.
-        beside: The folder from which the paths in it start.
-        inspecting: A credential that only the service has is a note, no error.
-        service: The instance of the unit whose journal this is; None for this process.
+        beside: The folder to which its paths are relative.
+        inspecting: A missing credential that only the service has is a note, no error.
+        service: The unit instance of the journal; None for this process.
 
     Raises:
-        UserError: Key, what is wrong, what is expected.
+        UserError: The first fault: key, value, what is expected.
     """
     notes: list[str] = []
     attempt = partial(note_missing_credential, notes, inspecting=inspecting)
@@ -305,7 +228,7 @@ def _operators(orders: OrdersSettings, beside: Path) -> Operators | None:
 
 def service_of(path: Path) -> str | None:
     """
-    Return the instance of the unit that runs with a configuration: ``table-7`` for
+    Return the unit instance of a configuration: ``table-7`` for
     ``/etc/shoe-daemon/table-7.toml``; None for a file elsewhere.
     """
     is_unit = path.absolute().parent == SERVICE_CONFIGS and path.suffix == ".toml"
@@ -313,14 +236,14 @@ def service_of(path: Path) -> str | None:
 
 
 def _journal(journal: JournalSettings, beside: Path, service: str | None) -> Path:
-    # systemd gives several folders with colons between them; ours is the first.
+    # systemd separates several folders by colons; ours is the first.
     state = os.environ.get("STATE_DIRECTORY", "").partition(":")[0]
     if not state and service is not None:
         state = str(SERVICE_STATE / service)
     if journal.path is None:
-        return (Path(state) if state else beside) / _JOURNAL
+        return (Path(state) if state else beside) / _JOURNAL_NAME
     path = beside / journal.path
-    # os.path, as a folder of the service may be closed to the person who checks.
+    # os.path, as the person may not be allowed to read a folder of the service.
     if not journal.path or os.path.isdir(path):  # noqa: PTH112
         raise UserError(f"journal.path: {journal.path!r}; expected a file's name")
     # systemd creates the service's folder when it starts.

@@ -20,9 +20,9 @@ from drivers import KeepsPictures, LineError, OpensLine, open_transport, redact_
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.display.display_config import DisplaySettings, DisplaySetup
 from shoe_daemon.doctor_broker import Finding, display_broker, table_broker
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import IRREGULARITIES
 from shoe_daemon.table import RoundEnd, undetectable
-from shoe_daemon.errors import UserError, one_line
 
 _SLOW_DISK: Final = 0.05
 """Seconds for one durable write from which a table feels it."""

@@ -1,28 +1,272 @@
 """
-Angel Eye bytes to frames: resynchronises, drops repeats, notices what is lost.
+Angel Eye reports to frames with observations; repeats and lost reports.
+
+    D d R I i   b1 b2      b1 = 1 TTT IIII   T target, I card index
+                           b2 = 1 SSS RRRR   S suit, R rank; 80 = not disclosed
+    G           r          r  = 1 WWW 00BP   W winner, B Banker pair, P Player pair
+    E e         e          e  = 1 M CCCCCC   M already in error mode, C code
+    L           l          l  = 1000 000K    K locked
+
+    T  000 Player, 001 Banker, 010 burn, 100 first card, 101 burn countdown
+    S  1 diamonds, 2 clubs, 3 spades, 4 hearts       R  1 ace, 2 to 10, 11 J, 12 Q, 13 K
+    W  001 Player, 010 tie, 100 Banker, 101 Banker with six, 111 ended by force
+
+Invalid data is never guessed and never loses a card: an impossible place becomes
+no place, an impossible face on a place becomes `Unreadable`.
 
 Every report is sent three times where the host does not answer. The first copy
-that arrives whole is the frame, byte-identical ones right after it are repeats;
-when all three are lost, the next sequence number shows it.
-
-What cannot be noticed: nine reports lost in a row, or eighteen ..., because the
-numbers wrap; and reports lost right before a boot, which starts them anew.
+that is received whole is the frame, byte-identical ones right after it are repeats;
+when all three are lost, the next sequence number shows it. Not detected: nine reports
+lost in a row, or eighteen ..., because the numbers wrap; and reports lost right before
+a boot, which restarts them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from drivers.angel_eye_ii.frame_codec import MAX_FRAME, Report, Shape, Stretch, parse_report, split
-from drivers.angel_eye_ii.report_observations import meaning_of
 from drivers.angel_eye_ii.shoe_commands import text_of_nak
 from drivers.driver_interface import Frame, FrameKind
-from shoe_daemon.table.observations import Gap, GapDetail, Observation
+from shoe_daemon.game.cards import RANKS, Card
+from shoe_daemon.game.coup import Outcome, Slot
+from shoe_daemon.table.observations import (
+    Booted,
+    CardDrawn,
+    Carried,
+    Cause,
+    CutCardSeen,
+    DeviceError,
+    DeviceErrorCleared,
+    Disclosed,
+    Gap,
+    GapDetail,
+    Lock,
+    Observation,
+    Result,
+    Role,
+    Standby,
+    Unreadable,
+    Withdrawn,
+)
 
 if TYPE_CHECKING:
     from drivers.angel_eye_ii.options import AngelOptions
 
-__all__ = ["AngelDecoder"]
+__all__ = ["AngelDecoder", "Meaning", "face_code", "meaning_of", "place_code", "result_code"]
+
+NOT_DISCLOSED: Final = 0x80
+IN_ERROR_MODE: Final = 0x40
+
+BURN: Final = 0b010
+FIRST_CARD: Final = 0b100
+BURN_COUNTDOWN: Final = 0b101
+FORCED: Final = 0b111
+
+_TARGETS: Final = {"P": 0b000, "B": 0b001}
+_SUITS: Final = {"D": 1, "C": 2, "S": 3, "H": 4}
+_WINNERS: Final = {Outcome.PLAYER: 0b001, Outcome.TIE: 0b010, Outcome.BANKER: 0b100}
+
+_SLOTS: Final = {(_TARGETS[slot[0]], int(slot[1])): slot for slot in Slot}
+_ROLES: Final = {BURN: Role.BURN, FIRST_CARD: Role.FIRST, BURN_COUNTDOWN: Role.BURN}
+_FACES: Final = {(_SUITS[card.suit], RANKS.index(card.rank) + 1): card for card in Card}
+_OUTCOMES: Final = {code: outcome for outcome, code in _WINNERS.items()} | {
+    0b101: Outcome.BANKER  # with six: the table knows that from the cards
+}
+_ERRORS: Final = {
+    1: (Cause.UNREADABLE, "card unreadable"),
+    2: (Cause.OVERDRAW, "overdraw"),
+    3: (Cause.BUTTON, "indication button mishandled"),
+    4: (Cause.CARD_RETURNED, "card pushed back at the exit"),
+    5: (Cause.CARD_RETURNED, "card pushed back midway"),
+    6: (Cause.CARD_CODE, "card code error"),
+    7: (Cause.TIMEOUT, "draw timed out"),
+}
+
+
+class Meaning(NamedTuple):
+    """
+    What a report says.
+
+    Attributes:
+        observations: None, or one.
+        note: For people: what of the report is not as known.
+    """
+
+    observations: tuple[Observation, ...] = ()
+    note: str = ""
+
+
+def face_code(card: Card | None) -> int:
+    """
+    Return b2 of a card; None is one that is not disclosed.
+    """
+    if card is None:
+        return NOT_DISCLOSED
+    return 0x80 | _SUITS[card.suit] << 4 | (RANKS.index(card.rank) + 1)
+
+
+def place_code(slot: Slot) -> int:
+    """
+    Return b1 of a place.
+    """
+    return 0x80 | _TARGETS[slot[0]] << 4 | int(slot[1])
+
+
+def result_code(winner: Outcome, *, player_pair: bool, banker_pair: bool) -> int:
+    """
+    Return r of a result.
+    """
+    return 0x80 | _WINNERS[winner] << 4 | banker_pair << 1 | player_pair
+
+
+class _Face(NamedTuple):
+    """
+    What b2 says: a card, or that it is hidden, or nothing that a shoe can say.
+    """
+
+    card: Card | None
+    impossible: bool
+    note: str = ""
+
+
+def meaning_of(report: Report) -> Meaning:
+    """
+    Say what a report means; nothing is raised, whatever its data.
+    """
+    known = _REPORTS.get(report.code)
+    if known is None:
+        return Meaning(note=f"unknown report {report.code!a}")
+    length, read = known
+    meaning = read(report.data)
+    if len(report.data) == length:
+        return meaning
+    note = f"{report.code} with {len(report.data)} bytes of data, not {length}"
+    return meaning._replace(note=f"{note}; {meaning.note}" if meaning.note else note)
+
+
+def _drawn(data: bytes) -> Meaning:
+    target, index = _place(data)
+    face = _face(data)
+    if target in _ROLES:
+        return Meaning((CardDrawn(card=face.card, role=_ROLES[target]),), face.note)
+    slot = _SLOTS.get((target, index))
+    note = face.note if slot else f"a card for no place: {data[:1].hex().upper() or 'nothing'}"
+    if face.impossible:
+        return Meaning((Unreadable(slot=slot),), note)
+    return Meaning((CardDrawn(card=face.card, slot=slot),), note)
+
+
+def _outside(data: bytes) -> Meaning:
+    # The high bits of b1 name a mode, but a real shoe has said another than it was in.
+    face = _face(data)
+    return Meaning((CardDrawn(card=face.card, role=Role.OUTSIDE),), face.note)
+
+
+def _disclosed(data: bytes) -> Meaning:
+    slot, face = _SLOTS.get(_place(data)), _face(data)
+    if slot is None:
+        return Meaning(note=f"a face for no place: {data[:1].hex().upper() or 'nothing'}")
+    if face.card is None:
+        # The card itself was counted when it was drawn; its face stays unknown.
+        return Meaning(note=face.note or "a disclosure without a face")
+    return Meaning((Disclosed(slot=slot, card=face.card),))
+
+
+def _withdrawn(data: bytes) -> Meaning:
+    face = _face(data)
+    return Meaning((Withdrawn(card=face.card),), face.note)
+
+
+def _carried(data: bytes) -> Meaning:
+    slot, face = _SLOTS.get(_place(data)), _face(data)
+    if slot is None:
+        # A carried card is the next round's first by definition.
+        return Meaning((Carried(slot=Slot.P1, card=face.card),), "carried to no place: P1 taken")
+    return Meaning((Carried(slot=slot, card=face.card),), face.note)
+
+
+def _result(data: bytes) -> Meaning:
+    code = _bits(data, 4, 0b111)
+    if code == FORCED:
+        return Meaning((Result(forced=True),))
+    outcome = _OUTCOMES.get(code)
+    if outcome is None:
+        return Meaning((Result(),), f"a result of nobody: {data.hex().upper() or 'nothing'}")
+    pairs = _bits(data, 0, 0b11)
+    result = Result(
+        outcome=outcome, player_pair=bool(pairs & 0b01), banker_pair=bool(pairs & 0b10)
+    )
+    return Meaning((result,))
+
+
+def _error(data: bytes) -> Meaning:
+    cause, code, text = _error_of(data)
+    return Meaning((DeviceError(cause=cause, code=code, text=text),))
+
+
+def _error_cleared(data: bytes) -> Meaning:
+    cause, code, text = _error_of(data)
+    return Meaning((DeviceErrorCleared(cause=cause, code=code, text=text),))
+
+
+def _lock(data: bytes) -> Meaning:
+    if not data:
+        return Meaning(note="a lock without its state")
+    return Meaning((Lock(locked=bool(data[0] & 1)),))
+
+
+def _preset(data: bytes) -> Meaning:
+    text = data.decode("latin-1")
+    return Meaning(note=f"preset {text[:2]!a} set to {text[2:]!a} at the shoe")
+
+
+def _bits(data: bytes, shift: int, mask: int) -> int:
+    """
+    Give some bits of the first byte; -1, which means nothing anywhere, without one.
+    """
+    return data[0] >> shift & mask if data else -1
+
+
+def _place(data: bytes) -> tuple[int, int]:
+    return _bits(data, 4, 0b111), _bits(data, 0, 0b1111)
+
+
+def _face(data: bytes) -> _Face:
+    if len(data) < 2:  # noqa: PLR2004 - b1 and b2
+        return _Face(None, impossible=True, note="no face")
+    code = data[1]
+    if code & 0x7F == NOT_DISCLOSED & 0x7F:
+        return _Face(None, impossible=False)
+    card = _FACES.get((code >> 4 & 0b111, code & 0b1111))
+    return _Face(card, card is None, "" if card else f"no card has the code {code:02X}")
+
+
+def _error_of(data: bytes) -> tuple[Cause, int | None, str | None]:
+    if not data:
+        return Cause.OTHER, None, None
+    code = data[0] & 0x3F
+    cause, text = _ERRORS.get(code, (Cause.OTHER, "unknown error"))
+    return cause, code, f"{text}, already in error mode" if data[0] & IN_ERROR_MODE else text
+
+
+_REPORTS: Final[dict[str, tuple[int, Callable[[bytes], Meaning]]]] = {
+    "S": (0, lambda _: Meaning((Booted(),))),
+    "P": (0, lambda _: Meaning((Standby(),))),
+    "C": (0, lambda _: Meaning((CutCardSeen(),))),
+    "D": (2, _drawn),
+    "d": (2, _outside),
+    "I": (2, _disclosed),
+    "i": (2, _withdrawn),
+    "R": (2, _carried),
+    "G": (1, _result),
+    "E": (1, _error),
+    "e": (1, _error_cleared),
+    "L": (1, _lock),
+    "M": (4, _preset),
+}
+
 
 _BOOT: Final = "S"
 _LAST_SEQ: Final = 9
@@ -30,7 +274,7 @@ _LAST_SEQ: Final = 9
 
 class AngelDecoder:
     """
-    One shoe's stream. Holds at most 255 bytes and the last report.
+    Decodes the stream of one shoe; keeps at most 255 bytes and the last report.
     """
 
     def __init__(self, options: AngelOptions) -> None:
@@ -47,7 +291,7 @@ class AngelDecoder:
         Take the next bytes, received at `now` (monotonic seconds).
         """
         frames: list[Frame] = []
-        # In pieces, so that the buffer stays small whatever is fed at once.
+        # In pieces: the buffer stays small.
         for start in range(0, len(data), MAX_FRAME):
             self._buffer += data[start : start + MAX_FRAME]
             while stretch := split(self._buffer, answers=self._answers):
@@ -58,10 +302,10 @@ class AngelDecoder:
 
     def reset(self) -> None:
         """
-        Forget a half-received frame, and which sequence number is due.
+        Forget a half-received frame and the next sequence number.
 
-        That something may be missing is said by whoever reopened the line. A copy
-        of the last report that still comes within the repeat interval is a repeat.
+        The reader that reopened the line reports the gap. A copy of the last report
+        within the repeat interval is still a repeat.
         """
         self._buffer.clear()
         self._expected = None
@@ -76,7 +320,7 @@ class AngelDecoder:
 
     def _report(self, raw: bytes, now: float) -> Frame:
         report = parse_report(raw)
-        if self._repeats(raw, report, now):
+        if self._is_repeat(raw, report, now):
             return Frame(raw, FrameKind.REPEAT, (), now)
         gap = self._lost_before(report)
         self._last, self._last_at, self._rejoined = raw, now, False
@@ -84,16 +328,16 @@ class AngelDecoder:
         meaning = meaning_of(report)
         return Frame(raw, FrameKind.FRAME, gap + meaning.observations, now, meaning.note)
 
-    def _repeats(self, raw: bytes, report: Report, now: float) -> bool:
+    def _is_repeat(self, raw: bytes, report: Report, now: float) -> bool:
         if raw != self._last:
             return False
-        # All boots look alike, and after a reconnection so may a report of a later
-        # round; only time tells those from a repeat.
+        # All boots are identical, and after a reconnection a report of a later round
+        # may be too; only the time distinguishes them from a repeat.
         ambiguous = report.code == _BOOT or self._rejoined
         return not ambiguous or now - self._last_at <= self._repeat_interval
 
     def _lost_before(self, report: Report) -> tuple[Observation, ...]:
-        # A boot begins the numbers anew, and a stream may be joined anywhere.
+        # A boot restarts the numbers, and a stream may be joined anywhere.
         if report.code == _BOOT or self._expected in {None, report.seq}:
             return ()
         return (Gap(detail=GapDetail.LOST_FRAMES),)
@@ -101,7 +345,7 @@ class AngelDecoder:
 
 def _successor(seq: int) -> int | None:
     """
-    Give the number due after this one; None after what is no sequence number.
+    Return the sequence number after this one; None after an invalid one.
     """
     if not 0 <= seq <= _LAST_SEQ:
         return None

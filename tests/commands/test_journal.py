@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.angel_eye_ii.report_observations import place_code
+from drivers.angel_eye_ii.decoder import place_code
 from shoe_daemon.game.coup import Outcome, Slot
 from tests.brokers import wait_for
 from tests.chaos import journal_checks

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from drivers.angel_eye_ii.report_observations import place_code
+from drivers.angel_eye_ii.decoder import place_code
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.mqtt.commands import VERBS
 from tests.brokers import wait_for

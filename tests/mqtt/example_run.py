@@ -19,7 +19,7 @@ from unittest.mock import patch
 from paho.mqtt import client as paho
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from drivers.angel_eye_ii.report_observations import (
+from drivers.angel_eye_ii.decoder import (
     BURN,
     FIRST_CARD,
     face_code,

@@ -183,7 +183,7 @@ def test_two_clients_with_one_id_are_noticed_and_slow_down(
     rival.reconnect_delay_set(1, 1)
     with (
         structlog.testing.capture_logs() as logs,
-        publishing(mosquitto.port, Journal(), protocol=protocol, pace=QUICK) as publisher,
+        publishing(mosquitto.port, Journal(), protocol=protocol, timeouts=QUICK) as publisher,
     ):
         wait_for(lambda: publisher.health.connected, "a connection")
         rival.connect_async("127.0.0.1", mosquitto.port, **more)

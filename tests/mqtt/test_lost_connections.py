@@ -92,7 +92,7 @@ def test_a_line_cut_many_times_loses_nothing(mosquitto: Mosquitto, listener: Lis
     journal = Journal()
     with (
         Relay(mosquitto.port) as relay,
-        publishing(relay.port, journal, pace=PATIENT) as publisher,
+        publishing(relay.port, journal, timeouts=PATIENT) as publisher,
     ):
         for cut in range(1, 9):
             wait_for(lambda: publisher.health.connected, "a connection")
@@ -134,11 +134,11 @@ WILL_DELAYS = (1, 4, 16)
 
 def test_a_short_drop_speaks_no_will(mosquitto: Mosquitto) -> None:
     def is_short(will_delay: int) -> bool:
-        pace = replace(QUICK, will_delay=will_delay)
+        timeouts = replace(QUICK, will_delay_s=will_delay)
         with (
             watching(mosquitto.port) as statuses,
             Relay(mosquitto.port) as relay,
-            publishing(relay.port, Journal(), pace=pace),
+            publishing(relay.port, Journal(), timeouts=timeouts),
         ):
             wait_for(lambda: len(statuses()) == 1, "online")
             lost = time.monotonic()
@@ -186,7 +186,7 @@ port, session, protocol, will_delay, keepalive = sys.argv[1:]
 publisher = Publisher(
     MqttSettings(port=int(port), protocol=protocol, keepalive=int(keepalive)),
     TableIdentity("casino", "table-7", session), Journal(), 0, print,
-    pace=replace(QUICK, will_delay=int(will_delay)),
+    timeouts=replace(QUICK, will_delay_s=int(will_delay)),
 )
 publisher.start()
 threading.Event().wait()

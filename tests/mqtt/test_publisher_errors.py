@@ -96,7 +96,7 @@ def test_a_document_that_cannot_be_built(mosquitto: Mosquitto, listener: Listene
     with publishing(mosquitto.port, Journal(), prepare=lay_out) as publisher:
         listener.wait("/status")
         assert listener.of("/state")
-        assert "device/shoe cannot be built" in (publisher.health.last_error or "")
+        assert "document_not_built" in (publisher.health.last_error or "")
 
 
 def test_a_head_hash_that_cannot_be_told(mosquitto: Mosquitto, listener: Listener) -> None:
@@ -127,7 +127,7 @@ def test_a_callback_that_fails_inside_the_client(
         wait_for(lambda: len({m.payload for m in listener.of("/card_dealt")}) == 50, "all events")
 
 
-@pytest.mark.parametrize("method", ["turn", "publish", "subscribe"])
+@pytest.mark.parametrize("method", ["poll", "publish", "subscribe"])
 def test_a_connection_that_raises_now_and_then(
     mosquitto: Mosquitto, listener: Listener, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
@@ -142,7 +142,7 @@ def test_a_connection_that_raises_now_and_then(
 
     monkeypatch.setattr(Connection, method, sometimes)
     journal = Journal(200)
-    with publishing(mosquitto.port, journal, pace=PATIENT) as publisher:
+    with publishing(mosquitto.port, journal, timeouts=PATIENT) as publisher:
         wait_for(lambda: journal.cursor == 200, "the cursor")
         wait_for(lambda: publisher.health.connected, "a connection")
         firsts = list(dict.fromkeys(m.json["seq"] for m in listener.of("/card_dealt")))

@@ -18,8 +18,8 @@ from typing import Self
 
 import pytest
 
+from drivers.angel_eye_ii.decoder import face_code, place_code, result_code
 from drivers.angel_eye_ii.frame_codec import Report
-from drivers.angel_eye_ii.report_observations import face_code, place_code, result_code
 from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot

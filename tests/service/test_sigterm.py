@@ -270,13 +270,13 @@ def test_frames_after_a_lost_write_are_not_written(tmp_path: Path, call: int) ->
     A daemon that stops gives up a write that fails. What it read later would look as if it
     followed what was written before, so it is lost too, at the gap of the next start.
     """
-    journal = stop_while_unwritable(tmp_path, "take", call=call)
+    journal = stop_while_unwritable(tmp_path, "process", call=call)
     with JournalReader(journal) as reader:
         written = [int(capture.raw) for capture in reader.captures(FRAMES)]
     assert written == list(range(64 * (call - 1)))
 
 
 def test_a_start_that_was_not_written_writes_nothing(tmp_path: Path) -> None:
-    journal = stop_while_unwritable(tmp_path, "begin", call=1)
+    journal = stop_while_unwritable(tmp_path, "record_start", call=1)
     with JournalReader(journal) as reader:
         assert reader.head().observation == 0

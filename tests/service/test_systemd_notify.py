@@ -121,7 +121,9 @@ def test_whoever_hangs_is_told_each_time_and_once(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         "shoe_daemon.service.watchdog.time", SimpleNamespace(monotonic=lambda: now)
     )
-    shoe, camera = (SimpleNamespace(name=name, alive=True, beat=now) for name in ("shoe", "eye"))
+    shoe, camera = (
+        SimpleNamespace(name=name, alive=True, last_loop=now) for name in ("shoe", "eye")
+    )
     watch = Watchdog(cast("list[Reader]", [shoe, camera]), None)
     with capture_logs() as logs:
         for turning in ([], [], ["eye"], ["shoe", "eye"], [], []):
@@ -143,7 +145,7 @@ def tick(self):
         return []
     print("hangs now", file=sys.stderr, flush=True)
     time.sleep(1000)
-Core.tick = tick
+Core.process_deadlines = tick
 """
     daemon = run(configure(tmp_path / "table"), patch=hangs).wait_ready()
     wait_for(lambda: daemon.manager.heard("WATCHDOG=1"), "the first meal")

@@ -1,0 +1,222 @@
+"""
+The sections of a table's configuration, and checks that types cannot express.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta, Struct
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.game.house import House
+from shoe_daemon.game.rulings import DEFAULT_POLICY
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.table.options import Options
+
+__all__ = [
+    "Config",
+    "JournalSettings",
+    "OrdersSettings",
+    "ReaderSettings",
+    "TableSettings",
+    "check_checkers",
+    "check_prefix",
+    "check_readers",
+    "check_seats",
+    "check_table",
+]
+
+_MAX_TEXT: Final = 100
+_MAX_LIMITS: Final = 20
+
+Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
+
+
+class TableSettings(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[table]``: the table, and every option of `Options`.
+
+    Attributes:
+        id: The table's id in topics and events.
+        house: A house of `rules list`; None for the default rules.
+        house_file: A house in a file, in the form of the built-in ones.
+        policy: The policy whose rulings are proposed: one of `rules policy --list`,
+            or a file ``….toml``.
+        hold_from: The severity from which an open irregularity holds the result
+            until a person has acknowledged it; 0 for never.
+        reveal_on: ``time``, `reveal_after` seconds after the fourth card, or
+            ``signal``, where the table has one.
+    """
+
+    id: Name = "table"
+    house: str | None = None
+    house_file: str | None = None
+    policy: str = DEFAULT_POLICY
+    # TOML has no null, and at a table there is a person to acknowledge.
+    hold_from: Annotated[int, Meta(ge=0, le=5)] = 3
+    reveal_on: Literal["time", "signal"] = "time"
+
+
+class JournalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[journal]``.
+
+    Attributes:
+        path: None for ``journal.db`` in systemd's state directory, or in the
+            configuration's folder.
+    """
+
+    path: str | None = None
+
+
+class OrdersSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[orders]``: who may give commands.
+
+    Attributes:
+        operators_file: Operators, their roles and PINs; None for no PINs. Without a
+            leading slash, it is looked up among the unit's credentials first.
+        operator_in_topic: A command to ``cmd/<verb>/<operator>`` is by that operator:
+            the broker must let everybody publish under their own name only.
+    """
+
+    operators_file: str | None = None
+    operator_in_topic: bool = False
+
+
+class ReaderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    One ``[[reader]]``.
+
+    Attributes:
+        id: The reader's id in topics and in `source`.
+        driver: The driver's name, such as ``angel-eye-ii``.
+        port: A device, ``socket://host:port``, ``rfc2217://`` or ``file:``; for a
+            camera ``camera:…``.
+        line: Changes to the driver's serial settings.
+        options: Options of the driver.
+    """
+
+    driver: str
+    port: str
+    id: Name = "shoe"
+    line: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    The whole file.
+
+    Attributes:
+        site: The site's id in topics and events.
+        table: The table.
+        journal: The journal.
+        mqtt: The broker; None to publish nothing.
+        orders: The operators.
+        reader: The readers.
+    """
+
+    site: Name
+    table: TableSettings = TableSettings()
+    journal: JournalSettings = JournalSettings()
+    mqtt: MqttSettings | None = None
+    orders: OrdersSettings = OrdersSettings()
+    reader: tuple[ReaderSettings, ...] = ()
+
+
+def check_prefix(config: Config, prefix: str) -> None:
+    """
+    Check the prefix of all topics.
+
+    Raises:
+        UserError: It is invalid.
+    """
+    try:
+        Topics(config.site, config.table.id, prefix)
+    except UserError as error:
+        raise UserError(f"mqtt.prefix: {str(error).removeprefix('mqtt prefix ')}") from error
+
+
+def check_table(table: TableSettings) -> None:
+    """
+    Check the length of a table's texts, which must fit into `state`.
+
+    Raises:
+        UserError: A text is too long, or there are too many.
+    """
+    if table.timeless:
+        raise UserError("table.timeless: true; expected nothing: it is for logs, not for tables")
+    texts = [("table.name", table.name or "")]
+    texts += [(f"table.limits.{key}", key + text) for key, text in table.limits.items()]
+    for key, text in texts:
+        if len(text) > _MAX_TEXT:
+            raise UserError(f"{key}: {len(text)} characters; expected at most {_MAX_TEXT}")
+    if len(table.limits) > _MAX_LIMITS:
+        raise UserError(
+            f"table.limits: {len(table.limits)} entries; expected at most {_MAX_LIMITS}"
+        )
+
+
+def check_readers(readers: Sequence[ReaderSettings]) -> None:
+    """
+    Check that each reader has an id and a port of its own.
+
+    Raises:
+        UserError: Two readers share one.
+    """
+    seen: set[str] = set()
+    by_line: dict[str, str] = {}
+    for number, reader in enumerate(readers, start=1):
+        place = f"reader {number}"
+        if reader.id in seen:
+            raise UserError(
+                f"{place}: id: {reader.id!r} is another reader's; expected each id once"
+            )
+        seen.add(reader.id)
+        other = by_line.setdefault(_line(reader.port), reader.id)
+        if other != reader.id:
+            raise UserError(
+                f"{place}: port: {reader.port!r} is the line of reader {other!r} too; "
+                "expected each line once"
+            )
+
+
+def _line(port: str) -> str:
+    # Two paths of one device are one line; other urls stay as they are.
+    scheme, colon, path = port.rpartition(":") if ":/" in port else ("", "", port)
+    return f"{scheme}{colon}{os.path.realpath(path)}" if path[:1] == "/" != path[1:2] else port
+
+
+def check_checkers(table: TableSettings, readers: Sequence[ReaderSettings]) -> None:
+    """
+    Check that every checker is a reader, and that another reader deals the cards.
+
+    Raises:
+        UserError: An id is unknown, or every reader is a checker.
+    """
+    names = [reader.id for reader in readers]
+    for checker in table.checkers:
+        if checker not in names:
+            known = ", ".join(names) or "none"
+            raise UserError(f"table.checkers: {checker!r}; expected ids of readers: {known}")
+    if table.checkers and not set(names) - set(table.checkers):
+        raise UserError("table.checkers: all readers; expected at least one that deals the cards")
+
+
+def check_seats(table: TableSettings, house: House) -> None:
+    """
+    Check that seats are configured only where players draw the cards.
+
+    Raises:
+        UserError: The house has no curator.
+    """
+    if table.seats and not house.curator.on:
+        raise UserError(
+            f"table.seats: {list(table.seats)}; expected none: in the house {house.name!r} "
+            "players do not draw the cards (no curator)"
+        )
