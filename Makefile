@@ -65,6 +65,7 @@ check: venv
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(CODE)
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m tools.check_imports
 
 wheel: venv

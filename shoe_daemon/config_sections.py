@@ -11,11 +11,10 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta, Struct
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.house import House
-from shoe_daemon.game.rulings import DEFAULT_POLICY
+from shoe_daemon.game import DEFAULT_POLICY, House
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.table.options import Options
+from shoe_daemon.table import Options
 
 __all__ = [
     "Config",

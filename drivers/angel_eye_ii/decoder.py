@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from drivers.angel_eye_ii.frame_codec import MAX_FRAME, Report, Shape, Stretch, parse_report, split
 from drivers.angel_eye_ii.shoe_commands import text_of_nak
 from drivers.driver_interface import Frame, FrameKind
-from shoe_daemon.game.cards import RANKS, Card
-from shoe_daemon.game.coup import Outcome, Slot
+from shoe_daemon.game import RANKS, Card, Outcome, Slot
 from shoe_daemon.table.observations import (
     Booted,
     CardDrawn,

@@ -29,9 +29,11 @@ DIE = """
 import os, signal
 def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
 """
-BEFORE_THE_JOURNAL = DIE + "from shoe_daemon.service.processing_core import Core; Core.judge = die"
-BEFORE_THE_ANSWER = (
-    DIE + "from shoe_daemon.service.command_handler import CommandHandler; CommandHandler._reply = die"
+BEFORE_THE_JOURNAL = DIE + (
+    "from shoe_daemon.service.processing_core import Core\nCore.judge = die"
+)
+BEFORE_THE_ANSWER = DIE + (
+    "from shoe_daemon.service.command_handler import CommandHandler\nCommandHandler._reply = die"
 )
 
 LONG = "2999-01-01T00:00:00Z"

@@ -1,4 +1,4 @@
-"""Each kind of import that the design forbids is caught, and what it allows is not."""
+"""Forbidden imports and import cycles are reported, allowed imports are not."""
 
 from __future__ import annotations
 
@@ -19,44 +19,6 @@ def faults(root: Path, *trees: dict[str, str]) -> list[str]:
 
 
 FORBIDDEN = {
-    "game imports a room": ("shoe_daemon/game/cards.py", "import shoe_daemon.table.events"),
-    "game imports the version": (
-        "shoe_daemon/game/cards.py",
-        "from shoe_daemon import __version__",
-    ),
-    "table imports the journal": (
-        "shoe_daemon/table/table_context.py",
-        "from shoe_daemon import journal",
-    ),
-    "table imports a driver": (
-        "shoe_daemon/table/table_context.py",
-        "import drivers.driver_interface",
-    ),
-    "errors import a room": ("shoe_daemon/errors.py", "import shoe_daemon.game"),
-    "journal imports mqtt": (
-        "shoe_daemon/journal/journal_writer.py",
-        "import shoe_daemon.mqtt.topics",
-    ),
-    "journal imports drivers": ("shoe_daemon/journal/journal_writer.py", "import drivers"),
-    "mqtt imports the journal": ("shoe_daemon/mqtt/publisher.py", "import shoe_daemon.journal"),
-    "mqtt imports drivers": ("shoe_daemon/mqtt/publisher.py", "from drivers import contract"),
-    "display imports the journal": (
-        "shoe_daemon/display/http_app.py",
-        "import shoe_daemon.journal",
-    ),
-    "a driver imports mqtt": ("drivers/angel.py", "import shoe_daemon.mqtt"),
-    "a driver imports the journal": (
-        "drivers/angel.py",
-        "from shoe_daemon.journal import Journal",
-    ),
-    "a driver imports the table": ("drivers/angel.py", "from shoe_daemon.table import fold"),
-    "a driver imports calibration": ("drivers/angel.py", "import calibration"),
-    "calibration imports the service": ("calibration/line.py", "import shoe_daemon.service"),
-    "the service imports the cli": ("shoe_daemon/service.py", "import shoe_daemon.cli.run"),
-    "the demo imports the cli": ("shoe_daemon/demo.py", "from shoe_daemon.cli import main"),
-    "a relative import": ("shoe_daemon/game/cards.py", "from ..table import fold"),
-    "an import in a function": ("drivers/angel.py", "def f():\n    import shoe_daemon.mqtt"),
-    "an import by name": ("drivers/angel.py", "importlib.import_module('shoe_daemon.mqtt')"),
     "a package imports tests": ("shoe_daemon/service.py", "import tests.helpers"),
     "a package imports bench": ("drivers/angel.py", "from bench import replay"),
     "a package imports tools": ("calibration/line.py", "import tools.prepare"),
@@ -67,7 +29,6 @@ FORBIDDEN = {
     "amqtt in the publisher": ("shoe_daemon/mqtt/publisher.py", "import amqtt.broker"),
     "starlette in the demo": ("shoe_daemon/demo.py", "import starlette"),
     "uvicorn in mqtt": ("shoe_daemon/mqtt/publisher.py", "import uvicorn"),
-    "argon2 in the service": ("shoe_daemon/service/command_handler.py", "import argon2"),
     "a clock in the game": ("shoe_daemon/game/coup.py", "import time"),
     "a clock by method": ("shoe_daemon/table/table_context.py", "moment = datetime.now(tz=UTC)"),
     "today in the table": ("shoe_daemon/table/table_context.py", "day = datetime.date.today()"),
@@ -90,6 +51,10 @@ FORBIDDEN = {
     "logging in the game": ("shoe_daemon/game/coup.py", "import logging"),
     "a program in the game": ("shoe_daemon/game/coup.py", "import subprocess"),
     "a loop in the game": ("shoe_daemon/game/coup.py", "import asyncio"),
+    "an import in a function": ("drivers/angel.py", "def f():\n    import cv2"),
+    "an import by name": ("drivers/angel.py", "importlib.import_module('cv2')"),
+    "a module imports itself": ("drivers/angel.py", "import drivers.angel"),
+    "argon2 in the service": ("shoe_daemon/service/command_handler.py", "import argon2"),
 }
 
 
@@ -105,20 +70,6 @@ def test_what_is_forbidden_is_caught(tmp_path: Path, module: str, source: str) -
 ALLOWED = {
     "game within itself": ("shoe_daemon/game/coup.py", "from shoe_daemon.game.cards import Card"),
     "a relative import at home": ("shoe_daemon/game/coup.py", "from .cards import Card"),
-    "table of game": ("shoe_daemon/table/table_context.py", "from shoe_daemon.game import Card"),
-    "table of errors": ("shoe_daemon/table/table_context.py", "import shoe_daemon.errors"),
-    "mqtt of the version": (
-        "shoe_daemon/mqtt/publisher.py",
-        "from shoe_daemon import __version__",
-    ),
-    "a driver of observations": ("drivers/angel.py", "import shoe_daemon.table.observations"),
-    "a driver of the module": ("drivers/angel.py", "from shoe_daemon.table import observations"),
-    "calibration of drivers": ("calibration/line.py", "import drivers.camera.profile"),
-    "display of mqtt": ("shoe_daemon/display/http_app.py", "import shoe_daemon.mqtt.topics"),
-    "the service of all": ("shoe_daemon/service.py", "import drivers, shoe_daemon.journal"),
-    "the cli of all": ("shoe_daemon/cli/run.py", "import calibration, shoe_daemon.service"),
-    "the cli of the cli": ("shoe_daemon/cli/run.py", "import shoe_daemon.cli"),
-    "the main module of the cli": ("shoe_daemon/__main__.py", "import shoe_daemon.cli"),
     "cv2 in the camera": ("drivers/camera/lens.py", "import cv2"),
     "cv2 in the camera as a module": ("drivers/camera_frames.py", "import cv2"),
     "cv2 in calibration": ("calibration/geometry.py", "import cv2"),
@@ -132,6 +83,7 @@ ALLOWED = {
     ),
     "a clock in the service": ("shoe_daemon/service.py", "import time\ndatetime.now()"),
     "datetime as a type": ("shoe_daemon/table/table_context.py", "from datetime import datetime"),
+    "argon2 in passwords": ("shoe_daemon/passwords.py", "import argon2"),
 }
 
 
@@ -150,16 +102,21 @@ def test_an_exported_name_may_be_the_name_of_a_module(tmp_path: Path) -> None:
     assert faults(tmp_path, files) == []
 
 
-def test_a_package_counts_as_its_own_parent(tmp_path: Path) -> None:
-    source = "from .cards import Card\nfrom ..table import events"
-    files = {"shoe_daemon/game/cards.py": "", "shoe_daemon/game/__init__.py": source}
-    found = faults(tmp_path, files)
-    assert [fault.partition(" ")[0] for fault in found] == ["shoe_daemon/game/__init__.py:2:"]
+def test_a_cycle_is_named_once_with_all_its_modules(tmp_path: Path) -> None:
+    files = {
+        "shoe_daemon/a.py": "from shoe_daemon import b",
+        "shoe_daemon/b.py": "from .c import C",
+        "shoe_daemon/c.py": "if TYPE_CHECKING:\n    from shoe_daemon.a import A",
+        "shoe_daemon/d.py": "import shoe_daemon.a",
+    }
+    assert faults(tmp_path, files) == [
+        "shoe_daemon/a.py:1: import cycle of shoe_daemon.a, shoe_daemon.b, shoe_daemon.c"
+    ]
 
 
 def test_faults_are_printed_and_end_with_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    faults(tmp_path, {"drivers/angel.py": "import cv2\nimport shoe_daemon.mqtt\n"})
+    faults(tmp_path, {"drivers/angel.py": "import cv2\n"})
     assert main([str(tmp_path)]) == 1
     assert "drivers/angel.py:1: drivers.angel must not import cv2" in capsys.readouterr().out
