@@ -121,7 +121,8 @@ def check(root: Path) -> Iterator[str]:
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         imports = list(_imports(tree, package, loadable))
         loaded = {each.module for each in _imports(tree, package, modules.keys())}
-        graph[name] = loaded & modules.keys() - {name}
+        own = {name} if path.name == "__init__.py" else set()
+        graph[name] = loaded & modules.keys() - own
         for line, fault in sorted(_faults(tree, name, imports)):
             yield f"{path.relative_to(root)}:{line}: {fault}"
     for name, fault in _cycle_faults(graph):
