@@ -25,9 +25,8 @@ from drivers.camera.recognition.card_reader import CardRecogniser
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
 from drivers.simulators.camera.projection import camera_of
-from drivers.simulators.camera.round_animation import Effect, Stretch
+from drivers.simulators.camera.round_animation import Effect, Stretch, moment
 from drivers.simulators.camera.scene_settings import Settings, Trouble
-from drivers.simulators.camera.scene_state import moment
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_image import TableView
 

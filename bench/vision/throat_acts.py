@@ -15,9 +15,8 @@ from msgspec import Struct
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
 from drivers.simulators.camera.projection import camera_of
-from drivers.simulators.camera.round_animation import Effect, Stretch
+from drivers.simulators.camera.round_animation import Effect, Stretch, moment
 from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
-from drivers.simulators.camera.scene_state import moment
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_layout import CARD, THROAT
 from drivers.simulators.camera.throat_image import MouthView

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
-import textwrap
 import webbrowser
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -16,7 +14,7 @@ import click
 
 from shoe_daemon import __version__
 from shoe_daemon.cli.number_option import Number
-from shoe_daemon.cli.typed_input import typed
+from shoe_daemon.cli.terminal_text import say, typed
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,14 +24,11 @@ if TYPE_CHECKING:
     from calibration.camera.shoe_start_check import CheckResult
     from calibration.camera.wizard import CalibrationRequest
 
-__all__ = ["camera", "folded", "print_markers", "say"]
+__all__ = ["camera", "print_markers"]
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _THERE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PICTURES: Final = 8
-_WIDEST: Final = 100
-_NARROWEST: Final = 20
-"""Columns of a terminal into which lines are folded; a narrower one folds them itself."""
 
 _DECK: Final = {
     "surely": "",
@@ -150,27 +145,6 @@ def _check_names(out: Path, report: Path | None, script: Path | None, source: st
                 raise UserError(f"{option} {path}: that is {other}; expected another name")
     if report is not None and report.resolve() == out.resolve():
         raise UserError(f"--report {report}: that is --out; expected another name")
-
-
-def say(text: str) -> None:
-    """Say a line, as lines of a terminal's width where there is one; a log gets it whole."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    click.echo(folded(text, min(width, _WIDEST)) if width else text)
-
-
-def folded(text: str, width: int) -> str:
-    """Fold lines that are wider; what goes on is set in."""
-    lines = []
-    for line in text.split("\n"):
-        head = line[: len(line) - len(line.lstrip())]
-        lines += textwrap.wrap(
-            line,
-            max(width - 1, _NARROWEST),
-            subsequent_indent=f"{head}    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        ) or [""]
-    return "\n".join(lines)
 
 
 @contextlib.contextmanager

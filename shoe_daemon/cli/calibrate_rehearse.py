@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from shoe_daemon.cli.calibrate_camera import say
 from shoe_daemon.cli.number_option import Number
-from shoe_daemon.cli.typed_input import typed
+from shoe_daemon.cli.terminal_text import say, typed
 from shoe_daemon.errors import UserError
 from shoe_daemon.shutdown_signals import stop_on_signals
 

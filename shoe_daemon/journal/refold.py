@@ -12,9 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon import __version__
-from shoe_daemon.journal.journal_reader import Capture, JournalReader, ObservationRow
+from shoe_daemon.journal.journal_reader import Capture, JournalReader, ObservationRow, fold_table
 from shoe_daemon.journal.redecode import DecoderOf, Difference, RawCheck, RawVerdict
-from shoe_daemon.journal.restore_table import fold_table
 from shoe_daemon.journal.verify import Broken
 from shoe_daemon.table import Session, Table, encode_event
 

@@ -7,15 +7,56 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
+from html import escape
+from importlib import resources
+from string import Template
 from typing import Final
 
 from shoe_daemon.game import RANKS, SUITS, Card, Outcome
 from shoe_daemon.report import wording
 from shoe_daemon.report.expected_counts import Expectation
-from shoe_daemon.report.html_template import Html, fill, joined
 from shoe_daemon.report.journal_proof import SIGNERS, proof_rows
 from shoe_daemon.report.report_model import Incident, Proof, RoundLine, ShoeReport
 from shoe_daemon.table import HandResult
+from shoe_daemon.report.wording import plain
+
+_BLOCK: Final = re.compile(r"^<!-- block: (\w+) -->\n", re.MULTILINE)
+
+
+class Html(str):
+    """Markup that was made by `fill`, and need not be escaped again."""
+
+    __slots__ = ()
+
+
+@cache
+def blocks(name: str) -> dict[str, Template]:
+    """Read a template of this package: its blocks by their names."""
+    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    _, *parts = _BLOCK.split(text)
+    names, bodies = parts[::2], parts[1::2]
+    return {each: Template(body.strip("\n")) for each, body in zip(names, bodies, strict=True)}
+
+
+def fill(template: str, block: str, **values: object) -> Html:
+    """
+    Fill a block; every value that is no `Html` is escaped.
+
+    Raises:
+        KeyError: The block has a place for which there is no value.
+    """
+    safe = {
+        name: value if isinstance(value, Html) else escape(plain(str(value)), quote=True)
+        for name, value in values.items()
+    }
+    return Html(blocks(template)[block].substitute(safe))
+
+
+def joined(parts: Iterable[Html]) -> Html:
+    """Put markup together."""
+    return Html("\n".join(parts))
+
 
 _PAGE: Final = "page.html"
 _NOTHING: Final = Html("")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Outcome
-from shoe_daemon.journal.read_only import looking_at
+from shoe_daemon.journal.journal_reader import looking_at
 from shoe_daemon.report.card_order import CardFold, CardOut
 from shoe_daemon.report.expected_counts import Expectation, expectation, odds_of
 from shoe_daemon.report.incidents_and_changes import ChangeFold, IncidentFold

@@ -26,7 +26,7 @@ from shoe_daemon.journal import (
     Step,
     StoredEvent,
 )
-from shoe_daemon.journal.restore_table import fold_table
+from shoe_daemon.journal.journal_reader import fold_table
 from shoe_daemon.table import (
     Command,
     Detail,

@@ -16,9 +16,8 @@ from calibration.camera.marker_detection import DICTIONARY
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
 from drivers.simulators.camera.projection import Camera, camera_of
-from drivers.simulators.camera.round_animation import Effect, Stretch
+from drivers.simulators.camera.round_animation import Effect, Stretch, moment
 from drivers.simulators.camera.scene_settings import Settings, Trouble
-from drivers.simulators.camera.scene_state import moment
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_image import TableView
 from drivers.simulators.camera.table_layout import PLACES

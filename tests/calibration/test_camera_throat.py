@@ -35,9 +35,8 @@ from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
 from drivers.simulators.camera.projection import camera_of
-from drivers.simulators.camera.round_animation import Stretch
+from drivers.simulators.camera.round_animation import Stretch, moment
 from drivers.simulators.camera.scene_settings import Settings, Station
-from drivers.simulators.camera.scene_state import moment
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_layout import CARD
 from drivers.simulators.camera.throat_image import MouthView

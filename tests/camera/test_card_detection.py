@@ -22,9 +22,8 @@ from drivers.simulators.camera.deck_images import card_quad
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Key, Pose
 from drivers.simulators.camera.projection import camera_of
-from drivers.simulators.camera.round_animation import Stretch
+from drivers.simulators.camera.round_animation import Stretch, moment
 from drivers.simulators.camera.scene_settings import Settings
-from drivers.simulators.camera.scene_state import moment
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_image import TableView
 from drivers.simulators.camera.table_layout import PLACES

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from drivers.simulators.camera.dealer_hands import Grip, hand
 from drivers.simulators.camera.projection import camera_of
+from drivers.simulators.camera.round_animation import moment
 from drivers.simulators.camera.round_script import stretches
 from drivers.simulators.camera.scene_settings import OVERHEAD_TROUBLES, Settings
-from drivers.simulators.camera.scene_state import moment
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.sprites import lay
 from drivers.simulators.camera.table_image import TableView

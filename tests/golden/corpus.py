@@ -29,7 +29,7 @@ from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import POLICY_IDS
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.journal.restore_table import fold_table
+from shoe_daemon.journal.journal_reader import fold_table
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.report.shoe_events import Said
 from shoe_daemon.report.shoe_report import report_on

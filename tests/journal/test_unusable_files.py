@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.read_only import looking_at
+from shoe_daemon.journal.journal_reader import looking_at
 from tests.journal.journal_entries import fill, made, open_journal
 
 Spoil = Callable[[Path], None]

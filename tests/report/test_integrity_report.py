@@ -21,9 +21,8 @@ from drivers.simulators.angel_eye_scenario import Settings
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import DECK, RANKS, Card
 from shoe_daemon.report.card_order import CardOut
-from shoe_daemon.report.integrity import read_integrity, search
 from shoe_daemon.report.integrity_model import Integrity
-from shoe_daemon.report.integrity_search import LIMIT, Shuffled
+from shoe_daemon.report.integrity_search import LIMIT, Shuffled, read_integrity, search
 from shoe_daemon.report.integrity_text import chance, integrity_text
 from shoe_daemon.table.observations import CardDrawn, Command
 from tests.report.report_shoes import Writer, shoe

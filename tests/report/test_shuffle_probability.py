@@ -11,8 +11,7 @@ from random import Random
 import pytest
 
 from shoe_daemon.game.cards import DECK, RANKS, SUITS, Card
-from shoe_daemon.report.card_sequences import repeats
-from shoe_daemon.report.factory_order import runs_in
+from shoe_daemon.report.card_sequences import repeats, runs_in
 from shoe_daemon.report.shuffle_probability import (
     FACES,
     RANKS_ONLY,

@@ -18,10 +18,9 @@ from drivers.simulators.camera.deck_images import card_quad
 from drivers.simulators.camera.ground_truth import Lying, Quad, Truth
 from drivers.simulators.camera.motion_tracks import FACE
 from drivers.simulators.camera.projection import camera_of
-from drivers.simulators.camera.round_animation import Stretch
+from drivers.simulators.camera.round_animation import Moment, Stretch, moment
 from drivers.simulators.camera.round_script import stretches
 from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
-from drivers.simulators.camera.scene_state import Moment, moment
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_image import TableView
 from drivers.simulators.camera.throat_image import MouthView

@@ -14,9 +14,8 @@ from drivers.simulators.camera.deck_images import Deck, deck_of
 from drivers.simulators.camera.lighting import Lamps, Shadow, lamp_for_glare, lamps_of
 from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Pose
 from drivers.simulators.camera.projection import Camera, Floats
-from drivers.simulators.camera.round_animation import Bet, Effect, Stretch
+from drivers.simulators.camera.round_animation import Bet, Effect, Moment, Shown, Stretch
 from drivers.simulators.camera.scene_settings import Settings, Trouble
-from drivers.simulators.camera.scene_state import Moment, Shown
 from drivers.simulators.camera.sprites import LIT, STILL, Box, Light, dim, lay, shade
 from drivers.simulators.camera.table_layout import CARD, EXTENT, Point
 from drivers.simulators.camera.table_surface import CHIP, MARKER, chip, cloth, marker

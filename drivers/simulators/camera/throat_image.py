@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from drivers.simulators.camera.deck_images import Deck, deck_of
 from drivers.simulators.camera.motion_tracks import Pose
 from drivers.simulators.camera.projection import Camera
-from drivers.simulators.camera.round_animation import Stretch
+from drivers.simulators.camera.round_animation import Moment, Shown, Stretch
 from drivers.simulators.camera.scene_settings import Settings, Trouble
-from drivers.simulators.camera.scene_state import Moment, Shown
 from drivers.simulators.camera.sprites import LIT, STILL, Light
 from drivers.simulators.camera.table_layout import CARD, THROAT, Point, throat_window
 

@@ -67,7 +67,7 @@ def export(file: Path, what: str, shoe: int | None, out: IO[bytes]) -> None:
     With --shoe, the observations begin with the session that the shoe was dealt under.
     """
     from shoe_daemon.journal.export import event_lines, observation_lines
-    from shoe_daemon.journal.read_only import looking_at
+    from shoe_daemon.journal.journal_reader import looking_at
 
     lines = observation_lines if what == "observations" else event_lines
     with looking_at(file) as reader:
@@ -80,7 +80,7 @@ def export(file: Path, what: str, shoe: int | None, out: IO[bytes]) -> None:
 @_JSON
 def stats(file: Path, *, as_json: bool) -> None:
     """Count shoes, rounds, irregularities and what else is in FILE."""
-    from shoe_daemon.journal.read_only import looking_at
+    from shoe_daemon.journal.journal_reader import looking_at
     from shoe_daemon.journal.statistics import summarise
 
     with looking_at(file) as reader:
@@ -134,7 +134,7 @@ def integrity(ctx: click.Context, file: Path, *, as_json: bool) -> None:
     Ends with 1 where something was found that chance hardly gives. A shoe that
     is still under way is never looked at.
     """
-    from shoe_daemon.cli.journal.integrity import look
+    from shoe_daemon.cli.journal.reports import look
 
     ctx.exit(look(file, as_json=as_json))
 

@@ -14,7 +14,10 @@ import msgspec
 from shoe_daemon.cli.terminal_text import progress_of
 from shoe_daemon.errors import UserError, one_line
 
-__all__ = ["report"]
+__all__ = [
+    "look",
+    "report",
+]
 
 _LAST: Final = "last"
 _RED_CARD: Final = re.compile(r"(?:10|[2-9AJQK])?[♥♦]")
@@ -71,3 +74,17 @@ def _write(path: Path, page: str) -> None:
         with suppress(OSError):
             new.unlink()
         raise UserError(f"{path}: cannot be written: {one_line(error)}") from error
+
+
+def look(file: Path, *, as_json: bool) -> int:
+    """Print what past shoes tell of their shuffles; 1 where something was found."""
+    from shoe_daemon.report.integrity_search import read_integrity
+    from shoe_daemon.report.integrity_text import integrity_text
+
+    found = read_integrity(file)
+    if as_json:
+        answer = msgspec.to_builtins(found) | {"clean": found.clean}
+        click.echo(msgspec.json.encode(answer, order="sorted"))
+    else:
+        click.echo(integrity_text(found))
+    return 0 if found.clean else 1

@@ -13,7 +13,7 @@ from drivers import Driver, Frame, FrameKind, KeepsPictures, create_driver, driv
 from shoe_daemon.cli.terminal_text import progress_of, table_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader, journal_file
-from shoe_daemon.journal.read_only import looking_at
+from shoe_daemon.journal.journal_reader import looking_at
 from shoe_daemon.journal.redecode import RawDecoder, RawNote
 from shoe_daemon.journal.refold import OtherVersion, Refolded, refold
 from shoe_daemon.journal.verify import Broken, Verdict, verify
