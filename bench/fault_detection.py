@@ -31,7 +31,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from shoe_daemon.game import DEALING_ORDER, DECK, Card, Coup, IrregularityKind, Slot
-from shoe_daemon.report.shoe_composition import counted_out
+from shoe_daemon.report.shoe_composition import compose_counted_shoe
 from shoe_daemon.table import (
     Event,
     Irregularity,
@@ -222,7 +222,7 @@ def counted(trial: Trial, end: str, table: Table) -> str:
     gone = Counter(step.card for step in trial.steps)
     rest = {card: DECKS - trial.before[card.index] - gone[card] for card in DECK}
     read = {card: shoe.seen[card.index] for card in DECK}
-    whole = counted_out(DECKS, read, rest)
+    whole = compose_counted_shoe(DECKS, read, rest)
     return "later" if whole.missing or whole.surplus else end
 
 

@@ -1,9 +1,8 @@
 """
-The command line: a table of commands, each imported only when it is called.
+The command line: a table of commands, each imported when it is called.
 
-A command lives in a module of its own as a click command or group named `command`, and
-imports extras (rich, OpenCV, …) inside its functions, so that `--help`, which asks every command
-for its line, needs none of them.
+Each command is a click command or group named `command` in its own module. It imports extras
+(rich, OpenCV, …) inside functions, so that `--help`, which loads all commands, needs none.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from shoe_daemon.shutdown_signals import discard_output
 
 __all__ = ["COMMANDS", "main"]
 
-# The command's name, and where it is: "module:attribute". A new command is one line here.
+# Command name to "module:attribute". A new command is one line here.
 COMMANDS: dict[str, str] = {
     "doctor": "shoe_daemon.cli.doctor:command",
     "calibrate": "shoe_daemon.cli.calibrate:command",
@@ -44,46 +43,45 @@ COMMANDS: dict[str, str] = {
     "watch": "shoe_daemon.cli.watch:command",
 }
 
-# What a shell reports of a program that SIGPIPE ended.
-_BROKEN_PIPE_STATUS = 141
+# The shell's exit status of a program killed by SIGPIPE.
+_SIGPIPE_EXIT_STATUS = 141
 
-_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-# A file, or what stdout is, takes nothing more.
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# Errors of a full disk.
+_FULL_DISK_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and imports the one that is asked for."""
+    """A group that imports a command when it is called."""
 
-    def __call__(self, *args: Any, **more: Any) -> Any:  # noqa: ANN401 - as click has it
-        """Be the program: run the command that was given, and end with its status."""
+    def __call__(self, *args: Any, **more: Any) -> Any:  # noqa: ANN401 - click's signature
+        """Run the given command and exit with its status."""
         try:
             return super().__call__(*args, **more)
         except SystemExit as end:
-            # A signal that comes now would kill it: a proper end would look like none.
-            for number in _ENDS:
+            # From here on the exit status is settled; a signal must not change it.
+            for number in _END_SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
             if threading.active_count() > 1 and isinstance(end.code, int):
-                _end_now(end.code)
+                _exit_now(end.code)
             raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Give every command's name, in alphabetical order; nothing is imported for it."""
+        """Return the names of all commands in alphabetical order, without importing them."""
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the command now; None where there is none of that name."""
+        """Import a command; return None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name].partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
-    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the command returns
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - the command's return value
         """
-        Run the command; a UserError and an output on a full disk become one line, a reader that
-        left a quiet end.
+        Run a command. A UserError or a full disk prints one line; a closed pipe exits silently.
         """
         try:
             result = super().invoke(ctx)
@@ -92,25 +90,25 @@ class LazyGroup(click.Group):
             click.echo(f"shoe-daemon: {error}", err=True)
             ctx.exit(error.exit_status)
         except BrokenPipeError as error:
-            if not _nobody_reads_stdout():
-                # click would take it for that and end without a word
+            if not _is_stdout_closed():
+                # click would mistake it for a closed stdout and exit silently
                 raise RuntimeError("a connection other than stdout broke") from error
-            ctx.exit(_BROKEN_PIPE_STATUS)
+            ctx.exit(_SIGPIPE_EXIT_STATUS)
         except OSError as error:
-            if error.errno not in _FULL:
+            if error.errno not in _FULL_DISK_ERRNOS:
                 raise
-            _forget_stdout()
+            _discard_stdout()
             told = f"shoe-daemon: the output cannot be written: {one_line(error)}"
             click.echo(told, err=True)
             ctx.exit(1)
         return result
 
 
-def _nobody_reads_stdout() -> bool:
-    """Say whether stdout is the pipe that broke; what is still unwritten is then let go."""
+def _is_stdout_closed() -> bool:
+    """Return whether stdout is a closed pipe, and if so, discard its unwritten data."""
     try:
         stdout = sys.stdout.fileno()
-    except OSError:  # not a file, as in a test
+    except OSError:  # not a file, as in tests
         return False
     poll = select.poll()
     poll.register(stdout, 0)
@@ -120,18 +118,19 @@ def _nobody_reads_stdout() -> bool:
     return broken
 
 
-def _forget_stdout() -> None:
-    """Let what stdout does not take go, so that it is not tried again at the very end."""
+def _discard_stdout() -> None:
+    """Discard data that stdout does not accept, so that Python does not retry at exit."""
     try:
         sys.stdout.flush()
     except OSError:
         discard_output(sys.stdout.fileno())
 
 
-def _end_now(status: int) -> None:
+def _exit_now(status: int) -> None:
     """
-    End although threads go on, such as one that a camera does not let go: Python would take them
-    from under OpenCV, which aborts the process, or hangs it.
+    Exit while other threads run, such as a blocked camera thread.
+
+    A normal exit would abort or hang in OpenCV.
     """
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""`shoe-daemon calibrate`: finds out how a reader has to be set up."""
+"""`shoe-daemon calibrate`: find the settings of a serial line, camera or recogniser."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def serial(port: str | None, driver_name: str, reader_id: str, seconds: float) -
 
     driver = create_driver(driver_name)
     if port is None:
-        _show_ports(list_ports())
+        _print_ports(list_ports())
         return
     click.echo(f"{port}: draw a few cards, or switch the reader off and on; Ctrl-C ends it")
     with stop_on_signals() as stopping:
@@ -71,7 +71,7 @@ def serial(port: str | None, driver_name: str, reader_id: str, seconds: float) -
     click.echo(f"\n{configuration(finding, driver, reader_id)}")
 
 
-def _show_ports(ports: list[Port]) -> None:
+def _print_ports(ports: list[Port]) -> None:
     for port in ports:
         click.echo(f"{port.device}  {port.description}")
         for name in port.stable:

@@ -1,4 +1,6 @@
-"""`shoe-daemon calibrate camera` and `calibrate print-markers`."""
+"""
+`shoe-daemon calibrate camera` and `print-markers`: calibrate a camera, and print the markers.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import click
 
 from shoe_daemon import __version__
 from shoe_daemon.cli.number_option import Number
-from shoe_daemon.cli.terminal_text import say, typed
+from shoe_daemon.cli.terminal_text import echo_wrapped, typed_lines
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ _DECK: Final = {
     "unsure": "; so few cards cannot tell decks apart",
     "not": "; the deck was not compared",
 }
-"""What is to be said besides of a table that is as it was."""
+"""Addition to the message about an unchanged table."""
 
 
 @click.command(name="print-markers", short_help="Writes the markers to be printed.")
@@ -111,7 +113,7 @@ def camera(  # noqa: PLR0913 - one for each option
     out: Path | None,
     source: str | None,
     report: Path | None,
-    **options: Any,  # noqa: ANN401 - the rest are the run's, by their names
+    **options: Any,  # noqa: ANN401 - options of the run, by name
 ) -> None:
     """
     Calibrates a camera, or checks that it still is as it was.
@@ -122,7 +124,7 @@ def camera(  # noqa: PLR0913 - one for each option
     since, and ends with status 1 where that matters.
     """
     with _camera_extra():
-        import calibration.camera.image_measures  # noqa: F401 - says at once where OpenCV is missing
+        import calibration.camera.image_measures  # noqa: F401 - fails early without OpenCV
     if check:
         _check(profile, source, at, as_json=as_json)
     elif source is None or out is None:
@@ -133,7 +135,7 @@ def camera(  # noqa: PLR0913 - one for each option
 
 
 def _check_names(out: Path, report: Path | None, script: Path | None, source: str) -> None:
-    """Look whether what is written would take the place of what it is made of."""
+    """Reject output files that would overwrite an input."""
     recording = Path(source.rpartition("file:")[2])
     for option, path in (("--out", out), ("--report", report)):
         if path is None:
@@ -173,10 +175,10 @@ def _check(path: Path | None, source: str | None, at: float | None, *, as_json: 
     taken = take_frames(address, profile.camera, _PICTURES, at)
     found = check_profile(profile, path, taken, lambda: load_recogniser(profile, None))
     other = camera_finding(address, profile.camera.fingerprint)
-    _tell_check(found, [other] if other else [], path, as_json=as_json)
+    _print_check(found, [other] if other else [], path, as_json=as_json)
 
 
-def _tell_check(found: CheckResult, others: list[Any], path: Path, *, as_json: bool) -> None:
+def _print_check(found: CheckResult, others: list[Any], path: Path, *, as_json: bool) -> None:
     import msgspec
 
     findings = (*others, *found.findings)
@@ -186,7 +188,7 @@ def _tell_check(found: CheckResult, others: list[Any], path: Path, *, as_json: b
         click.echo(msgspec.json.encode(told).decode())
     else:
         for each in findings:
-            say(f"{'' if each.bad else 'note: '}{each.text}")
+            echo_wrapped(f"{'' if each.bad else 'note: '}{each.text}")
         same = f"as it was calibrated{_DECK[found.deck]}"
         click.echo(f"{path}: {same if passed else 'NOT as it was calibrated'}")
     if not passed:
@@ -233,7 +235,7 @@ def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Cal
     mode = parse_mode(options["mode"])
     locks = tuple(lock_device(address, mode))
     for lock in locks:
-        say(f"{lock.name}: {lock.said}")
+        echo_wrapped(f"{lock.name}: {lock.said}")
     mode = msgspec.structs.replace(
         mode,
         source=port_text(address),
@@ -254,7 +256,7 @@ def _asker(
     from calibration.camera.script import ScriptedDialogue
 
     if script is not None:
-        yield ScriptedDialogue(script, options["preset"], say)
+        yield ScriptedDialogue(script, options["preset"], echo_wrapped)
         return
     if not sys.stdin.isatty():
         raise UserError("nobody can answer: no terminal; expected one, or --script")
@@ -271,7 +273,7 @@ def _asker(
     throat = options["station"] == "throat"
     try:
         size, preset = options["size"], options["preset"]
-        yield PromptDialogue(state, say, size, preset, throat=throat, lines=typed())
+        yield PromptDialogue(state, echo_wrapped, size, preset, throat=throat, lines=typed_lines())
     finally:
         page.close()
 
@@ -287,10 +289,10 @@ def _write(result: CalibrationResult, out: Path, report: Path) -> list[str]:
     made = write_result(result, out, __version__)
     wrong = list_faults(result)
     for each in wrong:
-        say(f"to put right: {each}")
-    say(f"{out}: the profile")
+        echo_wrapped(f"to put right: {each}")
+    echo_wrapped(f"{out}: the profile")
     write_report(result, report)
-    say(f"{report}: the report")
+    echo_wrapped(f"{report}: the report")
     if not wrong and (lines := reader_configuration(made, out)):
         click.echo(f"next, in the table's configuration:\n\n{lines}")
     return wrong

@@ -1,4 +1,4 @@
-"""`shoe-daemon calibrate evaluate`: measures the recogniser on photos with labels."""
+"""`shoe-daemon calibrate evaluate`: measure the recogniser on labelled photos."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_WIDE = 24
+_COLUMNS = 24
 
 
 @click.command(name="evaluate", short_help="Counts how well labelled photos are read.")
@@ -41,7 +41,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
     photos: Path,
     weights: Path | None,
     threshold: float | None,
-    errors: bool,  # noqa: FBT001 - click passes every option by its name
+    errors: bool,  # noqa: FBT001 - click passes options by name
     as_json: bool,  # noqa: FBT001 - as above
 ) -> None:
     """
@@ -58,14 +58,14 @@ def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
         raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error
 
     recogniser = Recogniser(weights, threshold=threshold)
-    told = _tell if errors else lambda _label, _reading: None
+    told = _print_error if errors else lambda _label, _reading: None
     report = measured(labels, photos, recogniser, told)
     click.echo(_json(report) if as_json else "\n".join(_lines(report)))
     if report.wrong_accepted:
         raise click.exceptions.Exit(1)
 
 
-def _tell(label: Label, reading: CardReading | None) -> None:
+def _print_error(label: Label, reading: CardReading | None) -> None:
     if reading is None:
         told = "missing: no such photo, or none that can be read"
     elif reading.card == label.card:
@@ -83,7 +83,7 @@ def _json(report: Report) -> str:
 
 
 def _lines(report: Report) -> list[str]:
-    head = f"{'':{_WIDE}}  cards   right  accepted  wrong  missing  ms"
+    head = f"{'':{_COLUMNS}}  cards   right  accepted  wrong  missing  ms"
     lines = [head, _line("all", report)]
     for tallies in (report.by_kind, report.by_source, report.by_tag):
         lines.extend(_line(name, tally) for name, tally in sorted(tallies.items()))
@@ -95,8 +95,8 @@ def _line(name: str, tally: Tally) -> str:
         f"{count / tally.cards:.1%}" if tally.cards else "-"
         for count in (tally.right, tally.accepted)
     )
-    short = name if len(name) <= _WIDE else f"…{name[-_WIDE + 1 :]}"
+    short = name if len(name) <= _COLUMNS else f"…{name[-_COLUMNS + 1 :]}"
     return (
-        f"{short:{_WIDE}}  {tally.cards:5}  {right:>6}  {accepted:>8}  {tally.wrong_accepted:5}"
+        f"{short:{_COLUMNS}}  {tally.cards:5}  {right:>6}  {accepted:>8}  {tally.wrong_accepted:5}"
         f"  {tally.missing:7}  {tally.ms_per_card:.1f}"
     )

@@ -1,4 +1,4 @@
-"""`shoe-daemon calibrate rehearse`: a night at a table that is not there."""
+"""`shoe-daemon calibrate rehearse`: practise a calibration on a simulated table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from shoe_daemon.cli.number_option import Number
-from shoe_daemon.cli.terminal_text import say, typed
+from shoe_daemon.cli.terminal_text import echo_wrapped, typed_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.shutdown_signals import stop_on_signals
 
@@ -60,7 +60,7 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
         def opened(port: str) -> None:
             click.echo(f"port: {port}\nnext, in another terminal:")
             click.echo(f"{head} --source {port.removeprefix('camera:')} --out rehearsed.toml")
-            say(f"type here what is done at the table: {COMMAND_FORMS}")
+            echo_wrapped(f"type here what is done at the table: {COMMAND_FORMS}")
 
         with stop_on_signals() as stopping:
-            play_live(table, live, typed(), say, stopping, opened=opened)
+            play_live(table, live, typed_lines(), echo_wrapped, stopping, opened=opened)

@@ -1,7 +1,7 @@
 """
-``shoe-daemon check-config``: whether a configuration would be accepted.
+`shoe-daemon check-config`: check the configuration of a table or a display.
 
-A display's is known by its section ``[display]``; every other one is a table's.
+A file with a section ``[display]`` configures a display; any other file, a table.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ def command(file: Path) -> None:
     """
     if is_display(file):
         shown = load_display(file, inspecting=True)
-        lines, notes = _of_display(shown), shown.notes
+        lines, notes = _display_lines(shown), shown.notes
     else:
         setup = load_config(file, inspecting=True)
-        lines, notes = _told(setup), setup.notes
+        lines, notes = _table_lines(setup), setup.notes
     for line in (*lines, *(f"note      {note}" for note in notes)):
         click.echo(line)
 
 
-def _of_display(setup: DisplaySetup) -> list[str]:
+def _display_lines(setup: DisplaySetup) -> list[str]:
     mqtt, display = setup.config.mqtt, setup.config.display
     glyphs = f", glyphs {display.glyphs}" if display.glyphs else ""
     return [
@@ -77,7 +77,7 @@ def _staff(display: DisplaySettings) -> str:
     return "; shows alerts that only staff may see" if display.pit.staff_alerts else ""
 
 
-def _told(setup: Setup) -> list[str]:
+def _table_lines(setup: Setup) -> list[str]:
     config = setup.config
     table, mqtt = config.table, config.mqtt
     house = setup.house

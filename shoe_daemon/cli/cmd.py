@@ -1,4 +1,4 @@
-"""``shoe-daemon cmd``: an operator's order from the shell, and its answer."""
+"""`shoe-daemon cmd`: send a command to a table's daemon and print the reply."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ def command(ctx: click.Context, /, verb: str | None, **given: Any) -> None:  # n
     if given["hash_pin"]:
         from shoe_daemon.operators import hash_pin
 
-        click.echo(hash_pin(_asked_pin(twice=True)))
+        click.echo(hash_pin(_read_pin(twice=True)))
         return
-    answer, reply = _give(_checked(verb), given)
-    click.echo(answer if given["as_json"] else _in_words(reply))
+    answer, reply = _send(_known_verb(verb), given)
+    click.echo(answer if given["as_json"] else _reply_text(reply))
     ctx.exit(0 if reply.ok else 1)
 
 
-def _checked(verb: str | None) -> str:
+def _known_verb(verb: str | None) -> str:
     from shoe_daemon.mqtt.commands import VERBS
 
     if verb not in VERBS:
@@ -95,7 +95,7 @@ def _checked(verb: str | None) -> str:
     return verb
 
 
-def _give(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
+def _send(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
     from shoe_daemon.mqtt.command_client import send_command
     from shoe_daemon.mqtt.messages import Reply
     from shoe_daemon.mqtt.topics import Topics
@@ -119,7 +119,7 @@ def _give(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
 
 
 def _config(given: dict[str, Any]) -> Config:
-    """Read the configuration, or make one of the options; options come before it."""
+    """Build the configuration from file and options. Options take precedence."""
     from shoe_daemon.config import Config
     from shoe_daemon.toml_validation import read_as, read_toml
 
@@ -139,7 +139,7 @@ def _config(given: dict[str, Any]) -> Config:
 
 
 def _order(given: dict[str, Any]) -> dict[str, Any]:
-    """Say what was given, unchecked: it is the table's to refuse, and to write down."""
+    """Build the command without checking it: the table rejects and journals invalid commands."""
     from shoe_daemon.table import from_microseconds
 
     order = {key: given[key] for key in _FIELDS if given[key] is not None}
@@ -150,19 +150,19 @@ def _order(given: dict[str, Any]) -> dict[str, Any]:
     order["operator"] = given["operator"] or getpass.getuser()
     order["expires_at"] = from_microseconds(int((time.time() + given["timeout"]) * 1_000_000))
     if given["ask_pin"]:
-        order["pin"] = _asked_pin(twice=False)
+        order["pin"] = _read_pin(twice=False)
     return order
 
 
-def _asked_pin(*, twice: bool) -> str:
-    """Ask for a PIN that nobody can read over a shoulder; a script gives it in a line."""
+def _read_pin(*, twice: bool) -> str:
+    """Read a PIN without echo, or a line of standard input in a script."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")
     pin: str = click.prompt("PIN", hide_input=True, confirmation_prompt=twice, err=True)
     return pin
 
 
-def _in_words(reply: Reply) -> str:
+def _reply_text(reply: Reply) -> str:
     name = reply.name.replace("_", "-")
     if reply.refused is not None:
         return f"refused: {name}: {reply.refused}"

@@ -1,4 +1,4 @@
-"""``shoe-daemon demo``: a simulated table, dealt before one's eyes."""
+"""`shoe-daemon demo`: deal a simulated table and show it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["command"]
 
 _EXTRAS: Final = ("amqtt", "rich")
 _CAMERA: Final = ("cv2", "numpy")
-_OFTEN: Final = ("overdraw", "missed-draw", "unreadable", "noise")
-_RATE: Final = 0.25
-_RATE_OF_ALL: Final = 0.4
+_DEFAULT_FAULTS: Final = ("overdraw", "missed-draw", "unreadable", "noise")
+_FAULT_RATE: Final = 0.25
+_FAULT_RATE_ALL: Final = 0.4
 _FAULTS: Final = (
     "overdraw",
     "missed-draw",
@@ -71,7 +71,7 @@ _FAULTS: Final = (
     "faults",
     multiple=True,
     type=click.Choice(_FAULTS),
-    default=_OFTEN,
+    default=_DEFAULT_FAULTS,
     show_default=True,
     help="What may go wrong. Repeatable.",
 )
@@ -79,12 +79,12 @@ _FAULTS: Final = (
     "--faults",
     "every_fault",
     is_flag=True,
-    help=f"All of that may go wrong, and more often: --fault-rate {_RATE_OF_ALL}.",
+    help=f"All of that may go wrong, and more often: --fault-rate {_FAULT_RATE_ALL}.",
 )
 @click.option(
     "--fault-rate",
     type=Number(0, 1),
-    help=f"The chance of each round that something does; 0 for never.  [default: {_RATE}]",
+    help=f"The chance of each round that something does; 0 for never.  [default: {_FAULT_RATE}]",
 )
 @click.option(
     "--port",
@@ -112,7 +112,7 @@ _FAULTS: Final = (
     type=click.Path(path_type=Path, file_okay=False),
     help="Leaves journal and log in this folder.",
 )
-def command(**wishes: Any) -> None:  # noqa: ANN401 - click's
+def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
     """
     Deal a simulated table and show it.
 
@@ -136,15 +136,15 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's
     named, every = wishes.pop("faults"), wishes.pop("every_fault")
     faults = tuple(Fault) if every else tuple(map(Fault, named))
     if wishes["camera"]:
-        faults = _seen_by_a_camera(faults)
+        faults = _camera_faults(faults)
     if wishes["fault_rate"] is None:
-        wishes["fault_rate"] = _RATE_OF_ALL if every else _RATE
+        wishes["fault_rate"] = _FAULT_RATE_ALL if every else _FAULT_RATE
     settings = DemoSettings(faults=faults, mode=Mode(wishes.pop("mode")), **wishes)
     click.get_current_context().exit(perform(settings))
 
 
-def _seen_by_a_camera(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
-    """Keep the faults that there are without a line."""
+def _camera_faults(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
+    """Keep the faults that a camera table can have."""
     for extra in _CAMERA:
         try:
             importlib.import_module(extra)

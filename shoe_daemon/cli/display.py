@@ -1,4 +1,4 @@
-"""``shoe-daemon display``: the scoreboards and the pit, for browsers."""
+"""`shoe-daemon display`: serve scoreboards and the pit view to browsers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``shoe-daemon doctor``: what is well with a table, and what it cannot see; or with a display."""
+"""`shoe-daemon doctor`: test the equipment of a table or a display."""
 
 from __future__ import annotations
 

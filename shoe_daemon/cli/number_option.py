@@ -1,4 +1,4 @@
-"""Numbers on the command line."""
+"""Number options of the command line."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ __all__ = ["Number"]
 
 
 class Number(click.FloatRange):
-    """
-    A number between two others. ``nan`` is none: it is neither above nor below anything, so
-    that click lets it pass.
-    """
+    """A number within a range. Rejects ``nan``, which click accepts in any range."""
 
     def convert(
         self,
-        value: Any,  # noqa: ANN401 - as click gives it
+        value: Any,  # noqa: ANN401 - click's signature
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> float:

@@ -1,4 +1,4 @@
-"""``shoe-daemon replay``: a log of observations, or a reader's raw bytes, as events."""
+"""`shoe-daemon replay`: turn a log of observations or a reader's raw bytes into events."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def command(
     *,
     strict: bool,
     as_json: bool,
-    **chosen: Any,  # noqa: ANN401 - click's
+    **chosen: Any,  # noqa: ANN401 - click's options
 ) -> None:
     """
     Turn a log of observations (one JSON object a line), or with --protocol the
@@ -82,12 +82,12 @@ def command(
     """
     table = Table(TableState(session=_session(chosen, timeless=protocol is not None)))
     source = _capture(file, protocol) if protocol else read_log(file)
-    say = _say_json if as_json else _say_words
+    print_events = _print_json if as_json else _print_text
     irregular = 0
     for observation in source:
         events = table.apply(observation)
         irregular += sum(event.type == "irregularity" for event in events)
-        say(events)
+        print_events(events)
     if table.mode is RoundEnd.RULES:
         click.echo(
             "note: rounds end by the rules alone here, so an excess card cannot be seen.", err=True
@@ -111,10 +111,10 @@ def _session(chosen: dict[str, Any], *, timeless: bool) -> Session:
 
 def read_log(file: Path) -> Iterator[Observation]:
     """
-    Give the observations of a log.
+    Yield the observations of a log.
 
     Raises:
-        UserError: The file cannot be read, or a line of it, named by its number.
+        UserError: The file or one of its lines cannot be read.
     """
     try:
         lines = file.read_bytes().splitlines()
@@ -135,13 +135,13 @@ def _capture(file: Path, protocol: str) -> Iterable[Observation]:
     return observations
 
 
-def _say_json(events: list[Event]) -> None:
+def _print_json(events: list[Event]) -> None:
     out = sys.stdout.buffer
     for event in events:
         out.write(encode_event(event) + b"\n")
 
 
-def _say_words(events: list[Event]) -> None:
+def _print_text(events: list[Event]) -> None:
     for event in events:
         for line in tell(event):
             click.echo(line)

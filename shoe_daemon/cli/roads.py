@@ -1,4 +1,4 @@
-"""``shoe-daemon roads``: the roads of a sequence of results."""
+"""`shoe-daemon roads`: draw the roads of a sequence of results."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from shoe_daemon.game import LeadingTies, Roads, Tail, parse_sequence, roads
 if TYPE_CHECKING:
     from shoe_daemon.display.terminal.symbols import Signs
 
-_LONGEST: Final = 5_000
-"""Rounds: no shoe comes near it."""
+_MAX_ROUNDS: Final = 5_000
+"""Rounds; far more than any shoe has."""
 
-_MOST: Final = 100_000
+_MAX_INPUT_BYTES: Final = 100_000
 
 
 @click.command("roads", short_help="Draw the roads of a sequence of results.")
@@ -41,7 +41,7 @@ _MOST: Final = 100_000
 @click.option("--json", "as_json", is_flag=True, help="The roads as JSON, and nothing else.")
 @click.option("--letters/--chinese", default=True, help="P B T, or 閒 莊 和.  [default: letters]")
 @click.option("--ascii", "only_ascii", is_flag=True, help="No character beyond ASCII.")
-def command(sequence: str, *, as_json: bool, letters: bool, **chosen: Any) -> None:  # noqa: ANN401 - click's
+def command(sequence: str, *, as_json: bool, letters: bool, **chosen: Any) -> None:  # noqa: ANN401 - click's options
     """
     Draw the roads of SEQUENCE: one letter a round, P, B or T, each with p (Player
     pair), b (Banker pair) or n (natural) behind it, such as BpPTBbn; - reads it from
@@ -52,8 +52,8 @@ def command(sequence: str, *, as_json: bool, letters: bool, **chosen: Any) -> No
     if chosen["only_ascii"] and not letters:
         raise UserError("roads: --ascii and --chinese exclude one another; expected one of them")
     results = parse_sequence(_text(sequence))
-    if len(results) > _LONGEST:
-        raise UserError(f"roads: {len(results)} rounds; expected at most {_LONGEST}")
+    if len(results) > _MAX_ROUNDS:
+        raise UserError(f"roads: {len(results)} rounds; expected at most {_MAX_ROUNDS}")
     ties = LeadingTies(chosen["leading_ties"])
     drawn = roads(results, leading_ties=ties, tail=Tail(chosen["tail"]))
     if as_json:
@@ -65,9 +65,11 @@ def command(sequence: str, *, as_json: bool, letters: bool, **chosen: Any) -> No
 def _text(sequence: str) -> str:
     if sequence != "-":
         return sequence
-    read = sys.stdin.buffer.read(_MOST + 1)
-    if len(read) > _MOST:
-        raise UserError(f"roads: standard input is longer than {_MOST} bytes: that is no shoe")
+    read = sys.stdin.buffer.read(_MAX_INPUT_BYTES + 1)
+    if len(read) > _MAX_INPUT_BYTES:
+        raise UserError(
+            f"roads: standard input is longer than {_MAX_INPUT_BYTES} bytes: that is no shoe"
+        )
     try:
         return read.decode()
     except UnicodeDecodeError as error:
@@ -77,12 +79,12 @@ def _text(sequence: str) -> str:
 def _signs(*, letters: bool, only_ascii: bool) -> Signs:
     from shoe_daemon.display.terminal.symbols import ASCII, CHINESE, LETTERS
 
-    if only_ascii or not _writes(sys.stdout.encoding):
+    if only_ascii or not _can_encode(sys.stdout.encoding):
         return ASCII
     return LETTERS if letters else CHINESE
 
 
-def _writes(encoding: str | None) -> bool:
+def _can_encode(encoding: str | None) -> bool:
     try:
         "○◦莊▐".encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

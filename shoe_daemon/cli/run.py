@@ -1,7 +1,7 @@
 """
-``shoe-daemon run``: the daemon of one table.
+`shoe-daemon run`: run the daemon of one table.
 
-It runs for months on a small computer, so what it does not need is not loaded.
+The daemon runs for months on a small computer, so unneeded modules are not loaded.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 )
 def command(file: Path) -> None:
     """Run the daemon of one table until it is told to stop (SIGTERM or Ctrl-C)."""
-    # What a start makes stays for good: to look for garbage in it, now or later, is in vain.
+    # Objects made at the start live as long as the daemon: exclude them from garbage collection.
     gc.disable()
     try:
-        daemon = _prepared(file)
+        daemon = _create_daemon(file)
         gc.freeze()
     finally:
         gc.enable()
@@ -40,7 +40,7 @@ def command(file: Path) -> None:
     daemon.run()
 
 
-def _prepared(file: Path) -> Daemon:
+def _create_daemon(file: Path) -> Daemon:
     _import_structlog_alone()
     import structlog
 
@@ -55,14 +55,11 @@ def _prepared(file: Path) -> Daemon:
 
 
 def _import_structlog_alone() -> None:
-    """
-    Import structlog without rich, with which it would draw tracebacks: six
-    megabytes that a log never needs.
-    """
+    """Import structlog without rich, which it would load for tracebacks (6 MB)."""
     if "structlog" in sys.modules or "rich" in sys.modules:
         return
-    sys.modules["rich"] = None  # type: ignore[assignment]  # Python's way to say: not there
+    sys.modules["rich"] = None  # type: ignore[assignment]  # None makes the import fail
     try:
-        import structlog  # noqa: F401 - only to be there
+        import structlog  # noqa: F401 - loads the module
     finally:
         del sys.modules["rich"]

@@ -1,4 +1,4 @@
-"""`shoe-daemon samples`: the sample files of an installation, written into a folder."""
+"""`shoe-daemon samples`: write the sample files of an installation into a folder."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def command(folder: Path) -> None:
 
 
 def _samples() -> list[Path]:
-    """Return the files: of the installed package, or of the clone that this is."""
+    """Return the files of the installed package or of the source tree."""
     package = Path(shoe_daemon.__file__).parent
     for place in (package / "samples", package.parent / "systemd"):
         if place.is_dir():

@@ -1,4 +1,4 @@
-"""`shoe-daemon schema`: the form of every message, for those who read them."""
+"""`shoe-daemon schema`: print JSON Schemas and the AsyncAPI document."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def command(name: str | None, out: Path | None, *, everything: bool, document: b
     if sum([name is not None, everything, document or out is not None]) > 1:
         raise UserError("schema: give a NAME, --all, --asyncapi or --out, not several")
     if document:
-        _tell_document(out)
+        _print_asyncapi(out)
     elif name is not None:
         click.echo(_text(_schema(name)), nl=False)
     elif everything:
@@ -53,7 +53,7 @@ def command(name: str | None, out: Path | None, *, everything: bool, document: b
         click.echo("\n".join(json_schemas.names()))
 
 
-def _tell_document(out: Path | None) -> None:
+def _print_asyncapi(out: Path | None) -> None:
     """Print the AsyncAPI document, or write it to a file."""
     from shoe_daemon.mqtt.asyncapi import asyncapi
     from shoe_daemon.mqtt.json_schemas import load_examples

@@ -1,7 +1,4 @@
-"""
-`shoe-daemon simulate`: a shoe that deals by itself and speaks its real protocol, or does
-so before a simulated camera.
-"""
+"""`shoe-daemon simulate`: simulate a reader's shoe on a serial line, or a table with a camera."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_PORTS: Final = 65536
+_PORT_COUNT: Final = 65536
 _FAULTS: Final = (
     "overdraw",
     "missed-draw",
@@ -96,7 +93,7 @@ def angel_eye_ii(  # noqa: PLR0913 - one for each option
     speed: float,
     once: bool,
     truth: Path | None,
-    **settings: Any,  # noqa: ANN401 - the rest are the settings, by their names
+    **settings: Any,  # noqa: ANN401 - settings, by name
 ) -> None:
     """
     Simulates an Angel Eye II shoe.
@@ -108,7 +105,7 @@ def angel_eye_ii(  # noqa: PLR0913 - one for each option
         raise UserError("--link, --listen and --capture exclude one another")
     wanted = _settings(settings)
     copies = 1 if once else 3
-    with _ledger(truth) as ledger:
+    with _dealt_log(truth) as ledger:
         if capture:
             _write_capture(capture, wanted, copies, ledger)
         else:
@@ -133,7 +130,7 @@ def _line(link: Path | None, listen: str | None, settings: Settings) -> Line:
             raise UserError("--fault unplug needs --link: each new terminal has another path")
         return PtyLine(link)
     host, colon, port = listen.rpartition(":")
-    if not (colon and port.isdecimal() and int(port) < _PORTS):
+    if not (colon and port.isdecimal() and int(port) < _PORT_COUNT):
         raise UserError(f"--listen {listen}: expected HOST:PORT, such as 127.0.0.1:4001")
     return TcpLine(host.strip("[]") or "127.0.0.1", int(port))
 
@@ -142,7 +139,7 @@ def _play(
     where: tuple[Path | None, str | None],
     settings: Settings,
     pace: tuple[float, int],
-    ledger: _Ledger,
+    ledger: _DealtLog,
 ) -> None:
     from drivers.simulators.angel_eye_scenario import scenes
     from drivers.simulators.scenario_playback import Pace, play
@@ -155,7 +152,7 @@ def _play(
         ledger.sum_up()
 
 
-def _write_capture(path: Path, settings: Settings, copies: int, ledger: _Ledger) -> None:
+def _write_capture(path: Path, settings: Settings, copies: int, ledger: _DealtLog) -> None:
     from drivers import HEX_SUFFIX, write_hex
     from drivers.simulators.angel_eye_scenario import scenes
 
@@ -181,8 +178,8 @@ def _write_capture(path: Path, settings: Settings, copies: int, ledger: _Ledger)
     ledger.sum_up()
 
 
-class _Ledger:
-    """What was really dealt: told to the person, and written down."""
+class _DealtLog:
+    """Prints the rounds dealt and writes them to the truth file."""
 
     def __init__(self, file: IO[str] | None) -> None:
         self._file = file
@@ -198,35 +195,35 @@ class _Ledger:
         self._shoes.add(dealt.shoe)
         self._faults.update([dealt.fault] if dealt.fault else [])
         if aloud:
-            click.echo(_told(dealt))
+            click.echo(_round_text(dealt))
         if self._file:
             self._file.write(f"{msgspec.json.encode(dealt).decode()}\n")
             self._file.flush()
 
     def sum_up(self) -> None:
         faults = ", ".join(f"{count} {fault}" for fault, count in sorted(self._faults.items()))
-        dealt = f"{_counted(self._rounds, 'round')} in {_counted(len(self._shoes), 'shoe')}"
+        dealt = f"{_plural(self._rounds, 'round')} in {_plural(len(self._shoes), 'shoe')}"
         click.echo(f"{dealt}; faults: {faults or 'none'}")
 
 
 @contextlib.contextmanager
-def _ledger(truth: Path | None) -> Iterator[_Ledger]:
+def _dealt_log(truth: Path | None) -> Iterator[_DealtLog]:
     if truth is None:
-        yield _Ledger(None)
+        yield _DealtLog(None)
         return
     try:
         file = truth.open("w", encoding="utf-8")
     except OSError as error:
         raise UserError(f"{truth}: {one_line(error)}") from error
     with file:
-        yield _Ledger(file)
+        yield _DealtLog(file)
 
 
-def _counted(number: int, thing: str) -> str:
+def _plural(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def _told(dealt: DealtRound) -> str:
+def _round_text(dealt: DealtRound) -> str:
     cards = " ".join(f"{slot}:{card}" for slot, card in dealt.cards)
     result = "aborted" if dealt.aborted else str(dealt.coup.outcome)
     fault = f"  [{dealt.fault}]" if dealt.fault else ""

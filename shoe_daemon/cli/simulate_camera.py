@@ -1,4 +1,4 @@
-"""`shoe-daemon simulate camera`: a table before a camera that is not there."""
+"""`shoe-daemon simulate camera`: simulate a table with a camera."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def camera(
     live: str | None,
     truth: Path | None,
     profile: Path | None,
-    **wishes: Any,  # noqa: ANN401 - the rest are the settings, by their names
+    **wishes: Any,  # noqa: ANN401 - settings, by name
 ) -> None:
     """
     Simulates a camera above a table, or at a shoe's mouth.
@@ -133,13 +133,13 @@ def _settings(wishes: dict[str, Any]) -> Settings:
         width=int(width),
         height=int(height),
         fps=wishes.pop("fps") or _FPS[station.value],
-        troubles=_troubles(station.value, wishes.pop("faults")),
+        troubles=_faults_named(station.value, wishes.pop("faults")),
         trouble_rate=wishes.pop("fault_rate"),
         **wishes,
     )
 
 
-def _troubles(station: str, named: Iterable[str]) -> tuple[Any, ...]:
+def _faults_named(station: str, named: Iterable[str]) -> tuple[Any, ...]:
     from drivers.simulators.camera.scene_settings import OVERHEAD_TROUBLES, THROAT_TROUBLES
 
     possible = OVERHEAD_TROUBLES if station == "overhead" else THROAT_TROUBLES
@@ -169,7 +169,7 @@ def _film(settings: Settings, path: Path, truth: Path | None) -> None:
         raise UserError("--out needs an end: --rounds or --shoes")
     scene = Scene(settings)
     with stop_on_signals() as stopping:
-        _tell(write_video(scene, path, truth, stopping))
+        _print_rounds(write_video(scene, path, truth, stopping))
     click.echo(f"video: {path}, seed {settings.seed}")
 
 
@@ -179,7 +179,7 @@ def _play(settings: Settings, where: str) -> None:
     with stop_on_signals() as stopping, contextlib.closing(open_sender(where)) as sender:
         click.echo(f"port: {sender.address}")
         click.echo(f"{settings.station} camera, seed {settings.seed}; Ctrl-C ends it")
-        _tell(_shots(settings, sender, stopping))
+        _print_rounds(_shots(settings, sender, stopping))
 
 
 def _shots(settings: Settings, sender: Any, stopping: Event) -> Iterator[Shot]:  # noqa: ANN401 - a `Sender`
@@ -190,8 +190,8 @@ def _shots(settings: Settings, sender: Any, stopping: Event) -> Iterator[Shot]: 
     return play_live(scene, sender, stopping)
 
 
-def _tell(shots: Iterator[Shot]) -> None:
-    """Say each round once it is over."""
+def _print_rounds(shots: Iterator[Shot]) -> None:
+    """Print each finished round."""
     faults: Counter[str] = Counter()
     rounds = 0
     for shot in shots:

@@ -1,4 +1,4 @@
-"""Rows of names and values, and progress, on the command line."""
+"""Text on the terminal: wrapped lines, tables, progress, and typed input."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from typing import Final
 import click
 
 __all__ = [
-    "folded",
-    "progress_of",
-    "say",
+    "echo_wrapped",
+    "progress_display",
     "table_lines",
-    "typed",
+    "typed_lines",
+    "wrap_lines",
 ]
 
 
-_WIDEST: Final = 100
-_NARROWEST: Final = 20
-"""Columns of a terminal into which lines are folded; a narrower one folds them itself."""
+_MAX_COLUMNS: Final = 100
+_MIN_COLUMNS: Final = 20
+"""Columns; narrower terminals wrap lines themselves."""
 
 
-def say(text: str) -> None:
-    """Say a line, as lines of a terminal's width where there is one; a log gets it whole."""
+def echo_wrapped(text: str) -> None:
+    """Print a line, wrapped on a terminal, in full to a file."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    click.echo(folded(text, min(width, _WIDEST)) if width else text)
+    click.echo(wrap_lines(text, min(width, _MAX_COLUMNS)) if width else text)
 
 
-def folded(text: str, width: int) -> str:
-    """Fold lines that are wider; what goes on is set in."""
+def wrap_lines(text: str, width: int) -> str:
+    """Wrap long lines; continuation lines are indented."""
     lines = []
     for line in text.split("\n"):
         head = line[: len(line) - len(line.lstrip())]
         lines += textwrap.wrap(
             line,
-            max(width - 1, _NARROWEST),
+            max(width - 1, _MIN_COLUMNS),
             subsequent_indent=f"{head}    ",
             break_long_words=False,
             break_on_hyphens=False,
@@ -48,15 +48,15 @@ def folded(text: str, width: int) -> str:
 
 
 def table_lines(rows: Iterable[tuple[str, str]], indent: str = "  ") -> Iterator[str]:
-    """Yield names and values, the values below one another."""
+    """Yield rows of name and value with aligned values."""
     rows = list(rows)
     width = max(len(name) for name, _ in rows)
     yield from (f"{indent}{name:<{width}}  {value}" for name, value in rows)
 
 
 @contextmanager
-def progress_of(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Give a function that shows how much is done, where stderr is a terminal."""
+def progress_display(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Provide a function that shows progress if stderr is a terminal."""
     shown = sys.stderr.isatty()
 
     def show(done: int, total: int) -> None:
@@ -71,11 +71,8 @@ def progress_of(what: str) -> Iterator[Callable[[int, int], None]]:
             click.echo("\r\x1b[K", nl=False, err=True)
 
 
-def typed() -> Iterator[str]:
-    """
-    Give standard input line by line; what is no text becomes ``\ufffd``, lest whoever hears
-    the lines hears nothing any more.
-    """
+def typed_lines() -> Iterator[str]:
+    """Yield standard input line by line. Invalid bytes become the replacement character."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
     yield from sys.stdin

@@ -1,4 +1,4 @@
-"""``shoe-daemon watch``: the board of a table in the terminal."""
+"""`shoe-daemon watch`: show a table's board in the terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_PORTS: Final = 65_535
+_PORT_COUNT: Final = 65_535
 
 
 @click.command("watch", short_help="Show the board of a table in this terminal.")
@@ -41,7 +41,7 @@ _PORTS: Final = 65_535
     help="With --once: for so long the table may keep silent.",
 )
 @click.option("--letters/--chinese", default=True, help="P B T, or 閒 莊 和.  [default: letters]")
-def command(table: str | None, *, once: bool, letters: bool, **given: Any) -> None:  # noqa: ANN401 - click's
+def command(table: str | None, *, once: bool, letters: bool, **given: Any) -> None:  # noqa: ANN401 - click's options
     """
     Show the board of TABLE, live, until Ctrl-C: its cards as they come, what is due,
     the results, all five roads.
@@ -60,7 +60,7 @@ def command(table: str | None, *, once: bool, letters: bool, **given: Any) -> No
     from shoe_daemon.display.terminal.shell import colours_of
     from shoe_daemon.display.terminal.symbols import CHINESE, LETTERS, plain
 
-    _quiet()
+    _suppress_log()
     watcher, own = _watcher(given["file"], given["broker"], given["protocol"])
     signs = LETTERS if letters else CHINESE
     if colours_of(sys.stdout) == "none":
@@ -84,14 +84,14 @@ def _check_encoding() -> None:
         )
 
 
-def _quiet() -> None:
-    """Keep the log of the feed out of the picture."""
+def _suppress_log() -> None:
+    """Suppress the feed's log, which would disturb the picture."""
     import structlog
 
-    structlog.configure(processors=[_dropped], logger_factory=structlog.ReturnLoggerFactory())
+    structlog.configure(processors=[_drop_event], logger_factory=structlog.ReturnLoggerFactory())
 
 
-def _dropped(_logger: object, _name: str, _event: object) -> str:
+def _drop_event(_logger: object, _name: str, _event: object) -> str:
     import structlog
 
     raise structlog.DropEvent
@@ -122,7 +122,7 @@ def _watcher(
 
 
 def _read(file: Path) -> tuple[Any, str | None]:
-    """Read a display's configuration, or a table's, which names the table too."""
+    """Read the configuration of a display or a table; return also the table's id."""
     from shoe_daemon.config import Config
     from shoe_daemon.display.display_config import DisplayConfig
     from shoe_daemon.toml_validation import read_as, read_toml
@@ -138,6 +138,6 @@ def _read(file: Path) -> tuple[Any, str | None]:
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) <= _PORTS:
+    if not host or not port.isdecimal() or not 0 < int(port) <= _PORT_COUNT:
         raise UserError(f"--broker: {text!r}; expected HOST:PORT, such as 127.0.0.1:1883")
     return host.strip("[]"), int(port)

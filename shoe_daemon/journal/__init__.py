@@ -1,8 +1,7 @@
 """
-What the daemon knows, on the disk: raw bytes, observations, events, and the
-hash chain that holds them together.
+The journal of a table: raw bytes, observations and events in SQLite, joined by a hash chain.
 
-One thread writes (`Journal`); the publisher and others read (`JournalReader`).
+One thread writes (`Journal`); the publisher and other consumers read (`JournalReader`).
 """
 
 from shoe_daemon.journal.file_errors import JournalUnwritable

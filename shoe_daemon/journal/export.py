@@ -1,4 +1,4 @@
-"""The lines of a journal, whole or of one shoe, byte for byte as they are stored."""
+"""Export of events and observations, of the whole journal or one shoe, byte for byte as stored."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.journal.journal_reader import JournalReader
 
 _PAGE = 500
-"""Lines at a time: who reads them slowly must not hold the writer's WAL back."""
+"""Rows per query: a slow consumer must not block the writer's WAL checkpoint."""
 
 
 def event_lines(reader: JournalReader, shoe: int | None = None) -> Iterator[bytes]:
-    """Yield the events, or those of one shoe."""
+    """Yield all events, or those of one shoe."""
     if shoe is not None:
         _span(reader, shoe)
     query = "SELECT seq, CAST(body AS BLOB) FROM event WHERE seq > ?"
@@ -27,7 +27,7 @@ def event_lines(reader: JournalReader, shoe: int | None = None) -> Iterator[byte
 
 
 def observation_lines(reader: JournalReader, shoe: int | None = None) -> Iterator[bytes]:
-    """Yield the observations, or those of one shoe, led by the session it began under."""
+    """Yield all observations; for one shoe, preceded by the session in effect at its start."""
     if shoe is None:
         yield from (line for _, line in reader.observation_lines())
         return

@@ -1,4 +1,4 @@
-"""What went wrong with a file, in words."""
+"""Errors of the file system and of SQLite, as one line for the user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 from shoe_daemon.errors import UserError, one_line
 
-_IN_WORDS: Final = {
+_REASONS: Final = {
     "SQLITE_FULL": "the disk is full",
     "SQLITE_IOERR": "the disk reports an error",
     "SQLITE_BUSY": "another program holds it locked",
@@ -22,46 +22,50 @@ _IN_WORDS: Final = {
 }
 
 
-_MAY_PASS: Final = tuple(f"SQLITE_{name}" for name in ("FULL", "IOERR", "BUSY", "LOCKED", "NOMEM"))
-_MAY_PASS_ERRNO: Final = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.ENOMEM}
+_TRANSIENT_CODES: Final = tuple(
+    f"SQLITE_{name}" for name in ("FULL", "IOERR", "BUSY", "LOCKED", "NOMEM")
+)
+_TRANSIENT_ERRNOS: Final = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.ENOMEM}
 
 
-class JournalUnwritable(UserError):  # noqa: N818 - a state of the journal, told as such
-    """Nothing of what was handed over is in the journal; it may be tried again."""
+class JournalUnwritable(UserError):  # noqa: N818 - describes the state of the journal
+    """
+    The journal could not be written. Nothing of the batch is stored, and a retry is possible.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message, exit_status=1)
 
 
-def told(path: Path, what: str, error: OSError | sqlite3.Error) -> UserError:
+def file_error(path: Path, what: str, error: OSError | sqlite3.Error) -> UserError:
     """
-    Return the line about what could not be done to a file, and why.
+    Build the error for a failed operation on a file.
 
-    What may pass by itself, as a full disk, ends with 1 and not with 2: the
-    daemon is started again after that.
+    Temporary failures, such as a full disk, exit with 1, so that the service manager restarts the
+    daemon; all others exit with 2.
     """
-    line = f"{path}: {what}: {in_words(error)}"
-    return JournalUnwritable(line) if _may_pass(error) else UserError(line)
+    line = f"{path}: {what}: {error_reason(error)}"
+    return JournalUnwritable(line) if _is_transient(error) else UserError(line)
 
 
-def _may_pass(error: OSError | sqlite3.Error) -> bool:
+def _is_transient(error: OSError | sqlite3.Error) -> bool:
     if isinstance(error, OSError):
-        return error.errno in _MAY_PASS_ERRNO
-    return getattr(error, "sqlite_errorname", "").startswith(_MAY_PASS)
+        return error.errno in _TRANSIENT_ERRNOS
+    return getattr(error, "sqlite_errorname", "").startswith(_TRANSIENT_CODES)
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Tell whether the file itself is what is wrong."""
+    """Return whether the error means that the file is corrupt."""
     name = getattr(error, "sqlite_errorname", "")
     return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
 
 
-def in_words(error: OSError | sqlite3.Error) -> str:
-    """Return the reason, for a person, with SQLite's own name for it in brackets."""
+def error_reason(error: OSError | sqlite3.Error) -> str:
+    """Return the reason in plain words, with SQLite's error name in brackets."""
     if isinstance(error, OSError):
         return one_line(error)
     name = getattr(error, "sqlite_errorname", None)
     if name is None:
         return str(error)
-    words = next((words for key, words in _IN_WORDS.items() if name.startswith(key)), str(error))
+    words = next((words for key, words in _REASONS.items() if name.startswith(key)), str(error))
     return f"{words} [{name}]"

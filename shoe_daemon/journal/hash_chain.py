@@ -1,9 +1,9 @@
 """
-The hash chain: what each row's hash is made of.
+Hashes of the journal's rows.
 
-One chain runs through everything in the order in which it was written: a
-frame's raw bytes, its first observation, that one's events, its checkpoint if
-any, the next observation ... Pure.
+One chain runs through all rows in the order of writing: the raw bytes of a frame, its first
+observation, the events of that observation, its checkpoint (if any), the next observation, and so
+on. Pure.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _LENGTH: Final = Struct(">Q").pack
 _ABSENT: Final = b"\xff" * 8
 
 
-def link(previous: bytes, *parts: bytes | None) -> bytes:
+def chain_hash(previous: bytes, *parts: bytes | None) -> bytes:
     """
-    Return the SHA-256 over the hash before and the parts.
+    Return the SHA-256 over the previous hash and the parts.
 
-    Every part is preceded by its length in eight bytes (all ones where it is
-    absent), so that nothing can be shifted from one part to the next.
+    Each part is preceded by its length in eight bytes (all ones for None), so that no byte can
+    move from one part to the next unnoticed.
     """
     pieces = [previous]
     for part in parts:
@@ -29,31 +29,31 @@ def link(previous: bytes, *parts: bytes | None) -> bytes:
     return sha256(b"".join(pieces)).digest()
 
 
-def of_journal(site: bytes, table: bytes, created: bytes) -> bytes:
-    """Return the hash that the chain starts with."""
-    return link(b"", b"journal", site, table, created)
+def journal_hash(site: bytes, table: bytes, created: bytes) -> bytes:
+    """Return the first hash of the chain."""
+    return chain_hash(b"", b"journal", site, table, created)
 
 
-def of_capture(
+def capture_hash(
     previous: bytes, *, at: bytes, source: bytes | None, after: int, raw: bytes
 ) -> bytes:
-    """Return the hash of raw bytes that came after the observation `after`."""
-    return link(previous, b"capture", at, source, _number(after), raw)
+    """Return the hash of raw bytes received after observation `after`."""
+    return chain_hash(previous, b"capture", at, source, _number(after), raw)
 
 
-def of_observation(previous: bytes, body: bytes, capture: int | None) -> bytes:
-    """Return the hash of an observation; its other columns repeat its body."""
-    return link(previous, b"observation", body, _number(capture))
+def observation_hash(previous: bytes, body: bytes, capture: int | None) -> bytes:
+    """Return the hash of an observation. Its other columns repeat the body."""
+    return chain_hash(previous, b"observation", body, _number(capture))
 
 
-def of_event(previous: bytes, body: bytes) -> bytes:
-    """Return the hash of an event; its other columns repeat its body."""
-    return link(previous, b"event", body)
+def event_hash(previous: bytes, body: bytes) -> bytes:
+    """Return the hash of an event. Its other columns repeat the body."""
+    return chain_hash(previous, b"event", body)
 
 
-def of_checkpoint(previous: bytes, *, seq: int, shoe: int | None, body: bytes) -> bytes:
-    """Return the hash of the state that follows an observation."""
-    return link(previous, b"checkpoint", _number(seq), _number(shoe), body)
+def checkpoint_hash(previous: bytes, *, seq: int, shoe: int | None, body: bytes) -> bytes:
+    """Return the hash of a checkpoint."""
+    return chain_hash(previous, b"checkpoint", _number(seq), _number(shoe), body)
 
 
 def _number(value: int | None) -> bytes | None:

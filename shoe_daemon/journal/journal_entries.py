@@ -1,4 +1,4 @@
-"""What goes into a journal and comes out of it, and how it becomes rows."""
+"""Journal entries, and their conversion to rows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from shoe_daemon.table import Event, Observation, encode_event, encode_observati
 
 class Step(Struct, frozen=True):
     """
-    One observation and what the table made of it.
+    One observation, and the events that it caused.
 
     Attributes:
-        observation: Stamped with `at`.
-        events: In order; empty where it changed nothing.
-        checkpoint: The table after it, where a shoe started.
+        observation: With its `at`.
+        events: In order; may be empty.
+        checkpoint: The table's state after the observation; set when a shoe started.
     """
 
     observation: Observation
@@ -27,14 +27,13 @@ class Step(Struct, frozen=True):
 
 class Entry(Struct, frozen=True):
     """
-    One frame with all that came of it, or steps that came of no bytes at all.
+    One frame with its steps, or steps without a frame.
 
     Attributes:
-        raw: The bytes as they came.
+        raw: The bytes as received.
         steps: In order.
-        at: When the bytes came; where it is empty, `at` and `source` are those
-            of the first step.
-        source: Whose bytes they are; None where there is only one reader.
+        at: The time of reception. If empty, `at` and `source` are taken from the first step.
+        source: The reader's id; None for the only reader.
     """
 
     raw: bytes = b""
@@ -44,7 +43,7 @@ class Entry(Struct, frozen=True):
 
 
 class StoredEvent(Struct, frozen=True, gc=False):
-    """An event as it lies in the journal; `body` is its JSON, byte for byte."""
+    """An event as stored; `body` is its JSON, byte for byte."""
 
     seq: int
     type: str
@@ -56,10 +55,10 @@ class Head(Struct, frozen=True, gc=False):
     The end of a journal.
 
     Attributes:
-        seq: Of the last event, 0 before the first.
-        observation: The last one's id, 0 before the first.
-        capture: The last raw bytes' id, 0 before the first.
-        hash: Of the chain up to here.
+        seq: The last event's number; 0 before the first event.
+        observation: The last observation's id; 0 before the first.
+        capture: The last capture's id; 0 before the first.
+        hash: The hash of the chain's last link.
     """
 
     seq: int
@@ -69,24 +68,23 @@ class Head(Struct, frozen=True, gc=False):
 
 
 class Identity(Struct, frozen=True, gc=False):
-    """Whose journal it is, and since when."""
+    """The site and table of a journal, and the time of its creation."""
 
     site: str
     table: str
     created: str
 
     def hash(self) -> bytes:
-        """Return the hash that this journal's chain starts with."""
+        """Return the first hash of this journal's chain."""
         parts = (self.site, self.table, self.created)
-        return hash_chain.of_journal(*(part.encode() for part in parts))
+        return hash_chain.journal_hash(*(part.encode() for part in parts))
 
 
 class Batch:
     """
-    Entries on their way into the journal, as rows of each table.
+    Entries converted to rows, ready to be inserted.
 
-    Nothing is written here, so that a batch that could not be written leaves
-    no trace.
+    A batch writes nothing itself, so a failed write leaves no trace.
     """
 
     def __init__(self, head: Head, identity: Identity) -> None:
@@ -103,15 +101,15 @@ class Batch:
 
     @property
     def head(self) -> Head:
-        """Where the journal ends once this is written."""
+        """The end of the journal after this batch."""
         return Head(self._seq, self._observation, self._capture, self._hash)
 
     def add(self, entry: Entry) -> None:
         """
-        Take one entry.
+        Convert one entry.
 
         Raises:
-            ValueError: It does not fit onto what is already there.
+            ValueError: The entry does not continue the journal.
         """
         capture = self._add_capture(entry) if entry.raw else None
         for step in entry.steps:
@@ -127,7 +125,7 @@ class Batch:
             at, source = entry.steps[0].observation.at, entry.steps[0].observation.source
         if not at:
             raise ValueError("raw bytes without a moment")
-        self._hash = hash_chain.of_capture(
+        self._hash = hash_chain.capture_hash(
             self._hash,
             at=at.encode(),
             source=None if source is None else source.encode(),
@@ -142,7 +140,7 @@ class Batch:
         if not observation.at:
             raise ValueError(f"an observation without a moment: {observation!r}")
         body = encode_observation(observation)
-        self._hash = hash_chain.of_observation(self._hash, body, capture)
+        self._hash = hash_chain.observation_hash(self._hash, body, capture)
         self._observation += 1
         kind = str(observation.__struct_config__.tag)
         self.observations.append(
@@ -160,7 +158,7 @@ class Batch:
     def _add_event(self, event: Event) -> None:
         self._check(event)
         body = encode_event(event)
-        self._hash = hash_chain.of_event(self._hash, body)
+        self._hash = hash_chain.event_hash(self._hash, body)
         self._seq = event.seq
         self.events.append(
             (
@@ -177,7 +175,7 @@ class Batch:
         self.stored.append(StoredEvent(event.seq, event.type, body))
 
     def _check(self, event: Event) -> None:
-        # A wrong number or name here would be there for ever.
+        # The journal is append-only: a wrong number or name could never be corrected.
         if event.seq != self._seq + 1:
             raise ValueError(f"event {event.seq} cannot follow event {self._seq}")
         if (event.site, event.table) != (self._identity.site, self._identity.table):
@@ -185,5 +183,5 @@ class Batch:
 
     def _add_checkpoint(self, body: bytes, events: Sequence[Event]) -> None:
         shoe = next((event.shoe for event in reversed(events) if event.shoe), None)
-        self._hash = hash_chain.of_checkpoint(self._hash, seq=self._seq, shoe=shoe, body=body)
+        self._hash = hash_chain.checkpoint_hash(self._hash, seq=self._seq, shoe=shoe, body=body)
         self.checkpoints.append((self._observation, self._seq, shoe, body, self._hash))

@@ -1,8 +1,8 @@
 """
-The file of a journal: made, looked at, and brought up to date.
+Creation, inspection and migration of a journal file.
 
-Looking comes first and changes nothing: a file that is foreign, damaged or of
-a newer version is refused as it lies there.
+A file is inspected before it is written. Foreign and corrupt files, and files of a newer version,
+are rejected and left unchanged.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import Final
 from urllib.parse import quote
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.file_errors import in_words, is_damage, told
+from shoe_daemon.journal.file_errors import error_reason, file_error, is_damage
 from shoe_daemon.journal.journal_entries import Identity
 
 APPLICATION_ID: Final = 0x53484F45
-"""``SHOE``, in the header of every journal."""
+"""``SHOE``, in the header of each journal."""
 
-_FULL_CHECK_BELOW: Final = 32 * 2**20
-"""A bigger file gets the quick check: a start must not take minutes."""
+_FULL_CHECK_BELOW_BYTES: Final = 32 * 2**20
+"""Larger files get SQLite's quick check only, so that the daemon starts within seconds."""
 
 _BUSY_MS: Final = 2000
 
 
 def schemas() -> list[str]:
-    """Return the schema files in order; the first is version 1."""
+    """Return the schema files in order; the first one is version 1."""
     folder = resources.files("shoe_daemon.journal") / "schema"
     files = sorted(
         (file for file in folder.iterdir() if file.name.endswith(".sql")),
@@ -41,9 +41,9 @@ def schemas() -> list[str]:
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """
-    Open a database as the URI's parameters say: ``mode=ro`` ...
+    Open a database with the URI's parameters, such as ``mode=ro``.
 
-    Transactions are ours to begin, and whichever thread owns it may use it.
+    Transactions are started explicitly. Any thread may use the connection.
     """
     uri = f"file:{quote(str(path.absolute()))}?{mode}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
@@ -52,21 +52,21 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def wal_of(path: Path) -> Path:
-    """Return where SQLite keeps what is committed and not yet in the file."""
+    """Return the path of SQLite's write-ahead log."""
     return path.with_name(path.name + "-wal")
 
 
-def real(path: Path) -> Path:
-    """Return the file that a name leads to: what lies beside it is named after that."""
+def resolve_link(path: Path) -> Path:
+    """Resolve a symbolic link: lock and WAL are named after the real file."""
     return path.resolve() if path.is_symlink() else path
 
 
 def create(path: Path, identity: Identity) -> None:
     """
-    Make a journal: whole, or not at all.
+    Create a journal atomically.
 
     Raises:
-        UserError: It cannot be made.
+        UserError: The file cannot be created.
     """
     wal = wal_of(path)
     if wal.exists():
@@ -76,22 +76,22 @@ def create(path: Path, identity: Identity) -> None:
         )
     new = path.with_name(path.name + ".new")
     try:
-        _fill(new, identity)
+        _write_new_file(new, identity)
         new.rename(path)
         _sync_folder(path.parent)
     except (OSError, sqlite3.Error) as error:
-        _clear(new)
-        raise told(path, "cannot be made", error) from error
+        _remove_new_file(new)
+        raise file_error(path, "cannot be made", error) from error
 
 
-def _clear(new: Path) -> None:
+def _remove_new_file(new: Path) -> None:
     for ending in ("", "-journal", "-wal", "-shm"):
         new.with_name(new.name + ending).unlink(missing_ok=True)
 
 
-def _fill(new: Path, identity: Identity) -> None:
-    _clear(new)
-    # It holds faces that the players have not seen: not for everyone on the machine.
+def _write_new_file(new: Path, identity: Identity) -> None:
+    _remove_new_file(new)
+    # The journal holds undisclosed faces: no access for other users.
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640))
     with closing(connect(new, "mode=rw")) as connection:
         connection.execute("PRAGMA synchronous = FULL")
@@ -113,7 +113,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring a database from a version to the newest, each step whole or not at all."""
+    """Migrate a database to the newest version, each version in one transaction."""
     for number, schema in enumerate(schemas()[version:], start=version + 1):
         try:
             connection.executescript(
@@ -125,33 +125,33 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
             raise
 
 
-def examine(path: Path) -> tuple[Identity, int]:
+def inspect(path: Path) -> tuple[Identity, int]:
     """
-    Say whose journal a file is, and its version, without changing anything.
+    Return a journal's identity and version without changing the file.
 
     The caller holds the writer's lock.
 
     Raises:
-        UserError: It is no journal, damaged, or of a newer version.
+        UserError: The file is foreign, corrupt or of a newer version.
     """
-    with _looking(path) as connection:
+    with _open_unchanged(path) as connection:
         version = check_version(connection, path)
-        check_soundness(connection, path)
+        check_integrity(connection, path)
         check_schema(connection, path, version)
         return read_identity(connection, path), version
 
 
 @contextmanager
-def _looking(path: Path) -> Iterator[sqlite3.Connection]:
+def _open_unchanged(path: Path) -> Iterator[sqlite3.Connection]:
     check_file(path)
     shm = path.with_name(path.name + "-shm")
     wal, had_shm = wal_of(path), shm.exists()
-    # With nothing in the WAL the file alone is the database, and looking at it as immutable
-    # makes no files beside it. A WAL must be read with it, and needs its index.
+    # With an empty WAL the main file is the whole database: opened as immutable, no files are
+    # created beside it. Otherwise SQLite needs the WAL and its index.
     hot = wal.exists() and wal.stat().st_size > 0
     try:
         with (
-            readable(path),
+            explain_read_errors(path),
             closing(connect(path, "mode=ro" if hot else "immutable=1")) as connection,
         ):
             yield connection
@@ -161,16 +161,17 @@ def _looking(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what cannot be a journal before SQLite sees it."""
+    """Reject missing and empty files before SQLite opens them."""
     try:
         size = path.stat().st_size if path.is_file() else None
     except OSError as error:
-        raise told(path, "cannot be read", error) from error
+        raise file_error(path, "cannot be read", error) from error
     if size is None:
         found = "is no file" if path.exists() else "does not exist"
         raise UserError(f"{path}: {found}; expected a journal")
     if size == 0:
-        # SQLite takes an empty file for a new database, and the sequence would begin anew.
+        # SQLite takes an empty file for a new database, and the event numbers would start again at
+        # 1.
         raise UserError(
             f"{path}: is empty, which a journal never is: put a copy back, or move it away to"
             " begin a new journal"
@@ -178,7 +179,7 @@ def check_file(path: Path) -> None:
 
 
 def check_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the version of a journal that this program can read."""
+    """Return the journal's version; reject versions unknown to this program."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     if application != APPLICATION_ID:
         raise UserError(
@@ -195,9 +196,9 @@ def check_version(connection: sqlite3.Connection, path: Path) -> int:
     return version
 
 
-def check_soundness(connection: sqlite3.Connection, path: Path, *, thorough: bool = False) -> None:
-    """Refuse a file whose pages do not hang together."""
-    quick = not thorough and path.stat().st_size >= _FULL_CHECK_BELOW
+def check_integrity(connection: sqlite3.Connection, path: Path, *, thorough: bool = False) -> None:
+    """Reject a file that fails SQLite's integrity check."""
+    quick = not thorough and path.stat().st_size >= _FULL_CHECK_BELOW_BYTES
     check = "quick_check" if quick else "integrity_check"
     said = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
     if said != "ok":
@@ -205,7 +206,7 @@ def check_soundness(connection: sqlite3.Connection, path: Path, *, thorough: boo
 
 
 def check_schema(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    """Refuse a file with other tables, indexes or triggers than its version has."""
+    """Reject a file whose tables, indexes or triggers differ from its version's schema."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as model:
         for schema in schemas()[:version]:
             model.executescript(schema)
@@ -219,7 +220,7 @@ def check_schema(connection: sqlite3.Connection, path: Path, version: int) -> No
 
 
 def _objects(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
-    # Not SQLite's own: its statistics, say, are there once somebody asked for them.
+    # Without SQLite's own objects, such as statistics.
     return set(
         connection.execute(
             "SELECT type, name, sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_'"
@@ -228,14 +229,14 @@ def _objects(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Turn what SQLite says of a file that it cannot read into one line."""
+def explain_read_errors(path: Path) -> Iterator[None]:
+    """Convert SQLite's read errors to a UserError."""
     try:
         yield
     except sqlite3.Error as error:
         if is_damage(error):
-            raise UserError(_damaged(path, in_words(error))) from error
-        raise told(path, "cannot be read", error) from error
+            raise UserError(_damaged(path, error_reason(error))) from error
+        raise file_error(path, "cannot be read", error) from error
 
 
 def _damaged(path: Path, detail: str) -> str:
@@ -246,7 +247,7 @@ def _damaged(path: Path, detail: str) -> str:
 
 
 def read_identity(connection: sqlite3.Connection, path: Path) -> Identity:
-    """Return whose journal it is."""
+    """Return the site, table and creation time of a journal."""
     rows = connection.execute('SELECT id, site, "table", created FROM meta').fetchall()
     if [row[0] for row in rows] != [1]:
         raise UserError(_damaged(path, "it does not say whose it is"))

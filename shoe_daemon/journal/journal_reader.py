@@ -1,4 +1,4 @@
-"""Reading a journal, while it is written or afterwards."""
+"""Read access to a journal, also while a daemon writes it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from shoe_daemon.table import AnyObservation, Command, Session, decode_observati
 from shoe_daemon.table.table import Table
 
 _PAGE = 500
-"""Rows at a time: a long read must not keep the writer's WAL from being emptied."""
+"""Rows per query: a long read must not block the writer's WAL checkpoint."""
 
 
 _NO_END: Final = 1 << 62
 
 
 class Checkpoint(Struct, frozen=True):
-    """The table after an observation."""
+    """The table's state after an observation."""
 
     observation: int
     seq: int
@@ -38,11 +38,11 @@ class Capture(Struct, frozen=True, gc=False):
     The raw bytes of one frame.
 
     Attributes:
-        id: Its number, from 1.
-        at: When the bytes came.
-        source: The reader's id; None where there is only one.
+        id: The capture's number, from 1.
+        at: The time of reception.
+        source: The reader's id; None for the only reader.
         raw: The bytes.
-        after: The number of the observation that was stored last before them.
+        after: The id of the last observation stored before the bytes.
     """
 
     id: int
@@ -53,7 +53,7 @@ class Capture(Struct, frozen=True, gc=False):
 
 
 class ObservationRow(Struct, frozen=True):
-    """An observation with its number, and the number of the capture that it came from."""
+    """An observation with its id, and the id of its capture."""
 
     id: int
     observation: AnyObservation
@@ -62,12 +62,12 @@ class ObservationRow(Struct, frozen=True):
 
 class FoldSource(Struct, frozen=True):
     """
-    All that a table is folded from at a start.
+    Input for folding the table at a start.
 
     Attributes:
-        checkpoint: The table as the last shoe started; None folds from nothing.
-        observations: Those after it, in order.
-        head: Where the journal ends.
+        checkpoint: The table's state at the start of the last shoe; None: fold from the beginning.
+        observations: The observations after the checkpoint.
+        head: The end of the journal.
     """
 
     checkpoint: bytes | None
@@ -76,12 +76,12 @@ class FoldSource(Struct, frozen=True):
 
 
 class JournalReader:
-    """A read-only connection of its own, for one thread."""
+    """A read-only connection for one thread."""
 
     def __init__(self, path: Path, *, mode: str = "mode=ro") -> None:
         journal_file.check_file(path)
-        self.path = path = journal_file.real(path)
-        with journal_file.readable(path):
+        self.path = path = journal_file.resolve_link(path)
+        with journal_file.explain_read_errors(path):
             self.connection = journal_file.connect(path, mode)
             try:
                 self.version = journal_file.check_version(self.connection, path)
@@ -91,7 +91,7 @@ class JournalReader:
                 raise
 
     def events(self, after_seq: int, limit: int = _PAGE) -> list[StoredEvent]:
-        """Return the events that follow `after_seq`, at most `limit`."""
+        """Return at most `limit` events after `after_seq`."""
         rows = self.connection.execute(
             "SELECT seq, type, CAST(body AS BLOB) FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
             (after_seq, limit),
@@ -99,7 +99,10 @@ class JournalReader:
         return [StoredEvent(*row) for row in rows]
 
     def events_of(self, observation: int, *, after_seq: int) -> list[bytes]:
-        """Return the lines of an observation's events, given the last one before them."""
+        """
+        Return the JSON of the events of one observation; `after_seq` is the last event before
+        them.
+        """
         rows = self.connection.execute(
             "SELECT observation, CAST(body AS BLOB) FROM event WHERE seq > ? ORDER BY seq",
             (after_seq,),
@@ -107,18 +110,18 @@ class JournalReader:
         return [body for of, body in takewhile(lambda row: row[0] == observation, rows)]
 
     def head(self) -> Head:
-        """Return where the journal ends."""
+        """Return the end of the journal."""
         return read_head(self.connection, self.identity)
 
     def cursor(self, consumer: str) -> int:
-        """Return the last event that a consumer is known to have; 0 where none."""
+        """Return the last event acknowledged by a consumer; 0 for none."""
         row = self.connection.execute(
             "SELECT seq FROM cursor WHERE consumer = ?", (consumer,)
         ).fetchone()
         return 0 if row is None else int(row[0])
 
     def last_checkpoint(self, before: int | None = None) -> Checkpoint | None:
-        """Return the last checkpoint; the last before an observation, where one is given."""
+        """Return the last checkpoint, or the last one before the given observation."""
         row = self.connection.execute(
             "SELECT observation, seq, shoe, body FROM checkpoint"
             " WHERE observation < ? ORDER BY observation DESC LIMIT 1",
@@ -127,17 +130,17 @@ class JournalReader:
         return None if row is None else Checkpoint(*row)
 
     def last_session(self) -> Session | None:
-        """Return the last start, or change of configuration."""
+        """Return the last session."""
         row = self.connection.execute(
             "SELECT id, body FROM observation WHERE type = 'session' ORDER BY id DESC LIMIT 1"
         ).fetchone()
         session = None if row is None else self._decode(*row)
         return session if isinstance(session, Session) else None
 
-    def last_orders(self, most: int, *, among: int) -> list[Command]:
+    def last_commands(self, most: int, *, among: int) -> list[Command]:
         """
-        Return the operators' last orders, the latest first, at most `most` of those
-        among the last `among` observations.
+        Return the latest commands, newest first: at most `most`, searched in the last `among`
+        observations.
         """
         rows = self.connection.execute(
             """
@@ -153,14 +156,14 @@ class JournalReader:
     def observations(
         self, after_id: int = 0, before: int | None = None
     ) -> Iterator[AnyObservation]:
-        """Yield the observations that follow `after_id`, up to the one `before` another."""
+        """Yield the observations after `after_id`, up to and excluding `before`."""
         for identifier, body in self.observation_lines(after_id):
             if identifier == before:
                 return
             yield self._decode(identifier, body)
 
     def observation_rows(self, last: int) -> Iterator[ObservationRow]:
-        """Yield the observations up to `last` with the captures that they came from."""
+        """Yield the observations up to `last`, each with its capture."""
         query = (
             "SELECT id, CAST(body AS BLOB), capture FROM observation"
             " WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
@@ -169,7 +172,7 @@ class JournalReader:
             yield ObservationRow(identifier, self._decode(identifier, body), capture)
 
     def captures(self, last: int) -> Iterator[Capture]:
-        """Yield the raw bytes of all frames up to capture `last`."""
+        """Yield the captures up to `last`."""
         query = (
             "SELECT id, at, source, bytes, after FROM capture"
             " WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
@@ -183,7 +186,7 @@ class JournalReader:
             after = page[-1][0]
 
     def observation_lines(self, after_id: int = 0) -> Iterator[tuple[int, bytes]]:
-        """Yield id and line of the observations that follow `after_id`."""
+        """Yield id and JSON of the observations after `after_id`."""
         while page := self.connection.execute(
             "SELECT id, CAST(body AS BLOB) FROM observation WHERE id > ? ORDER BY id LIMIT ?",
             (after_id, _PAGE),
@@ -193,10 +196,10 @@ class JournalReader:
 
     def fold_source(self, *, from_nothing: bool = False, before: int | None = None) -> FoldSource:
         """
-        Return what a table is folded from, up to the one `before` an observation.
+        Return the input for folding the table, up to and excluding observation `before`.
 
-        Where `Table.restore` refuses a checkpoint, as one of another version,
-        `from_nothing` gives the whole journal.
+        With `from_nothing` the whole journal is folded: for a checkpoint that `Table.restore`
+        rejects.
         """
         checkpoint = None if from_nothing else self.last_checkpoint(before)
         if checkpoint is None:
@@ -205,7 +208,7 @@ class JournalReader:
         return FoldSource(checkpoint.body, after, self.head())
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         self.connection.close()
 
     def __enter__(self) -> Self:
@@ -222,8 +225,8 @@ class JournalReader:
 
 
 def read_head(connection: sqlite3.Connection, identity: Identity) -> Head:
-    """Return where a journal ends."""
-    # One statement is one moment: a writer may be at work.
+    """Return the end of a journal."""
+    # One statement, hence one snapshot: a writer may be active.
     row = connection.execute(
         """
         WITH o AS (SELECT id, hash FROM observation ORDER BY id DESC LIMIT 1),
@@ -243,9 +246,9 @@ def read_head(connection: sqlite3.Connection, identity: Identity) -> Head:
 
 def fold_table(reader: JournalReader, *, before: int | None = None) -> Table:
     """
-    Fold the table from the last checkpoint, or from nothing if this version cannot read it.
+    Fold the table from the last checkpoint; from the beginning if its version is unknown.
 
-    `before` stops before that observation: the table with which a start continued then.
+    With `before`, observations from that id on are ignored: the table of an earlier start.
     """
     source = reader.fold_source(before=before)
     try:
@@ -258,37 +261,36 @@ def fold_table(reader: JournalReader, *, before: int | None = None) -> Table:
 
 
 @contextmanager
-def looking_at(path: Path) -> Iterator[JournalReader]:
+def open_read_only(path: Path) -> Iterator[JournalReader]:
     """
-    Give a reader of a journal that a daemon may be writing, or not.
+    Open a journal for reading, whether a daemon writes it or not.
 
-    Beside a journal at rest nothing is made, since a daemon that runs as
-    somebody else could not write it: it is read as immutable. Should a daemon
-    begin to write it meanwhile, the answer would be worth nothing, and is
-    refused. (Beside what a killed daemon left, SQLite needs its index and
-    makes it anew, owned as the journal is.)
+    A journal without a writer is opened as immutable: no files are created beside it, which a
+    daemon of another user could not write. If a daemon starts to write during the read, the result
+    is unreliable, and an error is raised. (If a killed daemon left a WAL, SQLite creates its
+    index, with the journal's owner.)
 
     Raises:
-        UserError: It is no journal, cannot be read, or was not at rest.
+        UserError: The file is no journal, cannot be read, or a daemon started to write it.
     """
     journal_file.check_file(path)
-    path = journal_file.real(path)
+    path = journal_file.resolve_link(path)
     at_rest = not journal_file.wal_of(path).exists()
     before = path.stat()
     try:
         with (
-            journal_file.readable(path),
+            journal_file.explain_read_errors(path),
             JournalReader(path, mode="immutable=1" if at_rest else "mode=ro") as reader,
         ):
             journal_file.check_schema(reader.connection, path, reader.version)
             yield reader
     except (UserError, sqlite3.Error):
-        _check_rest(path, before.st_mtime_ns, at_rest=at_rest)
+        _check_still_at_rest(path, before.st_mtime_ns, at_rest=at_rest)
         raise
-    _check_rest(path, before.st_mtime_ns, at_rest=at_rest)
+    _check_still_at_rest(path, before.st_mtime_ns, at_rest=at_rest)
 
 
-def _check_rest(path: Path, written: int, *, at_rest: bool) -> None:
+def _check_still_at_rest(path: Path, written: int, *, at_rest: bool) -> None:
     began = journal_file.wal_of(path).exists() or path.stat().st_mtime_ns != written
     if at_rest and began:
         raise UserError(f"{path}: a daemon began to write it while it was read: try again")

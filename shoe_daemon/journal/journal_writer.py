@@ -1,4 +1,4 @@
-"""The journal's one writer."""
+"""Write access to a journal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import journal_file
-from shoe_daemon.journal.file_errors import JournalUnwritable, in_words, told
+from shoe_daemon.journal.file_errors import JournalUnwritable, error_reason, file_error
 from shoe_daemon.journal.journal_entries import Batch, Entry, Head, Identity, StoredEvent
 from shoe_daemon.journal.journal_reader import JournalReader, read_head
 from shoe_daemon.journal.writer_lock import WriterLock
@@ -39,9 +39,9 @@ _SET_CURSOR: Final = """
 
 class Journal:
     """
-    An open journal, which one thread of one process writes.
+    An open journal, written by one thread of one process.
 
-    What `append` has returned from is on the disk, whatever happens next.
+    Everything for which `append` has returned is on disk and survives a power cut.
     """
 
     def __init__(
@@ -53,25 +53,25 @@ class Journal:
         self._lock = lock
         self._head = read_head(connection, identity)
         self._file = path.stat()
-        self._pending = _Pending()
+        self._pending = _DeferredWrites()
 
     @classmethod
     def open(cls, path: Path, site: str, table: str, *, durable: bool = True) -> Journal:
         """
-        Open the journal of a table, making it where there is none.
+        Open the journal of a table; create it if missing.
 
-        Without `durable` nothing waits for the disk, and a power cut may lose
-        the last entries: for demonstrations and measurements.
+        With `durable=False` no write waits for the disk, and a power cut may lose the last
+        entries: for demonstrations and measurements only.
 
         Raises:
-            UserError: It cannot be used; a file that is refused is unchanged.
+            UserError: The journal cannot be used. A rejected file is left unchanged.
         """
-        path = journal_file.real(path)
+        path = journal_file.resolve_link(path)
         lock = WriterLock.take(path)
         try:
             if not os.path.lexists(path):
                 journal_file.create(path, Identity(site, table, _now()))
-            identity, version = journal_file.examine(path)
+            identity, version = journal_file.inspect(path)
             _check_owner(path, identity, site, table)
             connection = _open_for_writing(path, version, durable=durable)
             try:
@@ -85,18 +85,18 @@ class Journal:
 
     @property
     def head(self) -> Head:
-        """Where the journal ends."""
+        """The end of the journal."""
         return self._head
 
     def append(self, entries: Sequence[Entry]) -> list[StoredEvent]:
         """
-        Write entries, all or none, and return their events as they are stored.
+        Write all entries in one transaction and return their events as stored.
 
-        What was counted, and cursors that moved, go with them.
+        Deferred counters and cursors are written in the same transaction.
 
         Raises:
-            JournalUnwritable: None of it is written; the same may be tried again.
-            ValueError: An entry does not follow what is there; none is written.
+            JournalUnwritable: Nothing is written; the same entries may be retried.
+            ValueError: An entry does not continue the journal; nothing is written.
         """
         batch = Batch(self._head, self.identity)
         for entry in entries:
@@ -111,38 +111,38 @@ class Journal:
         *,
         repeats: int = 0,
         noise: int = 0,
-        bytes: int = 0,  # noqa: A002 - named as what is counted
+        bytes: int = 0,  # noqa: A002 - named as the counter
     ) -> None:
-        """Count what is not kept: it is written with the next entries, or by `flush`."""
+        """Count data that is not stored. Written with the next entries, or by `flush`."""
         self._pending.count(source or "", (repeats, noise, bytes))
 
     def set_cursor(self, consumer: str, seq: int) -> None:
         """
-        Note how far a consumer of events has come; written as what is counted.
+        Store a consumer's position. Written with the next entries, or by `flush`.
 
-        Any thread may call this.
+        Thread-safe.
         """
         self._pending.set_cursor(consumer, seq)
 
     def flush(self) -> None:
         """
-        Write what waits to be written lazily, if anything does.
+        Write deferred counters and cursors, if any.
 
         Raises:
-            JournalUnwritable: It waits on.
+            JournalUnwritable: They stay deferred.
         """
         if self._pending:
             self._write(Batch(self._head, self.identity))
 
     def reader(self) -> JournalReader:
-        """Return a reader of this journal for another thread; it is theirs to close."""
+        """Return a new reader for another thread, which must close it."""
         return JournalReader(self.path)
 
     def close(self) -> None:
-        """Write what waits, tidy up, and let the next writer in."""
+        """Write deferred data, close the journal and release the lock."""
         with suppress(JournalUnwritable):
             self.flush()
-        # What a reader holds back stays in the WAL, where the next start finds it.
+        # Pages still needed by a reader stay in the WAL for the next start.
         with suppress(sqlite3.Error):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
@@ -166,32 +166,32 @@ class Journal:
                 if cursors:
                     connection.executemany(_SET_CURSOR, cursors.items())
         except BaseException:
-            self._pending.give_back(counts, cursors)
+            self._pending.put_back(counts, cursors)
             raise
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         try:
-            self._check_place()
+            self._check_same_file()
             self._connection.execute("BEGIN IMMEDIATE")
             yield self._connection
             self._connection.execute("COMMIT")
         except (OSError, sqlite3.Error) as error:
-            line = f"{self.path}: cannot be written: {in_words(error)}"
+            line = f"{self.path}: cannot be written: {error_reason(error)}"
             raise JournalUnwritable(line) from error
         finally:
             if self._connection.in_transaction:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
 
-    def _check_place(self) -> None:
-        # SQLite goes on writing into a file that was moved or removed beneath it.
+    def _check_same_file(self) -> None:
+        # SQLite keeps writing to a file that was moved or deleted.
         if not os.path.samestat(self.path.stat(), self._file):
             raise OSError(0, "another file has taken its place")
 
 
-class _Pending:
-    """What is written lazily, gathered from any thread."""
+class _DeferredWrites:
+    """Counters and cursors that wait for the next transaction. Thread-safe."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
@@ -219,7 +219,7 @@ class _Pending:
             self._counts, self._cursors = {}, {}
         return taken
 
-    def give_back(self, counts: dict[str, tuple[int, ...]], cursors: dict[str, int]) -> None:
+    def put_back(self, counts: dict[str, tuple[int, ...]], cursors: dict[str, int]) -> None:
         with self._mutex:
             for source, more in counts.items():
                 self._count(source, more)
@@ -242,13 +242,13 @@ def _open_for_writing(path: Path, version: int, *, durable: bool) -> sqlite3.Con
     try:
         connection = journal_file.connect(path, "mode=rw")
     except sqlite3.Error as error:
-        raise told(path, "cannot be opened", error) from error
+        raise file_error(path, "cannot be opened", error) from error
     try:
         _prepare(connection, path, durable=durable)
         journal_file.migrate(connection, version)
     except sqlite3.Error as error:
         connection.close()
-        raise told(path, "cannot be written", error) from error
+        raise file_error(path, "cannot be written", error) from error
     except BaseException:
         connection.close()
         raise

@@ -1,7 +1,7 @@
 """
-Proof that the observations are what the raw bytes decode to.
+Check that the raw bytes still decode to the stored observations.
 
-The drivers are not known here: the caller provides a decoder for each reader of a session.
+This module knows no drivers: the caller provides a decoder for each reader of a session.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError, describe_exception
 from shoe_daemon.journal.journal_reader import Capture, ObservationRow
-from shoe_daemon.journal.verify import Broken
+from shoe_daemon.journal.verify import JournalFault
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table import to_microseconds
 
@@ -29,14 +29,15 @@ class RawDecoder(Protocol):
 
     @property
     def limit(self) -> str | None:
-        """What lies behind the bytes and cannot be compared; None if nothing does."""
+        """
+        The part of the evidence that is not in the journal and cannot be compared; None if
+        complete.
+        """
         ...
 
     @property
     def other_version(self) -> str | None:
-        """
-        The two versions of the driver, where not the one that wrote the session is installed.
-        """
+        """The recorded and the installed version of the driver, if they differ."""
         ...
 
     def decode(self, raw: bytes, seconds: float) -> Sequence[seen.Observation]:
@@ -49,7 +50,7 @@ class RawDecoder(Protocol):
 
 
 DecoderOf = Callable[[seen.ReaderRecord], RawDecoder]
-"""Makes the decoder of a reader; raises `UserError` if its driver cannot be used."""
+"""Creates a reader's decoder; raises `UserError` if the driver is unavailable."""
 
 
 class RawNote(Struct, frozen=True):
@@ -58,15 +59,15 @@ class RawNote(Struct, frozen=True):
 
     Attributes:
         source: The reader.
-        reason: Why, as a part of a sentence.
-        captures: How many.
-        first: The first difference, where there is one.
+        reason: Part of a sentence.
+        captures: Number of captures.
+        first: The first difference, if any.
     """
 
     source: str | None
     reason: str
     captures: int
-    first: Broken | None = None
+    first: JournalFault | None = None
 
 
 class RawVerdict(Struct, frozen=True):
@@ -74,8 +75,8 @@ class RawVerdict(Struct, frozen=True):
     The result of decoding the raw bytes again.
 
     Attributes:
-        compared: Captures whose observations are as they decode today.
-        notes: Captures about which nothing is proved.
+        compared: Number of captures that decode to the stored observations.
+        notes: Captures without proof.
     """
 
     compared: int
@@ -83,15 +84,15 @@ class RawVerdict(Struct, frozen=True):
 
 
 class Difference(Exception):  # noqa: N818 - a finding, not a failure
-    """The first place at which a journal is not what it comes to."""
+    """The first difference between the journal and the repeated decoding or folding."""
 
     def __init__(self, row: str, what: str) -> None:
         super().__init__(what)
-        self.broken = Broken(row, what)
+        self.broken = JournalFault(row, what)
 
 
 class RawCheck:
-    """Takes captures and observations in the order of the journal. Memory is bounded."""
+    """Compares captures with observations, in the order of the journal, with bounded memory."""
 
     def __init__(self, decoder_of: DecoderOf) -> None:
         self._decoder_of = decoder_of
@@ -105,21 +106,21 @@ class RawCheck:
 
     def capture(self, capture: Capture) -> None:
         """
-        Decode the next raw bytes.
+        Decode the next capture.
 
         Raises:
-            Difference: The capture before has too few observations.
+            Difference: The previous capture has too few observations.
         """
         self.finish()
         decoder = self._decoders.get(capture.source)
         if decoder is None:
-            self._note(capture.source, self._why_not(capture.source))
+            self._note(capture.source, self._missing_decoder_reason(capture.source))
             return
         try:
             found = decoder.decode(capture.raw, to_microseconds(capture.at) / 1_000_000)
-        except Exception as error:  # noqa: BLE001 - whatever a driver of somebody else raises
+        except Exception as error:  # noqa: BLE001 - third-party drivers may raise anything
             self._drop(capture.source, f"its driver raises {describe_exception(error)}")
-            self._note(capture.source, self._why_not(capture.source))
+            self._note(capture.source, self._missing_decoder_reason(capture.source))
             return
         self._open = capture
         self._expected.extend(replace(o, at=capture.at, source=capture.source) for o in found)
@@ -129,11 +130,11 @@ class RawCheck:
         Compare the next observation.
 
         Raises:
-            Difference: It is not what the bytes decode to.
+            Difference: The raw bytes decode to something else.
         """
         observation = row.observation
         if isinstance(observation, seen.Tick):
-            return  # the clock's, although a frame may have brought it
+            return  # generated by the clock, even if it is stored with a frame
         if self._open is None or row.capture != self._open.id:
             self.finish()
             self._check_without_bytes(row)
@@ -146,7 +147,7 @@ class RawCheck:
 
     def finish(self) -> None:
         """
-        End the capture in progress.
+        End the current capture.
 
         Raises:
             Difference: It has too few observations.
@@ -193,7 +194,7 @@ class RawCheck:
         observation = row.observation
         if row.capture is not None or observation.source not in self._decoders:
             return
-        if not _is_own(observation):
+        if not _comes_from_daemon(observation):
             raise Difference(
                 f"observation {row.id}", f"it is {_line(observation)}, but has no raw bytes"
             )
@@ -203,18 +204,18 @@ class RawCheck:
         versions = self._decoders[capture.source].other_version
         if versions is None:
             raise Difference(row, what)
-        self._note(capture.source, f"decoded otherwise, {versions}", Broken(row, what))
+        self._note(capture.source, f"decoded otherwise, {versions}", JournalFault(row, what))
 
     def _drop(self, source: str | None, reason: str) -> None:
         del self._decoders[source]
         self._unusable[source] = reason
 
-    def _why_not(self, source: str | None) -> str:
+    def _missing_decoder_reason(self, source: str | None) -> str:
         if not self._recorded:
             return _UNRECORDED
         return self._unusable.get(source, "the session records no such reader")
 
-    def _note(self, source: str | None, reason: str, first: Broken | None = None) -> None:
+    def _note(self, source: str | None, reason: str, first: JournalFault | None = None) -> None:
         before = self._notes.get((source, reason), RawNote(source, reason, 0, first))
         self._notes[source, reason] = replace(before, captures=before.captures + 1)
 
@@ -222,8 +223,8 @@ class RawCheck:
 _RECONNECT: Final = seen.GapDetail.RECONNECT
 
 
-def _is_own(observation: seen.Observation) -> bool:
-    """Tell whether an observation comes from the daemon itself, or from its side of a line."""
+def _comes_from_daemon(observation: seen.Observation) -> bool:
+    """Return whether the daemon itself generates this observation, without raw bytes."""
     if isinstance(observation, seen.Gap):
         return observation.detail is not seen.GapDetail.LOST_FRAMES
     return isinstance(observation, seen.Session | seen.Command | seen.Link)

@@ -1,6 +1,6 @@
 """
-Proof that the observations are what the raw bytes decode to, and that the events are what
-the observations come to.
+Check that the observations decode from the raw bytes, and that the events fold from the
+observations.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from msgspec.structs import replace
 from shoe_daemon import __version__
 from shoe_daemon.journal.journal_reader import Capture, JournalReader, ObservationRow, fold_table
 from shoe_daemon.journal.redecode import DecoderOf, Difference, RawCheck, RawVerdict
-from shoe_daemon.journal.verify import Broken
 from shoe_daemon.table import Session, Table, encode_event
+from shoe_daemon.journal.verify import JournalFault
 
 Progress = Callable[[int, int], None]
-"""Receives how many rows are done, and of how many."""
+"""Called with the number of rows done and the total."""
 
 _PROGRESS_EVERY: Final = 1000
 
 
 class OtherVersion(Struct, frozen=True):
     """
-    A part of a journal that another version of the program wrote, with other events.
+    A part of a journal, written by another program version, that folds to other events today.
 
     Attributes:
-        program: That version; None where the session does not record it.
+        program: That version; None if the session does not record it.
         from_event: The first event of the part.
-        to_event: The last.
-        observations: How many of its observations have other events today.
+        to_event: The last event of the part.
+        observations: Number of observations whose events differ.
         first: The first of them.
     """
 
@@ -39,22 +39,22 @@ class OtherVersion(Struct, frozen=True):
     from_event: int
     to_event: int
     observations: int
-    first: Broken
+    first: JournalFault
 
 
-class Refolded(Struct, frozen=True):
+class RefoldResult(Struct, frozen=True):
     """
     The result of decoding and folding a journal again.
 
     Attributes:
-        broken: The first difference in a part that this version wrote; None if all is the same.
-        events: Events that are the same, byte for byte.
-        other_versions: Parts that cannot be judged by this version.
+        broken: The first difference in a part written by this version; None if there is none.
+        events: Number of events that are identical, byte for byte.
+        other_versions: Parts that this version cannot judge.
         program: This version.
         raw: The result for the raw bytes.
     """
 
-    broken: Broken | None
+    broken: JournalFault | None
     events: int
     other_versions: tuple[OtherVersion, ...]
     program: str
@@ -67,13 +67,13 @@ def refold(
     *,
     program: str = __version__,
     progress: Progress = lambda _done, _total: None,
-) -> Refolded:
+) -> RefoldResult:
     """
-    Decode all raw bytes and fold all observations again, and compare both byte for byte.
+    Decode all raw bytes and fold all observations again, and compare byte for byte.
 
-    The walk ends at the first difference in a part that this version wrote: there, the
-    journal was changed. In a part of another version a difference may be a change of the
-    program, so the walk goes on.
+    The check ends at the first difference in a part written by this version: there, the journal
+    was changed. In a part of another version the program itself may have changed, so the check
+    continues.
     """
     return _Refold(reader, decoder_of, program).run(progress)
 
@@ -91,13 +91,15 @@ class _Refold:
         self._in_part = False
         self._seq = self._same = 0
 
-    def run(self, progress: Progress) -> Refolded:
+    def run(self, progress: Progress) -> RefoldResult:
         broken = None
         try:
             self._walk(progress)
         except Difference as difference:
             broken = difference.broken
-        return Refolded(broken, self._same, tuple(self._parts), self._program, self._raw.verdict())
+        return RefoldResult(
+            broken, self._same, tuple(self._parts), self._program, self._raw.verdict()
+        )
 
     def _walk(self, progress: Progress) -> None:
         head = self._reader.head()
@@ -118,7 +120,7 @@ class _Refold:
     def _begin(self, number: int, session: Session) -> None:
         other = session.program != self._program
         if self._other and not other:
-            # The daemon continued from the journal: its table was not that of the version before.
+            # At this start the daemon folded the journal again: replace the old version's table.
             self._table = fold_table(self._reader, before=number)
             self._table.state.seq = self._seq
         if session.program != self._written_by:
@@ -131,7 +133,9 @@ class _Refold:
         if made == stored:
             self._same += len(stored)
         else:
-            difference = Broken(f"observation {row.id}", _difference(made, stored, self._seq))
+            difference = JournalFault(
+                f"observation {row.id}", _difference(made, stored, self._seq)
+            )
             if not self._other:
                 raise Difference(difference.row, difference.what)
             self._add(difference)
@@ -140,7 +144,7 @@ class _Refold:
         if self._in_part:
             self._parts[-1] = replace(self._parts[-1], to_event=self._seq)
 
-    def _add(self, difference: Broken) -> None:
+    def _add(self, difference: JournalFault) -> None:
         if not self._in_part:
             self._in_part = True
             part = OtherVersion(self._written_by, self._part_begins, self._seq, 0, difference)
@@ -150,14 +154,14 @@ class _Refold:
 
 
 class _Captures:
-    """Captures in order, with a look at the next."""
+    """Captures in order, with one row of look-ahead."""
 
     def __init__(self, captures: Iterator[Capture]) -> None:
         self._captures = captures
         self._next = next(captures, None)
 
     def before(self, observation: int) -> Iterator[Capture]:
-        """Yield the captures that were stored before an observation."""
+        """Yield the captures stored before an observation."""
         while self._next is not None and self._next.after < observation:
             yield self._next
             self._next = next(self._captures, None)

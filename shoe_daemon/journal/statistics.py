@@ -1,4 +1,4 @@
-"""What is in a journal, in numbers."""
+"""Statistics of a journal's contents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shoe_daemon.journal.journal_reader import JournalReader
 
 
 class Counter(Struct, frozen=True):
-    """What was only counted of one reader."""
+    """Data of one reader that was counted but not stored."""
 
     bytes: int
     noise: int
@@ -21,22 +21,22 @@ class Counter(Struct, frozen=True):
 
 class Summary(Struct, frozen=True):
     """
-    What is in a journal.
+    The contents of a journal, in numbers.
 
     Attributes:
-        aborted: Rounds that came to nothing.
-        counters: By reader; `""` where there is only one.
-        cursors: The last event that each consumer is known to have.
+        aborted: Number of aborted rounds.
+        counters: By reader id; `""` for the only reader.
+        cursors: The last event acknowledged by each consumer.
         events: By type.
-        first_at: Of the first observation; None where there is none.
-        hash: The head of the chain, in hex.
+        first_at: Time of the first observation; None in an empty journal.
+        hash: The last hash of the chain, in hex.
         irregularities: By kind.
-        last_at: Of the last observation.
-        rounds: Those that were finished.
-        seq: Of the last event.
-        shoes: Those that were started.
-        size: In bytes, what is not yet in the main file included.
-        version: Of the file's form.
+        last_at: Time of the last observation.
+        rounds: Number of finished rounds.
+        seq: The last event's number.
+        shoes: Number of started shoes.
+        size: In bytes, including the WAL.
+        version: The journal's schema version.
     """
 
     aborted: int
@@ -61,7 +61,7 @@ class Summary(Struct, frozen=True):
 
 
 def summarise(reader: JournalReader) -> Summary:
-    """Count what one moment of a journal holds."""
+    """Count the contents in one snapshot."""
     connection = reader.connection
     connection.execute("BEGIN")
     try:
@@ -109,7 +109,7 @@ def _pairs(connection: sqlite3.Connection, query: str) -> dict[str, int]:
     return dict(sorted(connection.execute(query)))
 
 
-def _one(connection: sqlite3.Connection, query: str) -> Any:  # noqa: ANN401 - as the query says
+def _one(connection: sqlite3.Connection, query: str) -> Any:  # noqa: ANN401 - depends on the query
     row = connection.execute(query).fetchone()
     return None if row is None else row[0]
 

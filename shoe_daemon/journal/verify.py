@@ -1,4 +1,4 @@
-"""Proof that a journal is as it was written: every link, number and column."""
+"""Verification of a journal's hash chain, numbering and columns."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ _CHECKPOINTS: Final = (
 _PROGRESS_EVERY: Final = 1000
 
 
-class Broken(Struct, frozen=True):
+class JournalFault(Struct, frozen=True):
     """
-    The first place at which a journal is not what it claims.
+    The first row at which verification failed.
 
     Attributes:
-        row: The table and the row's number: ``event 8``.
-        what: In a sentence, with what was expected.
+        row: Table and number, such as ``event 8``.
+        what: A sentence with the expected value.
     """
 
     row: str
     what: str
 
 
-class Verdict(Struct, frozen=True):
+class ChainVerdict(Struct, frozen=True):
     """
-    What a walk along the chain came to.
+    The result of verifying the chain.
 
     Attributes:
-        broken: None where everything holds.
-        captures: Rows that hold, of each kind.
-        observations: Likewise.
-        events: Likewise.
-        checkpoints: Likewise.
-        hash: Of the last link that holds.
-        found_at: The row at which the hash that was looked for stands.
+        broken: The first fault; None if there is none.
+        captures: Number of valid captures.
+        observations: Number of valid observations.
+        events: Number of valid events.
+        checkpoints: Number of valid checkpoints.
+        hash: The hash of the last valid link.
+        found_at: The row with the hash given as `find`; None if not found.
     """
 
-    broken: Broken | None
+    broken: JournalFault | None
     captures: int
     observations: int
     events: int
@@ -68,13 +68,12 @@ def verify(
     *,
     find: bytes | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Verdict:
+) -> ChainVerdict:
     """
-    Walk the chain from its start, in one moment of a journal that may be written.
+    Verify the chain from its start, in one snapshot of a journal that may be written meanwhile.
 
-    `find` is a head hash kept elsewhere: a journal in which it stands nowhere
-    is not the one that it was taken from, or not whole. `progress` receives how many
-    observations are done, and of how many.
+    `find` is a head hash noted elsewhere: if no row has it, the journal is another one, or
+    truncated. `progress` is called with the observations done and their total.
     """
     connection = reader.connection
     factory, connection.text_factory = connection.text_factory, bytes
@@ -86,9 +85,9 @@ def verify(
         connection.text_factory = factory
 
 
-class _Fault(Exception):  # noqa: N818 - what was found, not what went wrong
+class _FaultFound(Exception):  # noqa: N818 - a finding, not a failure
     def __init__(self, row: str, what: str) -> None:
-        self.broken = Broken(row, what)
+        self.broken = JournalFault(row, what)
 
 
 class _Capture(NamedTuple):
@@ -154,14 +153,14 @@ Body = TypeVar("Body")
 
 
 class _Rows(Generic[Row]):
-    """The rows of a query one after the other, with a look at the next."""
+    """Rows of a query with one row of look-ahead."""
 
     def __init__(self, rows: Iterator[Any], make: Callable[..., Row]) -> None:
         self._rows = (make(*row) for row in rows)
         self.next = next(self._rows, None)
 
     def take_while(self, belongs: Callable[[Row], bool]) -> Iterator[Row]:
-        """Yield the rows up to the first that does not belong, which stays next."""
+        """Yield rows while they belong; the first other row stays in `next`."""
         while self.next is not None and belongs(self.next):
             row = self.next
             self.next = next(self._rows, None)
@@ -169,7 +168,7 @@ class _Rows(Generic[Row]):
 
 
 class _Walk:
-    """One walk; what holds so far is counted, the first fault ends it."""
+    """One pass over the journal: counts valid rows and stops at the first fault."""
 
     def __init__(
         self,
@@ -192,14 +191,14 @@ class _Walk:
         self._events = _Rows(connection.execute(_EVENTS), _Event)
         self._checkpoints = _Rows(connection.execute(_CHECKPOINTS), _Checkpoint)
 
-    def run(self) -> Verdict:
-        """Walk to the end, or to the first fault."""
+    def run(self) -> ChainVerdict:
+        """Verify up to the end or the first fault."""
         broken = None
         try:
             self._walk()
-        except _Fault as fault:
+        except _FaultFound as fault:
             broken = fault.broken
-        return Verdict(
+        return ChainVerdict(
             broken,
             self._capture,
             self._observation,
@@ -232,7 +231,7 @@ class _Walk:
         name = f"capture {row.id}"
         _expect(name, "number", row.id, self._capture + 1)
         _expect(name, "`after`", row.after, self._observation)
-        made = hash_chain.of_capture(
+        made = hash_chain.capture_hash(
             self._hash, at=row.at, source=row.source, after=row.after, raw=row.raw
         )
         self._link(name, row.hash, made)
@@ -241,7 +240,7 @@ class _Walk:
     def _check_observation(self, row: _Observation) -> None:
         name = f"observation {row.id}"
         _expect(name, "number", row.id, self._observation + 1)
-        self._link(name, row.hash, hash_chain.of_observation(self._hash, row.body, row.capture))
+        self._link(name, row.hash, hash_chain.observation_hash(self._hash, row.body, row.capture))
         if row.capture is not None:
             _expect(name, "`capture`", row.capture, self._capture)
         body = _decoded(name, _decode_observation, row.body)
@@ -254,7 +253,7 @@ class _Walk:
         name = f"event {row.seq}"
         _expect(name, "number", row.seq, self._seq + 1)
         _expect(name, "`observation`", row.observation, self._observation)
-        self._link(name, row.hash, hash_chain.of_event(self._hash, row.body))
+        self._link(name, row.hash, hash_chain.event_hash(self._hash, row.body))
         body = _decoded(name, _decode_event, row.body)
         _expect(name, "body's `seq`", body.seq, row.seq)
         _expect(name, "`shoe`", row.shoe, body.shoe)
@@ -269,13 +268,13 @@ class _Walk:
         name = f"checkpoint of observation {row.observation}"
         _expect(name, "`observation`", row.observation, self._observation)
         _expect(name, "`seq`", row.seq, self._seq)
-        made = hash_chain.of_checkpoint(self._hash, seq=row.seq, shoe=row.shoe, body=row.body)
+        made = hash_chain.checkpoint_hash(self._hash, seq=row.seq, shoe=row.shoe, body=row.body)
         self._link(name, row.hash, made)
         self._checkpoints_seen += 1
 
     def _link(self, name: str, stored: bytes, made: bytes) -> None:
         if stored != made:
-            raise _Fault(
+            raise _FaultFound(
                 name,
                 f"its hash is {stored.hex()[:16]}…, but the hash before it and what it holds"
                 f" give {made.hex()[:16]}…",
@@ -287,21 +286,27 @@ class _Walk:
     def _check_nothing_is_left(self) -> None:
         last = f"the last observation is {self._observation}"
         if row := self._captures.next:
-            raise _Fault(f"capture {row.id}", f"it comes after observation {row.after}; {last}")
+            raise _FaultFound(
+                f"capture {row.id}", f"it comes after observation {row.after}; {last}"
+            )
         if event := self._events.next:
-            raise _Fault(f"event {event.seq}", f"it is of observation {event.observation}; {last}")
+            raise _FaultFound(
+                f"event {event.seq}", f"it is of observation {event.observation}; {last}"
+            )
         if checkpoint := self._checkpoints.next:
-            raise _Fault(f"checkpoint of observation {checkpoint.observation}", last)
+            raise _FaultFound(f"checkpoint of observation {checkpoint.observation}", last)
 
 
 def _expect(name: str, what: str, found: object, expected: object) -> None:
     if found != expected:
-        raise _Fault(name, f"its {what} is {_plain(found)}, expected {_plain(expected)}")
+        raise _FaultFound(name, f"its {what} is {_plain(found)}, expected {_plain(expected)}")
 
 
 def _expect_column(name: str, column: str, found: bytes | None, expected: str | None) -> None:
     if found != (None if expected is None else expected.encode()):
-        raise _Fault(name, f"its `{column}` is {_plain(found)}, its body says {_plain(expected)}")
+        raise _FaultFound(
+            name, f"its `{column}` is {_plain(found)}, its body says {_plain(expected)}"
+        )
 
 
 def _plain(value: object) -> str:
@@ -313,4 +318,4 @@ def _decoded(name: str, decode: Callable[[bytes], Body], body: bytes) -> Body:
     try:
         return decode(body)
     except msgspec.DecodeError as error:
-        raise _Fault(name, f"its body is not what it should be: {error}") from error
+        raise _FaultFound(name, f"its body is not what it should be: {error}") from error

@@ -1,8 +1,8 @@
 """
-One writer: a lock beside the journal that ends with the process that holds it.
+Lock file that admits one writer per journal and is released when its process ends.
 
-The lock is on a file of its own: a process that opens and closes the database
-file by itself loses all locks that SQLite holds on it for that process.
+The lock is a separate file: if a process opens and closes the database file itself, it loses all
+locks that SQLite holds on it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.file_errors import told
+from shoe_daemon.journal.file_errors import file_error
 
 
 class WriterLock:
-    """Held from the call of `take` until `release`, or until the process ends."""
+    """A held lock."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
@@ -26,27 +26,27 @@ class WriterLock:
     @classmethod
     def take(cls, journal: Path) -> WriterLock:
         """
-        Take the lock of a journal.
+        Acquire the lock of a journal.
 
         Raises:
-            UserError: Another process holds it, or it cannot be made.
+            UserError: Another process holds the lock, or the file cannot be created.
         """
         path = journal.with_name(journal.name + ".lock")
         while True:
             try:
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
             except OSError as error:
-                raise told(path, "cannot be made", error) from error
+                raise file_error(path, "cannot be made", error) from error
             _lock(descriptor, journal)
-            if _is_still_at(path, descriptor):
+            if _is_same_file(path, descriptor):
                 break
-            # Its last owner removed it between the two calls.
+            # The previous owner deleted the file between open and flock.
             os.close(descriptor)
-        _sign(descriptor)
+        _write_owner(descriptor)
         return cls(path, descriptor)
 
     def release(self) -> None:
-        """Let the lock go and take its file away."""
+        """Release the lock and delete its file."""
         self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
@@ -63,14 +63,14 @@ def _lock(descriptor: int, journal: Path) -> None:
         ) from error
 
 
-def _sign(descriptor: int) -> None:
-    # Only so that who is refused can be told by whom: a full disk must not matter here.
+def _write_owner(descriptor: int) -> None:
+    # Informational, for the error message of a second writer; a full disk must not matter.
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.write(descriptor, b"%d\n" % os.getpid())
 
 
-def _is_still_at(path: Path, descriptor: int) -> bool:
+def _is_same_file(path: Path, descriptor: int) -> bool:
     try:
         there = path.stat()
     except FileNotFoundError:

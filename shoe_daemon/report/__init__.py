@@ -1,7 +1,6 @@
 """
-Reports on what a journal holds: one shoe from its first card to its last, and
-what many shoes together say about how they were shuffled.
+Reports for staff, made from a journal's events: one shoe in detail, and the shuffles of all past
+shoes.
 
-Everything here reads a journal's events after the fact. What it says is for
-staff: it names faces that the players had not seen.
+Reports contain faces that were never disclosed to the players.
 """

@@ -1,9 +1,13 @@
 """
-Sequences that stand at more than one place, found exactly and in one pass.
+Repeated sequences of cards, and runs in the order of a new deck.
 
-Two places agree on many cards only if they agree on a few: all places are
-sorted into groups that agree on the shortest length that matters, and only
-those groups are followed further.
+Repeats: two places that agree on many cards also agree on the first few. All places are grouped by
+their first cards, and only groups of two or more are extended.
+
+Factory order: a new deck comes suit by suit, each from ace to king or from king to ace. The order
+of the suits and their directions differ by maker, and a cut moves the start. A run therefore
+continues with the neighbour in the same suit, in the same direction, and after the end of a suit
+with the ace or king of another suit.
 """
 
 from __future__ import annotations
@@ -14,13 +18,13 @@ from typing import Final, NamedTuple
 from shoe_daemon.game.cards import RANKS, Card
 
 _BUCKETS: Final = 1 << 22
-"""Rough groups to tell at a glance which short sequences come only once."""
+"""Number of buckets that sort out the sequences that occur only once."""
 
 Symbols = Sequence[int | None]
 
 
 class Place(NamedTuple):
-    """Where a sequence stands: in which text, and from which symbol."""
+    """The position of a sequence: index of the text, and of its first symbol."""
 
     text: int
     start: int
@@ -28,9 +32,9 @@ class Place(NamedTuple):
 
 class Repeat(NamedTuple):
     """
-    A sequence of `length` that stands at two or more places, in order.
+    A sequence of `length` symbols that occurs at two or more places, in order.
 
-    It is maximal: one symbol more, on either side, does not fit all of them.
+    It is maximal: no symbol before or after is the same at all places.
     """
 
     length: int
@@ -38,12 +42,12 @@ class Repeat(NamedTuple):
 
 
 def repeats(texts: Sequence[Symbols], shortest: int) -> Iterator[Repeat]:
-    """Yield every maximal repeat of at least `shortest` symbols; None equals nothing."""
+    """Yield all maximal repeats of at least `shortest` symbols. None equals no symbol."""
     open_groups = [(shortest, group) for group in _groups(texts, shortest)]
     while open_groups:
         length, group = open_groups.pop()
         if not _differ_before(texts, group):
-            continue  # they all are part of a repeat that began earlier
+            continue  # part of a repeat that begins earlier
         parts = _go_on(texts, length, group)
         if len(parts) == 1 and len(parts[0]) == len(group):
             open_groups.append((length + 1, group))
@@ -53,7 +57,7 @@ def repeats(texts: Sequence[Symbols], shortest: int) -> Iterator[Repeat]:
 
 
 def _groups(texts: Sequence[Symbols], length: int) -> Iterator[list[Place]]:
-    # The first pass marks what comes twice, the second looks only at that.
+    # The first pass marks sequences that occur twice; the second collects only those.
     often = bytearray(_BUCKETS)
     for _, key in _windows(texts, length):
         bucket = hash(key) % _BUCKETS
@@ -69,7 +73,7 @@ def _windows(
     texts: Sequence[Symbols], length: int
 ) -> Iterator[tuple[Place, tuple[int | None, ...]]]:
     for number, text in enumerate(texts):
-        whole = 0  # symbols since the last unknown one
+        whole = 0  # symbols since the last unknown symbol
         for end, symbol in enumerate(text, start=1):
             whole = 0 if symbol is None else whole + 1
             if whole >= length:
@@ -87,7 +91,7 @@ def _go_on(texts: Sequence[Symbols], length: int, group: list[Place]) -> list[li
 def _by_symbol(
     texts: Sequence[Symbols], group: list[Place], offset: int
 ) -> dict[object, list[Place]]:
-    # Where there is no symbol, or an unknown one, nothing is equal to it.
+    # The end of a text and an unknown symbol equal nothing.
     parts: dict[object, list[Place]] = {}
     for place in group:
         text, at = texts[place.text], place.start + offset
@@ -101,14 +105,14 @@ _UP, _DOWN = 1, -1
 
 
 class Run(NamedTuple):
-    """`length` cards in factory order, from `start`."""
+    """A run of `length` cards in factory order from index `start`."""
 
     start: int
     length: int
 
 
 def runs_in(cards: Sequence[Card | None], shortest: int = 2) -> Iterator[Run]:
-    """Yield every longest run of at least `shortest` cards, two or more."""
+    """Yield all maximal runs of at least `shortest` cards (at least two)."""
     start, direction = 0, 0
     for place in range(1, len(cards) + 1):
         step = _step(cards[place - 1], cards[place]) if place < len(cards) else None
@@ -123,7 +127,9 @@ def runs_in(cards: Sequence[Card | None], shortest: int = 2) -> Iterator[Run]:
 
 
 def _step(one: Card | None, other: Card | None) -> tuple[int, int] | None:
-    """Say in which direction a step leads, before and after it; None where it is none."""
+    """
+    Return the direction before and after a step between two cards; None if they do not follow.
+    """
     if one is None or other is None:
         return None
     here, there = RANKS.index(one.rank), RANKS.index(other.rank)

@@ -1,10 +1,9 @@
 """
-How far a count lies from what chance gives, in numbers and in plain words.
+Counts of outcomes, naturals and pairs, compared with their probability.
 
-The odds of a round are exact and hold for every round of a shoe that nobody
-has counted: the cards that come after any moment at which one may stop are
-dealt like the first ones. The spread is that of independent rounds, from which
-a shoe's rounds hardly differ.
+The odds of a round are exact for every round of an uncounted shoe, since at any time the next
+cards are distributed like the first ones. The spread is that of independent rounds, which differs
+little from that of a real shoe.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from msgspec import Struct
 from shoe_daemon.game import CARDS_PER_DECK, Outcome
 from shoe_daemon.game.odds import DRAW, count_shapes
 
-_WORDS: Final = (
+_CHANCE_TEXTS: Final = (
     (0.25, "as expected"),
     (0.05, "ordinary"),
     (0.01, "unusual"),
@@ -30,16 +29,16 @@ _ROUNDING: Final = 1e-9
 
 class Expectation(Struct, frozen=True):
     """
-    One count beside what chance gives.
+    A count and its expected value.
 
     Attributes:
-        name: What was counted.
-        found: How often.
-        rounds: Out of how many.
-        share: The exact odds of one round, ``n/d``.
-        expected: How often chance gives it on average.
-        chance: How probable a count at least as improbable as this one is.
-        words: The same for people.
+        name: The subject of the count.
+        found: The count.
+        rounds: The number of rounds.
+        share: The exact probability in one round, ``n/d``.
+        expected: The mean.
+        chance: The probability of a count that is at least as improbable.
+        words: `chance` in words.
     """
 
     name: str
@@ -52,17 +51,17 @@ class Expectation(Struct, frozen=True):
 
 
 def expectation(name: str, found: int, rounds: int, share: Fraction) -> Expectation:
-    """Compare a count with chance."""
+    """Compare a count with its probability."""
     chance = two_sided(found, rounds, float(share))
     text = f"{share.numerator}/{share.denominator}"
-    words = in_words(chance) if rounds else "no rounds"
+    words = chance_text(chance) if rounds else "no rounds"
     return Expectation(
         name, found, rounds, text, round(float(rounds * share), 2), round(chance, 6), words
     )
 
 
 def two_sided(found: int, rounds: int, share: float) -> float:
-    """Return the probability of all counts that are no more probable than this one."""
+    """Return the probability of all counts that are at most as probable as this one."""
     logs = [_log_binomial(count, rounds, share) for count in range(rounds + 1)]
     limit = logs[found] + _ROUNDING
     return min(1.0, sum(exp(each) for each in logs if each <= limit))
@@ -73,16 +72,16 @@ def _log_binomial(found: int, rounds: int, share: float) -> float:
     return ways + found * log(share) + (rounds - found) * log1p(-share)
 
 
-def in_words(chance: float) -> str:
-    """Say how unusual something of this probability is among shoes."""
-    word = next(word for limit, word in _WORDS if chance >= limit)
-    if chance >= _WORDS[1][0]:
+def chance_text(chance: float) -> str:
+    """Describe how unusual an event of this probability is."""
+    word = next(word for limit, word in _CHANCE_TEXTS if chance >= limit)
+    if chance >= _CHANCE_TEXTS[1][0]:
         return word
     return f"{word}, 1 shoe in {_round_number(chance)}"
 
 
 def _round_number(chance: float) -> str:
-    if chance < 1e-9:  # noqa: PLR2004 - beyond what anybody will deal
+    if chance < 1e-9:  # noqa: PLR2004 - more shoes than anyone will ever deal
         return "a billion or more"
     number = round(1 / chance)
     digits = max(len(str(number)) - 2, 0)
@@ -90,7 +89,7 @@ def _round_number(chance: float) -> str:
 
 
 def odds_of(decks: int) -> dict[str, Fraction]:
-    """Return the exact odds of a round: outcomes, naturals, pairs."""
+    """Return the exact probabilities of outcomes, naturals and pairs in one round."""
     total = perm(CARDS_PER_DECK * decks, DRAW)
     counts = dict.fromkeys(("banker", "player", "tie", "natural", "player_pair", "banker_pair"), 0)
     for shape, count in count_shapes(decks).items():

@@ -1,6 +1,7 @@
 """
-The report on a shoe as one page that prints on A4: no script, and nothing from
-outside itself.
+The report on a shoe as one HTML page for A4 paper, without scripts or external resources.
+
+The page is filled from the blocks of a template; all values except `Html` are escaped.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ _BLOCK: Final = re.compile(r"^<!-- block: (\w+) -->\n", re.MULTILINE)
 
 
 class Html(str):
-    """Markup that was made by `fill`, and need not be escaped again."""
+    """Markup made by `fill`, already escaped."""
 
     __slots__ = ()
 
 
 @cache
 def blocks(name: str) -> dict[str, Template]:
-    """Read a template of this package: its blocks by their names."""
+    """Read a template's blocks by name."""
     text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
     _, *parts = _BLOCK.split(text)
     names, bodies = parts[::2], parts[1::2]
@@ -41,10 +42,10 @@ def blocks(name: str) -> dict[str, Template]:
 
 def fill(template: str, block: str, **values: object) -> Html:
     """
-    Fill a block; every value that is no `Html` is escaped.
+    Fill a block. All values except `Html` are escaped.
 
     Raises:
-        KeyError: The block has a place for which there is no value.
+        KeyError: A value for the block is missing.
     """
     safe = {
         name: value if isinstance(value, Html) else escape(plain(str(value)), quote=True)
@@ -54,24 +55,24 @@ def fill(template: str, block: str, **values: object) -> Html:
 
 
 def joined(parts: Iterable[Html]) -> Html:
-    """Put markup together."""
+    """Join markup."""
     return Html("\n".join(parts))
 
 
 _PAGE: Final = "page.html"
 _NOTHING: Final = Html("")
 _AS_TEXT: Final = "\ufe0e"
-"""Asks for a sign as text, not as a coloured picture."""
+"""Variation selector: show the suit as text, not as an emoji."""
 _RED: Final = ("H", "D")
 _LETTERS: Final = {Outcome.BANKER: "B", Outcome.PLAYER: "P", Outcome.TIE: "T", None: "?"}
 _FULL: Final = 0.6
-"""The share of all rounds at which a bar is full."""
+"""The share of rounds that fills a bar."""
 _ORDINARY: Final = 0.05
 _NOT_IN_CSS: Final = re.compile(r"[^\w ,./-]")
 
 
 def shoe_page(report: ShoeReport) -> str:
-    """Write a report as one HTML page."""
+    """Render a report as one HTML page."""
     return fill(
         _PAGE,
         "page",
@@ -97,7 +98,7 @@ def shoe_page(report: ShoeReport) -> str:
 
 
 def _css_text(text: str) -> str:
-    """Return a text that cannot end a string of a style sheet."""
+    """Replace characters that could end a string in a style sheet."""
     return _NOT_IN_CSS.sub("·", text)
 
 
@@ -157,12 +158,12 @@ def _kind(outcome: Outcome | None) -> str:
 
 def _composition(report: ShoeReport) -> Html:
     cards = report.composition
-    said = [fill(_PAGE, "sentence", text=text) for text in wording.composition(cards)]
+    lines = [fill(_PAGE, "sentence", text=text) for text in wording.composition(cards)]
     if not cards.reshuffled:
         ranks = joined(fill(_PAGE, "rank", rank=rank) for rank in RANKS)
         suits = joined(_suit(report, suit) for suit in SUITS)
-        said.append(fill(_PAGE, "grid", ranks=ranks, suits=suits, copies=report.decks))
-    return joined(said)
+        lines.append(fill(_PAGE, "grid", ranks=ranks, suits=suits, copies=report.decks))
+    return joined(lines)
 
 
 def _suit(report: ShoeReport, suit: str) -> Html:

@@ -1,21 +1,21 @@
-"""What a look over past shoes says, as data."""
+"""The result of searching past shoes for signs of a bad shuffle."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 
-class Where(Struct, frozen=True):
+class CardRange(Struct, frozen=True):
     """
-    A stretch of a shoe.
+    A range of cards in a shoe.
 
     Attributes:
-        first: Its first card, 1 for the first that left the shoe.
-        last: Its last card.
-        from_at: When the first came.
-        to_at: When the last came.
-        from_round: The round of the first; None outside one.
-        to_round: That of the last.
+        first: Number of the first card; 1 for the first card of the shoe.
+        last: Number of the last card.
+        from_at: Time of the first card.
+        to_at: Time of the last card.
+        from_round: Round of the first card; None outside a round.
+        to_round: Round of the last card.
     """
 
     shoe: int
@@ -29,32 +29,32 @@ class Where(Struct, frozen=True):
 
 class Finding(Struct, frozen=True):
     """
-    A sequence that chance hardly gives.
+    A sequence that chance alone rarely produces.
 
     Attributes:
-        cards: The sequence: faces, or ranks alone.
-        chance: At most this is the probability that shuffled shoes, as many and
-            as long as these, have anywhere one at least as long.
+        cards: Faces, or ranks only.
+        chance: Upper bound of the probability that shuffled shoes of this number and size contain
+            a sequence of at least this length.
     """
 
     length: int
     chance: str
     cards: tuple[str, ...]
-    places: tuple[Where, ...]
+    places: tuple[CardRange, ...]
 
 
-class Search(Struct, frozen=True):
+class SearchResult(Struct, frozen=True):
     """
-    What was looked for, and found.
+    The result of one search.
 
     Attributes:
-        looked_from: What is shorter was not looked at.
-        from_length: Told from this length on.
-        longest: The longest there is, told or not; 0 where there is none.
-        expected: How many at least as long as that chance gives on average, or
-            a little more; None where there is none.
+        looked_from: The shortest length searched.
+        from_length: The shortest length reported.
+        longest: The longest sequence, reported or not; 0 for none.
+        expected: Upper bound of the mean number of sequences of at least that length; None for
+            none.
         found: The least probable first.
-        more: Findings beyond those.
+        more: Number of further findings.
     """
 
     looked_from: int
@@ -66,7 +66,7 @@ class Search(Struct, frozen=True):
 
 
 class Skipped(Struct, frozen=True):
-    """A shoe that was not looked at, and why."""
+    """A shoe that was not searched, and the reason."""
 
     shoe: int
     why: str
@@ -74,10 +74,10 @@ class Skipped(Struct, frozen=True):
 
 class Integrity(Struct, frozen=True):
     """
-    What was looked at and what was found.
+    The shoes searched, and the findings.
 
     Attributes:
-        limit: The probability up to which something is told.
+        limit: The probability up to which a sequence is reported.
     """
 
     site: str
@@ -88,11 +88,11 @@ class Integrity(Struct, frozen=True):
     cards: int
     skipped: tuple[Skipped, ...]
     limit: str
-    faces: Search
-    ranks: Search
-    factory: Search
+    faces: SearchResult
+    ranks: SearchResult
+    factory: SearchResult
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was found."""
+        """True without findings."""
         return not (self.faces.found or self.ranks.found or self.factory.found)

@@ -1,6 +1,8 @@
 """
-Looking for repeats and for factory order in shoes, and telling what chance
-hardly gives.
+Search of past shoes for repeated sequences and factory order.
+
+Only finished shoes are searched. Detectors that stop a game during play are patented (US
+11,596,856 B2 is one); do not turn this module into one by calling it in a loop.
 """
 
 from __future__ import annotations
@@ -11,17 +13,17 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from shoe_daemon.game.cards import CARDS_PER_DECK
-from shoe_daemon.journal.journal_reader import JournalReader, looking_at
-from shoe_daemon.report.card_order import CARD_EVENTS, CardFold, CardOut
+from shoe_daemon.journal.journal_reader import JournalReader, open_read_only
+from shoe_daemon.report.card_order import CARD_EVENTS, CardFold, DrawnCard
 from shoe_daemon.report.card_sequences import Place, Repeat, repeats, runs_in
-from shoe_daemon.report.integrity_model import Finding, Integrity, Search, Skipped, Where
+from shoe_daemon.report.integrity_model import CardRange, Finding, Integrity, SearchResult, Skipped
 from shoe_daemon.report.shoe_composition import reshuffles
-from shoe_daemon.report.shoe_events import Span, said_in, spans
+from shoe_daemon.report.shoe_events import ShoeSpan, events_in, shoe_spans
 from shoe_daemon.report.shuffle_probability import (
     FACES,
     RANKS_ONLY,
-    Dealt,
-    Kinds,
+    CardAlphabet,
+    ShoeSize,
     expected_repeats,
     expected_runs,
 )
@@ -30,24 +32,24 @@ from shoe_daemon.table.events import ShoeFinished, ShoeStarted
 
 def read_integrity(path: Path) -> Integrity:
     """
-    Look over all shoes of a journal that are over.
+    Search all finished shoes of a journal.
 
     Raises:
-        UserError: FILE is no journal.
+        UserError: The file is no journal.
     """
     skipped: list[Skipped] = []
-    with looking_at(path) as reader:
+    with open_read_only(path) as reader:
         shoes = list(_shoes(reader, skipped))
         identity = reader.identity
     return search(identity.site, identity.table, shoes, skipped)
 
 
 def search(
-    site: str, table: str, shoes: Sequence[Shuffled], skipped: Sequence[Skipped] = ()
+    site: str, table: str, shoes: Sequence[PastShoe], skipped: Sequence[Skipped] = ()
 ) -> Integrity:
-    """Look over these shoes."""
-    faces, known = look_for_repeats(shoes, FACES)
-    ranks, _ = look_for_repeats(shoes, RANKS_ONLY, known)
+    """Search these shoes."""
+    faces, known = find_repeats(shoes, FACES)
+    ranks, _ = find_repeats(shoes, RANKS_ONLY, known)
     return Integrity(
         site=site,
         table=table,
@@ -56,15 +58,15 @@ def search(
         last_shoe=shoes[-1].shoe if shoes else None,
         cards=sum(len(shoe.cards) for shoe in shoes),
         skipped=tuple(skipped),
-        limit=str(LIMIT),
+        limit=str(MAX_CHANCE),
         faces=faces,
         ranks=ranks,
-        factory=look_for_order(shoes),
+        factory=find_factory_order(shoes),
     )
 
 
-def _shoes(reader: JournalReader, skipped: list[Skipped]) -> Iterator[Shuffled]:
-    for span in spans(reader):
+def _shoes(reader: JournalReader, skipped: list[Skipped]) -> Iterator[PastShoe]:
+    for span in shoe_spans(reader):
         shoe, house, finished = _read(reader, span)
         if span.end is None and not finished:
             skipped.append(Skipped(span.shoe, "it is still under way"))
@@ -74,98 +76,105 @@ def _shoes(reader: JournalReader, skipped: list[Skipped]) -> Iterator[Shuffled]:
             yield shoe
 
 
-def _read(reader: JournalReader, span: Span) -> tuple[Shuffled, str | None, bool]:
+def _read(reader: JournalReader, span: ShoeSpan) -> tuple[PastShoe, str | None, bool]:
     fold, finished = CardFold(), False
     started = ShoeStarted(1, None, "")
-    for said in said_in(reader, span, (*CARD_EVENTS, ShoeStarted.type, ShoeFinished.type)):
-        fold.take(said)
-        if isinstance(said.event.data, ShoeStarted):
-            started = said.event.data
-        finished = finished or isinstance(said.event.data, ShoeFinished)
-    cards = [card for card in fold.finish() if not card.again]
-    return Shuffled(span.shoe, started.decks, cards), started.house, finished
+    for caused in events_in(reader, span, (*CARD_EVENTS, ShoeStarted.type, ShoeFinished.type)):
+        fold.take(caused)
+        if isinstance(caused.event.data, ShoeStarted):
+            started = caused.event.data
+        finished = finished or isinstance(caused.event.data, ShoeFinished)
+    cards = [card for card in fold.finish() if not card.is_repeat]
+    return PastShoe(span.shoe, started.decks, cards), started.house, finished
 
 
-LIMIT: Final = Decimal("0.001")
-"""Told is what chance gives at most so often in a journal like this one."""
+MAX_CHANCE: Final = Decimal("0.001")
+"""Sequences are reported up to this probability."""
 
-MOST_FOUND: Final = 100
-"""As many findings of a kind as are told."""
+MAX_FINDINGS: Final = 100
+"""The maximum number of reported findings of each kind."""
 
 _SHORTEST: Final = 2
-_LOOK: Final = Decimal(50)
-"""Shorter repeats, of which chance gives more than this, are not looked at."""
+_MAX_EXPECTED_REPEATS: Final = Decimal(50)
+"""Lengths whose expected number of repeats is larger are not searched."""
 
 
-class Shuffled(NamedTuple):
-    """The cards of one shoe that is over, in the order in which they left it."""
+class PastShoe(NamedTuple):
+    """The cards of a finished shoe, in drawing order."""
 
     shoe: int
     decks: int
-    cards: list[CardOut]
+    cards: list[DrawnCard]
 
 
-def look_for_repeats(
-    shoes: Sequence[Shuffled], kinds: Kinds, known: Iterable[Repeat] = ()
-) -> tuple[Search, list[Repeat]]:
+def find_repeats(
+    shoes: Sequence[PastShoe], alphabet: CardAlphabet, known: Iterable[Repeat] = ()
+) -> tuple[SearchResult, list[Repeat]]:
     """
-    Look for sequences of faces, or of ranks alone, that come again.
+    Find repeated sequences of faces or ranks.
 
     Args:
         shoes: Each is compared with itself and with all others.
-        kinds: What is compared.
-        known: What was found of faces: the same again by its ranks is no news.
+        alphabet: Faces or ranks.
+        known: Repeats of faces; the same repeats of ranks are not reported again.
 
     Returns:
-        What is told, and all that was found.
+        The result, and all repeats found.
     """
     dealt = _dealt(shoes)
 
     def expected(length: int) -> Decimal:
-        return expected_repeats(kinds, length, dealt)
+        return expected_repeats(alphabet, length, dealt)
 
-    look_from, tell_from = _shortest(expected, _LOOK), _shortest(expected, LIMIT)
-    symbols = [[_symbol(card, kinds) for card in shoe.cards] for shoe in shoes]
-    seen = sorted(repeats(symbols, look_from), key=lambda each: (-each.length, each.places))
+    search_from, report_from = (
+        _shortest(expected, _MAX_EXPECTED_REPEATS),
+        _shortest(expected, MAX_CHANCE),
+    )
+    symbols = [[_symbol(card, alphabet) for card in shoe.cards] for shoe in shoes]
+    seen = sorted(repeats(symbols, search_from), key=lambda each: (-each.length, each.places))
     known = tuple(known)
     found = [
-        each for each in seen if each.length >= tell_from and not _is_known(each, known, tell_from)
+        each
+        for each in seen
+        if each.length >= report_from and not _is_known(each, known, report_from)
     ]
     told = tuple(
-        _finding(shoes, each.places, each.length, kinds, expected(each.length))
-        for each in found[:MOST_FOUND]
+        _finding(shoes, each.places, each.length, alphabet, expected(each.length))
+        for each in found[:MAX_FINDINGS]
     )
     longest = seen[0].length if seen else 0
-    usual = _written(expected(longest)) if longest else None
-    return Search(look_from, tell_from, longest, usual, told, len(found) - len(told)), found
+    usual = _short_number(expected(longest)) if longest else None
+    return SearchResult(
+        search_from, report_from, longest, usual, told, len(found) - len(told)
+    ), found
 
 
-def look_for_order(shoes: Sequence[Shuffled]) -> Search:
-    """Look for runs that lie as in a new deck."""
+def find_factory_order(shoes: Sequence[PastShoe]) -> SearchResult:
+    """Find runs in the order of a new deck."""
     dealt = _dealt(shoes)
 
     def expected(length: int) -> Decimal:
         return expected_runs(length, dealt)
 
-    tell_from = _shortest(expected, LIMIT)
+    report_from = _shortest(expected, MAX_CHANCE)
     seen = [
         (run.length, Place(number, run.start))
         for number, shoe in enumerate(shoes)
         for run in runs_in([card.face for card in shoe.cards])
     ]
     seen.sort(key=lambda each: (-each[0], each[1]))
-    found = [each for each in seen if each[0] >= tell_from]
+    found = [each for each in seen if each[0] >= report_from]
     told = tuple(
         _finding(shoes, (place,), length, FACES, expected(length))
-        for length, place in found[:MOST_FOUND]
+        for length, place in found[:MAX_FINDINGS]
     )
     longest = seen[0][0] if seen else 0
-    usual = _written(expected(longest)) if longest else None
-    return Search(_SHORTEST, tell_from, longest, usual, told, len(found) - len(told))
+    usual = _short_number(expected(longest)) if longest else None
+    return SearchResult(_SHORTEST, report_from, longest, usual, told, len(found) - len(told))
 
 
-def _dealt(shoes: Sequence[Shuffled]) -> list[Dealt]:
-    return [Dealt(shoe.decks, len(shoe.cards)) for shoe in shoes]
+def _dealt(shoes: Sequence[PastShoe]) -> list[ShoeSize]:
+    return [ShoeSize(shoe.decks, len(shoe.cards)) for shoe in shoes]
 
 
 def _shortest(expected: Callable[[int], Decimal], limit: Decimal) -> int:
@@ -175,11 +184,11 @@ def _shortest(expected: Callable[[int], Decimal], limit: Decimal) -> int:
     return length
 
 
-def _symbol(card: CardOut, kinds: Kinds) -> int | None:
+def _symbol(card: DrawnCard, alphabet: CardAlphabet) -> int | None:
     if card.face is None:
         return None
-    # The ranks lie one after the other within a suit.
-    return card.face.index % kinds.many
+    # Within a suit, indices follow the ranks.
+    return card.face.index % alphabet.size
 
 
 def _is_known(each: Repeat, known: tuple[Repeat, ...], shortest: int) -> bool:
@@ -195,23 +204,25 @@ def _is_known(each: Repeat, known: tuple[Repeat, ...], shortest: int) -> bool:
 
 
 def _finding(
-    shoes: Sequence[Shuffled],
+    shoes: Sequence[PastShoe],
     places: tuple[Place, ...],
     length: int,
-    kinds: Kinds,
+    alphabet: CardAlphabet,
     chance: Decimal,
 ) -> Finding:
     shoe, start = shoes[places[0].text], places[0].start
     cards = [card.face for card in shoe.cards[start : start + length] if card.face is not None]
-    names = tuple(str(face) if kinds is FACES else face.rank for face in cards)
+    names = tuple(str(face) if alphabet is FACES else face.rank for face in cards)
     where = tuple(_where(shoes[place.text], place.start, length) for place in places)
-    return Finding(length, _written(chance), names, where)
+    return Finding(length, _short_number(chance), names, where)
 
 
-def _where(shoe: Shuffled, start: int, length: int) -> Where:
+def _where(shoe: PastShoe, start: int, length: int) -> CardRange:
     first, last = shoe.cards[start], shoe.cards[start + length - 1]
-    return Where(shoe.shoe, start + 1, start + length, first.at, last.at, first.round, last.round)
+    return CardRange(
+        shoe.shoe, start + 1, start + length, first.at, last.at, first.round, last.round
+    )
 
 
-def _written(number: Decimal) -> str:
+def _short_number(number: Decimal) -> str:
     return f"{number:.2g}" if number >= Decimal("0.01") else f"{number:.1e}"

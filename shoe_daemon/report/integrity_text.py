@@ -1,4 +1,4 @@
-"""What a look over past shoes found, as a person reads it on eighty columns."""
+"""The integrity report as text, 80 columns wide."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Final
 
 from shoe_daemon.report import wording
-from shoe_daemon.report.integrity_model import Finding, Integrity, Search, Where
+from shoe_daemon.report.integrity_model import CardRange, Finding, Integrity, SearchResult
 from shoe_daemon.report.text_report import COLUMNS, headline
 
 _MEANING: Final = (
@@ -16,12 +16,12 @@ _MEANING: Final = (
     " thing anywhere. A finding is a reason to look at the recording of that shuffle, and no proof"
     " of anything: a reader that told cards twice gives repeats too."
 )
-_MANY: Final = 1_000_000
-_MOST_CARDS: Final = 60
+_LARGE_ODDS: Final = 1_000_000
+_MAX_CARDS_SHOWN: Final = 60
 
 
 def integrity_text(report: Integrity) -> str:
-    """Write it; no line is longer than eighty columns."""
+    """Render the report; no line exceeds 80 columns."""
     parts: list[Iterable[str]] = [
         _looked_at(report),
         _search("REPEATS OF FACES", "a sequence of faces", report.faces),
@@ -44,7 +44,7 @@ def _looked_at(report: Integrity) -> Iterator[str]:
         yield from wrap(f"Not looked at: shoe {which}: {reason}.", COLUMNS)
 
 
-def _search(title: str, what: str, search: Search) -> Iterator[str]:
+def _search(title: str, what: str, search: SearchResult) -> Iterator[str]:
     yield title
     if not search.found:
         yield from _wrapped(f"Nothing that chance does not do. {_longest(what, search)}")
@@ -54,7 +54,7 @@ def _search(title: str, what: str, search: Search) -> Iterator[str]:
         yield from _wrapped(f"… and {search.more:,} more.")
 
 
-def _longest(what: str, search: Search) -> str:
+def _longest(what: str, search: SearchResult) -> str:
     told = f"Told is {what} of {search.from_length} cards or more"
     if search.expected is None:
         return f"{told}; there is none of {search.looked_from} or more."
@@ -66,21 +66,21 @@ def _longest(what: str, search: Search) -> str:
 def _finding(found: Finding) -> Iterator[str]:
     yield from _wrapped(f"{found.length} cards; chance: {chance(found.chance)}")
     shown = [wording.card(card) if card[-1] in wording.SIGNS else card for card in found.cards]
-    more = ["…"] if len(shown) > _MOST_CARDS else []
-    yield from _wrapped(" ".join(shown[:_MOST_CARDS] + more), " " * 4)
+    more = ["…"] if len(shown) > _MAX_CARDS_SHOWN else []
+    yield from _wrapped(" ".join(shown[:_MAX_CARDS_SHOWN] + more), " " * 4)
     for place in found.places:
         yield from _wrapped(_place(place), " " * 4)
 
 
 def chance(text: str) -> str:
-    """Write a small probability as people say it: ``at most 1 in 12,000``."""
+    """Format a small probability: ``at most 1 in 12,000``."""
     odds = 1 / max(Decimal(text), Decimal("1e-100000"))
-    if odds < _MANY:
+    if odds < _LARGE_ODDS:
         return f"at most 1 in {int(odds):,}"
     return f"at most 1 in 10^{odds.adjusted()}"
 
 
-def _place(place: Where) -> str:
+def _place(place: CardRange) -> str:
     at = f"{place.from_at[:10]} {wording.time(place.from_at)}"
     where = "" if place.from_round is None else f", round {place.from_round}"
     if place.to_round not in {None, place.from_round}:

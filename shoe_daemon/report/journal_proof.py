@@ -1,4 +1,4 @@
-"""What a printed report says about its own journal: hashes, versions and the verified chain."""
+"""The proof section of a report: hashes, versions and the verified chain of its journal."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Final, Literal
 
 from shoe_daemon import __version__
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.journal.verify import Verdict, verify
+from shoe_daemon.journal.verify import ChainVerdict, verify
 from shoe_daemon.report.report_model import Proof
-from shoe_daemon.report.shoe_events import Span
+from shoe_daemon.report.shoe_events import ShoeSpan
 
 SIGNERS: Final = ("Dealer", "Supervisor", "Auditor")
 
@@ -32,8 +32,8 @@ _PROGRAMS: Final = """
 Progress = Callable[[int, int], None]
 
 
-def prove(reader: JournalReader, span: Span, progress: Progress | None) -> Proof:
-    """Gather the proof of one shoe; without `progress` the chain is not walked."""
+def prove(reader: JournalReader, span: ShoeSpan, progress: Progress | None) -> Proof:
+    """Collect the proof of one shoe. Without `progress` the chain is not verified."""
     connection = reader.connection
     end = _NO_END if span.end is None else span.end
     last, digest, observation = connection.execute(_LAST, (end,)).fetchone()
@@ -57,7 +57,7 @@ def prove(reader: JournalReader, span: Span, progress: Progress | None) -> Proof
 
 
 def proof_rows(proof: Proof) -> list[tuple[str, str]]:
-    """Return names and values, for a page and a terminal."""
+    """Return rows of name and value."""
     rows = [
         ("Events", f"{proof.first_event:,} to {proof.last_event:,} of the journal"),
         ("Chain", _CHAIN[proof.chain].format(broken=proof.broken)),
@@ -85,13 +85,13 @@ def _where(proof: Proof) -> str:
     return "in shoe_finished, not compared"
 
 
-def _chain(verdict: Verdict | None) -> Literal["good", "broken", "not verified"]:
+def _chain(verdict: ChainVerdict | None) -> Literal["good", "broken", "not verified"]:
     if verdict is None:
         return "not verified"
     return "broken" if verdict.broken else "good"
 
 
-def _broken(verdict: Verdict | None) -> str | None:
+def _broken(verdict: ChainVerdict | None) -> str | None:
     broken = verdict.broken if verdict else None
     return f"{broken.row}: {broken.what}" if broken else None
 

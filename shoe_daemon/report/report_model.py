@@ -1,4 +1,4 @@
-"""What a report on a shoe says, as data: its JSON, and what its pages are made of."""
+"""The report on a shoe as data: its JSON, and the input of text and HTML."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ShoeStatus = Literal["finished", "replaced", "under way"]
 
 class Person(Struct, frozen=True):
     """
-    Who gave an order.
+    The operator who gave a command.
 
     Attributes:
-        operator: By what name; None where no name was given.
-        claimed: Nobody vouched for that name.
-        reason: Why, in their words.
+        operator: None without a name.
+        claimed: The name was not authenticated.
+        reason: As given by the operator.
     """
 
     operator: str | None
@@ -32,21 +32,21 @@ class Person(Struct, frozen=True):
 
 class RoundLine(Struct):
     """
-    One round as it stands in the end, after all corrections.
+    One round after all corrections.
 
     Attributes:
-        started_at: When its first card, or its entry by hand, came.
-        ended_at: When its result was first published, or it came to nothing.
+        started_at: Time of the first card, or of entry by hand.
+        ended_at: Time of the first published result, or of the abort.
         status:
-            ``finished``, ``aborted``, ``void``, ``held`` (waits for a person),
-            ``withdrawn`` (its result was taken back), ``open`` (under way).
-        cause: Why it was aborted.
-        counts: It is in the shoe's counts and on its roads.
-        entered: Who entered its result by hand; None where the cards gave it.
-        corrected: How many of its cards were corrected, or entered.
-        revised: Its result was changed after it was published.
-        excess: Cards that were drawn in it, or after it, and belong to neither hand.
-        irregularities: Their ids.
+            ``finished``, ``aborted``, ``void``, ``held`` (until an operator decides),
+            ``withdrawn`` (result revoked), ``open`` (in progress).
+        cause: The cause of an abort.
+        counts: Included in the shoe's counts and roads.
+        entered: The operator who entered the result; None if it follows from the cards.
+        corrected: Number of cards corrected or entered.
+        revised: The result was changed after publication.
+        excess: Cards drawn during or after the round that belong to neither hand.
+        irregularities: Ids.
     """
 
     number: int
@@ -69,12 +69,12 @@ class RoundLine(Struct):
 
 class Incident(Struct):
     """
-    An irregularity, and what was decided.
+    An irregularity and its ruling.
 
     Attributes:
-        seconds: From the irregularity to its end; None while it is open.
-        action: What was decided; None while it is open.
-        by: Who decided; None where the equipment or the game did, or nobody yet.
+        seconds: From opening to closing; None while open.
+        action: The ruling; None while open.
+        by: The operator; None while open, or if equipment or game closed it.
     """
 
     id: int
@@ -94,11 +94,11 @@ class Incident(Struct):
 
 class Change(Struct, frozen=True):
     """
-    What a person changed of what had been said.
+    A change of published data by an operator.
 
     Attributes:
         what: ``void``, ``restored``, ``card``, ``result``, ``entered``.
-        before: In words; None where there was nothing.
+        before: In words; None if there was no value.
         after: Likewise.
     """
 
@@ -113,7 +113,7 @@ class Change(Struct, frozen=True):
 
 
 class Pause(Struct, frozen=True):
-    """A time without a card: from the last one before it to the first after it."""
+    """A time without cards, between two cards."""
 
     at: str
     seconds: float
@@ -122,14 +122,14 @@ class Pause(Struct, frozen=True):
 
 class Tempo(Struct, frozen=True):
     """
-    How fast it was dealt, from the first card to the last.
+    Dealing speed, from the first card to the last.
 
     Attributes:
-        cards_per_minute: None where no time passed.
+        cards_per_minute: None if no time passed.
         rounds_per_hour: Likewise.
         longest_pause: None with fewer than two cards.
-        decided_by_people: Irregularities that a person closed.
-        median_decision: Seconds from such an irregularity to its end.
+        decided_by_people: Irregularities closed by operators.
+        median_decision: Seconds from opening to closing of those irregularities.
         longest_decision: Likewise.
     """
 
@@ -144,17 +144,17 @@ class Tempo(Struct, frozen=True):
 
 class RoundCounts(Struct, frozen=True):
     """
-    How the rounds of a shoe ended.
+    The rounds of a shoe, by how they ended.
 
     Attributes:
-        begun: All of them.
-        counted: Those in the shoe's counts: finished, not void, with wagers.
-        partial: Finished, with something missing.
-        void: Declared void, and left so.
-        aborted: Came to nothing.
-        entered: Result entered by hand.
-        corrected: With cards that were corrected or entered.
-        revised: With a result that was changed.
+        begun: All rounds.
+        counted: Rounds in the shoe's counts: finished, not void, with wagers.
+        partial: Finished, with missing data.
+        void: Declared void and not restored.
+        aborted: Without a result.
+        entered: With a result entered by hand.
+        corrected: With cards corrected or entered.
+        revised: With a changed result.
         without_wagers: Free and dummy hands.
     """
 
@@ -171,19 +171,17 @@ class RoundCounts(Struct, frozen=True):
 
 class Proof(Struct, frozen=True):
     """
-    How a printed report can be compared with the journal, now and later.
+    Data for comparing a printed report with its journal.
 
     Attributes:
         first_event: The first event of the shoe.
-        last_event: The last.
-        head: The hash of the journal's chain after the last event, in hex.
-        published: The head in the shoe's `shoe_finished`; None where it has none.
-        published_at: The row of the journal at which that hash stands; None if at none, or
-            if the chain was not verified.
-        chain: The result of walking the whole chain.
-        broken: Where and how the chain is broken; None otherwise.
-        written_by: The versions of the program that wrote the shoe; None stands for one that
-            the journal does not record.
+        last_event: The last event of the shoe.
+        head: The chain's hash after the last event, in hex.
+        published: The head in the shoe's `shoe_finished`; None if it has none.
+        published_at: The journal's row with that hash; None if not found or not verified.
+        chain: The result of verifying the whole chain.
+        broken: The first fault; None otherwise.
+        written_by: The program versions that wrote the shoe; None for an unrecorded version.
         reported_by: The version that made the report.
     """
 
@@ -199,21 +197,21 @@ class Proof(Struct, frozen=True):
 
     @property
     def refuted(self) -> bool:
-        """Tell whether the journal is not as it was written."""
+        """True if the journal was changed after it was written."""
         lost = self.published is not None and self.published_at is None
         return self.chain == "broken" or (self.chain == "good" and lost)
 
 
 class ShoeReport(Struct, frozen=True):
     """
-    All that the events of one shoe tell.
+    The report on one shoe.
 
     Attributes:
-        proof: How to compare it with the journal; None if it was made of bare events.
+        proof: None for a report made of events without a journal.
         status:
             ``finished`` by its last permitted round, ``replaced`` by another
             shoe before that, or ``under way``.
-        expectations: Outcomes, naturals and pairs beside what chance gives.
+        expectations: Outcomes, naturals and pairs compared with chance.
     """
 
     site: str

@@ -1,40 +1,40 @@
-"""The rounds of a shoe as they stand in the end, told from its events."""
+"""The rounds of a shoe after all corrections, collected from its events."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Kind
-from shoe_daemon.report.card_order import CardOut
+from shoe_daemon.report.card_order import DrawnCard
 from shoe_daemon.report.report_model import Person, RoundCounts, RoundLine
-from shoe_daemon.report.shoe_events import Said
 from shoe_daemon.table import Event, HandResult, RoundFinished, events
+from shoe_daemon.report.shoe_events import CausedEvent
 
 _NO_HAND: Final = HandResult((), None, None, None)
 
 
 class RoundFold:
-    """Takes the events of one shoe in order; `rounds` holds what came of them."""
+    """Collects `rounds` from the events of one shoe, in order."""
 
     def __init__(self) -> None:
         self.rounds: dict[int, RoundLine] = {}
         self._latest = 0
 
-    def take(self, said: Said) -> None:
-        """Take the next event."""
-        event = said.event
+    def take(self, caused: CausedEvent) -> None:
+        """Process the next event."""
+        event = caused.event
         if event.round is not None:
             self._latest = max(self._latest, event.round)
         match event.data:
             case events.RoundStarted():
                 self._line(event)
             case events.RoundFinished() as data:
-                self._finish(said, data)
+                self._finish(caused, data)
             case events.RoundAborted(cause=cause):
                 self._end(event, "aborted").cause = cause
             case events.RoundHeld():
                 self._line(event).status = "held"
-                self._note_entry(said)
+                self._note_entry(caused)
             case events.RoundVoided():
                 self._end(event, "void")
             case events.ResultRevised() as data:
@@ -44,8 +44,8 @@ class RoundFold:
             case events.Irregularity() as data:
                 self._irregular(event, data)
 
-    def finish(self, cards: list[CardOut]) -> list[RoundLine]:
-        """Return all rounds, with the cards of those that have no result."""
+    def finish(self, cards: list[DrawnCard]) -> list[RoundLine]:
+        """Return all rounds; rounds without a result get their cards from `cards`."""
         lines = [self.rounds[number] for number in sorted(self.rounds)]
         for line in lines:
             if line.player is _NO_HAND:
@@ -71,16 +71,16 @@ class RoundFold:
         line.ended_at = line.ended_at or event.at
         return line
 
-    def _finish(self, said: Said, data: RoundFinished) -> None:
-        line = self._end(said.event, "finished")
+    def _finish(self, caused: CausedEvent, data: RoundFinished) -> None:
+        line = self._end(caused.event, "finished")
         _put(line, data)
-        self._note_entry(said)
+        self._note_entry(caused)
 
-    def _note_entry(self, said: Said) -> None:
-        order = said.order
+    def _note_entry(self, caused: CausedEvent) -> None:
+        order = caused.order
         if order is not None and order.name == "enter_result":
             entered = Person(order.operator, order.claimed, order.reason)
-            self._line(said.event).entered = entered
+            self._line(caused.event).entered = entered
 
     def _revise(self, event: Event, data: events.ResultRevised) -> None:
         line = self._line(event)
@@ -104,14 +104,14 @@ def _put(line: RoundLine, data: RoundFinished) -> None:
     line.outcome, line.kind, line.partial = data.outcome, data.kind, data.partial
 
 
-def _hand(cards: list[CardOut], side: str) -> HandResult:
+def _hand(cards: list[DrawnCard], side: str) -> HandResult:
     mine = [card for card in cards if card.slot is not None and card.slot.value.startswith(side)]
     mine.sort(key=lambda card: DEALING_ORDER.index(card.slot or DEALING_ORDER[0]))
     return HandResult(tuple(card.face for card in mine), None, None, None)
 
 
 def count_rounds(lines: list[RoundLine]) -> RoundCounts:
-    """Count how rounds ended."""
+    """Count the rounds by how they ended."""
     done = [line for line in lines if line.status == "finished"]
     return RoundCounts(
         begun=len(lines),

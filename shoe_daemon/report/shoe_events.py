@@ -1,4 +1,4 @@
-"""The events of whole shoes out of a journal, and the orders that caused them."""
+"""A journal's events by shoe, with the commands that caused them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shoe_daemon.journal.journal_reader import JournalReader
 from shoe_daemon.table import Command, Event, decode_event
 
 _PAGE: Final = 500
-"""Rows at a time: a long read must not keep the writer's WAL from being emptied."""
+"""Rows per query: a long read must not block the writer's WAL checkpoint."""
 
 _NO_END: Final = 1 << 62
 
@@ -26,15 +26,15 @@ _EVENTS: Final = """
 """
 
 
-class Said(NamedTuple):
+class CausedEvent(NamedTuple):
     """
-    An event, and where it came from.
+    An event and its cause.
 
     Attributes:
-        event: As it is in the journal.
-        observation: The number of the observation that caused it.
+        event: As stored in the journal.
+        observation: The id of the observation that caused it.
         cause: The type of that observation.
-        order: That observation, where it was an operator's order.
+        order: That observation, if it is a command.
     """
 
     event: Event
@@ -43,12 +43,12 @@ class Said(NamedTuple):
     order: Command | None
 
 
-class Span(NamedTuple):
+class ShoeSpan(NamedTuple):
     """
-    The events of one shoe: all from `first` to before `end`.
+    The events of one shoe: from `first` up to and excluding `end`.
 
     Attributes:
-        end: The event that begins the next shoe; None where there is none.
+        end: The first event of the next shoe; None for the last shoe.
     """
 
     shoe: int
@@ -56,24 +56,24 @@ class Span(NamedTuple):
     end: int | None
 
 
-def spans(reader: JournalReader) -> list[Span]:
-    """List the shoes of a journal, the oldest first."""
+def shoe_spans(reader: JournalReader) -> list[ShoeSpan]:
+    """Return the shoes of a journal, oldest first."""
     starts = reader.connection.execute(
         "SELECT shoe, min(seq) FROM event WHERE type = 'shoe_started' AND shoe IS NOT NULL"
         " GROUP BY shoe ORDER BY shoe"
     ).fetchall()
     ends = [*(seq for _, seq in starts), None][1:]
-    return [Span(shoe, seq, end) for (shoe, seq), end in zip(starts, ends, strict=False)]
+    return [ShoeSpan(shoe, seq, end) for (shoe, seq), end in zip(starts, ends, strict=False)]
 
 
-def find_span(reader: JournalReader, shoe: int | None) -> Span:
+def find_span(reader: JournalReader, shoe: int | None) -> ShoeSpan:
     """
-    Find one shoe; the last where None is given.
+    Return one shoe; the last one for None.
 
     Raises:
-        UserError: There is no such shoe.
+        UserError: The shoe does not exist.
     """
-    known = spans(reader)
+    known = shoe_spans(reader)
     if not known:
         raise UserError(f"{reader.path}: holds no shoe yet")
     if shoe is None:
@@ -86,14 +86,14 @@ def find_span(reader: JournalReader, shoe: int | None) -> Span:
     )
 
 
-def said_in(
-    reader: JournalReader, span: Span, types: Collection[str] | None = None
-) -> Iterator[Said]:
+def events_in(
+    reader: JournalReader, span: ShoeSpan, types: Collection[str] | None = None
+) -> Iterator[CausedEvent]:
     """
-    Yield the events of one shoe, or those of some types, in order.
+    Yield the events of one shoe in order, or those of the given types.
 
     Raises:
-        UserError: One of them is of a form that this version does not know.
+        UserError: An event is unknown to this version.
     """
     wanted = {
         "after": span.first - 1,
@@ -104,7 +104,7 @@ def said_in(
     while rows := reader.connection.execute(_EVENTS, wanted).fetchall():
         for seq, observation, body, cause, order in rows:
             event, command = _decoded(reader, seq, body, order)
-            yield Said(event, observation, cause, command)
+            yield CausedEvent(event, observation, cause, command)
         wanted["after"] = rows[-1][0]
 
 

@@ -1,4 +1,4 @@
-"""The report on one shoe, made from its events alone."""
+"""The report on one shoe, made from its events."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Outcome
-from shoe_daemon.journal.journal_reader import looking_at
-from shoe_daemon.report.card_order import CardFold, CardOut
+from shoe_daemon.journal.journal_reader import open_read_only
+from shoe_daemon.report.card_order import CardFold, DrawnCard
 from shoe_daemon.report.expected_counts import Expectation, expectation, odds_of
 from shoe_daemon.report.incidents_and_changes import ChangeFold, IncidentFold
 from shoe_daemon.report.journal_proof import Progress, prove
@@ -26,37 +26,37 @@ from shoe_daemon.report.report_model import (
 )
 from shoe_daemon.report.round_list import RoundFold, count_rounds
 from shoe_daemon.report.shoe_composition import compose
-from shoe_daemon.report.shoe_events import Said, find_span, said_in
 from shoe_daemon.table import events, to_microseconds
+from shoe_daemon.report.shoe_events import CausedEvent, events_in, find_span
 
 _SECOND = 1_000_000
 
 
 def read_shoe(path: Path, shoe: int | None, *, progress: Progress | None = None) -> ShoeReport:
     """
-    Report on one shoe of a journal, which a daemon may be writing; None for the last.
+    Report on one shoe of a journal; on the last one for None. A daemon may be writing the journal.
 
-    The whole chain is verified where `progress` is given: it receives how many observations
-    are done, and of how many.
+    With `progress` the whole chain is verified, and `progress` is called with the observations
+    done and their total.
 
     Raises:
-        UserError: There is no such shoe, or FILE is no journal.
+        UserError: The shoe does not exist, or the file is no journal.
     """
-    with looking_at(path) as reader:
+    with open_read_only(path) as reader:
         span = find_span(reader, shoe)
-        report = report_on(said_in(reader, span), replaced=span.end is not None)
+        report = report_on(events_in(reader, span), replaced=span.end is not None)
         return replace(report, proof=prove(reader, span, progress))
 
 
-def report_on(said: Iterable[Said], *, replaced: bool = False) -> ShoeReport:
+def report_on(caused: Iterable[CausedEvent], *, replaced: bool = False) -> ShoeReport:
     """
-    Report on the events of one shoe, given from its start.
+    Report on the events of one shoe, from its start.
 
     Raises:
-        UserError: They do not begin with the start of a shoe.
+        UserError: The first event is not a shoe's start.
     """
     fold = _ShoeFold()
-    for each in said:
+    for each in caused:
         fold.take(each)
     return fold.report(replaced=replaced)
 
@@ -65,23 +65,23 @@ class _ShoeFold:
     def __init__(self) -> None:
         self._cards, self._rounds = CardFold(), RoundFold()
         self._incidents, self._changes = IncidentFold(), ChangeFold()
-        self._first: Said | None = None
-        self._last: Said | None = None
+        self._first: CausedEvent | None = None
+        self._last: CausedEvent | None = None
         self._finished = False
         self._composition: events.StaffComposition | None = None
 
-    def take(self, said: Said) -> None:
-        self._first = self._first or said
-        self._last = said
+    def take(self, caused: CausedEvent) -> None:
+        self._first = self._first or caused
+        self._last = caused
         for fold in (self._cards, self._rounds, self._incidents, self._changes):
-            fold.take(said)
-        match said.event.data:
+            fold.take(caused)
+        match caused.event.data:
             case events.ShoeFinished():
                 self._finished = True
             case events.StaffComposition() as composition:
                 self._composition = composition
             case events.CardCorrected():
-                self._composition = None  # the count came before what is known now
+                self._composition = None  # counted before the correction
 
     def report(self, *, replaced: bool) -> ShoeReport:
         if self._first is None or self._last is None:
@@ -134,7 +134,7 @@ def _natural(line: RoundLine) -> bool | None:
     return True if True in either else None if None in either else False
 
 
-def _tempo(cards: list[CardOut], lines: list[RoundLine], incidents: list[Incident]) -> Tempo:
+def _tempo(cards: list[DrawnCard], lines: list[RoundLine], incidents: list[Incident]) -> Tempo:
     moments = [to_microseconds(card.at) for card in cards]
     ends = [to_microseconds(line.ended_at) for line in lines if line.ended_at]
     span = (max([*moments, *ends]) - moments[0]) / _SECOND if moments else 0.0
@@ -153,7 +153,7 @@ def _tempo(cards: list[CardOut], lines: list[RoundLine], incidents: list[Inciden
     )
 
 
-def _longest_pause(cards: list[CardOut], moments: list[int]) -> Pause | None:
+def _longest_pause(cards: list[DrawnCard], moments: list[int]) -> Pause | None:
     gaps = [after - before for before, after in pairwise(moments)]
     if not gaps:
         return None

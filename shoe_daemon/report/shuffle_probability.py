@@ -1,29 +1,24 @@
 """
-How probable it is that shuffled shoes repeat each other, or follow the order of
-a new deck, by chance.
+Probability that shuffled shoes contain repeats or factory order by chance.
 
-Cards are drawn without replacement, so nothing here takes them as independent.
+Cards are drawn without replacement, so no formula here treats them as independent.
 
-**Repeats.** Let a shoe hold N cards, d copies of each of its k kinds (52 faces,
-or 13 ranks). A given sequence of L cards that holds c copies of a kind stands
-at a given place with the probability Π d(d-1)…(d-c+1) / N(N-1)…(N-L+1), the
-product over its kinds. That two shuffled shoes agree on L cards at two given
-places is the sum of the squares of that over all sequences; there are L!/Πc! of
-each composition, so it is
+**Repeats.** Let a shoe hold N cards, d copies of each of its k kinds (52 faces or 13 ranks). A
+given sequence of L cards with c copies of a kind occurs at a given place with the probability Π
+d(d-1)…(d-c+1) / N(N-1)…(N-L+1), the product over its kinds. The probability that two shuffled
+shoes agree on L cards at two given places is the sum of the squares over all sequences; there are
+L!/Πc! of each composition, which gives exactly
 
     L! [x^L] (Σ_c (d(d-1)…(d-c+1))² x^c/c!)^k  /  (N(N-1)…(N-L+1))²
 
-and exact. Within one shoe, at two places that do not overlap, the square
-becomes d(d-1)…(d-2c+1), and the denominator N(N-1)…(N-2L+1); where they do
-overlap, each of the L cards has to be of a kind of which one copy is gone
-already, so that ((d-1)/(N-2L+1))^L is more than it can be.
+Within one shoe, at two places that do not overlap, the square becomes d(d-1)…(d-2c+1), and the
+denominator N(N-1)…(N-2L+1). Where the places overlap, each of the L cards is of a kind with at
+least one copy gone, so ((d-1)/(N-2L+1))^L is an upper bound.
 
-**Order.** A run of L cards in factory order is one of R(L) sequences, and each
-of them stands at a given place with at most d^L / N(N-1)…(N-L+1); that is exact
-as long as no face comes twice in the run.
+**Order.** A run of L cards in factory order is one of R(L) sequences, and each of them occurs at a
+given place with at most d^L / N(N-1)…(N-L+1). This is exact if no face occurs twice in the run.
 
-An expected number is also a bound: the probability that there is at least one
-is at most that.
+The expected number is also an upper bound of the probability that there is at least one.
 """
 
 from __future__ import annotations
@@ -40,85 +35,89 @@ from shoe_daemon.game import CARDS_PER_DECK, RANKS, SUITS
 _PRECISION: Final = 30
 _SHORTEST_POWERS: Final = 32
 _ENDS_TO: Final = 6
-"""After the last card of a suit: the ace or the king of one of the other three."""
+"""Cards that may follow the last card of a suit: ace or king of the three other suits."""
 
 
-class Kinds(NamedTuple):
-    """What is compared: `many` kinds of cards, each so often in one deck."""
+class CardAlphabet(NamedTuple):
+    """Symbols compared in a search: `size` kinds of cards, `per_deck` copies of each."""
 
     name: str
-    many: int
+    size: int
     per_deck: int
 
 
-FACES: Final = Kinds("faces", CARDS_PER_DECK, 1)
-RANKS_ONLY: Final = Kinds("ranks", len(RANKS), len(SUITS))
+FACES: Final = CardAlphabet("faces", CARDS_PER_DECK, 1)
+RANKS_ONLY: Final = CardAlphabet("ranks", len(RANKS), len(SUITS))
 
 
-class Dealt(NamedTuple):
-    """As much of a shoe as chance depends on: its decks, and the cards that were told."""
+class ShoeSize(NamedTuple):
+    """The size of a shoe: decks, and number of known cards."""
 
     decks: int
     cards: int
 
 
-def agree_between(kinds: Kinds, length: int, decks: tuple[int, int]) -> Decimal:
+def agree_between(alphabet: CardAlphabet, length: int, decks: tuple[int, int]) -> Decimal:
     """
-    Return the probability that two shuffled shoes agree on `length` cards at two
-    given places. Exact.
+    Return the probability that two shuffled shoes agree on `length` cards at two given places.
+    Exact.
     """
     one, other = decks
-    ways = _power(_between(kinds, one, other), kinds.many, length)
+    ways = _power(_between(alphabet, one, other), alphabet.size, length)
     return _ratio(ways, perm(one * CARDS_PER_DECK, length) * perm(other * CARDS_PER_DECK, length))
 
 
-def agree_within(kinds: Kinds, length: int, decks: int) -> Decimal:
+def agree_within(alphabet: CardAlphabet, length: int, decks: int) -> Decimal:
     """Return the same for two places of one shoe that do not overlap. Exact."""
     cards = decks * CARDS_PER_DECK
     if 2 * length > cards:
         return Decimal(0)
-    return _ratio(_power(_within(kinds, decks), kinds.many, length), perm(cards, 2 * length))
+    return _ratio(_power(_within(alphabet, decks), alphabet.size, length), perm(cards, 2 * length))
 
 
-def expected_between(kinds: Kinds, length: int, one: Dealt, other: Dealt) -> Decimal:
+def expected_between(
+    alphabet: CardAlphabet, length: int, one: ShoeSize, other: ShoeSize
+) -> Decimal:
     """
-    Return how many maximal repeats of at least `length` cards two shuffled shoes
-    have on average. Exact: one that is longer than `length` is counted once.
+    Return the mean number of maximal repeats of at least `length` cards in two shuffled shoes.
+    Exact.
+
+    A repeat longer than `length` is counted once.
     """
     decks = (one.decks, other.decks)
     return _maximal(
         _places(one.cards, length) * _places(other.cards, length),
-        agree_between(kinds, length, decks),
+        agree_between(alphabet, length, decks),
         _places(one.cards, length + 1) * _places(other.cards, length + 1),
-        agree_between(kinds, length + 1, decks),
+        agree_between(alphabet, length + 1, decks),
     )
 
 
-def expected_within(kinds: Kinds, length: int, shoe: Dealt) -> Decimal:
+def expected_within(alphabet: CardAlphabet, length: int, shoe: ShoeSize) -> Decimal:
     """
-    Return how many repeats of at least `length` cards a shuffled shoe has within
-    itself on average, or a little more.
+    Return an upper bound of the mean number of repeats of at least `length` cards within a
+    shuffled shoe.
     """
     cards = shoe.decks * CARDS_PER_DECK
     starts = _places(shoe.cards, length)
     apart = comb(max(starts - length + 1, 0), 2)
     overlapping = comb(starts, 2) - apart
     left = max(cards - 2 * length + 1, 1)
-    copies = shoe.decks * kinds.per_deck
+    copies = shoe.decks * alphabet.per_deck
     bound = min(Decimal(1), (Decimal(copies - 1) / left) ** length)
-    return apart * agree_within(kinds, length, shoe.decks) + overlapping * bound
+    return apart * agree_within(alphabet, length, shoe.decks) + overlapping * bound
 
 
-def expected_repeats(kinds: Kinds, length: int, shoes: Iterable[Dealt]) -> Decimal:
+def expected_repeats(alphabet: CardAlphabet, length: int, shoes: Iterable[ShoeSize]) -> Decimal:
     """
-    Return how many repeats of at least `length` cards so many shuffled shoes have
-    on average, each compared with itself and with all others, or a little more.
+    Return an upper bound of the mean number of repeats of at least `length` cards in shuffled
+    shoes, each compared with itself and with all others.
     """
     total, decks = Decimal(0), Counter[int]()
     places: dict[int, list[tuple[int, int]]] = {}
     shapes = Counter(shoes)
     for shoe, count in shapes.items():
-        total += count * expected_within(kinds, length, shoe)
+        total += count * expected_within(alphabet, length, shoe)
         decks[shoe.decks] += count
         here = (_places(shoe.cards, length), _places(shoe.cards, length + 1))
         places.setdefault(shoe.decks, []).extend([here] * count)
@@ -127,12 +126,12 @@ def expected_repeats(kinds: Kinds, length: int, shoes: Iterable[Dealt]) -> Decim
         for one in decks:
             for other in decks:
                 if one <= other:
-                    total += _pairs(kinds, length, (one, other), places)
+                    total += _pairs(alphabet, length, (one, other), places)
     return total
 
 
 def _pairs(
-    kinds: Kinds,
+    alphabet: CardAlphabet,
     length: int,
     decks: tuple[int, int],
     places: dict[int, list[tuple[int, int]]],
@@ -141,13 +140,12 @@ def _pairs(
     both = [sum(each[n] for each in one) * sum(each[n] for each in other) for n in (0, 1)]
     if decks[0] == decks[1]:
         both = [(both[n] - sum(each[n] ** 2 for each in one)) // 2 for n in (0, 1)]
-    shorter, longer = (agree_between(kinds, length + n, decks) for n in (0, 1))
+    shorter, longer = (agree_between(alphabet, length + n, decks) for n in (0, 1))
     return _maximal(both[0], shorter, both[1], longer)
 
 
 def _maximal(places: int, shorter: Decimal, fewer: int, longer: Decimal) -> Decimal:
-    # Of the agreements of `length` cards, those that go on to the left are of
-    # one that began there.
+    # Agreements that extend to the left belong to a repeat that began there.
     return places * shorter - fewer * longer
 
 
@@ -155,10 +153,10 @@ def _places(cards: int, length: int) -> int:
     return max(cards - length + 1, 0)
 
 
-def expected_runs(length: int, shoes: Iterable[Dealt]) -> Decimal:
+def expected_runs(length: int, shoes: Iterable[ShoeSize]) -> Decimal:
     """
-    Return how many runs of at least `length` cards in factory order so many
-    shuffled shoes have on average, or a little more.
+    Return an upper bound of the mean number of factory-order runs of at least `length` cards in
+    shuffled shoes.
     """
     total = Decimal(0)
     for shoe, count in Counter(shoes).items():
@@ -170,8 +168,8 @@ def expected_runs(length: int, shoes: Iterable[Dealt]) -> Decimal:
 
 @cache
 def runs(length: int) -> int:
-    """Count the sequences of `length` cards, two or more, that follow factory order."""
-    # By the place of the last card within its suit, in the direction of the run.
+    """Count the sequences of `length` cards (at least two) in factory order."""
+    # By the position of the last card within its suit, in the direction of the run.
     size = len(RANKS)
     at = [2 * len(SUITS)] * size
     for _ in range(length - 1):
@@ -180,14 +178,14 @@ def runs(length: int) -> int:
 
 
 @cache
-def _between(kinds: Kinds, one: int, other: int) -> tuple[int, ...]:
-    copies = one * kinds.per_deck, other * kinds.per_deck
+def _between(alphabet: CardAlphabet, one: int, other: int) -> tuple[int, ...]:
+    copies = one * alphabet.per_deck, other * alphabet.per_deck
     return tuple(perm(copies[0], c) * perm(copies[1], c) for c in range(min(copies) + 1))
 
 
 @cache
-def _within(kinds: Kinds, decks: int) -> tuple[int, ...]:
-    copies = decks * kinds.per_deck
+def _within(alphabet: CardAlphabet, decks: int) -> tuple[int, ...]:
+    copies = decks * alphabet.per_deck
     return tuple(perm(copies, 2 * c) for c in range(copies // 2 + 1))
 
 

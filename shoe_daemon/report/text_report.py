@@ -1,4 +1,4 @@
-"""The report on a shoe as a person reads it on eighty columns."""
+"""The report on a shoe as text, 80 columns wide."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HEAD: Final = f"{'':>4}  {'time':<8}  {'Player':<14}  {'Banker':<14}  {'result'
 
 
 def shoe_text(report: ShoeReport) -> str:
-    """Write a report; no line is longer than `COLUMNS`."""
+    """Render a report; no line exceeds `COLUMNS`."""
     name, where = f"SHOE {report.shoe}", f"{report.site} / {report.table}"
     parts: list[Iterable[str]] = [
         [*headline(name, where), *wrap(wording.title(report), COLUMNS),
@@ -48,7 +48,7 @@ def shoe_text(report: ShoeReport) -> str:
 
 
 def headline(name: str, where: str) -> list[str]:
-    """Put a title to the left and a place to the right, below it where it is too long."""
+    """Align a title left and a place right, on two lines if too long."""
     if len(name) + len(where) < COLUMNS:
         return [f"{name}{where:>{COLUMNS - len(name)}}"]
     return [name, *wrap(where, COLUMNS)]
@@ -154,7 +154,7 @@ def _rounds(rounds: tuple[RoundLine, ...]) -> Iterator[str]:
         hands = f"{_hand(line.player)}  {_hand(line.banker)}"
         row = f"{line.number:>4}  {wording.time(line.started_at)}  {hands}  {wording.result(line)}"
         texts = wrap(wording.remarks(line), COLUMNS - _REMARKS_AT) or [""]
-        if len(row) >= _REMARKS_AT:  # a number of five digits
+        if len(row) >= _REMARKS_AT:  # a round number of five digits
             yield row
             row = ""
         yield from (

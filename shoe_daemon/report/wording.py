@@ -1,4 +1,4 @@
-"""The words of a report: the same on a terminal and on paper."""
+"""Wording shared by the text and HTML reports."""
 
 from __future__ import annotations
 
@@ -61,29 +61,29 @@ _HOUR: Final = 3600
 
 
 def plain(text: str) -> str:
-    """Take out of a text whatever could steer a terminal, or hide what it says."""
+    """Replace control characters, which could steer a terminal or hide text."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "·" for sign in text)
 
 
 def card(face: Card | str | None) -> str:
-    """Write a card with the sign of its suit, ``10♥``; one not known is ``??``."""
+    """Format a card with its suit symbol, ``10♥``; ``??`` if unknown."""
     return "??" if face is None else face[:-1] + SIGNS[face[-1]]
 
 
 def time(at: str) -> str:
-    """Write the time of day of a moment."""
+    """Return the time of day of a timestamp."""
     return at[11:19]
 
 
 def day(at: str) -> str:
-    """Write the date of a moment: ``21 November 2026``."""
+    """Format the date of a timestamp: ``21 November 2026``."""
     moment = datetime.fromisoformat(at)
     return f"{moment.day} {moment:%B %Y}"
 
 
 def span(seconds: float) -> str:
-    """Write a time as people say it: ``0.4 s``, ``12 s``, ``1 min 5 s``, ``2 h 3 min``."""
-    if seconds < 10:  # noqa: PLR2004 - tenths are worth reading below ten seconds
+    """Format a duration: ``0.4 s``, ``12 s``, ``1 min 5 s``, ``2 h 3 min``."""
+    if seconds < 10:  # noqa: PLR2004 - tenths matter below ten seconds
         return f"{seconds:.1f} s".replace(".0 s", " s")
     whole = round(seconds)
     if whole < _MINUTE:
@@ -96,22 +96,22 @@ def span(seconds: float) -> str:
 
 
 def number(value: float | None) -> str:
-    """Write a rate, or a dash where there is none."""
+    """Format a rate; a dash for None."""
     return NONE if value is None else f"{value:,.1f}".removesuffix(".0")
 
 
 def decks(count: int) -> str:
-    """Write how many decks."""
+    """Format a number of decks."""
     return "1 deck" if count == 1 else f"{count} decks"
 
 
 def plural(count: int, thing: str) -> str:
-    """Write how many of a thing."""
+    """Format a count with its noun."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def title(report: ShoeReport) -> str:
-    """Say when it was dealt, and whether to its end."""
+    """Format when the shoe was dealt, and its status."""
     lasted = to_microseconds(report.last_at) - to_microseconds(report.started_at)
     return (
         f"{day(report.started_at)}, {time(report.started_at)} to {time(report.last_at)} UTC"
@@ -120,18 +120,18 @@ def title(report: ShoeReport) -> str:
 
 
 def rules(report: ShoeReport) -> str:
-    """Say by whose rules it was dealt."""
+    """Format house and policy."""
     house = report.house or "no house configured"
     return f"{decks(report.decks)}, house: {house}, rulings: {report.policy}"
 
 
 def result(line: RoundLine) -> str:
-    """Say how a round ended, in one or two words."""
+    """Format a round's result in one or two words."""
     return WINNERS[line.outcome] if line.status == "finished" else _NO_RESULT[line.status]
 
 
 def remarks(line: RoundLine) -> str:
-    """Say what there is to say of a round beside its cards."""
+    """Format remarks on a round, other than its cards."""
     natural = line.player.natural or line.banker.natural
     found = [
         ("natural", natural),
@@ -150,14 +150,14 @@ def remarks(line: RoundLine) -> str:
 
 
 def person(who: Person | None) -> str:
-    """Name who gave an order."""
+    """Format an operator's name."""
     if who is None or who.operator is None:
         return "nobody named"
     return f"{who.operator} (not verified)" if who.claimed else who.operator
 
 
 def incident_title(incident: Incident) -> str:
-    """Name an irregularity, where and when."""
+    """Format the title of an irregularity."""
     kind = incident.kind.replace("_", " ")
     where = "outside a round" if incident.round is None else f"round {incident.round}"
     place = "" if incident.slot is None else f", {incident.slot}"
@@ -166,7 +166,7 @@ def incident_title(incident: Incident) -> str:
 
 
 def decision(incident: Incident) -> str:
-    """Say what was decided about an irregularity, by whom and how fast."""
+    """Format the ruling on an irregularity, its operator and its delay."""
     if incident.action is None or incident.seconds is None:
         return "still open"
     action = incident.action.replace("_", " ")
@@ -178,7 +178,7 @@ def decision(incident: Incident) -> str:
 
 
 def change(each: Change) -> str:
-    """Say what a person changed."""
+    """Format a change made by an operator."""
     where = "" if each.slot is None else f" on {each.slot}"
     before, after = (_faces(each, text) for text in (each.before, each.after))
     what = f"{_CHANGES[each.what]}{where}"
@@ -197,26 +197,26 @@ def _faces(each: Change, text: str | None) -> str | None:
 
 
 def composition(cards: Composition) -> list[str]:
-    """Say, in sentences, what the cards that came out tell."""
+    """Format the composition of a shoe as sentences."""
     if cards.reshuffled:
         return ["The cards go back into this shoe, so they cannot be counted against its decks."]
-    said = [_out(cards)]
+    lines = [_out(cards)]
     if cards.surplus:
         more = ", ".join(f"{card(face)} {_more(count)}" for face, count in cards.surplus.items())
-        said.append(f"Told more often than the decks hold: {more}. A card was misread,"
+        lines.append(f"Told more often than the decks hold: {more}. A card was misread,"
                     " read twice, or does not belong to this shoe.")  # fmt: skip
     if cards.dealt_out:
-        said.append(_missing(cards))
+        lines.append(_missing(cards))
     elif cards.left > 0:
-        said.append(
+        lines.append(
             "It was not dealt out, so a face that is missing may still be in it: only what is"
             " too many, and what was not read, can be told."
         )
     if cards.events_differ:
-        said.append(
+        lines.append(
             "These are the table's own counts; the events by themselves tell of other cards."
         )
-    return said
+    return lines
 
 
 def _out(cards: Composition) -> str:

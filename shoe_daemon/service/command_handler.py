@@ -74,7 +74,7 @@ class CommandHandler:
         self._operator_in_topic = setup.config.orders.operator_in_topic
         self._operators = setup.operators
         self._pin_checker = ThreadPoolExecutor(1, "orders") if setup.operators else None
-        self._first_by_id = _FirstCommands(core.last_orders())
+        self._first_by_id = _FirstCommands(core.last_commands())
         self._lock = Lock()
         self._pending: set[PendingCommand] = set()
         self._closed: str | None = None

@@ -195,11 +195,11 @@ class Core:
         stamped, step = judged[0]
         return JudgedCommand(stamped, list(step.events), events)
 
-    def last_orders(self) -> list[Command]:
+    def last_commands(self) -> list[Command]:
         """
         Return the earlier commands in the journal, the latest first.
         """
-        return self._reader.last_orders(_MAX_EARLIER_COMMANDS, among=_MAX_OBSERVATIONS_READ)
+        return self._reader.last_commands(_MAX_EARLIER_COMMANDS, among=_MAX_OBSERVATIONS_READ)
 
     def process(self, frames: Iterable[tuple[str, Frame]]) -> list[Event]:
         """

@@ -26,7 +26,7 @@ from drivers.camera.sources.source_address import parse_source
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.cli.calibrate import command
-from shoe_daemon.cli.terminal_text import folded
+from shoe_daemon.cli.terminal_text import wrap_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
@@ -150,7 +150,7 @@ def test_who_rehearses_live_is_told_what_to_type_where(tmp_path: Path) -> None:
 
 
 def test_long_lines_are_folded_for_a_terminal() -> None:
-    told = folded("    plane: " + "so many words " * 12 + "\n\n/a/path/" + "x" * 90, 80)
+    told = wrap_lines("    plane: " + "so many words " * 12 + "\n\n/a/path/" + "x" * 90, 80)
     first, *others, empty, path = told.splitlines()
     assert first.startswith("    plane: ")
     assert all(line.startswith("        ") for line in others)
@@ -160,4 +160,4 @@ def test_long_lines_are_folded_for_a_terminal() -> None:
 
 @pytest.mark.parametrize("width", [0, 1, 2, 5])
 def test_a_terminal_of_no_width_costs_nothing_that_is_said(width: int) -> None:
-    assert folded("    so many words", width).split() == ["so", "many", "words"]
+    assert wrap_lines("    so many words", width).split() == ["so", "many", "words"]

@@ -78,7 +78,7 @@ class Bench:
 
     @property
     def journaled(self) -> list[str | None]:
-        return [order.id for order in reversed(self.core.last_orders())]
+        return [order.id for order in reversed(self.core.last_commands())]
 
 
 def set_up(folder: Path, text: str = "") -> Setup:

@@ -118,7 +118,7 @@ class TestFailures:
         assert script.waits[:6] == [0.5, 1, 2, 4, 0.5, 1]
 
     def test_a_driver_that_fails_loses_no_bytes_and_begins_anew(self) -> None:
-        class Broken(AngelEyeII):
+        class JournalFault(AngelEyeII):
             made: ClassVar[list[Any]] = []
 
             def decoder(self) -> Any:  # noqa: ANN401 - the first one is no decoder
@@ -127,7 +127,7 @@ class TestFailures:
 
         script, heard = Script([DATA[:10]], [DATA]), Heard()
         reader = Reader(
-            "shoe", Broken(), "", AngelEyeII.line, heard.append,
+            "shoe", JournalFault(), "", AngelEyeII.line, heard.append,
             environment=script.environment(),
         )  # fmt: skip
         script.reader = reader

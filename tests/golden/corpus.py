@@ -31,7 +31,7 @@ from shoe_daemon.game import POLICY_IDS
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.journal_reader import fold_table
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.report.shoe_events import Said
+from shoe_daemon.report.shoe_events import CausedEvent
 from shoe_daemon.report.shoe_report import report_on
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table.events import Event, encode_event
@@ -220,7 +220,7 @@ def _transcript(log: Log, table: Table, opening: Documents) -> Iterator[str]:
     `opening` holds or receives.
     """
     publisher = _Publisher(opening)
-    said: list[Said] = []
+    said: list[CausedEvent] = []
     for number, observation in enumerate(log.observations, 1):
         order = observation if isinstance(observation, Command) else None
         cause = str(type(observation).__struct_config__.tag)
@@ -230,7 +230,7 @@ def _transcript(log: Log, table: Table, opening: Documents) -> Iterator[str]:
             yield f"  refused: {refused}"
         events = table.apply(observation)
         yield from map(_published, events)
-        said += [Said(event, number, cause, order) for event in events]
+        said += [CausedEvent(event, number, cause, order) for event in events]
         publisher.show(table, number)
         yield from publisher.documents(events)
         opening.update({} if opening else publisher.before)
@@ -245,7 +245,7 @@ def _topic_of(event: Event) -> str:
     return TOPICS.event(event.type).removeprefix(f"{TOPICS.root}/")
 
 
-def _reports(said: Sequence[Said]) -> Iterator[str]:
+def _reports(said: Sequence[CausedEvent]) -> Iterator[str]:
     # A shoe that began before a checkpoint is not reported.
     starts = [at for at, each in enumerate(said) if each.event.type == "shoe_started"]
     for first, end in pairwise([*starts, len(said)]):

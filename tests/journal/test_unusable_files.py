@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.journal_reader import looking_at
+from shoe_daemon.journal.journal_reader import open_read_only
 from tests.journal.journal_entries import fill, made, open_journal
 
 Spoil = Callable[[Path], None]
@@ -162,14 +162,14 @@ def test_a_look_refuses_it_too(path: Path, spoil: Spoil, line: str) -> None:
     if spoil in {truncated, spoilt_inside}:
         # Only `verify` reads every page of it.
         return
-    with pytest.raises(UserError, match=line), looking_at(path):
+    with pytest.raises(UserError, match=line), open_read_only(path):
         pass
     assert folder(path) == before
 
 
 def test_a_look_at_a_resting_journal_leaves_nothing_beside_it(path: Path) -> None:
     made(path)
-    with looking_at(path) as reader:
+    with open_read_only(path) as reader:
         assert reader.head().observation == 45
     assert folder(path).keys() == {path.name}
 
@@ -182,7 +182,7 @@ def test_another_name_of_a_journal_is_that_journal(path: Path) -> None:
         fill(journal, 5)
         with pytest.raises(UserError, match="is writing it"):
             open_journal(name)
-        with looking_at(name) as reader:
+        with open_read_only(name) as reader:
             assert reader.head() == journal.head
     with open_journal(name) as journal:
         fill(journal, 5)
@@ -193,7 +193,7 @@ def test_another_name_of_a_journal_is_that_journal(path: Path) -> None:
 def test_a_look_at_a_live_journal_sees_what_was_appended_last(path: Path) -> None:
     with open_journal(path) as journal:
         fill(journal, 3)
-        with looking_at(path) as reader:
+        with open_read_only(path) as reader:
             assert reader.head() == journal.head
             fill(journal, 3)
             assert reader.head() == journal.head
@@ -204,7 +204,7 @@ def test_a_look_at_what_a_daemon_began_to_write_meanwhile_is_worth_nothing(path:
     made(path)
     with (
         pytest.raises(UserError, match="a daemon began to write it while it was read"),
-        looking_at(path),
+        open_read_only(path),
         open_journal(path) as journal,
     ):
         fill(journal, 1)

@@ -12,7 +12,7 @@ import pytest
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.journal.verify import Verdict, verify
+from shoe_daemon.journal.verify import ChainVerdict, verify
 from tests.journal.journal_entries import entry, fill, made, open_journal
 
 CHAINED = {
@@ -38,7 +38,7 @@ def tamper(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def verdict(path: Path, find: bytes | None = None) -> Verdict:
+def verdict(path: Path, find: bytes | None = None) -> ChainVerdict:
     with JournalReader(path) as reader:
         return verify(reader, find=find)
 

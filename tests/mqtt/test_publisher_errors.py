@@ -55,7 +55,7 @@ class Failing(list[int]):
 def test_a_journal_that_cannot_be_read_for_a_while(
     mosquitto: Mosquitto, listener: Listener
 ) -> None:
-    class Broken(Journal):
+    class JournalFault(Journal):
         broken = True
 
         def events(self, after_seq: int, limit: int) -> list[Stored]:
@@ -66,7 +66,7 @@ def test_a_journal_that_cannot_be_read_for_a_while(
     def lay_out(publisher: Publisher) -> None:
         publisher.retain("state", b'{"seq":0}', 0)
 
-    journal = Broken(5)
+    journal = JournalFault(5)
     with publishing(mosquitto.port, journal, prepare=lay_out) as publisher:
         # The displays have what there is.
         listener.wait("/status")

@@ -20,9 +20,9 @@ from click.testing import CliRunner
 from drivers.simulators.angel_eye_scenario import Settings
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import DECK, RANKS, Card
-from shoe_daemon.report.card_order import CardOut
+from shoe_daemon.report.card_order import DrawnCard
 from shoe_daemon.report.integrity_model import Integrity
-from shoe_daemon.report.integrity_search import LIMIT, Shuffled, read_integrity, search
+from shoe_daemon.report.integrity_search import MAX_CHANCE, PastShoe, read_integrity, search
 from shoe_daemon.report.integrity_text import chance, integrity_text
 from shoe_daemon.table.observations import CardDrawn, Command
 from tests.report.report_shoes import Writer, shoe
@@ -33,10 +33,10 @@ AT = "2026-11-21T20:00:00.000Z"
 def look(shoes: list[list[Card | None]], decks: int = 8) -> Integrity:
     """Look over shoes that are given card by card, each card of a round of its own."""
     made = [
-        Shuffled(
+        PastShoe(
             number,
             decks,
-            [CardOut(AT, face, "play", place // 5 + 1) for place, face in enumerate(cards)],
+            [DrawnCard(AT, face, "play", place // 5 + 1) for place, face in enumerate(cards)],
         )
         for number, cards in enumerate(shoes, start=1)
     ]
@@ -54,7 +54,7 @@ def test_shuffled_shoes_give_no_finding(seed: int) -> None:
     dice = Random(seed)
     found = look([shuffled(dice) for _ in range(12)])
     assert found.clean
-    assert Decimal(found.limit) == LIMIT == Decimal("0.001")
+    assert Decimal(found.limit) == MAX_CHANCE == Decimal("0.001")
 
 
 def test_a_slug_that_returns_in_another_shoe_is_found() -> None:

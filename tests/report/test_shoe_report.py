@@ -15,7 +15,7 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.odds import count_odds
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.report.expected_counts import expectation, in_words, odds_of, two_sided
+from shoe_daemon.report.expected_counts import chance_text, expectation, odds_of, two_sided
 from shoe_daemon.report.shoe_report import read_shoe
 from shoe_daemon.table.events import decode_event
 from shoe_daemon.table.observations import CardDrawn, Unreadable
@@ -59,10 +59,10 @@ def test_a_faulty_shoe_agrees_with_the_events_counted_by_hand(tmp_path: Path, se
     report = read_shoe(path, None)
     with JournalReader(path) as reader:
         events = [decode_event(each.body) for each in reader.events(0, limit=100_000)]
-    kinds = Counter(event.type for event in events)
-    assert report.counts.begun == kinds["round_started"]
-    assert report.counts.aborted == kinds["round_aborted"]
-    assert report.counts.void == kinds["round_voided"]
+    alphabet = Counter(event.type for event in events)
+    assert report.counts.begun == alphabet["round_started"]
+    assert report.counts.aborted == alphabet["round_aborted"]
+    assert report.counts.void == alphabet["round_voided"]
     told = {"irregularity", "staff_irregularity"}  # one that is told twice has the same id
     assert len(report.incidents) == len({e.data.id for e in events if e.type in told})  # type: ignore[attr-defined]
     last = next(event.data for event in reversed(events) if event.type == "shoe_finished")
@@ -205,9 +205,9 @@ def test_how_unusual_a_count_is() -> None:
     assert two_sided(5, 10, 0.5) == pytest.approx(1.0)
     assert two_sided(0, 10, 0.5) == pytest.approx(2 / 1024)
     assert two_sided(3, 3, 0.25) == pytest.approx(1 / 64)
-    assert in_words(0.5) == "as expected"
-    assert in_words(0.1) == "ordinary"
-    assert in_words(0.03) == "unusual, 1 shoe in 33"
-    assert in_words(0.0041) == "rare, 1 shoe in 240"
-    assert in_words(1e-12) == "very rare, 1 shoe in a billion or more"
+    assert chance_text(0.5) == "as expected"
+    assert chance_text(0.1) == "ordinary"
+    assert chance_text(0.03) == "unusual, 1 shoe in 33"
+    assert chance_text(0.0041) == "rare, 1 shoe in 240"
+    assert chance_text(1e-12) == "very rare, 1 shoe in a billion or more"
     assert expectation("tie", 0, 0, odds_of(8)["tie"]).words == "no rounds"

@@ -15,8 +15,8 @@ from shoe_daemon.report.card_sequences import repeats, runs_in
 from shoe_daemon.report.shuffle_probability import (
     FACES,
     RANKS_ONLY,
-    Dealt,
-    Kinds,
+    CardAlphabet,
+    ShoeSize,
     agree_between,
     agree_within,
     expected_between,
@@ -26,7 +26,7 @@ from shoe_daemon.report.shuffle_probability import (
     runs,
 )
 
-SHOE = Dealt(8, 400)
+SHOE = ShoeSize(8, 400)
 
 
 def shuffled(dice: Random, decks: int = 8, cards: int = 400) -> list[Card]:
@@ -83,13 +83,15 @@ def maximal(texts: list[list[int]], shortest: int) -> int:
     return count
 
 
-@pytest.mark.parametrize(("kinds", "length"), [(FACES, 2), (FACES, 3), (RANKS_ONLY, 4)])
-def test_shuffled_shoes_repeat_each_other_as_often_as_expected(kinds: Kinds, length: int) -> None:
-    dice, pairs, found = Random(f"{kinds.name} {length}"), 12, 0
+@pytest.mark.parametrize(("alphabet", "length"), [(FACES, 2), (FACES, 3), (RANKS_ONLY, 4)])
+def test_shuffled_shoes_repeat_each_other_as_often_as_expected(
+    alphabet: CardAlphabet, length: int
+) -> None:
+    dice, pairs, found = Random(f"{alphabet.name} {length}"), 12, 0
     for _ in range(pairs):
-        texts = [[card.index % kinds.many for card in shuffled(dice)] for _ in range(2)]
+        texts = [[card.index % alphabet.size for card in shuffled(dice)] for _ in range(2)]
         found += maximal(texts, length)
-    expected = pairs * float(expected_between(kinds, length, SHOE, SHOE))
+    expected = pairs * float(expected_between(alphabet, length, SHOE, SHOE))
     assert abs(found - expected) < 4 * sqrt(expected)
 
 
@@ -129,7 +131,7 @@ def test_the_sequences_in_factory_order_are_counted() -> None:
 
 
 def test_all_shoes_together_are_all_pairs_and_each_by_itself() -> None:
-    shoes = [Dealt(8, 400), Dealt(8, 380), Dealt(6, 300), Dealt(8, 400)]
+    shoes = [ShoeSize(8, 400), ShoeSize(8, 380), ShoeSize(6, 300), ShoeSize(8, 400)]
     pairs = sum(
         expected_between(FACES, 4, one, other)
         for place, one in enumerate(shoes)

@@ -67,10 +67,10 @@ def export(file: Path, what: str, shoe: int | None, out: IO[bytes]) -> None:
     With --shoe, the observations begin with the session that the shoe was dealt under.
     """
     from shoe_daemon.journal.export import event_lines, observation_lines
-    from shoe_daemon.journal.journal_reader import looking_at
+    from shoe_daemon.journal.journal_reader import open_read_only
 
     lines = observation_lines if what == "observations" else event_lines
-    with looking_at(file) as reader:
+    with open_read_only(file) as reader:
         out.writelines(line + b"\n" for line in lines(reader, shoe))
         out.flush()
 
@@ -80,10 +80,10 @@ def export(file: Path, what: str, shoe: int | None, out: IO[bytes]) -> None:
 @_JSON
 def stats(file: Path, *, as_json: bool) -> None:
     """Count shoes, rounds, irregularities and what else is in FILE."""
-    from shoe_daemon.journal.journal_reader import looking_at
+    from shoe_daemon.journal.journal_reader import open_read_only
     from shoe_daemon.journal.statistics import summarise
 
-    with looking_at(file) as reader:
+    with open_read_only(file) as reader:
         summary = summarise(reader)
     if as_json:
         click.echo(msgspec.json.encode(summary, order="sorted"))

@@ -1,4 +1,4 @@
-"""`shoe-daemon journal shoe`: the report on one shoe."""
+"""`shoe-daemon journal shoe` and `journal integrity`: print reports on past shoes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Final
 import click
 import msgspec
 
-from shoe_daemon.cli.terminal_text import progress_of
 from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.cli.terminal_text import progress_display
 
 __all__ = [
     "look",
@@ -25,15 +25,15 @@ _RED_CARD: Final = re.compile(r"(?:10|[2-9AJQK])?[♥♦]")
 
 def report(file: Path, shoe: str, *, as_json: bool, html: Path | None, verify: bool) -> int:
     """
-    Print the report on a shoe, or write its page; return the exit status.
+    Print the report on a shoe or write it as HTML; return the exit status.
 
     Raises:
-        UserError: There is no such shoe, or the page cannot be written.
+        UserError: The shoe does not exist, or the page cannot be written.
     """
     from shoe_daemon.report.shoe_report import read_shoe
 
     number = _number(shoe)
-    with progress_of("verifying the chain") as progress:
+    with progress_display("verifying the chain") as progress:
         found = read_shoe(file, number, progress=progress if verify else None)
     if html is not None:
         from shoe_daemon.report.html_report import shoe_page
@@ -45,7 +45,7 @@ def report(file: Path, shoe: str, *, as_json: bool, html: Path | None, verify: b
     elif html is None:
         from shoe_daemon.report.text_report import shoe_text
 
-        # click takes the colour away again where nobody looks.
+        # click removes the colour if stdout is not a terminal.
         click.echo(_RED_CARD.sub(_red, shoe_text(found)))
     return 1 if found.proof is not None and found.proof.refuted else 0
 
@@ -63,7 +63,7 @@ def _red(found: re.Match[str]) -> str:
 
 
 def _write(path: Path, page: str) -> None:
-    # Whole or not at all, and, like the journal, not for everybody's eyes.
+    # Atomically, and without access for other users, as the journal.
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
@@ -77,7 +77,7 @@ def _write(path: Path, page: str) -> None:
 
 
 def look(file: Path, *, as_json: bool) -> int:
-    """Print what past shoes tell of their shuffles; 1 where something was found."""
+    """Print the integrity report; return 1 if it has findings."""
     from shoe_daemon.report.integrity_search import read_integrity
     from shoe_daemon.report.integrity_text import integrity_text
 

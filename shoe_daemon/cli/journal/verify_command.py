@@ -1,4 +1,4 @@
-"""`shoe-daemon journal verify`: the chain, and with --refold what it comes to."""
+"""`shoe-daemon journal verify`: verify the hash chain, and with --refold the contents."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import click
 import msgspec
 
 from drivers import Driver, Frame, FrameKind, KeepsPictures, create_driver, driver_version
-from shoe_daemon.cli.terminal_text import progress_of, table_lines
+from shoe_daemon.cli.terminal_text import progress_display, table_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader, journal_file
-from shoe_daemon.journal.journal_reader import looking_at
+from shoe_daemon.journal.journal_reader import open_read_only
 from shoe_daemon.journal.redecode import RawDecoder, RawNote
-from shoe_daemon.journal.refold import OtherVersion, Refolded, refold
-from shoe_daemon.journal.verify import Broken, Verdict, verify
 from shoe_daemon.table import Observation, ReaderRecord
+from shoe_daemon.journal.refold import OtherVersion, RefoldResult, refold
+from shoe_daemon.journal.verify import ChainVerdict, JournalFault, verify
 
 __all__ = ["check"]
 
@@ -28,15 +28,15 @@ _PICTURES: Final = "the lines were decoded again; the pictures are not part of t
 
 def check(file: Path, head: str | None, *, refold: bool, as_json: bool) -> int:
     """
-    Print whether a journal is as it was written, and return the exit status.
+    Verify a journal, print the result and return the exit status.
 
     Raises:
-        UserError: FILE is no journal, or the head is no hash.
+        UserError: The file is no journal, or the head is no hash.
     """
     wanted = _hash(head)
-    with looking_at(file) as reader:
-        journal_file.check_soundness(reader.connection, file, thorough=True)
-        with progress_of("verifying the chain") as progress:
+    with open_read_only(file) as reader:
+        journal_file.check_integrity(reader.connection, file, thorough=True)
+        with progress_display("verifying the chain") as progress:
             verdict = verify(reader, find=wanted, progress=progress)
         again = _refolded(reader) if refold and not verdict.broken else None
     broken = verdict.broken or (again.broken if again else None)
@@ -60,8 +60,8 @@ def _hash(head: str | None) -> bytes | None:
     return wanted
 
 
-def _refolded(reader: JournalReader) -> Refolded:
-    with progress_of("decoding and folding again") as progress:
+def _refolded(reader: JournalReader) -> RefoldResult:
+    with progress_display("decoding and folding again") as progress:
         return refold(reader, _decoder_of, progress=progress)
 
 
@@ -75,7 +75,7 @@ def _decoder_of(record: ReaderRecord) -> RawDecoder:
 
 
 class _Decoder:
-    """A driver's decoder that is fed stored frames. Repeats and noise are not stored."""
+    """A driver's decoder, fed with stored frames. Repeats and noise are not stored."""
 
     def __init__(self, driver: Driver, other_version: str | None) -> None:
         self.other_version = other_version
@@ -86,8 +86,8 @@ class _Decoder:
     def decode(self, raw: bytes, seconds: float) -> Sequence[Observation]:
         frames = self._decoder.feed(raw, seconds + self._pauses)
         if [frame.kind for frame in frames] == [FrameKind.REPEAT]:
-            # Stored, so it was no repeat then. The journal's moments may lie closer together
-            # than the bytes did: the wall clock was put back.
+            # A stored frame was no repeat. If the clock was set back, its time is too close to the
+            # previous frame's.
             self._pauses += _LONG_PAUSE_S
             frames = self._decoder.feed(raw, seconds + self._pauses)
         return _observations(frames)
@@ -101,7 +101,9 @@ def _observations(frames: list[Frame]) -> list[Observation]:
     return [observation for frame in valid for observation in frame.observations]
 
 
-def _json(verdict: Verdict, again: Refolded | None, broken: Broken | None, *, good: bool) -> bytes:
+def _json(
+    verdict: ChainVerdict, again: RefoldResult | None, broken: JournalFault | None, *, good: bool
+) -> bytes:
     answer = msgspec.to_builtins(verdict, builtin_types=(bytes,))
     answer |= {
         "broken": msgspec.to_builtins(broken),
@@ -113,7 +115,7 @@ def _json(verdict: Verdict, again: Refolded | None, broken: Broken | None, *, go
 
 
 def _lines(
-    file: Path, verdict: Verdict, again: Refolded | None, head: str | None
+    file: Path, verdict: ChainVerdict, again: RefoldResult | None, head: str | None
 ) -> Iterator[str]:
     yield f"{file}: {_summary(verdict, again, head)}"
     holding = (
@@ -129,7 +131,7 @@ def _lines(
     yield from table_lines(rows)
 
 
-def _summary(verdict: Verdict, again: Refolded | None, head: str | None) -> str:
+def _summary(verdict: ChainVerdict, again: RefoldResult | None, head: str | None) -> str:
     broken = verdict.broken or (again.broken if again else None)
     if broken:
         return f"BROKEN at {broken.row}: {broken.what}"
@@ -140,7 +142,7 @@ def _summary(verdict: Verdict, again: Refolded | None, head: str | None) -> str:
     return "good"
 
 
-def _refold_rows(again: Refolded) -> Iterator[tuple[str, str]]:
+def _refold_rows(again: RefoldResult) -> Iterator[tuple[str, str]]:
     yield "raw bytes", f"{again.raw.compared:,} captures decode to the same observations"
     yield from (("not proved", _note(note)) for note in again.raw.notes)
     yield "events", f"{again.events:,} are the same, byte for byte"

@@ -1,4 +1,4 @@
-"""The rules of a house, and odds, as a person reads them on eighty columns."""
+"""A house's rules and odds as text, 80 columns wide."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FACES = {
 
 
 def house_list(houses: Iterable[House]) -> str:
-    """List houses, one a line."""
+    """List houses, one per line."""
     return "\n".join(
         f"{house.id or '':<16}{house.name:<28}{_decks(house.decks):<10}{house.dealing_style}"
         for house in houses
@@ -44,7 +44,7 @@ def house_list(houses: Iterable[House]) -> str:
 
 
 def rule_sheet(house: House) -> str:
-    """Write a house's whole rules: procedure, drawing, pay tables, what was open."""
+    """Format all rules of a house: procedure, drawing, pay tables, open questions."""
     parts: list[Iterable[str]] = [
         [
             f"{house.name:<{COLUMNS - 16}}{house.id or '':>16}".rstrip(),
@@ -177,7 +177,7 @@ def _resolutions(resolutions: Iterable[Resolution]) -> Iterator[str]:
 
 
 def odds_table(odds: Odds, wagers: Sequence[Wager]) -> str:
-    """Write odds as a table; shares are rounded, counts are not."""
+    """Format odds as a table. Shares are rounded, counts are not."""
     rows = [f"A full shoe of {_decks(odds.decks)}: {odds.total:,} ordered draws of six cards", ""]
     for name in ("banker", "player", "tie"):
         count = getattr(odds, name)

@@ -1,7 +1,4 @@
-"""
-`shoe-daemon rules policy`: what an authority says about irregularities, and
-where two differ.
-"""
+"""`shoe-daemon rules policy`: show the rulings of a policy, or the differences of two."""
 
 from __future__ import annotations
 
@@ -71,7 +68,7 @@ def _in_short(policy: Policy) -> dict[str, object]:
 
 
 def _differences(one: Policy, other: Policy) -> dict[str, object]:
-    """Give what differs, and nothing else, the first policy's before the second's."""
+    """Return the differences, the first policy's value before the second's."""
     both = (one, other)
     return {
         "policies": [each.id for each in both],

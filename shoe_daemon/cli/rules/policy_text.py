@@ -1,4 +1,4 @@
-"""A policy, and where two differ, as a person reads them on eighty columns."""
+"""Policies and their differences as text, 80 columns wide."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNVERIFIED = "UNVERIFIED"
 
 
 def policy_list(policies: Iterable[Policy]) -> str:
-    """List policies, one a line, with how much of each is verified."""
+    """List policies, one per line, with the share of verified rulings."""
     return "\n".join(f"{each.id:<17}{each.name:<39}{_trust(each)}" for each in policies)
 
 
@@ -38,7 +38,7 @@ def _trust(policy: Policy) -> str:
 
 
 def policy_sheet(policy: Policy) -> str:
-    """Write all that an authority says, and on what it does not speak."""
+    """Format all rulings of an authority, and the situations without one."""
     parts = [
         _heading(policy),
         *(_situation(each, policy.by_situation[each]) for each in _ruled(policy)),
@@ -116,17 +116,17 @@ def _silent(policy: Policy) -> Iterator[str]:
 
 
 def differing_situations(one: Policy, other: Policy) -> list[Situation]:
-    """List the situations in which two policies have other things done, or in another order."""
+    """List the situations whose proposals differ."""
     return [each for each in Situation if _actions(one, each) != _actions(other, each)]
 
 
 def differing_severities(one: Policy, other: Policy) -> list[IrregularityKind]:
-    """List the irregularities that weigh differently in two policies."""
+    """List the irregularities whose severity differs."""
     return [each for each in IrregularityKind if one.severity(each) != other.severity(each)]
 
 
 def differing_false_draws(one: Policy, other: Policy) -> list[IrregularityKind]:
-    """List the irregularities after which the shoe passes in one of two policies alone."""
+    """List the irregularities after which only one policy passes the shoe."""
     return [each for each in IrregularityKind if one.passes_shoe(each) != other.passes_shoe(each)]
 
 
@@ -135,7 +135,7 @@ def _actions(policy: Policy, situation: Situation) -> list[Action]:
 
 
 def difference_table(one: Policy, other: Policy) -> str:
-    """Write where two policies differ, the first's column before the second's."""
+    """Format the differences of two policies, one column each."""
     both = (one, other)
     situations = differing_situations(one, other)
     rows = [_row("", *(each.id for each in both)), ""]
@@ -151,7 +151,7 @@ def difference_table(one: Policy, other: Policy) -> str:
     false_draws = differing_false_draws(one, other)
     rows += ["", "THE SHOE AFTER A FALSE DRAW"] if false_draws else []
     rows += [_row(f"  {kind}", *(_passes(each, kind) for each in both)) for kind in false_draws]
-    if len(rows) == len(both):  # the head alone
+    if len(rows) == len(both):  # only the header
         rows.append("They do not differ.")
     return "\n".join([*rows, "", *_agreement(one, other, situations)])
 

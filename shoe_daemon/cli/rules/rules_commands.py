@@ -1,7 +1,4 @@
-"""
-`shoe-daemon rules`: what a house's rules are, what they come to, and what is done
-about an irregularity.
-"""
+"""`shoe-daemon rules`: show houses, odds, and rulings on irregularities."""
 
 from __future__ import annotations
 
@@ -83,7 +80,7 @@ def odds(house: str | None, decks: str | None, *, json: bool) -> None:
 
 
 def _whole_number(option: str, text: str) -> int:
-    """Read an option's number; click itself would take three lines to refuse one."""
+    """Parse a whole number; click's own error would take three lines."""
     try:
         return int(text)
     except ValueError as error:
@@ -97,14 +94,14 @@ def _usual_wagers() -> tuple[Wager, ...]:
 
 
 def _pays(wagers: tuple[Wager, ...]) -> dict[str, dict[str, str]]:
-    """Give the pay tables after commission."""
+    """Return the pay tables after commission."""
     return {wager.id: {line.prize.id: line.pays for line in wager.lines} for wager in wagers}
 
 
 def _tableau() -> dict[str, Any]:
     """
-    Give the totals on which the Player draws, and the Player's third cards
-    against which the Banker does, by the Banker's total.
+    Return the Player totals that draw, and by Banker total, the Player's third cards against which
+    the Banker draws.
     """
     totals = range(NATURAL)
     return {

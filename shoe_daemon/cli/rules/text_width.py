@@ -1,7 +1,4 @@
-"""
-What the commands of `shoe-daemon rules` share: JSON for programs, and text that
-keeps within eighty columns, Chinese too.
-"""
+"""Sorted JSON, and text wrapped at 80 columns, including Chinese."""
 
 from __future__ import annotations
 
@@ -17,26 +14,26 @@ COLUMNS: Final = 80
 
 as_json = click.option("--json", "json", is_flag=True, help="As JSON, for programs.")
 
-_NEVER_FIRST: Final = "，。：；、！？）」』"  # noqa: RUF001 - these very signs are meant
+_NEVER_FIRST: Final = "，。：；、！？）」』"  # noqa: RUF001 - these characters are intended
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON, its keys sorted, as a person can read it too."""
+    """Print a value as indented JSON with sorted keys."""
     click.echo(msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2))
 
 
 def width(text: str) -> int:
-    """Count the columns that a text takes on a terminal: a Chinese sign takes two."""
+    """Return the width on a terminal; a Chinese character takes two columns."""
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def indented(text: str, by: int) -> list[str]:
-    """Wrap a text in words, indented by so many columns."""
+    """Wrap and indent a text."""
     return wrap(text, COLUMNS, initial_indent=" " * by, subsequent_indent=" " * by)
 
 
 def indented_zh(text: str, by: int) -> Iterator[str]:
-    """Wrap a text in Chinese, where a line may end after any sign but before no comma or stop."""
+    """Wrap and indent a Chinese text; no line begins with a comma or full stop."""
     line = ""
     for sign in text:
         if by + width(line + sign) > COLUMNS:
@@ -48,5 +45,5 @@ def indented_zh(text: str, by: int) -> Iterator[str]:
 
 
 def ends(left: str, right: str) -> str:
-    """Put one text at the left end of a line and another at the right."""
+    """Align one text left and another right."""
     return left + " " * max(2, COLUMNS - width(left) - width(right)) + right
