@@ -35,8 +35,8 @@ from drivers.camera.recognition.index_window import CropWindow, crop_window, win
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.camera.sources.raw_frames import RawSender
-from drivers.simulators.camera.deck_images import deck_of
-from drivers.simulators.camera.ground_truth import Lying
+from drivers.simulators.camera.deck_images import choose_deck
+from drivers.simulators.camera.ground_truth import CardTruth
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene, Shot
 from drivers.simulators.camera.scene_settings import Settings
@@ -128,7 +128,7 @@ def _lands(shot: Shot) -> bool:
     return any(shot.at - each.since < _LANDING for each in shot.truth.cards)
 
 
-def _open(shot: Shot) -> list[Lying]:
+def _open(shot: Shot) -> list[CardTruth]:
     return [
         each
         for each in shot.truth.cards
@@ -140,7 +140,7 @@ class Matcher:
     """Both index windows against those of all cards of this very deck."""
 
     def __init__(self, settings: Settings) -> None:
-        deck = deck_of(settings.seed, settings.deck, 0, 240)
+        deck = choose_deck(settings.seed, settings.deck, 0, 240)
         quad = np.array([(0, 0), (240, 0), (240, 335), (0, 335)], np.float32)
         self._templates: list[tuple[Card, NDArray[np.uint8]]] = []
         for card in DECK:
@@ -163,7 +163,7 @@ class Matcher:
         return self._templates[int(np.argmax(scores))][0]
 
 
-def _score(image: Image, lies: Lying, reader: Recogniser, matcher: Matcher) -> Score:
+def _score(image: Image, lies: CardTruth, reader: Recogniser, matcher: Matcher) -> Score:
     quad = np.array(lies.quad, np.float32)
     began = time.thread_time()
     ours = reader.read(image, quad).card

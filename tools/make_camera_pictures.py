@@ -27,14 +27,14 @@ from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene
-from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
+from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PICTURES: Final = ROOT / "docs" / "pictures"
 
 _OVERHEAD: Final = Settings(seed=3, rounds=3, fps=20, squeezed=0.5, overlap=0.4)
 _DIRTY: Final = Settings(
-    seed=11, rounds=2, fps=20, troubles=(Trouble.UNREADABLE,), trouble_rate=1.0
+    seed=11, rounds=2, fps=20, faults=(SceneFault.UNREADABLE,), fault_rate=1.0
 )
 _THROAT: Final = Settings(seed=5, rounds=1, fps=60, station=Station.THROAT)
 

@@ -43,8 +43,8 @@ from bench.vision.pushed_cameras import print_pushed, push
 from bench.vision.round_verdicts import Verdict, judge
 from bench.vision.simulated_clock_camera import BEGIN
 from drivers.simulators.camera.scene_settings import (
-    OVERHEAD_TROUBLES,
-    THROAT_TROUBLES,
+    OVERHEAD_FAULTS,
+    THROAT_FAULTS,
     Settings,
     Station,
 )
@@ -90,10 +90,8 @@ def settings_of(seed: int, wishes: argparse.Namespace) -> Settings:
         rounds=wishes.rounds,
         fps=_FPS[station],
         pause=0.1 if overhead else 0.2,
-        troubles=(OVERHEAD_TROUBLES if overhead else THROAT_TROUBLES)
-        if wishes.trouble_rate
-        else (),
-        trouble_rate=wishes.trouble_rate,
+        faults=(OVERHEAD_FAULTS if overhead else THROAT_FAULTS) if wishes.trouble_rate else (),
+        fault_rate=wishes.trouble_rate,
         excess=Excess.EITHER if overhead else Excess.BURNED,
     )
 

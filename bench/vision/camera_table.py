@@ -103,7 +103,7 @@ class Table:
             self._ear.open_shoe()
         if self._ear.down:
             # Who hears that the camera is lost has a look at it.
-            self.film.set_right()
+            self.film.reset_camera()
         trouble = truth.trouble and truth.trouble.value
         self.rounds.append(Dealt(dealt, trouble, self.film.now))
 

@@ -24,15 +24,15 @@ from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.card_reader import CardRecogniser
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
-from drivers.simulators.camera.projection import camera_of
-from drivers.simulators.camera.round_animation import Effect, Stretch, moment
-from drivers.simulators.camera.scene_settings import Settings, Trouble
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.round_animation import AnimatedRound, Effect, scene_state
+from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.sensor_effects import Sensor
-from drivers.simulators.camera.table_image import TableView
+from drivers.simulators.camera.table_image import TableImage
 
 __all__ = ["Pushed", "print_pushed", "push"]
 
-_PUSHES: Final = {0.0: None, 5.0: Trouble.BUMP, 50.0: Trouble.KNOCK}
+_PUSHES: Final = {0.0: None, 5.0: SceneFault.BUMP, 50.0: SceneFault.KNOCK}
 _PICTURES: Final = 4
 _NEAR: Final = 0.1
 """Share of a push by which what is told may be off; a turn comes with it …"""
@@ -85,14 +85,14 @@ def push(settings: Settings, folder: Path) -> list[Pushed]:
 
 
 def _pictures(
-    settings: Settings, trouble: Trouble | None, where: tuple[float, float]
+    settings: Settings, trouble: SceneFault | None, where: tuple[float, float]
 ) -> list[Image]:
-    view, sensor = TableView(settings, camera_of(settings)), Sensor(settings)
-    stretch = Stretch(0)
+    view, sensor = TableImage(settings, create_camera(settings)), Sensor(settings)
+    animation = AnimatedRound(0)
     if trouble is not None:
-        stretch.effects.append(Effect(trouble, 0.0, 1e9, where))
-    state = moment(stretch, 1.0)
-    view.push(state)
+        animation.effects.append(Effect(trouble, 0.0, 1e9, where))
+    state = scene_state(animation, 1.0)
+    view.push_camera(state)
     return [
         sensor.take(view.draw(state), number / settings.fps, flicker=False, blur=0.0, torn=False)
         for number in range(_PICTURES)

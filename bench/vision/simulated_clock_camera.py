@@ -81,9 +81,9 @@ class Film:
         """Where the camera is."""
         return self._scene.settings.station
 
-    def set_right(self) -> None:
+    def reset_camera(self) -> None:
         """Put the camera back to where it was, where it was pushed."""
-        self._scene.set_right()
+        self._scene.reset_camera()
 
     def picture(self) -> Image | None:
         """

@@ -14,13 +14,13 @@ from msgspec import Struct
 
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
-from drivers.simulators.camera.projection import camera_of
-from drivers.simulators.camera.round_animation import Effect, Stretch, moment
-from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.round_animation import AnimatedRound, Effect, scene_state
+from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_layout import CARD, THROAT
-from drivers.simulators.camera.throat_image import MouthView
 from shoe_daemon.game import DECK, Card
+from drivers.simulators.camera.throat_image import ThroatImage
 
 __all__ = ["Act", "Acts", "Change", "Stage", "stage_settings"]
 
@@ -61,17 +61,17 @@ class Stage:
     """One shoe's mouth, lamp, deck and camera."""
 
     def __init__(self, settings: Settings) -> None:
-        self._view = MouthView(settings, camera_of(settings))
+        self._view = ThroatImage(settings, create_camera(settings))
         self._sensor = Sensor(settings)
 
     def pictures(self, act: Act) -> Iterator[tuple[float, Image | None]]:
         """Take the pictures of an act, from 0 on."""
-        stretch = Stretch(1, cards=act.tracks)
+        animation = AnimatedRound(1, cards=act.tracks)
         if act.shutter:
-            stretch.effects.append(Effect(Trouble.UNREADABLE, 0.0, act.seconds))
+            animation.effects.append(Effect(SceneFault.UNREADABLE, 0.0, act.seconds))
         for number in range(int(act.seconds * act.fps)):
             at = number / act.fps
-            image: Image | None = np.asarray(self._view.draw(moment(stretch, at)), np.uint8)
+            image: Image | None = np.asarray(self._view.draw(scene_state(animation, at)), np.uint8)
             for change in act.changes:
                 image = None if image is None else change(image, at)
             yield at, None if image is None else self._noisy(image, at)

@@ -30,13 +30,13 @@ from numpy.typing import NDArray
 from calibration.camera.marker_detection import DICTIONARY
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
-from drivers.simulators.camera.projection import camera_of
-from drivers.simulators.camera.round_animation import Effect, Stretch, moment
-from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.round_animation import AnimatedRound, Effect, scene_state
+from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.simulators.camera.sensor_effects import Sensor
-from drivers.simulators.camera.table_image import TableView
+from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.table_layout import PLACES, Point
-from drivers.simulators.camera.throat_image import MouthView
+from drivers.simulators.camera.throat_image import ThroatImage
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card, Slot
 
@@ -137,10 +137,10 @@ class SimulatedTable:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.camera = camera_of(settings)
+        self.camera = create_camera(settings)
         self.night = TableState()
         overhead = settings.station is Station.OVERHEAD
-        self._view = (TableView if overhead else MouthView)(settings, self.camera)
+        self._view = (TableImage if overhead else ThroatImage)(settings, self.camera)
         self._sensor = Sensor(settings)
         self._random = np.random.default_rng([settings.seed & 0xFFFFFFFF, 17])
         self._last_drawn: tuple[TableState, Image] | None = None
@@ -166,11 +166,11 @@ class SimulatedTable:
     def _draw(self, night: TableState) -> Image:
         seen = self.camera.moved(*night.pushed) if any(night.pushed) else self.camera
         self._view.camera = seen
-        effects = [Effect(Trouble.LAMP_OUT, 0.0, _TRACK_END_S)] if night.lamp_out else []
+        effects = [Effect(SceneFault.LAMP_OUT, 0.0, _TRACK_END_S)] if night.lamp_out else []
         cards = [self._track(slot, lies) for slot, lies in night.cards.items()]
         self._tracks += cards
-        stretch = Stretch(0, cards=cards, effects=effects, deck=night.deck)
-        drawn = np.array(self._view.draw(moment(stretch, 3.0)))
+        animation = AnimatedRound(0, cards=cards, effects=effects, deck=night.deck)
+        drawn = np.array(self._view.draw(scene_state(animation, 3.0)))
         for sheet in night.sheets:
             _draw_sheet(drawn, self._table_points(night.pushed), sheet, night.side)
         if night.light != 1:

@@ -134,7 +134,7 @@ class _Table:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         # Apart, so that neither mode nor faults change the cards.
-        self._mischief = Random(f"mischief {settings.seed}")
+        self._fault_rng = Random(f"mischief {settings.seed}")
         self._wire = Wire(Random(f"line {settings.seed}"))
         self._shoe = Shoe(Random(0), 1, CUT_BEHIND)
         self._shoe_number = 0
@@ -155,13 +155,13 @@ class _Table:
         cards = Random(f"cards {settings.seed} {number}")
         self._shoe = Shoe(cards, settings.decks, settings.cut_behind)
         self._shoe_number, self._round_number, self._rounds_left = number, 0, None
-        wire.say("S")
+        wire.send_report("S")
         wire.wait(4, 6)
         first = self._shoe.take()
-        wire.say("D", _FIRST_CARD, face_code(first))
+        wire.send_report("D", _FIRST_CARD, face_code(first))
         for left in reversed(range(burn_count(first))):
             wire.wait(0.8, 1.2)
-            wire.say("D", _COUNTDOWN | left, face_code(self._shoe.take()))
+            wire.send_report("D", _COUNTDOWN | left, face_code(self._shoe.take()))
         wire.wait(2, 4)
         return Scene(wire.take())
 
@@ -175,16 +175,16 @@ class _Table:
             return self._scene(self._reset(cards), None, fault)
         owed = cards
         cards = self._without_due_card(cards) if fault is Fault.MISSED_DRAW else cards
-        self._deal(cards, fault, self._odd_card(cards))
+        self._deal(cards, fault, self._faulty_card(cards))
         excess = self._overdraw() if fault is Fault.OVERDRAW else None
-        self._call(cards)
+        self._call_result(cards)
         if fault is Fault.MISSED_DRAW and self._settings.make_good:
             self._make_good(owed[len(cards) :])
-            self._call(cards := owed)
+            self._call_result(cards := owed)
         if fault is Fault.LOST_FRAME:
-            self._wire.lose()
+            self._wire.drop_report()
         if fault is Fault.NOISE:
-            self._wire.disturb()
+            self._wire.add_noise()
         if self._rounds_left is not None:
             self._rounds_left -= 1
         return self._scene(cards, excess, fault)
@@ -203,7 +203,7 @@ class _Table:
         return Scene(self._wire.take(), dealt)
 
     def _next_fault(self, cards: tuple[Placed, ...]) -> Fault | None:
-        chance = self._mischief
+        chance = self._fault_rng
         if self._settings.faults and chance.random() < self._settings.fault_rate:
             self._waiting.append(chance.choice(self._settings.faults))
         for fault in self._waiting:
@@ -221,42 +221,42 @@ class _Table:
         return True
 
     def _without_due_card(self, cards: tuple[Placed, ...]) -> tuple[Placed, ...]:
-        return cards[: self._mischief.randrange(4, len(cards))]
+        return cards[: self._fault_rng.randrange(4, len(cards))]
 
-    def _odd_card(self, cards: tuple[Placed, ...]) -> int:
+    def _faulty_card(self, cards: tuple[Placed, ...]) -> int:
         # A carried card is on the table already, and was read before.
-        return self._mischief.randrange(1 if self._carried else 0, len(cards))
+        return self._fault_rng.randrange(1 if self._carried else 0, len(cards))
 
     def _reset(self, cards: tuple[Placed, ...]) -> tuple[Placed, ...]:
-        dealt = cards[: self._mischief.randrange(1, len(cards))]
+        dealt = cards[: self._fault_rng.randrange(1, len(cards))]
         self._deal(dealt, None, 0)
         self._wire.wait(0.5, 1.5)
         self._faces.clear()
-        self._wire.say("S")
+        self._wire.send_report("S")
         self._wire.wait(5, 8)
         return dealt
 
-    def _deal(self, cards: tuple[Placed, ...], fault: Fault | None, odd: int) -> None:
+    def _deal(self, cards: tuple[Placed, ...], fault: Fault | None, faulty: int) -> None:
         carried, self._carried = self._carried, None
         for number, (slot, card) in enumerate(cards):
             if number == 0 and carried:
                 self._faces[slot] = card
-                self._wire.say("R", place_code(slot), self._drawn_face(card))
+                self._wire.send_report("R", place_code(slot), self._drawn_face(card))
                 continue
             self._draw(first=number == 0)
-            if fault is Fault.UNPLUG and number == odd:
-                self._wire.unplug(self._mischief.uniform(2, 15))
-            if fault is Fault.UNREADABLE and number == odd:
+            if fault is Fault.UNPLUG and number == faulty:
+                self._wire.unplug(self._fault_rng.uniform(2, 15))
+            if fault is Fault.UNREADABLE and number == faulty:
                 self._cannot_read()
                 continue
-            seen = self._mistaken(card) if fault is Fault.MISREAD and number == odd else card
+            seen = self._misread(card) if fault is Fault.MISREAD and number == faulty else card
             self._faces[slot] = seen
-            self._wire.say("D", place_code(slot), self._drawn_face(seen))
+            self._wire.send_report("D", place_code(slot), self._drawn_face(seen))
 
     def _draw(self, *, first: bool) -> None:
         """Take a card out, and the cut card where it comes before that."""
         if self._shoe.cut_card_comes():
-            self._wire.say("C")
+            self._wire.send_report("C")
             self._rounds_left = 1 if first else 1 + self._settings.last_rounds
         self._shoe.take()
         self._wire.wait(0.8, 1.4)
@@ -265,30 +265,30 @@ class _Table:
         return _HIDDEN if self._settings.mode is Mode.HIDDEN else face_code(card)
 
     def _cannot_read(self) -> None:
-        self._wire.say("E", _UNREADABLE)
+        self._wire.send_report("E", _UNREADABLE)
         self._wire.wait(1, 3)
-        self._wire.say("e", _UNREADABLE)
+        self._wire.send_report("e", _UNREADABLE)
 
-    def _mistaken(self, card: Card) -> Card:
-        return self._mischief.choice([other for other in DECK if other.points != card.points])
+    def _misread(self, card: Card) -> Card:
+        return self._fault_rng.choice([other for other in DECK if other.points != card.points])
 
     def _overdraw(self) -> Card:
         excess = next(self._shoe.ahead())
         self._draw(first=False)
-        self._wire.say("E", _OVERDRAW)
+        self._wire.send_report("E", _OVERDRAW)
         self._wire.wait(1, 2)
         if self._rounds_left != 1 and self._is_carried():
             self._carried = excess
-            self._wire.say("d", _OUTSIDE_CARRIED, _HIDDEN)
+            self._wire.send_report("d", _OUTSIDE_CARRIED, _HIDDEN)
         else:
             self._void(excess)
         self._wire.wait(2, 4)
-        self._wire.say("e", _OVERDRAW)
+        self._wire.send_report("e", _OVERDRAW)
         return excess
 
     def _is_carried(self) -> bool:
         wanted = self._settings.excess
-        coin = self._mischief.random() < 0.5  # noqa: PLR2004 - a coin
+        coin = self._fault_rng.random() < 0.5  # noqa: PLR2004 - a coin
         return coin if wanted is Excess.EITHER else wanted is Excess.CARRIED
 
     def _make_good(self, owed: tuple[Placed, ...]) -> None:
@@ -296,29 +296,29 @@ class _Table:
         for slot, card in owed:
             self._draw(first=False)
             self._faces[slot] = card
-            self._wire.say("D", place_code(slot), self._drawn_face(card))
+            self._wire.send_report("D", place_code(slot), self._drawn_face(card))
 
     def _void(self, excess: Card) -> None:
-        if self._mischief.random() < 0.5:  # noqa: PLR2004 - a coin
+        if self._fault_rng.random() < 0.5:  # noqa: PLR2004 - a coin
             self._wire.wait(3, 4)
-            self._wire.say("E", _TIMEOUT_IN_ERROR)
-        self._wire.say("d", _OUTSIDE_VOIDED, _HIDDEN)
+            self._wire.send_report("E", _TIMEOUT_IN_ERROR)
+        self._wire.send_report("d", _OUTSIDE_VOIDED, _HIDDEN)
         self._wire.wait(1, 2)
-        self._wire.say("i", place_code(Slot.P1), face_code(excess))
+        self._wire.send_report("i", place_code(Slot.P1), face_code(excess))
 
-    def _call(self, cards: tuple[Placed, ...]) -> None:
+    def _call_result(self, cards: tuple[Placed, ...]) -> None:
         """Call the result: the shoe tells the faces, in hidden mode, and who won."""
         self._wire.wait(2, 3)
         if self._settings.mode is Mode.HIDDEN:
             for slot, _ in cards:
                 if slot in self._faces:
-                    self._wire.say("I", place_code(slot), face_code(self._faces[slot]))
+                    self._wire.send_report("I", place_code(slot), face_code(self._faces[slot]))
                     self._wire.wait(0.1, 0.2)
         self._faces.clear()
         coup = coup_of(cards)
         pairs = {"player_pair": coup.player.pair, "banker_pair": coup.banker.pair}
-        self._wire.say("G", result_code(coup.outcome, **pairs))
+        self._wire.send_report("G", result_code(coup.outcome, **pairs))
         if self._settings.stand_by:
             self._wire.wait(0.8, 1.2)
-            self._wire.say("P")
+            self._wire.send_report("P")
         self._wire.wait(3, 5)  # bets are paid

@@ -70,31 +70,31 @@ class Wire:
         self._rng = rng
         self._now = 0.0
         self._seq = 0
-        self._deaf_until = 0.0
+        self._unplugged_until = 0.0
         self._steps: list[Step] = []
 
     def wait(self, shortest: float, longest: float) -> None:
         """Let some time pass, in seconds."""
         self._now += self._rng.uniform(shortest, longest)
 
-    def say(self, code: str, *data: int) -> None:
+    def send_report(self, code: str, *data: int) -> None:
         """Send one report."""
         self._seq = 0 if code == "S" else self._seq % 9 + 1
         report = Report(self._seq, code, bytes(data))
-        self._steps.append(Step(self._now, report, lost=self._now < self._deaf_until))
+        self._steps.append(Step(self._now, report, lost=self._now < self._unplugged_until))
 
     def unplug(self, seconds: float) -> None:
         """Pull the line out now, and put it back so much later."""
         self._steps.append(Step(self._now, unplugged=seconds))
-        self._deaf_until = self._now + seconds
+        self._unplugged_until = self._now + seconds
 
-    def disturb(self) -> None:
+    def add_noise(self) -> None:
         """Put noise before one of the reports since the last `take`."""
         place = self._rng.randrange(len(self._steps))
         noise = self._rng.randbytes(self._rng.randint(3, 40))
         self._steps[place] = replace(self._steps[place], noise=noise, damaged=True)
 
-    def lose(self) -> None:
+    def drop_report(self) -> None:
         """Lose one of the reports since the last `take`, all copies of it."""
         place = self._rng.choice(
             [n for n, step in enumerate(self._steps) if step.report and step.report.code in "DIG"]

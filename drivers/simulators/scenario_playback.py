@@ -15,8 +15,8 @@ from drivers.simulators.serial_servers import Line
 
 __all__ = ["Pace", "play"]
 
-_LOOK_EVERY: Final = 0.02
-_SHORTEST_UNPLUG: Final = 0.05
+_POLL_INTERVAL_S: Final = 0.02
+_MIN_UNPLUG_S: Final = 0.05
 
 
 class Pace(Struct, frozen=True):
@@ -63,13 +63,13 @@ class _Player:
             self._unplug(step)
         for at, data in step.writes(self._pace.copies):
             self._wait_until(at)
-            if not self._pace.speed and not self._line.heard():
+            if not self._pace.speed and not self._line.is_open():
                 self.wait_for_listener()
             self._line.send(data, self._stopping)
 
     def wait_for_listener(self) -> None:
         """Wait until somebody listens, and throws nothing away any more."""
-        while not self._line.settled() and not self._stopping.wait(_LOOK_EVERY):
+        while not self._line.is_ready() and not self._stopping.wait(_POLL_INTERVAL_S):
             pass
 
     def _unplug(self, step: Step) -> None:
@@ -79,7 +79,7 @@ class _Player:
         if self._pace.speed:
             self._wait_until(step.at + step.unplugged)
         else:
-            self._stopping.wait(_SHORTEST_UNPLUG)
+            self._stopping.wait(_MIN_UNPLUG_S)
         self._line.plug()
 
     def _wait_until(self, at: float) -> None:

@@ -19,14 +19,14 @@ from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["Line", "PtyLine", "TcpLine"]
 
-_PATIENCE: Final = 0.1
-_CHUNK: Final = 4096
-_DRAIN_EVERY: Final = 0.03
-_DRAIN_LOOKS: Final = 4
+_WRITE_POLL_S: Final = 0.1
+_CHUNK_BYTES: Final = 4096
+_DRAIN_POLL_S: Final = 0.03
+_EMPTY_POLLS_NEEDED: Final = 4
 """So often in a row nothing may be unread: what the other side had no room for is, for a
 moment, neither where it was nor where it is going."""
 
-_PATIENCE_WITH_OPENERS: Final = 2.0
+_FLUSH_TIMEOUT_S: Final = 2.0
 """Seconds after which one who threw nothing away when he opened a terminal never will."""
 
 
@@ -38,11 +38,11 @@ class Line(Protocol):
         """What a configuration gives as the port."""
         ...
 
-    def heard(self) -> bool:
+    def is_open(self) -> bool:
         """Tell whether anybody has the other end open."""
         ...
 
-    def settled(self) -> bool:
+    def is_ready(self) -> bool:
         """
         Tell whether somebody has it open and has come to rest, so that nothing that is
         sent from now on is thrown away.
@@ -77,7 +77,7 @@ class PtyLine:
         self._link = link
         self._master: int | None = None
         self._path = ""
-        self._heard_since: float | None = None
+        self._open_since: float | None = None
         self._flushed = False
         self.plug()
 
@@ -86,44 +86,44 @@ class PtyLine:
         """The link, or the path, which is another one after each `plug`."""
         return str(self._link or self._path)
 
-    def heard(self) -> bool:
+    def is_open(self) -> bool:
         """Tell whether a program has the terminal open."""
         if self._master is None:
             return False
-        self._listen(self._master)
+        self._read_incoming(self._master)
         if _poll(self._master, 0) & select.POLLHUP:
-            self._heard_since, self._flushed = None, False
-        elif self._heard_since is None:
-            self._heard_since = time.monotonic()
-        return self._heard_since is not None
+            self._open_since, self._flushed = None, False
+        elif self._open_since is None:
+            self._open_since = time.monotonic()
+        return self._open_since is not None
 
-    def settled(self) -> bool:
+    def is_ready(self) -> bool:
         """
         Tell whether a program has it open and has thrown away what came before, as those
         do who open a serial port; one that has not done so for long never will.
         """
-        if not self.heard():
+        if not self.is_open():
             return False
-        since = self._heard_since or 0.0
-        return self._flushed or time.monotonic() - since > _PATIENCE_WITH_OPENERS
+        since = self._open_since or 0.0
+        return self._flushed or time.monotonic() - since > _FLUSH_TIMEOUT_S
 
-    def _listen(self, master: int) -> None:
+    def _read_incoming(self, master: int) -> None:
         """
         Take what has come from the other side: commands that nobody obeys, and word
         that what was unread there was thrown away.
         """
         with contextlib.suppress(OSError):  # nothing more, or nobody there
-            while came := os.read(master, _CHUNK):
+            while came := os.read(master, _CHUNK_BYTES):
                 self._flushed |= bool(came[0] & termios.TIOCPKT_FLUSHREAD)
 
     def send(self, data: bytes, stopping: Event) -> None:
         """Write as fast as the other side reads."""
         while data and self._master is not None and not stopping.is_set():
-            happened = _poll(self._master, _PATIENCE)
+            happened = _poll(self._master, _WRITE_POLL_S)
             if happened & select.POLLHUP:
                 return
             if happened & select.POLLIN:
-                self._listen(self._master)
+                self._read_incoming(self._master)
             if happened & select.POLLOUT:
                 with contextlib.suppress(BlockingIOError):
                     data = data[os.write(self._master, data) :]
@@ -134,9 +134,9 @@ class PtyLine:
         terminal closes is lost.
         """
         looks = 0
-        while looks < _DRAIN_LOOKS and self.heard():
+        while looks < _EMPTY_POLLS_NEEDED and self.is_open():
             looks = 0 if _unread(self._path) else looks + 1
-            if stopping.wait(_DRAIN_EVERY):
+            if stopping.wait(_DRAIN_POLL_S):
                 return
 
     def unplug(self) -> None:
@@ -156,9 +156,9 @@ class PtyLine:
         os.set_blocking(self._master, False)
         # What is read here begins with a byte that tells what was done at the other end.
         fcntl.ioctl(self._master, termios.TIOCPKT, struct.pack("i", 1))
-        self._heard_since, self._flushed = None, False
+        self._open_since, self._flushed = None, False
         if self._link:
-            _lead(self._link, self._path)
+            _point_link(self._link, self._path)
 
     def close(self) -> None:
         """Close the terminal and remove the link."""
@@ -183,21 +183,21 @@ class TcpLine:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"socket://{host}:{self._port}"
 
-    def heard(self) -> bool:
+    def is_open(self) -> bool:
         """Tell whether a client is connected."""
-        self._welcome()
+        self._accept_clients()
         for client in list(self._clients):
             if select.select([client], [], [], 0)[0]:
-                self._listen_to(client)
+                self._read_from(client)
         return bool(self._clients)
 
-    def settled(self) -> bool:
+    def is_ready(self) -> bool:
         """Tell the same: whoever has connected gets all that is sent from then on."""
-        return self.heard()
+        return self.is_open()
 
     def send(self, data: bytes, stopping: Event) -> None:
         """Write to every client, as fast as the slowest reads."""
-        if not self.heard():
+        if not self.is_open():
             return
         for client in list(self._clients):
             self._send_to(client, data, stopping)
@@ -227,7 +227,7 @@ class TcpLine:
     def _family(self) -> socket.AddressFamily:
         return socket.AF_INET6 if ":" in self._host else socket.AF_INET
 
-    def _welcome(self) -> None:
+    def _accept_clients(self) -> None:
         while self._listener:
             try:
                 client, _ = self._listener.accept()
@@ -237,9 +237,9 @@ class TcpLine:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._clients.append(client)
 
-    def _listen_to(self, client: socket.socket) -> None:
+    def _read_from(self, client: socket.socket) -> None:
         try:
-            if client.recv(_CHUNK):
+            if client.recv(_CHUNK_BYTES):
                 return  # a command that nobody obeys
         except BlockingIOError:
             return
@@ -249,7 +249,7 @@ class TcpLine:
 
     def _send_to(self, client: socket.socket, data: bytes, stopping: Event) -> None:
         while data and not stopping.is_set():
-            if not select.select([], [client], [], _PATIENCE)[1]:
+            if not select.select([], [client], [], _WRITE_POLL_S)[1]:
                 continue
             try:
                 data = data[client.send(data) :]
@@ -279,7 +279,7 @@ def _unread(path: str) -> bool:
         os.close(terminal)
 
 
-def _lead(link: Path, path: str) -> None:
+def _point_link(link: Path, path: str) -> None:
     """Let the link lead to this path, in one step, so that it never leads nowhere."""
     if link.exists() and not link.is_symlink():
         raise UserError(f"{link}: there is a file of this name already")

@@ -133,16 +133,16 @@ def _settings(wishes: dict[str, Any]) -> Settings:
         width=int(width),
         height=int(height),
         fps=wishes.pop("fps") or _FPS[station.value],
-        troubles=_faults_named(station.value, wishes.pop("faults")),
-        trouble_rate=wishes.pop("fault_rate"),
+        faults=_faults_named(station.value, wishes.pop("faults")),
+        fault_rate=wishes.pop("fault_rate"),
         **wishes,
     )
 
 
 def _faults_named(station: str, named: Iterable[str]) -> tuple[Any, ...]:
-    from drivers.simulators.camera.scene_settings import OVERHEAD_TROUBLES, THROAT_TROUBLES
+    from drivers.simulators.camera.scene_settings import OVERHEAD_FAULTS, THROAT_FAULTS
 
-    possible = OVERHEAD_TROUBLES if station == "overhead" else THROAT_TROUBLES
+    possible = OVERHEAD_FAULTS if station == "overhead" else THROAT_FAULTS
     if "all" in named:
         return possible
     known = {each.value: each for each in possible}

@@ -53,9 +53,9 @@ class CountingLine(PtyLine):
         """
         Write as fast as the other side reads.
         """
-        settled = self.settled()
+        ready = self.is_ready()
         super().send(data, stopping)
-        if settled and self.heard():
+        if ready and self.is_open():
             self.sent += len(data)
 
     def all_read(self, count: int) -> bool:

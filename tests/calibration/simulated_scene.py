@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from calibration.camera.marker_detection import DICTIONARY
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
-from drivers.simulators.camera.projection import Camera, camera_of
-from drivers.simulators.camera.round_animation import Effect, Stretch, moment
-from drivers.simulators.camera.scene_settings import Settings, Trouble
+from drivers.simulators.camera.projection import Camera, create_camera
+from drivers.simulators.camera.round_animation import AnimatedRound, Effect, scene_state
+from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.sensor_effects import Sensor
-from drivers.simulators.camera.table_image import TableView
+from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import RANKS, Card
@@ -41,10 +41,10 @@ Laid = Mapping[Slot, Card | None]
 
 
 @lru_cache(maxsize=1)
-def _world() -> tuple[TableView, Sensor, Camera]:
+def _world() -> tuple[TableImage, Sensor, Camera]:
     settings = Settings(seed=3)
-    camera = camera_of(settings)
-    return TableView(settings, camera), Sensor(settings), camera
+    camera = create_camera(settings)
+    return TableImage(settings, camera), Sensor(settings), camera
 
 
 def camera() -> Camera:
@@ -55,7 +55,7 @@ def seen(  # noqa: PLR0913 - whatever can be before a camera
     laid: Laid | None = None,
     *,
     deck: int = 0,
-    trouble: Trouble | None = None,
+    trouble: SceneFault | None = None,
     pushed: tuple[float, float, float] = (0.0, 0.0, 0.0),
     blur: float = 0.0,
     sheets: Mapping[int, tuple[float, float, float]] | None = None,
@@ -66,8 +66,8 @@ def seen(  # noqa: PLR0913 - whatever can be before a camera
     view, sensor, _ = _world()
     view.camera = camera().moved(*pushed) if any(pushed) else camera()
     effects = [] if trouble is None else [Effect(trouble, 0.0, 99.0)]
-    stretch = Stretch(0, cards=[*_tracks(laid or {})], effects=effects, deck=deck)
-    drawn = view.draw(moment(stretch, 3.0)).copy()
+    animation = AnimatedRound(0, cards=[*_tracks(laid or {})], effects=effects, deck=deck)
+    drawn = view.draw(scene_state(animation, 3.0)).copy()
     for number, (x, y, turn) in (sheets or {}).items():
         _lay(drawn, number, x, y, math.radians(turn))
     return sensor.take(drawn, 0.0, flicker=False, blur=blur, torn=False)

@@ -34,18 +34,18 @@ from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
-from drivers.simulators.camera.projection import camera_of
-from drivers.simulators.camera.round_animation import Stretch, moment
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.round_animation import AnimatedRound, scene_state
 from drivers.simulators.camera.scene_settings import Settings, Station
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_layout import CARD
-from drivers.simulators.camera.throat_image import MouthView
+from drivers.simulators.camera.throat_image import ThroatImage
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from tests.calibration.simulated_scene import Shelf
 
 SETTINGS = Settings(seed=3, station=Station.THROAT)
-CAMERA = camera_of(SETTINGS)
+CAMERA = create_camera(SETTINGS)
 CARDS = ("AS", "5H", "10C", "KD")
 
 
@@ -55,8 +55,8 @@ def sensor() -> Sensor:
 
 
 @lru_cache(maxsize=1)
-def view() -> MouthView:
-    return MouthView(SETTINGS, CAMERA)
+def view() -> ThroatImage:
+    return ThroatImage(SETTINGS, CAMERA)
 
 
 def seen(card: str | None = None, *, turn: float = FACE, deck: int = 0, out: float = 0.0) -> Image:
@@ -64,7 +64,7 @@ def seen(card: str | None = None, *, turn: float = FACE, deck: int = 0, out: flo
     if card is not None:
         pose = Pose(out, 0.0, heading=90.0, turn=turn)
         tracks = [CardTrack(keys=[Key(0.0, pose), Key(9.0, pose)], card=Card(card))]
-    drawn = view().draw(moment(Stretch(0, cards=tracks, deck=deck), 3.0))
+    drawn = view().draw(scene_state(AnimatedRound(0, cards=tracks, deck=deck), 3.0))
     return sensor().take(drawn, 0.0, flicker=False, blur=0.0, torn=False)
 
 

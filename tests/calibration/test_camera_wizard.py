@@ -45,7 +45,7 @@ from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.frame_quality import Image
-from drivers.simulators.camera.scene_settings import Trouble
+from drivers.simulators.camera.scene_settings import SceneFault
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.config import ReaderSettings
 from shoe_daemon.errors import UserError
@@ -201,7 +201,7 @@ def test_a_blurred_picture_is_said_with_both_figures(written: Path) -> None:
 
 
 def test_a_lamp_that_is_out_is_said(written: Path) -> None:
-    found = checked(written, seen(trouble=Trouble.LAMP_OUT))
+    found = checked(written, seen(trouble=SceneFault.LAMP_OUT))
     assert bad(found) == [FindingKind.DARKER]
 
 

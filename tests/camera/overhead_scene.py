@@ -65,7 +65,7 @@ def card_face(name: str | None, number: int) -> tuple[Image, Image]:
 
 
 @dataclass(frozen=True)
-class Lying:
+class CardTruth:
     """
     A card on the table; no name for one that lies face down.
     """
@@ -76,9 +76,9 @@ class Lying:
     turn: float = 0.0
 
 
-def on(slot: str, name: str | None, dx: float = 0, dy: float = 0, turn: float = 0) -> Lying:
+def on(slot: str, name: str | None, dx: float = 0, dy: float = 0, turn: float = 0) -> CardTruth:
     x, y, base = CENTRES[slot]
-    return Lying(name, x + dx, y + dy, base + turn)
+    return CardTruth(name, x + dx, y + dy, base + turn)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Scene:
     One moment of the table; `drawn` draws it with the noise of its number.
     """
 
-    cards: tuple[Lying, ...] = ()
+    cards: tuple[CardTruth, ...] = ()
     hands: tuple[Point, ...] = ()
     chips: tuple[Point, ...] = ()
     light: float = 1.0
@@ -146,7 +146,7 @@ def _felt() -> Image:
     return np.asarray(seen, np.uint8)
 
 
-def _lay(image: Image, lying: Lying, style: int) -> None:
+def _lay(image: Image, lying: CardTruth, style: int) -> None:
     drawn, mask = card_face(lying.name, style)
     height, width = drawn.shape[:2]
     angle = math.radians(lying.turn)

@@ -9,7 +9,7 @@ from typing import Any
 
 from drivers.simulators.camera.ground_truth import Truth
 from drivers.simulators.camera.scene_renderer import Scene, Shot
-from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
+from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 
 __all__ = ["mouth", "settings", "shots", "table"]
 
@@ -20,12 +20,12 @@ def settings(**wishes: Any) -> Settings:  # noqa: ANN401 - settings, by their na
     return Settings(**{**_SMALL, "fps": 8.0, **wishes})
 
 
-def table(trouble: Trouble | None = None, **wishes: Any) -> Scene:  # noqa: ANN401 - as above
-    troubles = {} if trouble is None else {"troubles": (trouble,), "trouble_rate": 1.0}
-    return Scene(settings(**troubles, **wishes))
+def table(trouble: SceneFault | None = None, **wishes: Any) -> Scene:  # noqa: ANN401 - as above
+    faults = {} if trouble is None else {"faults": (trouble,), "fault_rate": 1.0}
+    return Scene(settings(**faults, **wishes))
 
 
-def mouth(trouble: Trouble | None = None, **wishes: Any) -> Scene:  # noqa: ANN401 - as above
+def mouth(trouble: SceneFault | None = None, **wishes: Any) -> Scene:  # noqa: ANN401 - as above
     return table(trouble, station=Station.THROAT, **{"fps": 50.0, **wishes})
 
 

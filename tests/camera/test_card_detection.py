@@ -21,11 +21,11 @@ from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.simulators.camera.deck_images import card_quad
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Key, Pose
-from drivers.simulators.camera.projection import camera_of
-from drivers.simulators.camera.round_animation import Stretch, moment
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.round_animation import AnimatedRound, scene_state
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.sensor_effects import Sensor
-from drivers.simulators.camera.table_image import TableView
+from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
@@ -47,12 +47,12 @@ class Backs:
     def __init__(self, seed: int, folder: Path) -> None:
         self._settings = settings = Settings(seed=seed, rounds=1)
         self._profile = load_profile(write_simulated_profile(settings, folder))
-        self._view = TableView(settings, camera_of(settings))
+        self._view = TableImage(settings, create_camera(settings))
         self._sensor = Sensor(settings)
 
     def seen(self, *cards: CardTrack, hand: Pose | None = None) -> Image:
         hands = [] if hand is None else [HandTrack([Key(0.0, hand), Key(2.0, hand)])]
-        drawn = self._view.draw(moment(Stretch(0, cards=list(cards), hands=hands), 1.0))
+        drawn = self._view.draw(scene_state(AnimatedRound(0, cards=list(cards), hands=hands), 1.0))
         return self._sensor.take(drawn, 0.0, flicker=False, blur=0.0, torn=False)
 
     @cached_property
@@ -84,7 +84,7 @@ class Backs:
         Lay one while the camera stands aside; return how a station sees its place.
         """
         slot, x, y, turn = way
-        box, self._view.camera = PLACES[slot], camera_of(self._settings).moved(push, -push)
+        box, self._view.camera = PLACES[slot], create_camera(self._settings).moved(push, -push)
         pose = Pose(box.x + x, box.y + y, 0.0, box.turn + turn)
         lying = CardTrack([Key(0.0, pose)], Card("5D"), slot)
         station = make_station(self._profile, CameraOptions(evidence=""), None)

@@ -15,7 +15,7 @@ from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.frame_quality import FrameCheck, VideoFrame
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene
-from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
+from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.transport import LineError
 from shoe_daemon.table.observations import TableCleared
 from tests.camera.event_comparison import Judged, hands
@@ -59,8 +59,8 @@ def test_no_round_is_silently_wrong(tmp_path: Path) -> None:
         seed=3,
         rounds=1,
         pause=0.1,
-        troubles=(Trouble.DOUBLE_FEED,),
-        trouble_rate=1.0,
+        faults=(SceneFault.DOUBLE_FEED,),
+        fault_rate=1.0,
     )
     table, dealt = played(settings, tmp_path)
     assert all(wrong or found in dealt for found, wrong in table.rounds())

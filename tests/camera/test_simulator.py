@@ -12,10 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from drivers.simulators import angel_eye_scenario as dealing
-from drivers.simulators.camera.deck_images import deck_of
-from drivers.simulators.camera.ground_truth import Lying, Truth
+from drivers.simulators.camera.deck_images import choose_deck
+from drivers.simulators.camera.ground_truth import CardTruth, Truth
 from drivers.simulators.camera.scene_renderer import Scene, Shot
-from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
+from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.simulators.card_artwork import ASPECT, face
 from shoe_daemon.game.cards import DECK, Card
 from tests.camera.simulated_tables import mouth, settings, shots, table
@@ -24,7 +24,7 @@ _WIDE = 63
 _HIGH = round(_WIDE * ASPECT)
 
 
-def _flat(shot: Shot, lying: Lying) -> NDArray[np.uint8]:
+def _flat(shot: Shot, lying: CardTruth) -> NDArray[np.uint8]:
     assert shot.image is not None
     corners = np.array([[0, 0], [_WIDE, 0], [_WIDE, _HIGH], [0, _HIGH]], np.float32)
     way = cv2.getPerspectiveTransform(np.array(lying.quad, np.float32), corners)
@@ -35,7 +35,7 @@ def _likest(seen: NDArray[np.uint8], wish: Settings) -> Card:
     """
     Compare with every face of the deck; the window is a little smaller than the card.
     """
-    deck = deck_of(wish.seed, wish.deck, 0, _WIDE)
+    deck = choose_deck(wish.seed, wish.deck, 0, _WIDE)
 
     def likeness(card: Card) -> float:
         drawn = np.asarray(face(card, deck.style, _WIDE), np.uint8)
@@ -163,7 +163,7 @@ def test_third_cards_lie_sideways_and_may_overlap() -> None:
 def test_a_gate_holds_the_play_and_not_the_camera() -> None:
     open_now = False
     wish = settings(
-        seed=1, rounds=12, fps=4.0, troubles=(Trouble.OVERDRAW,), trouble_rate=1.0, turned=0.0
+        seed=1, rounds=12, fps=4.0, faults=(SceneFault.OVERDRAW,), fault_rate=1.0, turned=0.0
     )
     scene = Scene(wish, lambda: open_now)
     held = 0

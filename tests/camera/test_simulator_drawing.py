@@ -12,30 +12,30 @@ import pytest
 from numpy.typing import NDArray
 
 from drivers.simulators.camera.dealer_hands import Grip, hand
-from drivers.simulators.camera.projection import camera_of
-from drivers.simulators.camera.round_animation import moment
-from drivers.simulators.camera.round_script import stretches
-from drivers.simulators.camera.scene_settings import OVERHEAD_TROUBLES, Settings
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.round_animation import scene_state
+from drivers.simulators.camera.round_script import animated_rounds
+from drivers.simulators.camera.scene_settings import OVERHEAD_FAULTS, Settings
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.sprites import lay
-from drivers.simulators.camera.table_image import TableView
 from tests.camera.simulated_tables import settings
+from drivers.simulators.camera.table_image import TableImage
 
 _SIZE = (360, 640, 3)
 
 
-def view(wish: Settings) -> TableView:
-    return TableView(wish, camera_of(wish))
+def view(wish: Settings) -> TableImage:
+    return TableImage(wish, create_camera(wish))
 
 
 @pytest.mark.parametrize("seed", [2, 5])
 def test_what_was_there_before_leaves_no_trace(seed: int) -> None:
-    wish = settings(seed=seed, rounds=6, troubles=OVERHEAD_TROUBLES, trouble_rate=0.7, pause=0.1)
+    wish = settings(seed=seed, rounds=6, faults=OVERHEAD_FAULTS, fault_rate=0.7, pause=0.1)
     playing = view(wish)
-    for stretch in islice(stretches(wish), 5):
-        for number, at in enumerate(np.arange(0.0, stretch.seconds, 0.13)):
-            state = moment(stretch, float(at))
-            playing.push(state)
+    for animation in islice(animated_rounds(wish), 5):
+        for number, at in enumerate(np.arange(0.0, animation.seconds, 0.13)):
+            state = scene_state(animation, float(at))
+            playing.push_camera(state)
             drawn = playing.draw(state)
             if number % 12 == 0:
                 fresh = view(wish)

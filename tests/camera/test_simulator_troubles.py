@@ -13,23 +13,23 @@ import pytest
 
 from drivers.simulators.camera.ground_truth import Truth
 from drivers.simulators.camera.scene_renderer import Scene, Shot
-from drivers.simulators.camera.scene_settings import OVERHEAD_TROUBLES, THROAT_TROUBLES, Trouble
+from drivers.simulators.camera.scene_settings import OVERHEAD_FAULTS, THROAT_FAULTS, SceneFault
 from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault
 from tests.camera.simulated_tables import mouth, shots, table
 
 _SHOWN = {
-    Trouble.LAMP_OUT,
-    Trouble.FLICKER,
-    Trouble.SHADOW,
-    Trouble.GLARE,
-    Trouble.BUMP,
-    Trouble.KNOCK,
-    Trouble.DEFOCUS,
-    Trouble.DAMAGED,
-    Trouble.STOPPED,
-    Trouble.FROZEN,
-    Trouble.BLACK,
-    Trouble.OTHER_DECK,
+    SceneFault.LAMP_OUT,
+    SceneFault.FLICKER,
+    SceneFault.SHADOW,
+    SceneFault.GLARE,
+    SceneFault.BUMP,
+    SceneFault.KNOCK,
+    SceneFault.DEFOCUS,
+    SceneFault.DAMAGED,
+    SceneFault.STOPPED,
+    SceneFault.FROZEN,
+    SceneFault.BLACK,
+    SceneFault.OTHER_DECK,
 }
 
 
@@ -49,25 +49,25 @@ def _usual() -> float:
 
 def test_all_troubles_are_tested_here() -> None:
     acted = {
-        Trouble.OVERDRAW,
-        Trouble.MISSED_DRAW,
-        Trouble.RESET,
-        Trouble.UNREADABLE,
-        Trouble.WRONG_PLACE,
-        Trouble.COVERED,
-        Trouble.DOUBLE_FEED,
-        Trouble.RETURNED,
+        SceneFault.OVERDRAW,
+        SceneFault.MISSED_DRAW,
+        SceneFault.RESET,
+        SceneFault.UNREADABLE,
+        SceneFault.WRONG_PLACE,
+        SceneFault.COVERED,
+        SceneFault.DOUBLE_FEED,
+        SceneFault.RETURNED,
     }
-    assert _SHOWN | acted == set(Trouble)
-    assert set(OVERHEAD_TROUBLES) | set(THROAT_TROUBLES) == set(Trouble)
+    assert _SHOWN | acted == set(SceneFault)
+    assert set(OVERHEAD_FAULTS) | set(THROAT_FAULTS) == set(SceneFault)
 
 
 def test_a_stopped_camera_gives_no_picture() -> None:
-    assert all(shot.image is None for shot in _active(table(Trouble.STOPPED, seed=7)))
+    assert all(shot.image is None for shot in _active(table(SceneFault.STOPPED, seed=7)))
 
 
 def test_a_frozen_camera_gives_the_same_picture() -> None:
-    found = _active(table(Trouble.FROZEN, seed=7))
+    found = _active(table(SceneFault.FROZEN, seed=7))
     first = found[0].image
     assert first is not None
     assert len(found) > 1
@@ -75,20 +75,20 @@ def test_a_frozen_camera_gives_the_same_picture() -> None:
 
 
 def test_a_black_picture_is_black() -> None:
-    assert max(_means(_active(table(Trouble.BLACK, seed=7)))) < 8
+    assert max(_means(_active(table(SceneFault.BLACK, seed=7)))) < 8
 
 
 def test_a_lamp_goes_out() -> None:
-    assert _means(_active(table(Trouble.LAMP_OUT, seed=7)))[-1] < 0.85 * _usual()
+    assert _means(_active(table(SceneFault.LAMP_OUT, seed=7)))[-1] < 0.85 * _usual()
 
 
 def test_lamps_flicker() -> None:
-    means = _means(_active(table(Trouble.FLICKER, seed=7)))
+    means = _means(_active(table(SceneFault.FLICKER, seed=7)))
     assert max(means) > 1.1 * min(means)
 
 
-@pytest.mark.parametrize("trouble", [Trouble.SHADOW, Trouble.GLARE])
-def test_light_changes_at_a_place(trouble: Trouble) -> None:
+@pytest.mark.parametrize("trouble", [SceneFault.SHADOW, SceneFault.GLARE])
+def test_light_changes_at_a_place(trouble: SceneFault) -> None:
     def dealt(truth: Truth) -> bool:
         return len(truth.cards) >= 4 and truth.at > 11
 
@@ -99,7 +99,7 @@ def test_light_changes_at_a_place(trouble: Trouble) -> None:
     assert usual is not None
     assert changed is not None
     apart = changed.astype(int) - usual
-    if trouble is Trouble.SHADOW:
+    if trouble is SceneFault.SHADOW:
         assert float(apart.mean()) < -2
     else:
         assert float(np.percentile(apart.min(axis=2), 99.9)) > 8
@@ -111,12 +111,12 @@ def test_a_camera_out_of_focus_is_not_sharp() -> None:
         assert image is not None
         return float(cv2.Laplacian(image, cv2.CV_64F).var())
 
-    blurred = table(Trouble.DEFOCUS, seed=7, noise=0.0)
+    blurred = table(SceneFault.DEFOCUS, seed=7, noise=0.0)
     assert sharp(blurred) < 0.5 * sharp(table(seed=7, noise=0.0))
 
 
 def test_a_damaged_picture_has_strange_rows() -> None:
-    scenes = (table(seed=7, noise=0.0), table(Trouble.DAMAGED, seed=7, noise=0.0))
+    scenes = (table(seed=7, noise=0.0), table(SceneFault.DAMAGED, seed=7, noise=0.0))
     torn = _active(scenes[1])[0]
     whole = scenes[0].shot(torn.at)
     assert whole is not None
@@ -127,8 +127,8 @@ def test_a_damaged_picture_has_strange_rows() -> None:
     assert float(rows.min()) < 1
 
 
-@pytest.mark.parametrize(("trouble", "far"), [(Trouble.BUMP, 5.0), (Trouble.KNOCK, 50.0)])
-def test_a_pushed_camera_sees_everything_elsewhere(trouble: Trouble, far: float) -> None:
+@pytest.mark.parametrize(("trouble", "far"), [(SceneFault.BUMP, 5.0), (SceneFault.KNOCK, 50.0)])
+def test_a_pushed_camera_sees_everything_elsewhere(trouble: SceneFault, far: float) -> None:
     still, pushed = (
         {
             (card.card, card.since): card.quad
@@ -148,7 +148,7 @@ def test_a_pushed_camera_sees_everything_elsewhere(trouble: Trouble, far: float)
 def test_another_deck_looks_otherwise() -> None:
     one, other = (
         shots(scene, lambda truth: len(truth.cards) >= 4, 1)[0].image
-        for scene in (table(seed=7, noise=0.0), table(Trouble.OTHER_DECK, seed=7, noise=0.0))
+        for scene in (table(seed=7, noise=0.0), table(SceneFault.OTHER_DECK, seed=7, noise=0.0))
     )
     assert one is not None
     assert other is not None
@@ -156,7 +156,7 @@ def test_another_deck_looks_otherwise() -> None:
 
 
 def test_a_card_too_many_is_laid() -> None:
-    scene = table(Trouble.OVERDRAW, seed=7)
+    scene = table(SceneFault.OVERDRAW, seed=7)
     dealt = scene.playing
     assert dealt is not None
     assert dealt.excess is not None
@@ -165,7 +165,7 @@ def test_a_card_too_many_is_laid() -> None:
 
 
 def test_a_carried_card_stays_and_is_the_first_of_the_next_round() -> None:
-    scene = table(Trouble.OVERDRAW, seed=7, rounds=2, excess=Excess.CARRIED, fps=4)
+    scene = table(SceneFault.OVERDRAW, seed=7, rounds=2, excess=Excess.CARRIED, fps=4)
     excess = scene.playing.excess if scene.playing else None
     assert excess is not None
     places = {
@@ -178,9 +178,9 @@ def test_a_carried_card_stays_and_is_the_first_of_the_next_round() -> None:
 
 
 def test_cards_are_collected_too_early() -> None:
-    fewer = _finished(table(Trouble.MISSED_DRAW, seed=1, rounds=12, fps=2), Fault.MISSED_DRAW)
+    fewer = _finished(table(SceneFault.MISSED_DRAW, seed=1, rounds=12, fps=2), Fault.MISSED_DRAW)
     assert 4 <= len(fewer.cards) < 6
-    assert _finished(table(Trouble.RESET, seed=7), Fault.RESET).aborted
+    assert _finished(table(SceneFault.RESET, seed=7), Fault.RESET).aborted
 
 
 def _finished(scene: Scene, fault: Fault) -> DealtRound:
@@ -191,17 +191,17 @@ def _finished(scene: Scene, fault: Fault) -> DealtRound:
 def test_buttons_lie_on_both_indices() -> None:
     assert any(
         card.covered and not truth.moving
-        for truth in table(Trouble.UNREADABLE, seed=7).truths()
+        for truth in table(SceneFault.UNREADABLE, seed=7).truths()
         for card in truth.cards
     )
 
 
 def test_a_third_card_is_laid_on_the_wrong_side() -> None:
-    scene = table(Trouble.WRONG_PLACE, seed=1, rounds=4, fps=4)
+    scene = table(SceneFault.WRONG_PLACE, seed=1, rounds=4, fps=4)
     strange = False
     for truth in scene.truths():
         dealt = scene.playing
-        if dealt is not None and truth.trouble is Trouble.WRONG_PLACE:
+        if dealt is not None and truth.trouble is SceneFault.WRONG_PLACE:
             right = dict(dealt.cards)
             strange |= any(
                 card.slot is not None and right.get(card.slot) is not card.card
@@ -211,24 +211,24 @@ def test_a_third_card_is_laid_on_the_wrong_side() -> None:
 
 
 def test_a_hand_rests_on_cards() -> None:
-    truths = table(Trouble.COVERED, seed=7).truths()
+    truths = table(SceneFault.COVERED, seed=7).truths()
     assert sum(any(card.covered for card in truth.cards) for truth in truths) > 6
 
 
 def test_two_cards_leave_the_shoe_together() -> None:
-    together = [len(truth.cards) for truth in mouth(Trouble.DOUBLE_FEED, seed=7).truths()]
+    together = [len(truth.cards) for truth in mouth(SceneFault.DOUBLE_FEED, seed=7).truths()]
     assert max(together) == 2
 
 
 def test_a_card_is_pushed_back() -> None:
     xs = [
         truth.cards[0].quad[0][0]
-        for truth in mouth(Trouble.RETURNED, seed=7).truths()
+        for truth in mouth(SceneFault.RETURNED, seed=7).truths()
         if len(truth.cards) == 1
     ]
     assert any(after < before - 10 for before, after in pairwise(xs))
 
 
 def test_a_hurried_card_is_blurred() -> None:
-    scene = mouth(Trouble.UNREADABLE, seed=7)
+    scene = mouth(SceneFault.UNREADABLE, seed=7)
     assert any(truth.active for truth in scene.truths())

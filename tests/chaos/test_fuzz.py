@@ -33,7 +33,7 @@ pytestmark = pytest.mark.timeout(120 + BYTES // 10_000)
 
 
 def pieces(chance: random.Random, whole: bytes, size: int) -> list[bytes]:
-    """Return so many bytes in pieces: noise, and stretches of a real stream, some damaged."""
+    """Return so many bytes in pieces: noise, and parts of a real stream, some damaged."""
     made: list[bytes] = []
     while size > 0:
         piece = bytearray(chance.randbytes(chance.randint(1, 60)))
@@ -80,7 +80,7 @@ def test_bytes_over_a_line_into_the_daemon(tmp_path: Path) -> None:
     config = configure(tmp_path / "table", line=tmp_path / "shoe")
     with DaemonProcess(config) as daemon:
         daemon.start().wait_ready()
-        wait_for(line.heard, "the daemon to open its line")
+        wait_for(line.is_open, "the daemon to open its line")
         for piece in pieces(chance, stream(Mode.OPEN), BYTES // 10):
             line.send(piece, stopping)
         line.drain(stopping)

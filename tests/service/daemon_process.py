@@ -235,7 +235,7 @@ class Shoe:
         """
         Wait until somebody reads, and throws nothing away any more.
         """
-        wait_for(self._line.settled, "a reader of the shoe")
+        wait_for(self._line.is_ready, "a reader of the shoe")
         return self
 
     def wait_alone(self) -> None:
@@ -243,7 +243,7 @@ class Shoe:
         Wait until nobody reads: whoever reads next is not taken for who read before, and may
         throw away what is unread when he comes.
         """
-        wait_for(lambda: not self._line.heard(), "the end of who reads the shoe")
+        wait_for(lambda: not self._line.is_open(), "the end of who reads the shoe")
 
     def say(self, code: str, *data: int) -> None:
         """

@@ -19,13 +19,13 @@ from drivers.simulators.card_artwork import outline as card_outline
 from drivers.simulators.card_artwork import style as style_of
 from shoe_daemon.game import Card
 
-__all__ = ["Deck", "card_quad", "deck_of"]
+__all__ = ["Deck", "card_quad", "choose_deck"]
 
-_BENT_MOST: Final = 150.0
-_BENDS: Final = 420.0
+_MAX_BEND_DEG: Final = 150.0
+_BEND_DEG_PER_SHARE: Final = 420.0
 """Degrees of a bend for each share of the card that is bent."""
 
-_FEWEST_ROWS: Final = 4
+_MIN_ROWS: Final = 4
 _GLOSS: Final = 1.0
 _CASINO: Final = (Layout.JUMBO, *UNSEEN_LAYOUTS)
 
@@ -83,7 +83,7 @@ class Deck:
         """
         changed: list[Box | None] = []
         for piece in _pieces(pose):
-            quad = camera.seen(piece.corners)
+            quad = camera.project(piece.corners)
             if shadow:
                 changed.append(_cast(picture, piece.corners, camera, pose))
             shown = self.face(card)
@@ -99,7 +99,7 @@ def _cast(picture: NDArray[np.uint8], corners: Floats, camera: Camera, pose: Pos
     fallen = corners * np.array([1.0, 1.0, 0.0])
     fallen[:, :2] += corners[:, 2:] * np.array([0.18, 0.30]) + 0.7
     soft = (0.8 + high * 0.12) * camera.matrix[0, 0] / camera.height
-    return shade(picture, camera.seen(fallen), soft, 0.42 if pose.up < 1 else 0.36)
+    return shade(picture, camera.project(fallen), soft, 0.42 if pose.up < 1 else 0.36)
 
 
 def _part(whole: Sprite, piece: _Piece) -> Sprite:
@@ -107,8 +107,8 @@ def _part(whole: Sprite, piece: _Piece) -> Sprite:
         return whole
     rows = whole.paint.shape[0]
     # However little of a card is bent, something is drawn.
-    first = min(round(piece.first * rows), rows - _FEWEST_ROWS)
-    last = max(round(piece.last * rows), first + _FEWEST_ROWS)
+    first = min(round(piece.first * rows), rows - _MIN_ROWS)
+    last = max(round(piece.last * rows), first + _MIN_ROWS)
     return Sprite(np.ascontiguousarray(whole.paint[first:last]), whole.gloss)
 
 
@@ -119,7 +119,7 @@ def _pieces(pose: Pose) -> Iterator[_Piece]:
         yield _Piece(0.0, 1.0, _corners(pose, flat))
         return
     fold = half - CARD[1] * pose.peel
-    bend = math.radians(min(_BENT_MOST, pose.peel * _BENDS))
+    bend = math.radians(min(_MAX_BEND_DEG, pose.peel * _BEND_DEG_PER_SHARE))
     share = 1 - pose.peel
     yield _Piece(0.0, share, _corners(pose, np.array([[-half, 0.0], [fold, 0.0]])))
     last = (fold, 0.0)
@@ -169,11 +169,11 @@ def card_quad(pose: Pose, camera: Camera) -> Floats:
     where its face is up.
     """
     half = CARD[1] / 2
-    quad = camera.seen(_corners(pose, np.array([[-half, 0.0], [half, 0.0]])))
+    quad = camera.project(_corners(pose, np.array([[-half, 0.0], [half, 0.0]])))
     return quad if pose.turn == FACE else quad[[1, 0, 3, 2]]
 
 
-def deck_of(seed: int, chosen: int | None, number: int, width: int) -> Deck:
+def choose_deck(seed: int, chosen: int | None, number: int, width: int) -> Deck:
     """
     Choose a deck.
 

@@ -7,17 +7,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from drivers.simulators.camera.scene_settings import Trouble
+from drivers.simulators.camera.scene_settings import SceneFault
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.game import Card, Slot
 
-__all__ = ["Lying", "Quad", "Truth", "round_line", "truth_line"]
+__all__ = ["CardTruth", "Quad", "Truth", "round_line", "truth_line"]
 
 Corner = tuple[float, float]
 Quad = tuple[Corner, Corner, Corner, Corner]
 
 
-class Lying(Struct, frozen=True):
+class CardTruth(Struct, frozen=True):
     """
     A card that lies still, or, at the shoe's mouth, passes.
 
@@ -57,9 +57,9 @@ class Truth(Struct, frozen=True):
     at: float
     shoe: int = 0
     round: int = 0
-    cards: tuple[Lying, ...] = ()
+    cards: tuple[CardTruth, ...] = ()
     moving: int = 0
-    trouble: Trouble | None = None
+    trouble: SceneFault | None = None
     active: bool = False
     finished: DealtRound | None = None
 
@@ -75,7 +75,7 @@ def truth_line(truth: Truth) -> bytes:
     return msgspec.json.encode({"picture": said}) + b"\n"
 
 
-def round_line(dealt: DealtRound, trouble: Trouble | None) -> bytes:
+def round_line(dealt: DealtRound, trouble: SceneFault | None) -> bytes:
     """Write a round's truth as one line of JSON."""
     said: dict[str, Any] = msgspec.to_builtins(dealt)
     said["trouble"] = None if trouble is None else trouble.value

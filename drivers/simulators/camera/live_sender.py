@@ -23,8 +23,8 @@ from shoe_daemon.errors import UserError
 
 __all__ = ["Sender", "open_sender", "play_live"]
 
-_LOOK: Final = 0.02
-_PORTS: Final = 65536
+_POLL_INTERVAL_S: Final = 0.02
+_PORT_COUNT: Final = 65536
 
 
 class Sender(Protocol):
@@ -65,7 +65,7 @@ def open_sender(where: str) -> Sender:
     if where.startswith("raw:") and where != "raw:":
         return _Raw(Path(where.removeprefix("raw:")))
     host, colon, port = where.rpartition(":")
-    if colon and port.isdecimal() and int(port) < _PORTS:
+    if colon and port.isdecimal() and int(port) < _PORT_COUNT:
         return JpegStream(host.strip("[]") or "127.0.0.1", int(port))
     raise UserError(f"--live {where}: expected raw:PATH, or HOST:PORT such as 127.0.0.1:8090")
 
@@ -77,7 +77,7 @@ def play_live(scene: Scene, sender: Sender, stopping: Event) -> Iterator[Shot]:
     Where drawing takes too long, pictures are left out; time goes on.
     """
     while not sender.watched:
-        if stopping.wait(_LOOK):
+        if stopping.wait(_POLL_INTERVAL_S):
             return
     span = 1 / scene.settings.fps
     began, number = time.monotonic(), 0

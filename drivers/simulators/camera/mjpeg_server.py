@@ -17,8 +17,8 @@ from shoe_daemon.errors import UserError, one_line
 __all__ = ["JpegStream"]
 
 _QUALITY: Final = 88
-_BETWEEN: Final = "picture"
-_PATIENCE: Final = 1.0
+_BOUNDARY: Final = "picture"
+_WAIT_S: Final = 1.0
 
 
 class JpegStream:
@@ -75,7 +75,7 @@ class JpegStream:
         try:
             while (found := self._next(seen)) is not None:
                 data, seen = found
-                head = f"--{_BETWEEN}\r\nContent-Type: image/jpeg\r\nContent-Length: {len(data)}"
+                head = f"--{_BOUNDARY}\r\nContent-Type: image/jpeg\r\nContent-Length: {len(data)}"
                 handler.wfile.write(head.encode() + b"\r\n\r\n" + data + b"\r\n")
         finally:
             with self._changed:
@@ -84,7 +84,7 @@ class JpegStream:
     def _next(self, seen: int) -> tuple[bytes, int] | None:
         with self._changed:
             while self._count == seen and not self._closed:
-                self._changed.wait(_PATIENCE)
+                self._changed.wait(_WAIT_S)
             return None if self._closed else (self._newest, self._count)
 
 
@@ -96,7 +96,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", f"multipart/x-mixed-replace; boundary={_BETWEEN}")
+        self.send_header("Content-Type", f"multipart/x-mixed-replace; boundary={_BOUNDARY}")
         self.end_headers()
         server = self.server
         if isinstance(server, _Server):

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from drivers.simulators.camera.scene_settings import Settings, Station
 from drivers.simulators.camera.table_layout import THROAT, Point
 
-__all__ = ["Camera", "Floats", "camera_of"]
+__all__ = ["Camera", "Floats", "create_camera"]
 
 Floats = NDArray[np.float64]
 
-_BENDS: Final = (-0.16, 0.05)
-_FIELD: Final = 880.0
+_LENS_DISTORTION: Final = (-0.16, 0.05)
+_FIELD_MM: Final = 880.0
 """Millimetres of the table that are across the picture."""
 
 
@@ -87,7 +87,7 @@ class Camera:
             bends=bends,
         )
 
-    def seen(self, points: Floats) -> Floats:
+    def project(self, points: Floats) -> Floats:
         """Say where points are in the picture: n by 3 millimetres, the last above the table."""
         below = points * np.array([1.0, 1.0, -1.0]) - self._at
         turned = below @ self._axes.T
@@ -99,7 +99,7 @@ class Camera:
 
     def on_table(self, points: Floats) -> Floats:
         """As `seen`, for points on the table: n by 2."""
-        return self.seen(np.column_stack([points, np.zeros(len(points))]))
+        return self.project(np.column_stack([points, np.zeros(len(points))]))
 
     @property
     def homography(self) -> Floats:
@@ -122,7 +122,7 @@ class Camera:
         return np.asarray(points.reshape(height, width, 2), np.float32)
 
 
-def camera_of(settings: Settings) -> Camera:
+def create_camera(settings: Settings) -> Camera:
     """Put up the camera that these settings ask for."""
     chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 1])
     size = (settings.width, settings.height)
@@ -132,12 +132,12 @@ def camera_of(settings: Settings) -> Camera:
     height = float(chance.uniform(1050, 1250))
     towards = (float(chance.uniform(-12, 12)), float(chance.uniform(20, 40)))
     distance = math.dist((x, y, height), (*towards, 0.0))
-    k1, k2 = _BENDS
+    k1, k2 = _LENS_DISTORTION
     return Camera(
         size,
         at=(x, y, height),
         towards=towards,
-        focal=settings.width * distance / _FIELD,
+        focal=settings.width * distance / _FIELD_MM,
         roll=float(chance.uniform(-1.5, 1.5)),
         bends=(k1 * settings.lens, k2 * settings.lens),
     )

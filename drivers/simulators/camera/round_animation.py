@@ -7,17 +7,17 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Pose
-from drivers.simulators.camera.scene_settings import Trouble
+from drivers.simulators.camera.scene_settings import SceneFault
 from drivers.simulators.camera.table_layout import Point
 from drivers.simulators.simulated_shoe import DealtRound
 
 __all__ = [
+    "AnimatedRound",
     "Bet",
+    "CardState",
     "Effect",
-    "Moment",
-    "Shown",
-    "Stretch",
-    "moment",
+    "SceneState",
+    "scene_state",
 ]
 
 
@@ -39,13 +39,13 @@ class Effect(Struct, frozen=True):
         where: What it is about: the point that is dazzled, the way the camera is pushed.
     """
 
-    trouble: Trouble
+    trouble: SceneFault
     since: float
     until: float
     where: Point = (0.0, 0.0)
 
 
-class Stretch(Struct, eq=False):
+class AnimatedRound(Struct, eq=False):
     """
     Attributes:
         shoe: Which shoe the cards come from.
@@ -60,7 +60,7 @@ class Stretch(Struct, eq=False):
 
     shoe: int
     dealt: DealtRound | None = None
-    trouble: Trouble | None = None
+    trouble: SceneFault | None = None
     cards: list[CardTrack] = []
     hands: list[HandTrack] = []
     bets: list[Bet] = []
@@ -70,7 +70,7 @@ class Stretch(Struct, eq=False):
     deck: int = 0
 
 
-class Shown(NamedTuple):
+class CardState(NamedTuple):
     """A card, where it is, and since when it has lain so; negative while it moves."""
 
     track: CardTrack
@@ -79,11 +79,11 @@ class Shown(NamedTuple):
     marked: bool
 
 
-class Moment(NamedTuple):
+class SceneState(NamedTuple):
     """
     Attributes:
-        at: Seconds from the stretch's beginning.
-        stretch: What is played.
+        at: Seconds from the animation's beginning.
+        animation: What is played.
         cards: Those that lie, the lowest first, and above them those that move.
         hands: Above them all.
         bets: The chips that lie there.
@@ -91,34 +91,34 @@ class Moment(NamedTuple):
     """
 
     at: float
-    stretch: Stretch
-    cards: tuple[Shown, ...]
+    animation: AnimatedRound
+    cards: tuple[CardState, ...]
     hands: tuple[tuple[HandTrack, Pose], ...]
     bets: tuple[Bet, ...]
     effects: tuple[Effect, ...]
 
     @property
-    def active(self) -> frozenset[Trouble]:
+    def active(self) -> frozenset[SceneFault]:
         """What goes wrong now."""
         return frozenset(effect.trouble for effect in self.effects)
 
 
-def moment(stretch: Stretch, at: float) -> Moment:
-    """Say how everything is at a moment of a stretch."""
+def scene_state(animation: AnimatedRound, at: float) -> SceneState:
+    """Say how everything is at a moment of an animation."""
     cards = []
-    for track in stretch.cards:
+    for track in animation.cards:
         found = track.pose(min(at, track.keys[-1].at) if track.stays else at)
         if found is not None:
             pose, since = found
             marked = track.marked is not None and at >= track.marked and since >= 0
-            cards.append(Shown(track, pose, since, marked))
+            cards.append(CardState(track, pose, since, marked))
     cards.sort(key=lambda shown: shown.since if shown.since >= 0 else float("inf"))
-    hands = [(track, found[0]) for track in stretch.hands if (found := track.pose(at))]
-    return Moment(
+    hands = [(track, found[0]) for track in animation.hands if (found := track.pose(at))]
+    return SceneState(
         at,
-        stretch,
+        animation,
         tuple(cards),
         tuple(hands),
-        tuple(bet for bet in stretch.bets if bet.since <= at <= bet.until),
-        tuple(effect for effect in stretch.effects if effect.since <= at <= effect.until),
+        tuple(bet for bet in animation.bets if bet.since <= at <= bet.until),
+        tuple(effect for effect in animation.effects if effect.since <= at <= effect.until),
     )

@@ -1,4 +1,4 @@
-"""From a shoe's rounds to stretches of play: the same rounds that the other simulators deal."""
+"""From a shoe's rounds to their animations."""
 
 from __future__ import annotations
 
@@ -7,49 +7,51 @@ from random import Random
 from typing import Final
 
 from drivers.simulators import angel_eye_scenario as dealing
-from drivers.simulators.camera.round_animation import Effect, Stretch
-from drivers.simulators.camera.scene_settings import SHOE_FAULTS, Settings, Station, Trouble
-from drivers.simulators.camera.table_dealing import TablePlay
+from drivers.simulators.camera.round_animation import AnimatedRound, Effect
+from drivers.simulators.camera.scene_settings import SHOE_FAULTS, SceneFault, Settings, Station
+from drivers.simulators.camera.table_dealing import TableDealing
 from drivers.simulators.camera.table_layout import PLACES
-from drivers.simulators.camera.throat_dealing import MouthPlay
+from drivers.simulators.camera.throat_dealing import ThroatDealing
 from drivers.simulators.simulated_shoe import DealtRound
 
-__all__ = ["stretches"]
+__all__ = ["animated_rounds"]
 
-_BY_FAULT: Final = {fault: trouble for trouble, fault in SHOE_FAULTS.items()}
-_ACTED: Final = {
-    Trouble.WRONG_PLACE,
-    Trouble.COVERED,
-    Trouble.DOUBLE_FEED,
-    Trouble.RETURNED,
+_SCENE_FAULT_OF: Final = {fault: trouble for trouble, fault in SHOE_FAULTS.items()}
+_DEALT_FAULTS: Final = {
+    SceneFault.WRONG_PLACE,
+    SceneFault.COVERED,
+    SceneFault.DOUBLE_FEED,
+    SceneFault.RETURNED,
 }
 """Troubles that dealer and players make; the rest happens to light and camera."""
 
-_FULL_HAND: Final = 4
+_FIRST_CARDS: Final = 4
 
 
-def stretches(settings: Settings) -> Iterator[Stretch]:
+def animated_rounds(settings: Settings) -> Iterator[AnimatedRound]:
     """Play, round after round, for ever where neither `rounds` nor `shoes` is set."""
-    mischief = _Mischief(settings)
+    fault_plan = _FaultPlan(settings)
     chance = Random(f"hands {settings.seed}")
-    play = (TablePlay if settings.station is Station.OVERHEAD else MouthPlay)(settings, chance)
+    play = (TableDealing if settings.station is Station.OVERHEAD else ThroatDealing)(
+        settings, chance
+    )
     deck = 0
     for scene in dealing.scenes(_shoe(settings)):
         if scene.round is None:
             continue
-        trouble = mischief.next(scene.round)
-        if trouble is Trouble.OTHER_DECK:
+        trouble = fault_plan.next(scene.round)
+        if trouble is SceneFault.OTHER_DECK:
             deck += 1
-        stretch = play.round(scene.round, trouble if trouble in _ACTED else None)
-        stretch.trouble, stretch.deck = trouble, deck
-        if trouble is not None and trouble not in _ACTED:
-            stretch.effects += mischief.effects(trouble, stretch.seconds)
-        yield stretch
+        animation = play.round(scene.round, trouble if trouble in _DEALT_FAULTS else None)
+        animation.trouble, animation.deck = trouble, deck
+        if trouble is not None and trouble not in _DEALT_FAULTS:
+            animation.effects += fault_plan.effects(trouble, animation.seconds)
+        yield animation
 
 
 def _shoe(settings: Settings) -> dealing.Settings:
-    faults = tuple(SHOE_FAULTS[each] for each in settings.troubles if each in SHOE_FAULTS)
-    share = len(faults) / len(settings.troubles) if settings.troubles else 0.0
+    faults = tuple(SHOE_FAULTS[each] for each in settings.faults if each in SHOE_FAULTS)
+    share = len(faults) / len(settings.faults) if settings.faults else 0.0
     return dealing.Settings(
         mode=dealing.Mode.OPEN,
         decks=settings.decks,
@@ -57,7 +59,7 @@ def _shoe(settings: Settings) -> dealing.Settings:
         shoes=settings.shoes,
         seed=settings.seed,
         faults=faults,
-        fault_rate=settings.trouble_rate * share,
+        fault_rate=settings.fault_rate * share,
         excess=settings.excess,
         make_good=settings.make_good,
         cut_behind=settings.cut_behind,
@@ -65,52 +67,52 @@ def _shoe(settings: Settings) -> dealing.Settings:
     )
 
 
-class _Mischief:
+class _FaultPlan:
     """What goes wrong, beside what the dealer does."""
 
     def __init__(self, settings: Settings) -> None:
         self._chance = Random(f"camera {settings.seed}")
-        self._own = [each for each in settings.troubles if each not in SHOE_FAULTS]
-        share = len(self._own) / len(settings.troubles) if settings.troubles else 0.0
+        self._own = [each for each in settings.faults if each not in SHOE_FAULTS]
+        share = len(self._own) / len(settings.faults) if settings.faults else 0.0
         # The chance is of the rounds; those with a fault of the dealer's have theirs.
-        self._rate = settings.trouble_rate * share
-        self._waiting: list[Trouble] = []
+        self._rate = settings.fault_rate * share
+        self._waiting: list[SceneFault] = []
 
-    def next(self, dealt: DealtRound) -> Trouble | None:
+    def next(self, dealt: DealtRound) -> SceneFault | None:
         """Say what is wrong with this round."""
         if self._own and self._chance.random() < self._rate:
             self._waiting.append(self._chance.choice(self._own))
         if dealt.fault is not None:
-            return _BY_FAULT[dealt.fault]
+            return _SCENE_FAULT_OF[dealt.fault]
         for trouble in self._waiting:
-            if trouble is not Trouble.WRONG_PLACE or len(dealt.cards) > _FULL_HAND:
+            if trouble is not SceneFault.WRONG_PLACE or len(dealt.cards) > _FIRST_CARDS:
                 self._waiting.remove(trouble)
                 return trouble
         return None
 
-    def effects(self, trouble: Trouble, seconds: float) -> list[Effect]:
+    def effects(self, trouble: SceneFault, seconds: float) -> list[Effect]:
         """Say when it is and where."""
         chance = self._chance
         since = chance.uniform(0.1, 0.6) * seconds
         match trouble:
-            case Trouble.STOPPED | Trouble.BLACK:
+            case SceneFault.STOPPED | SceneFault.BLACK:
                 until = since + chance.uniform(2, 6)
-            case Trouble.FROZEN:
+            case SceneFault.FROZEN:
                 until = since + 6
-            case Trouble.DAMAGED:
+            case SceneFault.DAMAGED:
                 until = since + chance.uniform(0.3, 1.5)
-            case Trouble.FLICKER:
+            case SceneFault.FLICKER:
                 since, until = 0.0, seconds
             case _:
                 until = seconds
         return [Effect(trouble, since, until, self._where(trouble))]
 
-    def _where(self, trouble: Trouble) -> tuple[float, float]:
+    def _where(self, trouble: SceneFault) -> tuple[float, float]:
         chance = self._chance
-        if trouble in {Trouble.GLARE, Trouble.SHADOW}:
+        if trouble in {SceneFault.GLARE, SceneFault.SHADOW}:
             box = PLACES[chance.choice(list(PLACES))]
             return box.x + chance.uniform(-25, 25), box.y + chance.uniform(-35, 35)
-        far = {Trouble.BUMP: 5.0, Trouble.KNOCK: 50.0}.get(trouble, 1.0)
+        far = {SceneFault.BUMP: 5.0, SceneFault.KNOCK: 50.0}.get(trouble, 1.0)
         return _way(chance, far)
 
 

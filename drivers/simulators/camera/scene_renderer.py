@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from drivers.simulators.camera.dealer_hands import hand_hull
 from drivers.simulators.camera.deck_images import card_quad
-from drivers.simulators.camera.ground_truth import Lying, Quad, Truth
+from drivers.simulators.camera.ground_truth import CardTruth, Quad, Truth
 from drivers.simulators.camera.motion_tracks import FACE
-from drivers.simulators.camera.projection import camera_of
-from drivers.simulators.camera.round_animation import Moment, Stretch, moment
-from drivers.simulators.camera.round_script import stretches
-from drivers.simulators.camera.scene_settings import Settings, Station, Trouble
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.round_animation import AnimatedRound, SceneState, scene_state
+from drivers.simulators.camera.round_script import animated_rounds
+from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.simulators.camera.sensor_effects import Sensor
-from drivers.simulators.camera.table_image import TableView
-from drivers.simulators.camera.throat_image import MouthView
+from drivers.simulators.camera.table_image import TableImage
+from drivers.simulators.camera.throat_image import ThroatImage
 from drivers.simulators.simulated_shoe import DealtRound
 
 __all__ = ["Scene", "Shot"]
@@ -31,10 +31,10 @@ __all__ = ["Scene", "Shot"]
 Pixels = NDArray[np.uint8]
 
 _TINY: Final = 1e-9
-_DEFOCUS: Final = 0.0022
+_DEFOCUS_SHARE: Final = 0.0022
 """Out of focus: this share of the picture's width."""
 
-_TOUCH: Final = 0.01
+_MIN_COVERED_SHARE: Final = 0.01
 
 
 class Shot(NamedTuple):
@@ -66,22 +66,22 @@ class Scene:
             gate: Asked where a dealer waits for a decision: whether he may go on.
         """
         self.settings = settings
-        self.camera = camera_of(settings)
+        self.camera = create_camera(settings)
         overhead = settings.station is Station.OVERHEAD
-        self._view = (TableView if overhead else MouthView)(settings, self.camera)
+        self._view = (TableImage if overhead else ThroatImage)(settings, self.camera)
         self._sensor = Sensor(settings)
         self._gate = gate
-        self._script = stretches(settings)
-        self._stretch: Stretch | None = next(self._script, None)
+        self._script = animated_rounds(settings)
+        self._animation: AnimatedRound | None = next(self._script, None)
         self._began = self._now = self._at = 0.0
-        self._gates = sorted(self._stretch.gates) if self._stretch else []
+        self._gates = sorted(self._animation.gates) if self._animation else []
         self._frozen: Pixels | None = None
-        self._shoe = self._stretch.shoe if self._stretch else 0
+        self._shoe = self._animation.shoe if self._animation else 0
 
     @property
     def playing(self) -> DealtRound | None:
         """The round that is played now."""
-        return self._stretch.dealt if self._stretch else None
+        return self._animation.dealt if self._animation else None
 
     def frames(self) -> Iterator[Shot]:
         """Give picture after picture, as often as the settings say, to the end of play."""
@@ -99,12 +99,12 @@ class Scene:
 
     def empty(self) -> Pixels:
         """Give a picture of the table before anybody came to it."""
-        view, state = self._view, moment(Stretch(0), 0.0)
+        view, state = self._view, scene_state(AnimatedRound(0), 0.0)
         return self._sensor.take(view.draw(state), 0.0, flicker=False, blur=0.0, torn=False)
 
-    def set_right(self) -> None:
+    def reset_camera(self) -> None:
         """Put the camera back to where it was, where it was pushed."""
-        self._view.set_right()
+        self._view.reset_camera()
 
     def shot(self, at: float, *, draw: bool = True) -> Shot | None:
         """
@@ -115,18 +115,18 @@ class Scene:
             at: Seconds.
             draw: Whether the picture is wanted, or just what is there.
         """
-        stretch = self._stretch
-        if stretch is None:
+        animation = self._animation
+        if animation is None:
             return None
         self._pass(at)
         inside = self._now - self._began
         finished: DealtRound | None = None
-        if inside > stretch.seconds:
-            finished, inside = stretch.dealt, stretch.seconds
-            self._next(stretch)
-        state = moment(stretch, inside)
-        self._view.push(state)
-        truth = self._truth(state, stretch, at, finished)
+        if inside > animation.seconds:
+            finished, inside = animation.dealt, animation.seconds
+            self._next(animation)
+        state = scene_state(animation, inside)
+        self._view.push_camera(state)
+        truth = self._truth(state, animation, at, finished)
         return Shot(self._picture(state, at) if draw else None, at, truth)
 
     def _pass(self, at: float) -> None:
@@ -141,59 +141,59 @@ class Scene:
             self._gates.pop(0)
         self._now = now
 
-    def _next(self, stretch: Stretch) -> None:
-        self._began += stretch.seconds
-        self._view.leave(stretch)
-        self._stretch = following = next(self._script, None)
+    def _next(self, animation: AnimatedRound) -> None:
+        self._began += animation.seconds
+        self._view.end_round(animation)
+        self._animation = following = next(self._script, None)
         self._gates = sorted(following.gates) if following else []
         if following is not None and following.shoe != self._shoe:
             # Between two shoes somebody sets the camera right.
             self._shoe = following.shoe
-            self.set_right()
+            self.reset_camera()
 
-    def _picture(self, state: Moment, at: float) -> Pixels | None:
+    def _picture(self, state: SceneState, at: float) -> Pixels | None:
         active = state.active
-        if Trouble.STOPPED in active:
+        if SceneFault.STOPPED in active:
             return None
-        if Trouble.FROZEN in active and self._frozen is not None:
+        if SceneFault.FROZEN in active and self._frozen is not None:
             return self._frozen
-        if Trouble.BLACK in active:
+        if SceneFault.BLACK in active:
             drawn = np.zeros((self.settings.height, self.settings.width, 3), np.uint8)
         else:
             drawn = self._view.draw(state)
-        blur = _DEFOCUS * self.settings.width if Trouble.DEFOCUS in active else 0.0
-        torn = Trouble.DAMAGED in active
-        flicker = Trouble.FLICKER in active
+        blur = _DEFOCUS_SHARE * self.settings.width if SceneFault.DEFOCUS in active else 0.0
+        torn = SceneFault.DAMAGED in active
+        flicker = SceneFault.FLICKER in active
         self._frozen = self._sensor.take(drawn, at, flicker=flicker, blur=blur, torn=torn)
         return self._frozen
 
     def _truth(
-        self, state: Moment, stretch: Stretch, at: float, finished: DealtRound | None
+        self, state: SceneState, animation: AnimatedRound, at: float, finished: DealtRound | None
     ) -> Truth:
-        dealt = stretch.dealt
+        dealt = animation.dealt
         return Truth(
             at=at,
-            shoe=stretch.shoe,
+            shoe=animation.shoe,
             round=dealt.number if dealt else 0,
-            cards=tuple(self._lying(state, at)),
+            cards=tuple(self._card_truths(state, at)),
             moving=sum(each.since < 0 for each in state.cards),
-            trouble=stretch.trouble,
+            trouble=animation.trouble,
             active=bool(state.active),
             finished=finished,
         )
 
-    def _lying(self, state: Moment, at: float) -> Iterator[Lying]:
+    def _card_truths(self, state: SceneState, at: float) -> Iterator[CardTruth]:
         """Say of each card how it lies; above a table only of those that lie still."""
         camera = self._view.camera
         hulls = [
-            np.asarray(camera.seen(hand_hull(pose.at, pose.heading, pose.up)), np.float32)
+            np.asarray(camera.project(hand_hull(pose.at, pose.heading, pose.up)), np.float32)
             for _, pose in state.hands
         ]
         overhead = self.settings.station is Station.OVERHEAD
         shown = [each for each in state.cards if each.since >= 0 or not overhead]
         quads = [np.asarray(card_quad(each.pose, camera)) for each in shown]
         for number, (each, quad) in enumerate(zip(shown, quads, strict=True)):
-            yield Lying(
+            yield CardTruth(
                 slot=each.track.slot,
                 card=each.track.card,
                 quad=_corners(quad),
@@ -214,4 +214,4 @@ def _touch(quad: NDArray[np.float64], shape: NDArray[np.float64] | NDArray[np.fl
     mine = np.asarray(quad, np.float32)
     theirs = cv2.convexHull(np.asarray(shape, np.float32))
     area, _ = cv2.intersectConvexConvex(cv2.convexHull(mine), theirs)
-    return bool(area > _TOUCH * cv2.contourArea(mine))
+    return bool(area > _MIN_COVERED_SHARE * cv2.contourArea(mine))

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
 
-__all__ = ["OVERHEAD_TROUBLES", "SHOE_FAULTS", "THROAT_TROUBLES", "Settings", "Station", "Trouble"]
+__all__ = ["OVERHEAD_FAULTS", "SHOE_FAULTS", "THROAT_FAULTS", "SceneFault", "Settings", "Station"]
 
 
 class Station(StrEnum):
@@ -19,7 +19,7 @@ class Station(StrEnum):
     THROAT = "throat"
 
 
-class Trouble(StrEnum):
+class SceneFault(StrEnum):
     """
     What can go wrong before the camera, or with it.
 
@@ -58,28 +58,28 @@ class Trouble(StrEnum):
 
 
 SHOE_FAULTS: Final = {
-    Trouble.OVERDRAW: Fault.OVERDRAW,
-    Trouble.MISSED_DRAW: Fault.MISSED_DRAW,
-    Trouble.RESET: Fault.RESET,
-    Trouble.UNREADABLE: Fault.UNREADABLE,
+    SceneFault.OVERDRAW: Fault.OVERDRAW,
+    SceneFault.MISSED_DRAW: Fault.MISSED_DRAW,
+    SceneFault.RESET: Fault.RESET,
+    SceneFault.UNREADABLE: Fault.UNREADABLE,
 }
 """Those that the dealer makes; the other simulators know them too."""
 
-THROAT_TROUBLES: Final = (
+THROAT_FAULTS: Final = (
     *SHOE_FAULTS,
-    Trouble.DOUBLE_FEED,
-    Trouble.RETURNED,
-    Trouble.LAMP_OUT,
-    Trouble.FLICKER,
-    Trouble.DEFOCUS,
-    Trouble.DAMAGED,
-    Trouble.STOPPED,
-    Trouble.FROZEN,
-    Trouble.BLACK,
-    Trouble.OTHER_DECK,
+    SceneFault.DOUBLE_FEED,
+    SceneFault.RETURNED,
+    SceneFault.LAMP_OUT,
+    SceneFault.FLICKER,
+    SceneFault.DEFOCUS,
+    SceneFault.DAMAGED,
+    SceneFault.STOPPED,
+    SceneFault.FROZEN,
+    SceneFault.BLACK,
+    SceneFault.OTHER_DECK,
 )
-OVERHEAD_TROUBLES: Final = tuple(
-    each for each in Trouble if each not in {Trouble.DOUBLE_FEED, Trouble.RETURNED}
+OVERHEAD_FAULTS: Final = tuple(
+    each for each in SceneFault if each not in {SceneFault.DOUBLE_FEED, SceneFault.RETURNED}
 )
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -98,8 +98,8 @@ class Settings(Struct, frozen=True, kw_only=True):
             those of the recogniser's training.
         decks: In a shoe, 1 to 12.
         rounds, shoes: Ends after so many; None does not.
-        troubles: What may go wrong.
-        trouble_rate: The chance of each round that something does.
+        faults: What may go wrong.
+        fault_rate: The chance of each round that something does.
         excess: What becomes of a card too many.
         make_good: Whether cards that were missed are dealt after all.
         cut_behind: Cards behind the cut card, 14 or more.
@@ -122,8 +122,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     decks: Annotated[int, Meta(ge=1, le=12)] = 8
     rounds: Annotated[int, Meta(ge=1)] | None = None
     shoes: Annotated[int, Meta(ge=1)] | None = None
-    troubles: tuple[Trouble, ...] = ()
-    trouble_rate: Share = 0.1
+    faults: tuple[SceneFault, ...] = ()
+    fault_rate: Share = 0.1
     excess: Excess = Excess.EITHER
     make_good: bool = False
     cut_behind: Annotated[int, Meta(ge=CUT_BEHIND)] = CUT_BEHIND

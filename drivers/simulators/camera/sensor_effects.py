@@ -15,10 +15,10 @@ __all__ = ["Sensor"]
 
 Pixels = NDArray[np.uint8]
 
-_SPARE: Final = 64
-_BANK: Final = 3
-_FLICKER: Final = 0.10
-_BEAT: Final = 7.3
+_NOISE_MARGIN_PX: Final = 64
+_NOISE_IMAGES: Final = 3
+_FLICKER_GAIN: Final = 0.10
+_FLICKER_HZ: Final = 7.3
 """How often a second the lamps' hundred flashes beat with the camera's pictures."""
 
 
@@ -35,8 +35,8 @@ class Sensor:
     def __init__(self, settings: Settings) -> None:
         self._chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 4])
         self._noise = settings.noise
-        size = (settings.height + _SPARE, settings.width + _SPARE)
-        self._bank = [self._speckle(size) for _ in range(_BANK)] if settings.noise else []
+        size = (settings.height + _NOISE_MARGIN_PX, settings.width + _NOISE_MARGIN_PX)
+        self._bank = [self._speckle(size) for _ in range(_NOISE_IMAGES)] if settings.noise else []
 
     def _speckle(self, size: tuple[int, int]) -> _Speckle:
         # What is in all colours alike, and what is in each: single pixels of one colour
@@ -63,13 +63,16 @@ class Sensor:
         if blur:
             picture = np.asarray(cv2.GaussianBlur(picture, (0, 0), blur), np.uint8)
         if flicker:
-            gain = 1 + _FLICKER * math.sin(2 * math.pi * _BEAT * at)
+            gain = 1 + _FLICKER_GAIN * math.sin(2 * math.pi * _FLICKER_HZ * at)
             picture = np.asarray(cv2.convertScaleAbs(picture, alpha=gain), np.uint8)
         picture = self._noisy(picture) if self._bank else picture.copy()
         return self._torn(picture) if torn else picture
 
     def _noisy(self, picture: Pixels) -> Pixels:
-        which, x, y = (int(v) for v in self._chance.integers((_BANK, _SPARE, _SPARE)))
+        which, x, y = (
+            int(v)
+            for v in self._chance.integers((_NOISE_IMAGES, _NOISE_MARGIN_PX, _NOISE_MARGIN_PX))
+        )
         high, wide = picture.shape[:2]
         more, less = (each[y : y + high, x : x + wide] for each in self._bank[which])
         # Where one is anything, the other is nothing.

@@ -29,11 +29,11 @@ LIT: Final = 128
 STILL: Final[Point] = (0.0, 0.0)
 """The way of what does not move, in pixels."""
 
-_FEWEST: Final = 2
-_LEAST_WAY: Final = 1.5
+_MIN_SIZE_PX: Final = 2
+_MIN_SMEAR_PX: Final = 1.5
 """Pixels by which a thing has to move to be smeared."""
 
-_GAPS: Final = 3.0
+_MAX_GAP_PX: Final = 3.0
 """Pixels between the places at which a smeared thing is seen, at the most."""
 
 _COARSE: Final = 4
@@ -91,7 +91,7 @@ def lay(
         way: By how much it moves while the picture is taken; half of it before `quad`.
     """
     far = max(abs(way[0]), abs(way[1]))
-    smeared = far >= _LEAST_WAY
+    smeared = far >= _MIN_SMEAR_PX
     box = _box(quad, picture.shape, 1 + (int(far / 2 + 1) if smeared else 0))
     if box is None:
         return None
@@ -125,7 +125,7 @@ def _smeared(paint: Pixels, way: Point) -> Pixels:
     Each step doubles their number and halves the distance between them.
     """
     far = max(abs(way[0]), abs(way[1]))
-    for number in range(1, max(1, math.ceil(math.log2(far / _GAPS))) + 1):
+    for number in range(1, max(1, math.ceil(math.log2(far / _MAX_GAP_PX))) + 1):
         paint = _doubled(paint, round(way[0] / 2**number), round(way[1] / 2**number))
     return paint
 
@@ -200,6 +200,6 @@ def _box(quad: Floats, shape: tuple[int, ...], spread: int = 1) -> Box | None:
     left, top = max(0, math.floor(x0) - spread), max(0, math.floor(y0) - spread)
     right = min(shape[1], math.ceil(x1) + spread + 1)
     bottom = min(shape[0], math.ceil(y1) + spread + 1)
-    if right - left < _FEWEST or bottom - top < _FEWEST:
+    if right - left < _MIN_SIZE_PX or bottom - top < _MIN_SIZE_PX:
         return None
     return left, top, right, bottom

@@ -10,25 +10,25 @@ from typing import Final
 
 from drivers.simulators.camera.dealer_hands import Grip
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, HandTrack, Key, Pose
-from drivers.simulators.camera.round_animation import Bet, Stretch
-from drivers.simulators.camera.scene_settings import Settings, Trouble
+from drivers.simulators.camera.round_animation import AnimatedRound, Bet
+from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.table_layout import DISCARD, PLACES, SHOE, Point
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.game import Card, Slot
 
-__all__ = ["TablePlay"]
+__all__ = ["TableDealing"]
 
 _DEALER: Final = 0
 _PLAYERS: Final = (3, 4, 5, 6, 7, 8)
-_AWAY: Final = 420.0
-_BESIDE: Final[Point] = (255.0, 96.0)
+_OFF_TABLE_MM: Final = 420.0
+_EXCESS_PLACE: Final[Point] = (255.0, 96.0)
 """Where a card too many lies when all places are taken."""
 
-_FOUR: Final = 4
-_SLIDE, _FLIP, _LEAVE = 0.5, 0.36, 0.42
+_FIRST_CARDS: Final = 4
+_SLIDE_S, _FLIP_S, _LEAVE_S = 0.5, 0.36, 0.42
 
 
-class TablePlay:
+class TableDealing:
     """Dealer and players at one table."""
 
     def __init__(self, settings: Settings, chance: Random) -> None:
@@ -36,37 +36,37 @@ class TablePlay:
         self._chance = chance
         self._pause = settings.pause
         self._carried: CardTrack | None = None
-        self._stretch = Stretch(0)
+        self._animation = AnimatedRound(0)
         self._now = 0.0
 
-    def round(self, dealt: DealtRound, trouble: Trouble | None) -> Stretch:
+    def round(self, dealt: DealtRound, trouble: SceneFault | None) -> AnimatedRound:
         """Play one round to the moment when the table is empty again."""
         chance = self._chance
-        self._stretch = stretch = Stretch(dealt.shoe, dealt)
+        self._animation = animation = AnimatedRound(dealt.shoe, dealt)
         self._now = 0.3 + self._pause * chance.uniform(2.0, 3.0)
         self._bets()
         turned = chance.random() < self._settings.turned and not dealt.aborted
         odd = self._unreadable(dealt)
-        held_back = self._held_back(dealt)
+        held_back = self._late_card(dealt)
         for number, (slot, card) in enumerate(dealt.cards):
-            if number == _FOUR and turned:
-                self._turn_over(stretch.cards[:_FOUR])
+            if number == _FIRST_CARDS and turned:
+                self._turn_over(animation.cards[:_FIRST_CARDS])
             if number == held_back:
                 self._wait_for_decision()
-            self._lay(slot, card, number, turned=turned, wrong=trouble is Trouble.WRONG_PLACE)
+            self._lay(slot, card, number, turned=turned, wrong=trouble is SceneFault.WRONG_PLACE)
             if number == odd:
-                self._bury(stretch.cards[-1])
-        if turned and len(dealt.cards) <= _FOUR:
-            self._turn_over(stretch.cards)
-        if trouble is Trouble.COVERED:
-            self._cover()
+                self._cover_indices(animation.cards[-1])
+        if turned and len(dealt.cards) <= _FIRST_CARDS:
+            self._turn_over(animation.cards)
+        if trouble is SceneFault.COVERED:
+            self._rest_hand()
         self._end(dealt)
-        stretch.seconds = self._now
-        return stretch
+        animation.seconds = self._now
+        return animation
 
-    def _held_back(self, dealt: DealtRound) -> int:
+    def _late_card(self, dealt: DealtRound) -> int:
         """Say before which card the dealer called the result too early."""
-        return _FOUR if dealt.made_good else -1
+        return _FIRST_CARDS if dealt.made_good else -1
 
     def _unreadable(self, dealt: DealtRound) -> int:
         if dealt.fault is not Fault.UNREADABLE:
@@ -78,47 +78,47 @@ class TablePlay:
 
     def _wait_for_decision(self) -> None:
         self._wait(0.8, 1.0)
-        self._stretch.gates.append(self._now)
+        self._animation.gates.append(self._now)
         self._wait(0.3, 0.5)
 
     # What is dealt.
 
     def _lay(self, slot: Slot, card: Card, number: int, *, turned: bool, wrong: bool) -> None:
         carried, self._carried = self._carried, None
-        if number >= _FOUR:
+        if number >= _FIRST_CARDS:
             self._wait(0.4, 1.2)
         place = _other(slot) if wrong and slot in {Slot.P3, Slot.B3} else slot
-        pose = self._landing(place)
+        pose = self._landing_pose(place)
         if number == 0 and carried is not None:
             self._carry(carried, slot, pose)
             return
-        self._deal(CardTrack([], card, place), pose, face_up=number >= _FOUR or not turned)
+        self._deal(CardTrack([], card, place), pose, face_up=number >= _FIRST_CARDS or not turned)
 
-    def _landing(self, slot: Slot) -> Pose:
+    def _landing_pose(self, slot: Slot) -> Pose:
         chance, box = self._chance, PLACES[slot]
-        x, y = box.x + _near(chance, 2.5, 6), box.y + _near(chance, 3, 8)
+        x, y = box.x + _jitter(chance, 2.5, 6), box.y + _jitter(chance, 3, 8)
         if box.turn and chance.random() < self._settings.overlap:
             x -= chance.uniform(24, 32) * (1 if box.x > 0 else -1)
-        heading = box.turn + _near(chance, 2, 6) + 180 * chance.randrange(2)
+        heading = box.turn + _jitter(chance, 2, 6) + 180 * chance.randrange(2)
         return Pose(x, y, 0.0, heading)
 
     def _deal(self, track: CardTrack, pose: Pose, *, face_up: bool) -> None:
         """Bring a card from the shoe to its place, by the dealer's hand."""
-        start, land = self._now, self._now + _SLIDE
+        start, land = self._now, self._now + _SLIDE_S
         out = Pose(*SHOE, 6.0, pose.heading - 30 * (1 if pose.heading < FACE else -1))
         track.keys = [Key(start, out), Key(land, pose._replace(up=2.0))]
         hand = self._hand(start, pose, begins=SHOE)
         if face_up:
             self._flip(track, land)
-        self._retreat(hand, self._now + _SLIDE + (_FLIP if face_up else 0.05), SHOE)
-        self._stretch.cards.append(track)
-        self._now += _SLIDE + (_FLIP if face_up else 0.05) + 0.25
+        self._retreat(hand, self._now + _SLIDE_S + (_FLIP_S if face_up else 0.05), SHOE)
+        self._animation.cards.append(track)
+        self._now += _SLIDE_S + (_FLIP_S if face_up else 0.05) + 0.25
         self._wait(0.15, 0.35)
 
     def _flip(self, track: CardTrack, at: float) -> None:
         lying = track.keys[-1].pose._replace(up=0.0)
         on_edge = lying._replace(up=26.0, turn=FACE / 2, peel=0.0)
-        track.move(at, _FLIP, on_edge, lying._replace(turn=FACE, peel=0.0))
+        track.move(at, _FLIP_S, on_edge, lying._replace(turn=FACE, peel=0.0))
 
     def _hand(self, at: float, pose: Pose, *, begins: Point) -> HandTrack:
         """Bring the dealer's hand along with a card."""
@@ -126,15 +126,15 @@ class TablePlay:
         there = Pose(pose.x, pose.y - 22, 22.0, 180 + tilt)
         start = Pose(begins[0] + 20, begins[1] - 30, 30.0, 205.0)
         hand = HandTrack([Key(at, start)], _DEALER, Grip.PINCH)
-        hand.move(at, _SLIDE, there)
-        self._stretch.hands.append(hand)
+        hand.move(at, _SLIDE_S, there)
+        self._animation.hands.append(hand)
         return hand
 
     def _retreat(self, hand: HandTrack, at: float, to: Point | None = None) -> None:
         pose = hand.keys[-1].pose
         up = 1 if pose.heading < FACE / 2 or pose.heading > 1.5 * FACE else -1
-        x, y = to or (pose.x * 1.1, up * _AWAY)
-        hand.move(at, _LEAVE, pose._replace(x=x, y=y, up=40.0))
+        x, y = to or (pose.x * 1.1, up * _OFF_TABLE_MM)
+        hand.move(at, _LEAVE_S, pose._replace(x=x, y=y, up=40.0))
 
     def _carry(self, track: CardTrack, slot: Slot, pose: Pose) -> None:
         """Make the card that was too many the first of this round."""
@@ -146,7 +146,7 @@ class TablePlay:
         hand.move(self._now, 0.6, *(self._over(p) for p in (lying, pose)))
         self._now += 0.6
         self._retreat(hand, self._now)
-        self._stretch.cards.append(moved)
+        self._animation.cards.append(moved)
         self._wait(0.5, 0.3)
 
     def _over(self, pose: Pose) -> Pose:
@@ -155,9 +155,9 @@ class TablePlay:
     def _reach(self, pose: Pose) -> HandTrack:
         """Bring the dealer's empty hand to a card."""
         above = self._over(pose)
-        hand = HandTrack([Key(self._now, above._replace(y=-_AWAY))], _DEALER, Grip.PINCH)
+        hand = HandTrack([Key(self._now, above._replace(y=-_OFF_TABLE_MM))], _DEALER, Grip.PINCH)
         hand.move(self._now, 0.4, above)
-        self._stretch.hands.append(hand)
+        self._animation.hands.append(hand)
         self._now += 0.4
         return hand
 
@@ -178,7 +178,7 @@ class TablePlay:
     def _turn_one(self, track: CardTrack) -> None:
         hand = self._reach(track.keys[-1].pose)
         self._flip(track, self._now)
-        self._now += _FLIP
+        self._now += _FLIP_S
         self._retreat(hand, self._now)
         self._wait(0.25, 0.2)
 
@@ -190,7 +190,7 @@ class TablePlay:
         lying = lying._replace(heading=upright if near > 0 else upright - FACE)
         track.keys[-1] = Key(track.keys[-1].at, lying)
         at = Pose(lying.x + chance.uniform(-8, 8), lying.y + 36, 14.0, chance.uniform(-18, 18))
-        hand = HandTrack([Key(self._now, at._replace(y=_AWAY))], self._player, Grip.PINCH)
+        hand = HandTrack([Key(self._now, at._replace(y=_OFF_TABLE_MM))], self._player, Grip.PINCH)
         hand.move(self._now, 0.5, at)
         self._now += 0.5
         slow = 0.5 + self._pause * chance.uniform(0.6, 1.4)
@@ -202,9 +202,9 @@ class TablePlay:
         track.move(self._now, 0.25, lying)
         self._now += 0.25
         self._flip(track, self._now)
-        self._now += _FLIP
+        self._now += _FLIP_S
         self._retreat(hand, self._now)
-        self._stretch.hands.append(hand)
+        self._animation.hands.append(hand)
         self._wait(0.25, 0.2)
 
     @property
@@ -219,35 +219,37 @@ class TablePlay:
         for seat in self._chance.sample(range(5), self._chance.randint(1, 3)):
             x, y = (seat - 2) * 170.0, 215.0 - abs(seat - 2) ** 2 * 11
             at = self._chance.uniform(0.2, max(0.3, self._now - 1.0))
-            hand = HandTrack([Key(at, Pose(x, _AWAY, 30.0, 4.0))], _PLAYERS[seat], Grip.PINCH)
+            hand = HandTrack(
+                [Key(at, Pose(x, _OFF_TABLE_MM, 30.0, 4.0))], _PLAYERS[seat], Grip.PINCH
+            )
             hand.move(at, 0.45, Pose(x, y + 12, 16.0, 4.0))
             self._retreat(hand, at + 0.55)
-            self._stretch.hands.append(hand)
+            self._animation.hands.append(hand)
             number, chips = self._chance.randrange(5), self._chance.randint(1, 4)
-            self._stretch.bets.append(Bet((x, y), number, chips, at + 0.5, 1e9))
+            self._animation.bets.append(Bet((x, y), number, chips, at + 0.5, 1e9))
 
-    def _bury(self, track: CardTrack) -> None:
+    def _cover_indices(self, track: CardTrack) -> None:
         """Lay marker buttons on both indices of a card."""
         hand = self._reach(track.keys[-1].pose)
         track.marked = self._now
         self._retreat(hand, self._now + 0.2)
         self._wait(0.5, 0.3)
 
-    def _cover(self) -> None:
+    def _rest_hand(self) -> None:
         """Let somebody rest a hand on cards for a while."""
-        track = self._chance.choice(self._stretch.cards)
+        track = self._chance.choice(self._animation.cards)
         pose = track.keys[-1].pose
         from_above = self._chance.random() < 0.5  # noqa: PLR2004 - a coin
         heading = self._chance.uniform(-20, 20) + (180 if from_above else 0)
         over = Pose(pose.x, pose.y + (18 if from_above else -18), 12.0, heading)
-        begins = over._replace(y=-_AWAY if from_above else _AWAY, up=40.0)
+        begins = over._replace(y=-_OFF_TABLE_MM if from_above else _OFF_TABLE_MM, up=40.0)
         person = _DEALER if from_above else self._player
         hand = HandTrack([Key(self._now, begins)], person, Grip.FLAT)
         hand.move(self._now, 0.5, over)
         self._now += 0.5
         self._wait(1.0, 2.0)
         self._retreat(hand, self._now)
-        self._stretch.hands.append(hand)
+        self._animation.hands.append(hand)
         self._wait(0.6)
 
     def _end(self, dealt: DealtRound) -> None:
@@ -258,19 +260,19 @@ class TablePlay:
             self._wait_for_decision()
         self._wait(0.9, 0.2 if dealt.aborted else 2.2)
         staying = excess if dealt.carried else None
-        self._collect([each for each in self._stretch.cards if each is not staying])
+        self._collect([each for each in self._animation.cards if each is not staying])
         if staying is not None:
             staying.stay(self._now)
             self._carried = staying
 
     def _lay_excess(self, card: Card) -> CardTrack:
-        taken = {each.slot for each in self._stretch.cards}
+        taken = {each.slot for each in self._animation.cards}
         free = [slot for slot in (Slot.P3, Slot.B3) if slot not in taken]
         self._wait(0.4, 1.0)
         if free:
-            track, pose = CardTrack([], card, free[0]), self._landing(free[0])
+            track, pose = CardTrack([], card, free[0]), self._landing_pose(free[0])
         else:
-            track, pose = CardTrack([], card, None), Pose(*_BESIDE, 0.0, 90.0)
+            track, pose = CardTrack([], card, None), Pose(*_EXCESS_PLACE, 0.0, 90.0)
         self._deal(track, pose, face_up=True)
         return track
 
@@ -279,7 +281,9 @@ class TablePlay:
         right = max((each.keys[-1].pose.x for each in tracks), default=0.0) + 30
         left = min((each.keys[-1].pose.x for each in tracks), default=0.0) - 10
         begin, sweep = self._now + 0.4, 0.9
-        hand = HandTrack([Key(self._now, Pose(right, -_AWAY, 30.0, 190.0))], _DEALER, Grip.FLAT)
+        hand = HandTrack(
+            [Key(self._now, Pose(right, -_OFF_TABLE_MM, 30.0, 190.0))], _DEALER, Grip.FLAT
+        )
         hand.move(self._now, 0.4, Pose(right, -8, 12.0, 188.0))
         hand.move(begin, sweep, Pose(left, -8, 12.0, 172.0))
         gone = Pose(*DISCARD, 12.0, 165.0)
@@ -292,15 +296,15 @@ class TablePlay:
             track.move(reached, max(0.05, end - reached), heap)
             track.move(end, 0.5, heap._replace(x=gone.x, y=gone.y + 20, up=4.0))
             track.stays = False
-        self._stretch.hands.append(hand)
+        self._animation.hands.append(hand)
         self._now = end + 0.5
-        for bet in list(self._stretch.bets):
-            self._stretch.bets.remove(bet)
-            self._stretch.bets.append(Bet(bet.at, bet.number, bet.chips, bet.since, self._now))
+        for bet in list(self._animation.bets):
+            self._animation.bets.remove(bet)
+            self._animation.bets.append(Bet(bet.at, bet.number, bet.chips, bet.since, self._now))
         self._wait(0.35, 0.5)
 
 
-def _near(chance: Random, usual: float, most: float) -> float:
+def _jitter(chance: Random, usual: float, most: float) -> float:
     return max(-most, min(most, chance.gauss(0, usual)))
 
 

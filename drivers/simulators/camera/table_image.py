@@ -10,21 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.simulators.camera.dealer_hands import arm_shadow, hand, hand_corners
-from drivers.simulators.camera.deck_images import Deck, deck_of
+from drivers.simulators.camera.deck_images import Deck, choose_deck
 from drivers.simulators.camera.lighting import Lamps, Shadow, lamp_for_glare, lamps_of
 from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Pose
 from drivers.simulators.camera.projection import Camera, Floats
-from drivers.simulators.camera.round_animation import Bet, Effect, Moment, Shown, Stretch
-from drivers.simulators.camera.scene_settings import Settings, Trouble
+from drivers.simulators.camera.round_animation import (
+    AnimatedRound,
+    Bet,
+    CardState,
+    Effect,
+    SceneState,
+)
+from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.sprites import LIT, STILL, Box, Light, dim, lay, shade
 from drivers.simulators.camera.table_layout import CARD, EXTENT, Point
-from drivers.simulators.camera.table_surface import CHIP, MARKER, chip, cloth, marker
+from drivers.simulators.camera.table_surface import CHIP, MARKER, chip, felt_image, marker
 
-__all__ = ["TableView"]
+__all__ = ["TableImage"]
 
 Pixels = NDArray[np.uint8]
 
-_FADES: Final = 0.35
+_LAMP_FADE_S: Final = 0.35
 """Seconds in which a lamp goes out."""
 
 _DETAIL: Final = 1.5
@@ -35,7 +41,7 @@ _INDEX: Final = (20.0, 28.0)
 """Where a card's index is, from its corner, in millimetres."""
 
 
-class TableView:
+class TableImage:
     """
     Attributes:
         camera: As it stands now.
@@ -44,7 +50,7 @@ class TableView:
     def __init__(self, settings: Settings, camera: Camera) -> None:
         self._settings = settings
         self._first = self.camera = camera
-        self._felt = cloth(settings.seed)
+        self._felt = felt_image(settings.seed)
         self._hung = lamps_of(settings.seed, camera)
         self._decks: dict[int, Deck] = {}
         self._pushed: set[int] = set()
@@ -61,14 +67,14 @@ class TableView:
         self._picture_of = 0
         self._stale: list[Box] = []
 
-    def leave(self, stretch: Stretch) -> None:
-        """A stretch is over."""
+    def end_round(self, animation: AnimatedRound) -> None:
+        """The round is over."""
 
-    def set_right(self) -> None:
+    def reset_camera(self) -> None:
         """Put the camera back to where it was."""
         self.camera = self._first
 
-    def draw(self, state: Moment) -> Pixels:
+    def draw(self, state: SceneState) -> Pixels:
         """Give the picture of a moment; it is good until the next one is drawn."""
         self._shine(state)
         self._settle(state)
@@ -78,7 +84,7 @@ class TableView:
             if each.since < 0:
                 pose, way = self._moving(each.track, state.at, each.pose)
                 seen = each._replace(pose=pose)
-                self._stale += self._lay(picture, seen, state.stretch.deck, way)
+                self._stale += self._lay(picture, seen, state.animation.deck, way)
         for track, pose in state.hands:
             self._reach(picture, track, *self._moving(track, state.at, pose))
         return picture
@@ -100,21 +106,24 @@ class TableView:
         before, middle = track.pose(at - shutter), track.pose(at - shutter / 2)
         if before is None or middle is None:
             return now, STILL
-        ends = self.camera.seen(np.array([(p.x, p.y, p.up) for p in (before[0], now)]))
+        ends = self.camera.project(np.array([(p.x, p.y, p.up) for p in (before[0], now)]))
         x, y = ends[1] - ends[0]
         return middle[0], (float(x), float(y))
 
     # What does not move.
 
-    def push(self, state: Moment) -> None:
+    def push_camera(self, state: SceneState) -> None:
         """Let the camera be pushed, where it is."""
         for effect in state.effects:
-            if effect.trouble in {Trouble.BUMP, Trouble.KNOCK} and id(effect) not in self._pushed:
+            if (
+                effect.trouble in {SceneFault.BUMP, SceneFault.KNOCK}
+                and id(effect) not in self._pushed
+            ):
                 self._pushed.add(id(effect))
-                turned = 0.8 if effect.trouble is Trouble.KNOCK else 0.1
+                turned = 0.8 if effect.trouble is SceneFault.KNOCK else 0.1
                 self.camera = self.camera.moved(*effect.where, turned)
 
-    def _shine(self, state: Moment) -> None:
+    def _shine(self, state: SceneState) -> None:
         if self._ground_key is not self.camera:
             self._ground_key, self._light_key = self.camera, None
             self._ground, self._still_key = self._warped(), (None, [])
@@ -123,12 +132,12 @@ class TableView:
         dazzling: tuple[Point, ...] = ()
         shadow: Shadow | None = None
         for effect in state.effects:
-            if effect.trouble is Trouble.LAMP_OUT:
-                gone = min(1.0, (state.at - effect.since) / _FADES)
+            if effect.trouble is SceneFault.LAMP_OUT:
+                gone = min(1.0, (state.at - effect.since) / _LAMP_FADE_S)
                 strengths[0] = round(1 - gone, 1)
-            if effect.trouble is Trouble.GLARE:
+            if effect.trouble is SceneFault.GLARE:
                 dazzling = (effect.where,)
-            if effect.trouble is Trouble.SHADOW:
+            if effect.trouble is SceneFault.SHADOW:
                 shadow = _leaning(effect, state.at)
         key = (tuple(strengths), dazzling, shadow)
         if key != self._light_key:
@@ -155,9 +164,9 @@ class TableView:
         warped = cv2.remap(drawn, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         return np.asarray(warped, np.uint8)
 
-    def _settle(self, state: Moment) -> None:
+    def _settle(self, state: SceneState) -> None:
         lying = [each for each in state.cards if each.since >= 0]
-        ground = (self._light_key, state.bets, state.stretch.deck)
+        ground = (self._light_key, state.bets, state.animation.deck)
         key: list[object] = [(each.track, each.pose, each.marked) for each in lying]
         if (ground, key) == self._still_key:
             return
@@ -170,7 +179,7 @@ class TableView:
             for bet in state.bets:
                 self._stack(bet)
         for each in lying[len(there) :]:
-            self._lay(self._still, each, state.stretch.deck)
+            self._lay(self._still, each, state.animation.deck)
 
     # What is drawn.
 
@@ -179,10 +188,10 @@ class TableView:
             scale = self.camera.matrix[0, 0] / self.camera.height
             width = round(CARD[0] * scale * _DETAIL)
             settings = self._settings
-            self._decks[number] = deck_of(settings.seed, settings.deck, number, width)
+            self._decks[number] = choose_deck(settings.seed, settings.deck, number, width)
         return self._decks[number]
 
-    def _lay(self, picture: Pixels, shown: Shown, deck: int, way: Point = STILL) -> list[Box]:
+    def _lay(self, picture: Pixels, shown: CardState, deck: int, way: Point = STILL) -> list[Box]:
         card, pose = shown.track.card, shown.pose
         changed = self._deck(deck).lay(picture, card, pose, self.camera, self._light, way=way)
         if shown.marked:
@@ -212,15 +221,15 @@ class TableView:
     def _square(self, at: Point, size: float, up: float) -> Floats:
         half = size / 2
         rim = ((-half, -half), (half, -half), (half, half), (-half, half))
-        return self.camera.seen(np.array([[at[0] + x, at[1] + y, up] for x, y in rim]))
+        return self.camera.project(np.array([[at[0] + x, at[1] + y, up] for x, y in rim]))
 
     def _reach(self, picture: Pixels, track: HandTrack, pose: Pose, way: Point) -> None:
         corners = hand_corners(pose.at, pose.heading, pose.up)
         shadow = corners * np.array([1.0, 1.0, 0.0]) + np.array([10.0, 14.0, 0.0])
         drawn = hand(track.grip, track.person)
         for box in (
-            dim(picture, arm_shadow(track.grip), self.camera.seen(shadow)),
-            lay(picture, drawn, self.camera.seen(corners), self._light, way),
+            dim(picture, arm_shadow(track.grip), self.camera.project(shadow)),
+            lay(picture, drawn, self.camera.project(corners), self._light, way),
         ):
             if box is not None:
                 self._stale.append(box)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from drivers.simulators.camera.sprites import Sprite, sprite
 from drivers.simulators.camera.table_layout import EXTENT, PLACES, Point
 
-__all__ = ["CHIP", "MARKER", "chip", "cloth", "marker"]
+__all__ = ["CHIP", "MARKER", "chip", "felt_image", "marker"]
 
 Pixels = NDArray[np.uint8]
 Colour = tuple[int, int, int]
@@ -38,7 +38,7 @@ _TEXT: Final = cv2.FONT_HERSHEY_TRIPLEX
 
 
 @lru_cache(maxsize=2)
-def cloth(seed: int) -> tuple[Pixels, Point]:
+def felt_image(seed: int) -> tuple[Pixels, Point]:
     """Draw the felt; give it with its pixels per millimetre, across and down."""
     chance = np.random.default_rng([seed & 0xFFFFFFFF, 2])
     left, top, right, bottom = EXTENT

@@ -9,41 +9,41 @@ from random import Random
 from typing import Final
 
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
-from drivers.simulators.camera.round_animation import Effect, Stretch
-from drivers.simulators.camera.scene_settings import Settings, Trouble
+from drivers.simulators.camera.round_animation import AnimatedRound, Effect
+from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.table_layout import CARD, THROAT
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.game import Card, Slot
 
-__all__ = ["MouthPlay"]
+__all__ = ["ThroatDealing"]
 
-_FAR: Final = THROAT.size[0] / 2 + CARD[1] / 2 + 6
-_FOUR: Final = 4
+_TRAVEL_MM: Final = THROAT.size[0] / 2 + CARD[1] / 2 + 6
+_FIRST_CARDS: Final = 4
 
 
-class MouthPlay:
+class ThroatDealing:
     """A dealer's finger that pulls card after card."""
 
     def __init__(self, settings: Settings, chance: Random) -> None:
         self._chance = chance
         self._pause = settings.pause
-        self._stretch = Stretch(0)
+        self._animation = AnimatedRound(0)
         self._now = 0.0
         self._carried = False
 
-    def round(self, dealt: DealtRound, trouble: Trouble | None) -> Stretch:
+    def round(self, dealt: DealtRound, trouble: SceneFault | None) -> AnimatedRound:
         """Pull all cards of one round."""
-        self._stretch = stretch = Stretch(dealt.shoe, dealt)
+        self._animation = animation = AnimatedRound(dealt.shoe, dealt)
         self._now = 0.4 + self._pause * 8
         cards = list(dealt.cards)[1 if self._carried else 0 :]
         odd = self._chance.randrange(len(cards)) if cards else -1
         self._carried = dealt.carried
         unreadable = odd if dealt.fault is Fault.UNREADABLE else -1
-        early = odd if trouble is Trouble.RETURNED else -1
-        pair = min(odd, len(cards) - 2) if trouble is Trouble.DOUBLE_FEED else -1
+        early = odd if trouble is SceneFault.RETURNED else -1
+        pair = min(odd, len(cards) - 2) if trouble is SceneFault.DOUBLE_FEED else -1
         for number, (slot, card) in enumerate(cards):
-            if dealt.made_good and number == _FOUR:
-                self._stretch.gates.append(self._now)
+            if dealt.made_good and number == _FIRST_CARDS:
+                self._animation.gates.append(self._now)
             if number == early:
                 self._push_back(slot, card)
             together = number in {pair, pair + 1} and pair >= 0
@@ -53,10 +53,10 @@ class MouthPlay:
         if dealt.excess is not None:
             self._pull(None, dealt.excess)
         if dealt.fault is not None:
-            self._stretch.gates.append(self._now)
+            self._animation.gates.append(self._now)
         self._now += 0.4 + self._pause * 4
-        stretch.seconds = self._now
-        return stretch
+        animation.seconds = self._now
+        return animation
 
     def _pull(
         self, slot: Slot | None, card: Card, *, hurried: bool = False, joined: bool = False
@@ -66,11 +66,11 @@ class MouthPlay:
         inside, outside = self._ends()
         track = CardTrack([Key(self._now, inside)], card, slot, stays=False)
         track.move(self._now, seconds, outside)
-        self._stretch.cards.append(track)
+        self._animation.cards.append(track)
         if hurried:
             # So fast that no picture of it is sharp.
-            effect = Effect(Trouble.UNREADABLE, self._now - 0.02, self._now + seconds + 0.02)
-            self._stretch.effects.append(effect)
+            effect = Effect(SceneFault.UNREADABLE, self._now - 0.02, self._now + seconds + 0.02)
+            self._animation.effects.append(effect)
         if joined:
             # The next card follows before this one is out.
             self._now += seconds * chance.uniform(0.06, 0.14)
@@ -85,12 +85,12 @@ class MouthPlay:
         track = CardTrack([Key(self._now, inside)], card, slot, stays=False)
         track.move(self._now, 0.25, half)
         track.move(self._now + 0.4, 0.3, inside)
-        self._stretch.cards.append(track)
+        self._animation.cards.append(track)
         self._now += 1.3
 
     def _ends(self) -> tuple[Pose, Pose]:
         chance = self._chance
         y = max(-1.5, min(1.5, chance.gauss(0, 0.7)))
         heading = 90 + max(-2.5, min(2.5, chance.gauss(0, 0.9))) + 180 * chance.randrange(2)
-        inside = Pose(-_FAR, y, 0.0, heading, FACE)
-        return inside, inside._replace(x=_FAR, y=y + chance.uniform(-0.6, 0.6))
+        inside = Pose(-_TRAVEL_MM, y, 0.0, heading, FACE)
+        return inside, inside._replace(x=_TRAVEL_MM, y=y + chance.uniform(-0.6, 0.6))

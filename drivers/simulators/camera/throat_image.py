@@ -8,27 +8,27 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.simulators.camera.deck_images import Deck, deck_of
+from drivers.simulators.camera.deck_images import Deck, choose_deck
 from drivers.simulators.camera.motion_tracks import Pose
 from drivers.simulators.camera.projection import Camera
-from drivers.simulators.camera.round_animation import Moment, Shown, Stretch
-from drivers.simulators.camera.scene_settings import Settings, Trouble
+from drivers.simulators.camera.round_animation import AnimatedRound, CardState, SceneState
+from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.sprites import LIT, STILL, Light
 from drivers.simulators.camera.table_layout import CARD, THROAT, Point, throat_window
 
-__all__ = ["MouthView"]
+__all__ = ["ThroatImage"]
 
 Pixels = NDArray[np.uint8]
 
-_DARK: Final = 0.25
-_SHUTTER: Final = 0.0012
+_LAMP_OUT_STRENGTH: Final = 0.25
+_SHUTTER_S: Final = 0.0012
 """Seconds: a lamp of its own allows a short exposure."""
 
-_SLOW: Final = 0.022
+_SLOW_SHUTTER_S: Final = 0.022
 """That of a hurried card, which is never sharp."""
 
 
-class MouthView:
+class ThroatImage:
     """
     Attributes:
         camera: Where it is.
@@ -42,33 +42,33 @@ class MouthView:
         self._window = _window_mask(camera)
         self._lights: dict[float, tuple[Light, Pixels]] = {}
 
-    def leave(self, stretch: Stretch) -> None:
-        """A stretch is over."""
+    def end_round(self, animation: AnimatedRound) -> None:
+        """The round is over."""
 
-    def push(self, state: Moment) -> None:
-        """As `set_right`."""
+    def push_camera(self, state: SceneState) -> None:
+        """As `reset_camera`."""
 
-    def set_right(self) -> None:
+    def reset_camera(self) -> None:
         """Nobody pushes a camera in a shoe."""
 
-    def draw(self, state: Moment) -> Pixels:
+    def draw(self, state: SceneState) -> Pixels:
         """Give the picture of a moment."""
-        strength = _DARK if Trouble.LAMP_OUT in state.active else 1.0
+        strength = _LAMP_OUT_STRENGTH if SceneFault.LAMP_OUT in state.active else 1.0
         light, empty = self._lit(strength)
         if not state.cards:
             return empty
-        shutter = _SLOW if Trouble.UNREADABLE in state.active else _SHUTTER
+        shutter = _SLOW_SHUTTER_S if SceneFault.UNREADABLE in state.active else _SHUTTER_S
         picture = empty.copy()
         # The next card lies on the one before: from below, that one hides it.
         for each in sorted(state.cards, key=lambda shown: shown.pose.x):
             pose, way = self._moving(each, state.at, shutter)
-            deck = self._deck(state.stretch.deck)
+            deck = self._deck(state.animation.deck)
             deck.lay(picture, each.track.card, pose, self.camera, light, shadow=False, way=way)
         # The shoe's plates hide what is not in the window.
         cv2.copyTo(empty, self._window, picture)
         return picture
 
-    def _moving(self, shown: Shown, at: float, shutter: float) -> tuple[Pose, Point]:
+    def _moving(self, shown: CardState, at: float, shutter: float) -> tuple[Pose, Point]:
         """Say where a card is in the middle of an exposure, and by how many pixels it moves."""
         before, middle = shown.track.pose(at - shutter), shown.track.pose(at - shutter / 2)
         if before is None or middle is None:
@@ -81,7 +81,7 @@ class MouthView:
         if number not in self._decks:
             width = round(CARD[0] * self.camera.matrix[0, 0] / self.camera.height)
             settings = self._settings
-            self._decks[number] = deck_of(settings.seed, settings.deck, number, width)
+            self._decks[number] = choose_deck(settings.seed, settings.deck, number, width)
         return self._decks[number]
 
     def _lit(self, strength: float) -> tuple[Light, Pixels]:

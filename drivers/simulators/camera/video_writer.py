@@ -37,7 +37,7 @@ def write_video(scene: Scene, path: Path, truth: Path | None, stopping: Event) -
     code = cv2.VideoWriter.fourcc(*codec)
     size = (settings.width, settings.height)
     writer = cv2.VideoWriter(str(path), code, settings.fps, size)
-    with closing(_Closing(writer)), _ledger(truth) as ledger:
+    with closing(_Closing(writer)), _truth_file(truth) as ledger:
         if not writer.isOpened():
             raise UserError(f"{path}: no video can be written there; does its folder exist?")
         if codec == "MJPG":
@@ -49,7 +49,7 @@ def write_video(scene: Scene, path: Path, truth: Path | None, stopping: Event) -
                 writer.write(shot.image)
                 count += 1
             if ledger is not None:
-                _note(ledger, shot)
+                _write_truth(ledger, shot)
             yield shot
     check_whole(path, count)
 
@@ -68,7 +68,7 @@ def check_whole(path: Path, count: int) -> None:
         raise UserError(f"{path}: not all of its {count} pictures are in it: is the disk full?")
 
 
-def _note(ledger: IO[bytes], shot: Shot) -> None:
+def _write_truth(ledger: IO[bytes], shot: Shot) -> None:
     ledger.write(truth_line(shot.truth))
     if shot.truth.finished is not None:
         ledger.write(round_line(shot.truth.finished, shot.truth.trouble))
@@ -80,7 +80,7 @@ class _Closing:
 
 
 @contextmanager
-def _ledger(path: Path | None) -> Iterator[IO[bytes] | None]:
+def _truth_file(path: Path | None) -> Iterator[IO[bytes] | None]:
     if path is None:
         yield None
         return

@@ -60,7 +60,7 @@ class Listener:
         driver = AngelEyeII()
         sink = partial(self.inbox.put, timeout=0.1)
         self.reader = Reader("shoe", driver, line.address, driver.line, sink)
-        self.heard: list[Observation] = []
+        self.is_open: list[Observation] = []
         self.of_shoe: list[Observation] = []
 
     def __enter__(self) -> Self:
@@ -75,7 +75,7 @@ class Listener:
         """Wait for so many observations of the shoe itself."""
         while len(self.of_shoe) < count:
             said = self.inbox.get(timeout=PATIENCE).observations
-            self.heard += said
+            self.is_open += said
             self.of_shoe += [about for about in said if not isinstance(about, Link | Gap)]
         return self.of_shoe
 
@@ -138,9 +138,9 @@ def test_what_a_pulled_plug_loses_is_lost_and_the_rest_arrives(line: Line) -> No
     said = said_by(played)
     with Listener(line) as listener, Show(line, settings):
         assert listener.hear(len(said)) == said
-        gaps = [gap.detail for gap in listener.heard if isinstance(gap, Gap)]
+        gaps = [gap.detail for gap in listener.is_open if isinstance(gap, Gap)]
         assert gaps.count(GapDetail.RECONNECT) == losses > 0
-        links = [link.up for link in listener.heard if isinstance(link, Link)]
+        links = [link.up for link in listener.is_open if isinstance(link, Link)]
         assert links == [True] + [False, True] * losses
 
 
@@ -260,19 +260,19 @@ class TestPty:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # However long a slow machine takes between two lines of this test.
-        monkeypatch.setattr(serial_servers, "_PATIENCE_WITH_OPENERS", 3600.0)
+        monkeypatch.setattr(serial_servers, "_FLUSH_TIMEOUT_S", 3600.0)
         line = PtyLine()
         for _ in range(2):
-            assert not line.settled()
+            assert not line.is_ready()
             slave = os.open(line.address, os.O_RDWR | os.O_NOCTTY)
-            assert (line.heard(), line.settled()) == (True, False)
+            assert (line.is_open(), line.is_ready()) == (True, False)
             termios.tcflush(slave, termios.TCIFLUSH)
-            assert line.settled()
+            assert line.is_ready()
             os.close(slave)
-            assert (line.heard(), line.settled()) == (False, False)
-        monkeypatch.setattr(serial_servers, "_PATIENCE_WITH_OPENERS", 0.0)
+            assert (line.is_open(), line.is_ready()) == (False, False)
+        monkeypatch.setattr(serial_servers, "_FLUSH_TIMEOUT_S", 0.0)
         with Path(line.address).open("rb"):
-            until(line.settled, "one that throws nothing away")
+            until(line.is_ready, "one that throws nothing away")
         line.close()
 
     def test_it_is_drained_when_all_is_read_however_long_that_takes(
@@ -285,7 +285,7 @@ class TestPty:
             looks += 1
             return unread(*what)
 
-        monkeypatch.setattr(serial_servers, "_DRAIN_EVERY", 0.001)
+        monkeypatch.setattr(serial_servers, "_DRAIN_POLL_S", 0.001)
         monkeypatch.setattr(serial_servers, "_unread", look)
         line = PtyLine()
         with Path(line.address).open("rb", buffering=0) as slave:
@@ -315,12 +315,12 @@ class TestTcp:
     def test_every_client_hears_it(self) -> None:
         line = TcpLine("127.0.0.1", 0)
         transports = [open_transport(line.address, AngelEyeII.line) for _ in range(3)]
-        until(line.heard)
+        until(line.is_open)
         line.send(b"\x05", threading.Event())
         for transport in transports:
             assert transport.read() == b"\x05"
             transport.close()
-        until(lambda: not line.heard())
+        until(lambda: not line.is_open())
         line.close()
 
     def test_a_port_in_use_is_said(self) -> None:
@@ -333,7 +333,7 @@ class TestTcp:
         line = TcpLine("127.0.0.1", free_port())
         address = line.address
         client = open_transport(address, AngelEyeII.line)
-        until(line.heard)
+        until(line.is_open)
         line.unplug()
         with pytest.raises(LineError):
             client.read()
