@@ -19,8 +19,8 @@ from drivers.simulators.camera.round_animation import AnimatedRound, Effect, sce
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_layout import CARD, THROAT
-from shoe_daemon.game import DECK, Card
 from drivers.simulators.camera.throat_image import ThroatImage
+from shoe_daemon.game import DECK, Card
 
 __all__ = ["Act", "Acts", "Change", "Stage", "stage_settings"]
 

@@ -14,8 +14,7 @@ from msgspec import Struct
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import journal_file
 from shoe_daemon.journal.journal_entries import Head, Identity, StoredEvent
-from shoe_daemon.table import AnyObservation, Command, Session, decode_observation
-from shoe_daemon.table.table import Table
+from shoe_daemon.table import AnyObservation, Command, Session, Table, decode_observation
 
 _PAGE = 500
 """Rows per query: a long read must not block the writer's WAL checkpoint."""

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from shoe_daemon import __version__
 from shoe_daemon.journal.journal_reader import Capture, JournalReader, ObservationRow, fold_table
 from shoe_daemon.journal.redecode import DecoderOf, Difference, RawCheck, RawVerdict
-from shoe_daemon.table import Session, Table, encode_event
 from shoe_daemon.journal.verify import JournalFault
+from shoe_daemon.table import Session, Table, encode_event
 
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and the total."""

@@ -13,8 +13,8 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from shoe_daemon.game import Card, IrregularityKind, Slot
-from shoe_daemon.table import Event, events
 from shoe_daemon.report.shoe_events import CausedEvent
+from shoe_daemon.table import Event, events
 
 Role = Literal["burn", "play", "excess"]
 

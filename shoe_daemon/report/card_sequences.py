@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from shoe_daemon.game.cards import RANKS, Card
+from shoe_daemon.game import RANKS, Card
 
 _BUCKETS: Final = 1 << 22
 """Number of buckets that sort out the sequences that occur only once."""

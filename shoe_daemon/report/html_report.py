@@ -19,8 +19,8 @@ from shoe_daemon.report import wording
 from shoe_daemon.report.expected_counts import Expectation
 from shoe_daemon.report.journal_proof import SIGNERS, proof_rows
 from shoe_daemon.report.report_model import Incident, Proof, RoundLine, ShoeReport
-from shoe_daemon.table import HandResult
 from shoe_daemon.report.wording import plain
+from shoe_daemon.table import HandResult
 
 _BLOCK: Final = re.compile(r"^<!-- block: (\w+) -->\n", re.MULTILINE)
 

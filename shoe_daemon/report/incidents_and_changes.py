@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from shoe_daemon.report.report_model import Change, Incident, Person
-from shoe_daemon.table import RoundFinished, events, to_microseconds
 from shoe_daemon.report.shoe_events import CausedEvent
+from shoe_daemon.table import RoundFinished, events, to_microseconds
 
 
 class IncidentFold:

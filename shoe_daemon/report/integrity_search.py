@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from shoe_daemon.game.cards import CARDS_PER_DECK
+from shoe_daemon.game import CARDS_PER_DECK
 from shoe_daemon.journal.journal_reader import JournalReader, open_read_only
 from shoe_daemon.report.card_order import CARD_EVENTS, CardFold, DrawnCard
 from shoe_daemon.report.card_sequences import Place, Repeat, repeats, runs_in
@@ -27,7 +27,7 @@ from shoe_daemon.report.shuffle_probability import (
     expected_repeats,
     expected_runs,
 )
-from shoe_daemon.table.events import ShoeFinished, ShoeStarted
+from shoe_daemon.table import ShoeFinished, ShoeStarted
 
 
 def read_integrity(path: Path) -> Integrity:

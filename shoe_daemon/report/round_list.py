@@ -7,8 +7,8 @@ from typing import Final
 from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Kind
 from shoe_daemon.report.card_order import DrawnCard
 from shoe_daemon.report.report_model import Person, RoundCounts, RoundLine
-from shoe_daemon.table import Event, HandResult, RoundFinished, events
 from shoe_daemon.report.shoe_events import CausedEvent
+from shoe_daemon.table import Event, HandResult, RoundFinished, events
 
 _NO_HAND: Final = HandResult((), None, None, None)
 

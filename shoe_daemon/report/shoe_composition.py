@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import CARDS_PER_DECK, DECK, Card, load_house
-from shoe_daemon.table import StaffComposition
 from shoe_daemon.report.card_order import DrawnCard
+from shoe_daemon.table import StaffComposition
 
 
 class Composition(Struct, frozen=True):

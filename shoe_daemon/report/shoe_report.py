@@ -26,8 +26,8 @@ from shoe_daemon.report.report_model import (
 )
 from shoe_daemon.report.round_list import RoundFold, count_rounds
 from shoe_daemon.report.shoe_composition import compose
-from shoe_daemon.table import events, to_microseconds
 from shoe_daemon.report.shoe_events import CausedEvent, events_in, find_span
+from shoe_daemon.table import events, to_microseconds
 
 _SECOND = 1_000_000
 

@@ -18,8 +18,8 @@ from drivers.simulators.camera.round_script import animated_rounds
 from drivers.simulators.camera.scene_settings import OVERHEAD_FAULTS, Settings
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.sprites import lay
-from tests.camera.simulated_tables import settings
 from drivers.simulators.camera.table_image import TableImage
+from tests.camera.simulated_tables import settings
 
 _SIZE = (360, 640, 3)
 

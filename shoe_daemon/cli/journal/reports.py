@@ -11,8 +11,8 @@ from typing import Final
 import click
 import msgspec
 
-from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.cli.terminal_text import progress_display
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = [
     "look",

@@ -15,9 +15,9 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader, journal_file
 from shoe_daemon.journal.journal_reader import open_read_only
 from shoe_daemon.journal.redecode import RawDecoder, RawNote
-from shoe_daemon.table import Observation, ReaderRecord
 from shoe_daemon.journal.refold import OtherVersion, RefoldResult, refold
 from shoe_daemon.journal.verify import ChainVerdict, JournalFault, verify
+from shoe_daemon.table import Observation, ReaderRecord
 
 __all__ = ["check"]
 
