@@ -37,8 +37,10 @@ run-camera: venv
 WORKERS ?= $(shell echo $$(( 2 * $$(nproc) )))
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-# The tests start hundreds of Python processes: bytecode is kept, whatever the shell says.
+# The tests start hundreds of Python processes: bytecode is kept, whatever the shell says. Each
+# worker keeps to one thread.
 test test-fast test-all: export PYTHONDONTWRITEBYTECODE =
+test test-fast test-all: export OPENCV_FOR_THREADS_NUM = 1
 # No process, no network, no picture.
 FAST := tests/game tests/table tests/misdeals tests/golden tests/report tests/drivers/angel_eye_ii
 

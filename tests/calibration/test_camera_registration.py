@@ -21,10 +21,10 @@ from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.recognition.table_geometry import TableProjection
 from drivers.camera.sources.frame_quality import Image
-from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
+from tests.camera.profiles import simulated_profile
 
 Push = tuple[float, float, float]
 """Millimetres to the right and down on the table, and degrees."""
@@ -36,7 +36,7 @@ class Table:
     """
 
     def __init__(self, settings: Settings, folder: Path) -> None:
-        self.path = write_simulated_profile(settings, folder)
+        self.path = simulated_profile(settings, folder)
         self.profile: Profile = load_profile(self.path)
         self.reference = np.asarray(cv2.imread(str(self.profile.reference)), np.uint8)
         self.here = SimulatedTable(settings)

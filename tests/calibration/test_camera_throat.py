@@ -5,6 +5,7 @@ The camera at the shoe's mouth is calibrated with a card for a rectangle, and ch
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 
 import cv2
@@ -32,7 +33,6 @@ from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.frame_quality import Image
-from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
 from drivers.simulators.camera.projection import create_camera
 from drivers.simulators.camera.round_animation import AnimatedRound, scene_state
@@ -43,10 +43,13 @@ from drivers.simulators.camera.throat_image import ThroatImage
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from tests.calibration.simulated_scene import Shelf
+from tests.camera.profiles import simulated_profile
+from tests.volume import sample
 
 SETTINGS = Settings(seed=3, station=Station.THROAT)
 CAMERA = create_camera(SETTINGS)
 CARDS = ("AS", "5H", "10C", "KD")
+SHOWN = [("KD", FACE), ("9D", FACE), ("AS", 0.0)]
 
 
 @lru_cache(maxsize=1)
@@ -163,14 +166,19 @@ def test_half_a_mouth_that_is_covered_does_not_pass(
     assert "covered" in found.findings[0].text or "lies over it" in found.findings[0].text
 
 
-@pytest.mark.parametrize("out", [-20.0, -10.0, 10.0, 20.0, 40.0])
-@pytest.mark.parametrize(("card", "turn"), [("KD", FACE), ("9D", FACE), ("AS", 0.0)])
+@pytest.mark.parametrize(
+    ("shown", "out"),
+    sample(
+        product([("KD", FACE), ("9D", FACE), ("AS", 0.0)], [-20.0, -10.0, 10.0, 20.0, 40.0]), 4
+    ),
+)
 def test_a_card_that_a_mouth_cuts_off_covers_nothing_and_is_of_no_other_deck(
-    profile: Path, card: str, turn: float, out: float
+    profile: Path, shown: tuple[str, float], out: float
 ) -> None:
     """
     Its outline began at the mouth's edge, where no card was: what that enclosed was compared.
     """
+    card, turn = shown
     assert bad(checked(profile, seen(card, turn=turn, out=out))) == []
 
 
@@ -180,9 +188,7 @@ def test_of_a_mouth_that_is_not_recognised_nothing_is_claimed_that_a_card_may_hi
     """
     It was said not to be within 11 mm of where it was, though a card hid that it was.
     """
-    other = load_profile(
-        write_simulated_profile(Settings(seed=4, station=Station.THROAT), tmp_path)
-    )
+    other = load_profile(simulated_profile(Settings(seed=4, station=Station.THROAT), tmp_path))
     picture = np.asarray(cv2.imread(str(other.reference)), np.uint8)
     told = [
         each for each in checked(profile, picture).findings if each.kind is FindingKind.OTHER_SCENE
@@ -193,12 +199,15 @@ def test_of_a_mouth_that_is_not_recognised_nothing_is_claimed_that_a_card_may_hi
 
 @pytest.mark.parametrize(
     ("seed", "night"),
-    [
-        (301, TableState(cards={Slot.P1: LyingCard(Card("2C"), -20, 2, 2)}, light=0.8)),
-        (302, TableState(cards={Slot.P1: LyingCard(Card("KD"), 10, 0, 2)}, light=0.8, blur=1.0)),
-        (308, TableState(cards={Slot.P1: LyingCard(Card("KD"), 10, 0, 2)}, light=0.8, blur=1.0)),
-        (308, TableState(lamp_out=True)),
-    ],
+    sample(
+        [
+            (301, TableState(cards={Slot.P1: LyingCard(Card("2C"), -20, 2, 2)}, light=0.8)),
+            (302, TableState(cards={Slot.P1: LyingCard(Card("KD"), 10, 0, 2)}, light=0.8, blur=1.0)),
+            (308, TableState(cards={Slot.P1: LyingCard(Card("KD"), 10, 0, 2)}, light=0.8, blur=1.0)),
+            (308, TableState(lamp_out=True)),
+        ],
+        3,
+    ),
 )
 def test_a_mouth_is_recognised_by_what_no_card_hides(
     seed: int, night: TableState, tmp_path: Path
@@ -207,7 +216,7 @@ def test_a_mouth_is_recognised_by_what_no_card_hides(
     Points were looked for in the mouth's cloth, and nearly all of them lay under the card.
     """
     settings = Settings(seed=seed, station=Station.THROAT)
-    made = load_profile(write_simulated_profile(settings, tmp_path))
+    made = load_profile(simulated_profile(settings, tmp_path))
     reference = np.asarray(cv2.imread(str(made.reference)), np.uint8)
     here = SimulatedTable(settings)
     moved = find_table_shift(

@@ -24,6 +24,9 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 
 WIDTH, HEIGHT = 1280, 720
+_SHADOW = 24
+"""Pixels: the shadow of a card ends within this distance of it."""
+
 Point = tuple[float, float]
 Colour = tuple[int, int, int]
 CENTRES: dict[str, tuple[float, float, int]] = {
@@ -162,10 +165,16 @@ def _lay(image: Image, lying: CardTruth, style: int) -> None:
     whole = homography() @ to_table
     small = cv2.GaussianBlur(drawn, (0, 0), 0.9)
     size = (WIDTH, HEIGHT)
-    cover = cv2.warpPerspective(mask, whole, size, flags=cv2.INTER_AREA)[..., None] / 255.0
+    covered = np.asarray(cv2.warpPerspective(mask, whole, size, flags=cv2.INTER_AREA), np.uint8)
+    there = np.asarray(cv2.warpPerspective(small, whole, size, flags=cv2.INTER_AREA), np.uint8)
+    x, y, w, h = cv2.boundingRect(covered)
+    # Only the card and its shadow change, and floating point over a whole picture is slow.
+    part = np.s_[max(0, y - _SHADOW) : y + h + _SHADOW, max(0, x - _SHADOW) : x + w + _SHADOW]
+    cover = covered[part][..., None] / 255.0
     dark = cv2.GaussianBlur(np.roll(cover[..., 0], (2, 2), (0, 1)), (0, 0), 2)[..., None]
-    there = cv2.warpPerspective(small, whole, size, flags=cv2.INTER_AREA)
-    image[:] = np.clip(image * (1 - 0.25 * dark) * (1 - cover) + there * cover, 0, 255)
+    image[part] = np.clip(
+        image[part] * (1 - 0.25 * dark) * (1 - cover) + there[part] * cover, 0, 255
+    )
 
 
 def _disc(image: Image, middle: Point, radius: float, colour: Colour) -> None:

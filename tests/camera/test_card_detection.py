@@ -14,12 +14,17 @@ import pytest
 
 from drivers.camera.camera_line import make_station
 from drivers.camera.options import CameraOptions
+from drivers.camera.profile.camera_profile import Place
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.card_detection import CardBounds, find_card
-from drivers.camera.recognition.table_geometry import TableProjection, max_stray_mm, place_patch
+from drivers.camera.recognition.table_geometry import (
+    Patch,
+    TableProjection,
+    max_stray_mm,
+    place_patch,
+)
 from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.simulators.camera.deck_images import card_quad
-from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Key, Pose
 from drivers.simulators.camera.projection import create_camera
 from drivers.simulators.camera.round_animation import AnimatedRound, scene_state
@@ -29,6 +34,8 @@ from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
+from tests.camera.profiles import simulated_profile
+from tests.volume import volume
 
 Way = tuple[Slot, float, float, float]
 
@@ -46,7 +53,7 @@ class Backs:
 
     def __init__(self, seed: int, folder: Path) -> None:
         self._settings = settings = Settings(seed=seed, rounds=1)
-        self._profile = load_profile(write_simulated_profile(settings, folder))
+        self._profile = load_profile(simulated_profile(settings, folder))
         self._view = TableImage(settings, create_camera(settings))
         self._sensor = Sensor(settings)
 
@@ -62,14 +69,25 @@ class Backs:
         """
         return self.seen()
 
+    @cached_property
+    def patches(self) -> dict[Slot, tuple[Place, Patch]]:
+        """
+        Each place, and its part of a picture.
+        """
+        ground, card = TableProjection(self._profile), self._profile.card
+        return {
+            slot: (each, place_patch(ground, each, card))
+            for each in self._profile.place
+            if (slot := each.slot) is not None
+        }
+
     def miss(self, slot: Slot, x: float, y: float, turn: float) -> float:
         """
         Lay one beside the middle of its place; return by how many pixels it is missed.
         """
         box, profile = PLACES[slot], self._profile
         pose = Pose(box.x + x, box.y + y, 0.0, box.turn + turn)
-        place = next(each for each in profile.place if each.slot is slot)
-        patch = place_patch(TableProjection(profile), place, profile.card)
+        place, patch = self.patches[slot]
         bounds = CardBounds(patch.scale, (63.0, 88.0), max_stray_mm(place, profile.place))
         lying = self.seen(CardTrack([Key(0.0, pose)], Card("5D"), slot))
         found = find_card(patch.cut(lying), patch.cut(self.empty), bounds)
@@ -116,7 +134,7 @@ def backs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def _ways() -> Iterator[Way]:
     chance = np.random.default_rng(9)
-    for number in range(30):
+    for number in range(volume(12, 30)):
         slot = list(PLACES)[number % len(PLACES)]
         x, y, turn = (float(chance.normal(0, spread)) for spread in (2.5, 3.0, 2.5))
         yield slot, x, y, turn
@@ -139,7 +157,7 @@ def test_backs_that_differ_by_little_are_found(
     All but those that hide the line around their place.
     """
     backs = Backs(seed, tmp_path_factory.mktemp("table"))
-    missed = [way for way in islice(_ways(), 12) if backs.miss(*way) > _NEAR]
+    missed = [way for way in islice(_ways(), volume(6, 12)) if backs.miss(*way) > _NEAR]
     assert len(missed) <= 1
 
 
@@ -156,5 +174,5 @@ def test_backs_are_found_by_a_camera_that_stands_aside(
     push: float, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     backs = Backs(2, tmp_path_factory.mktemp("table"))
-    states = [backs.state(way, push) for way in islice(_ways(), 10)]
-    assert states == ["down"] * 10
+    states = [backs.state(way, push) for way in islice(_ways(), volume(4, 10))]
+    assert states == ["down"] * len(states)

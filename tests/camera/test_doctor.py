@@ -10,9 +10,9 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from shoe_daemon.cli import main
 from tests.camera.simulated_tables import settings
+from tests.camera.profiles import simulated_profile
 
 
 def _findings(folder: Path, *options: str) -> dict[str, list[tuple[str, str]]]:
@@ -20,7 +20,7 @@ def _findings(folder: Path, *options: str) -> dict[str, list[tuple[str, str]]]:
     Look at a table whose camera is a folder with a picture of the empty table.
     """
     pictures = folder / "profile"
-    profile = write_simulated_profile(settings(seed=1), pictures)
+    profile = simulated_profile(settings(seed=1), pictures)
     file = folder / "table.toml"
     file.write_text(
         f'site = "casino"\n[journal]\npath = "{folder}/journal.db"\n'

@@ -13,19 +13,19 @@ from drivers.camera.camera_line import make_station
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.frame_quality import FrameCheck, VideoFrame
-from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.transport import LineError
 from shoe_daemon.table.observations import TableCleared
 from tests.camera.event_comparison import Judged, hands
+from tests.camera.profiles import simulated_profile
 
 
 def played(settings: Settings, folder: Path) -> tuple[Judged, list[tuple[object, ...]]]:
     """
     Play all rounds; return the table, and the hands that were really dealt.
     """
-    profile = load_profile(write_simulated_profile(settings, folder))
+    profile = load_profile(simulated_profile(settings, folder))
     options = CameraOptions(station=settings.station.value)
     station, judge = make_station(profile, options, None), FrameCheck("sim", (1280, 720))
     table, dealt, now = Judged(), [], 0.0

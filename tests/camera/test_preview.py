@@ -28,13 +28,13 @@ from drivers.camera.preview.preview_server import PreviewServer
 from drivers.camera.preview.previewed_station import PreviewedStation
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.frame_quality import VideoFrame
-from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Station
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from tests.brokers import wait_for
 from tests.camera.simulated_tables import settings
+from tests.camera.profiles import simulated_profile
 
 _SQUARE = ((100.0, 100.0), (200.0, 100.0), (200.0, 220.0), (100.0, 220.0))
 
@@ -262,7 +262,7 @@ def test_a_card_that_left_the_shoe_is_not_taken_for_the_next_one(
 ) -> None:
     folder = tmp_path_factory.mktemp("mouth")
     wanted = settings(seed=1, station=Station.THROAT)
-    profile = load_profile(write_simulated_profile(wanted, folder))
+    profile = load_profile(simulated_profile(wanted, folder))
     viewed = PreviewedStation(_Shoe(), profile, PreviewServer("127.0.0.1:0"))
     words = []
     for number, at in enumerate((0.0, 1.0, 2.0), 1):
@@ -282,9 +282,7 @@ def test_a_table_that_was_cleared_is_shown_without_what_was_said_of_it(
         def states(self) -> dict[Slot, tuple[str, Card | None]]:
             return {}
 
-    profile = load_profile(
-        write_simulated_profile(settings(seed=1), tmp_path_factory.mktemp("cleared"))
-    )
+    profile = load_profile(simulated_profile(settings(seed=1), tmp_path_factory.mktemp("cleared")))
     viewed = PreviewedStation(Clearing(), profile, PreviewServer("127.0.0.1:0"))
     shown = []
     for number in (1, 2):
@@ -324,7 +322,7 @@ def test_what_is_written_has_the_size_of_the_picture(width: int) -> None:
 
 def test_what_was_read_stands_beside_its_place(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("view")
-    profile = load_profile(write_simulated_profile(settings(seed=1), folder))
+    profile = load_profile(simulated_profile(settings(seed=1), folder))
     station = _Quiet()
     viewed = PreviewedStation(station, profile, PreviewServer("127.0.0.1:0"))
     said = viewed.process(VideoFrame(_grey(), 0.0, 1))

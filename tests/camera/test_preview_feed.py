@@ -32,7 +32,6 @@ from drivers.camera.sources import mjpeg_stream
 from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.raw_frames import RawSender
 from drivers.camera.sources.source_address import parse_address
-from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.transport import LineError
 from shoe_daemon.cli import main
@@ -41,6 +40,7 @@ from shoe_daemon.game.cards import Card
 from tests.brokers import free_port, wait_for
 from tests.calibration.simulated_scene import seen
 from tests.service.daemon_process import DaemonProcess, configure
+from tests.camera.profiles import simulated_profile
 
 _PLACE = ((100.0, 100.0), (300.0, 100.0), (300.0, 220.0), (100.0, 220.0))
 _FPS = 12.0
@@ -98,7 +98,7 @@ def _checked(profile: Path, port: int) -> Result:
 
 
 def test_a_camera_is_checked_while_the_daemon_has_it(eye: _Eye, tmp_path: Path) -> None:
-    profile, port = write_simulated_profile(Settings(seed=3), tmp_path / "profile"), free_port()
+    profile, port = simulated_profile(Settings(seed=3), tmp_path / "profile"), free_port()
     with _daemon(tmp_path, profile, port) as daemon:
         daemon.start().wait_ready()
         done = _checked(profile, port)
@@ -139,7 +139,7 @@ def _pushed(profile: Path, port: int) -> dict[str, Any]:
 
 def test_nobody_lends_and_that_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(frame_source, "_PREVIEW_TIMEOUT_S", 0.0)
-    profile, port = write_simulated_profile(Settings(seed=3), tmp_path), free_port()
+    profile, port = simulated_profile(Settings(seed=3), tmp_path), free_port()
     done = _checked(profile, port)
     assert done.exit_code == 2
     assert done.output.count("\n") == 1
@@ -153,7 +153,7 @@ def test_who_looks_at_a_camera_that_is_taken_is_told_how(
         raise UserError("/dev/video0: cannot be opened: another program has it")
 
     monkeypatch.setattr(frame_source, "open_pictures", taken)
-    profile = write_simulated_profile(Settings(seed=3), tmp_path)
+    profile = simulated_profile(Settings(seed=3), tmp_path)
     wanted = ["--check", "--profile", str(profile), "--source", "/dev/video0"]
     done = CliRunner().invoke(main, ["calibrate", "camera", *wanted])
     assert done.exit_code == 2
@@ -215,7 +215,7 @@ def test_what_is_lent_is_what_the_camera_sees(view: PreviewServer) -> None:
 
 
 def test_the_check_finds_the_same_in_what_is_lent(tmp_path: Path) -> None:
-    profile = load_profile(write_simulated_profile(Settings(seed=3), tmp_path))
+    profile = load_profile(simulated_profile(Settings(seed=3), tmp_path))
     reference = np.asarray(cv2.imread(str(profile.reference)), np.uint8)
     pictures = [seen(pushed=(0.0, 5.0, 0.0)) for _ in range(8)]
     lender = FrameFeed()

@@ -20,6 +20,7 @@ from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.sprites import lay
 from drivers.simulators.camera.table_image import TableImage
 from tests.camera.simulated_tables import settings
+from tests.volume import sample
 
 _SIZE = (360, 640, 3)
 
@@ -28,7 +29,7 @@ def view(wish: Settings) -> TableImage:
     return TableImage(wish, create_camera(wish))
 
 
-@pytest.mark.parametrize("seed", [2, 5])
+@pytest.mark.parametrize("seed", sample([2, 5], 2))
 def test_what_was_there_before_leaves_no_trace(seed: int) -> None:
     wish = settings(seed=seed, rounds=6, faults=OVERHEAD_FAULTS, fault_rate=0.7, pause=0.1)
     playing = view(wish)

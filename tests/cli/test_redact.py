@@ -7,16 +7,16 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from drivers.camera.sources.source_address import parse_address
-from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from shoe_daemon.cli import main
 from shoe_daemon.cli.calibrate_camera import _wanted
 from tests.camera.simulated_tables import settings
+from tests.camera.profiles import simulated_profile
 
 _PORT = "camera:rtsp://operator:s3cret@127.0.0.1:9/one"
 
 
 def _configured(folder: Path) -> Path:
-    profile = write_simulated_profile(settings(seed=1), folder / "profile")
+    profile = simulated_profile(settings(seed=1), folder / "profile")
     file = folder / "table.toml"
     file.write_text(
         f'site = "casino"\n[journal]\npath = "{folder}/journal.db"\n'
