@@ -16,7 +16,6 @@ from tests.brokers import wait_for
 from tests.demo import demo_process
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(demo_process.LONGEST + 60)
 def test_a_round_is_read_as_it_was_dealt_and_its_picture_can_be_seen(tmp_path: Path) -> None:
     # A machine that is held up for a moment may miss one of them, and says so.

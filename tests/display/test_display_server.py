@@ -369,7 +369,6 @@ def test_it_speaks_either_protocol(
         wait_for(lambda: display.health()["faults"] == 1, timeout=PATIENCE)
 
 
-@pytest.mark.slow
 def test_five_hundred_tables_are_no_burden(display: Display, table: Table) -> None:
     for number in range(500):
         table.begin(f"table-{number}")
@@ -391,7 +390,11 @@ def test_five_hundred_tables_are_no_burden(display: Display, table: Table) -> No
 
 
 def test_a_line_over_which_nothing_is_asked_is_closed(tmp_path: Path) -> None:
-    patch = "import shoe_daemon.display.display_server as server\nserver._SWEEP = 2"
+    patch = (
+        "import shoe_daemon.display.display_server as server\nserver._SWEEP = 2\n"
+        "import shoe_daemon.display.server_sent_events as live\n"
+        'live.Stream.__init__.__kwdefaults__["beat"] = 1.5\n'
+    )
     with (
         Display(tmp_path / "display", free_port(), patch=patch) as display,
         Browser(display, "/table/x/live") as browser,

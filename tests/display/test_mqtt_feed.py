@@ -275,14 +275,14 @@ def test_a_broker_that_comes_back_without_the_daemon_makes_nobody_live_for_long(
     ):
         table = Table(listener)
         table.begin()
-        table.say("state", heartbeat=10)
+        table.say("state", heartbeat=4)
         said = time.monotonic()
         browser.wait("board", "fresh", "is", value="live")
         kept = broker.folder / "mosquitto.db"
-        wait_for(lambda: kept.exists() and b'"heartbeat": 10,' in kept.read_bytes())
+        wait_for(lambda: kept.exists() and b'"heartbeat": 4,' in kept.read_bytes())
         broker.kill()
         browser.wait("board", "fresh", "is", value="no_broker")
-        wait_for(lambda: time.monotonic() > said + 13, timeout=PATIENCE)
+        wait_for(lambda: time.monotonic() > said + 7, timeout=PATIENCE)
         before = len(browser.of("board"))
         broker.start()
         wait_for(lambda: display.health()["broker"]["connected"], timeout=PATIENCE)
