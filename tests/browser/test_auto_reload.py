@@ -13,6 +13,7 @@ from playwright.sync_api import Route
 from tests.brokers import free_port
 from tests.browser.chrome import Watched
 from tests.display.display_process import Display
+from tests.volume import sample
 
 PATCH = """
 import pathlib
@@ -108,7 +109,7 @@ def upgradable(tmp_path: Path) -> Iterator[Upgradable]:
         yield upgradable
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", sample(PAGES, 2))
 def test_a_page_takes_itself_anew_once(upgradable: Upgradable, kiosk: Watched, path: str) -> None:
     followed = Followed(kiosk, f"{upgradable.url}{path}?lang=zh-hant")
     upgradable.restart("1")

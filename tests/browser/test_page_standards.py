@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tests.browser.contrast import poorly_readable
 from tests.browser.live_tables import Stage, Table
 from tests.browser.test_corrections import play
 from tests.demo.test_board_server import first_of
+from tests.volume import sample
 
 pytestmark = pytest.mark.mosquitto
 
@@ -86,8 +88,7 @@ def test_a_style_sheet_asks_for_nothing_young(sheet: Path) -> None:
     assert not YOUNG_STYLE.search(text.replace(":focus:not(:focus-visible)", ""))
 
 
-@pytest.mark.parametrize("path", PAGES)
-@pytest.mark.parametrize("code", list(languages()))
+@pytest.mark.parametrize(("code", "path"), sample(product(languages(), PAGES), 2))
 def test_a_page_is_light_speaks_its_language_and_fits_every_screen(
     stage: Stage, busy: Table, kiosk: Watched, path: str, code: str
 ) -> None:

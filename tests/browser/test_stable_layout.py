@@ -13,6 +13,7 @@ from shoe_daemon.game.coup import Outcome
 from tests.browser.chrome import SIZES, Watched, watch
 from tests.browser.live_tables import Stage, Table
 from tests.browser.painted_board import see
+from tests.volume import sample
 
 pytestmark = pytest.mark.mosquitto
 
@@ -56,7 +57,7 @@ def play_round(table: Table, watched: Watched, number: int) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize("size", list(SIZES))
+@pytest.mark.parametrize("size", sample(SIZES, 3))
 def test_nothing_moves_over_rounds(
     stage: Stage, table: Table, browser: Browser, size: str
 ) -> None:
