@@ -11,7 +11,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from tests.volume import FULL, volume
+from tests.volume import volume
 
 # The time of an example depends on the load of the machine: no deadline. In CI the examples
 # are the same for the same code; elsewhere each run draws new ones.
@@ -23,18 +23,6 @@ settings.register_profile(
     derandomize=bool(os.environ.get("CI")),
 )
 settings.load_profile("tests")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """
-    Skip the tests that need the full volume, where it is not wanted.
-    """
-    if FULL:
-        return
-    skip = pytest.mark.skip(reason="only at full volume: make test-all")
-    for item in items:
-        if item.get_closest_marker("volume") is not None:
-            item.add_marker(skip)
 
 
 @pytest.fixture(autouse=True)
