@@ -202,8 +202,14 @@ def test_of_a_mouth_that_is_not_recognised_nothing_is_claimed_that_a_card_may_hi
     sample(
         [
             (301, TableState(cards={Slot.P1: LyingCard(Card("2C"), -20, 2, 2)}, light=0.8)),
-            (302, TableState(cards={Slot.P1: LyingCard(Card("KD"), 10, 0, 2)}, light=0.8, blur=1.0)),
-            (308, TableState(cards={Slot.P1: LyingCard(Card("KD"), 10, 0, 2)}, light=0.8, blur=1.0)),
+            (
+                302,
+                TableState(cards={Slot.P1: LyingCard(Card("KD"), 10, 0, 2)}, light=0.8, blur=1.0),
+            ),
+            (
+                308,
+                TableState(cards={Slot.P1: LyingCard(Card("KD"), 10, 0, 2)}, light=0.8, blur=1.0),
+            ),
             (308, TableState(lamp_out=True)),
         ],
         3,

@@ -11,8 +11,8 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from tests.camera.simulated_tables import settings
 from tests.camera.profiles import simulated_profile
+from tests.camera.simulated_tables import settings
 
 
 def _findings(folder: Path, *options: str) -> dict[str, list[tuple[str, str]]]:

@@ -33,8 +33,8 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from tests.brokers import wait_for
-from tests.camera.simulated_tables import settings
 from tests.camera.profiles import simulated_profile
+from tests.camera.simulated_tables import settings
 
 _SQUARE = ((100.0, 100.0), (200.0, 100.0), (200.0, 220.0), (100.0, 220.0))
 

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from drivers.camera.sources.source_address import parse_address
 from shoe_daemon.cli import main
 from shoe_daemon.cli.calibrate_camera import _wanted
-from tests.camera.simulated_tables import settings
 from tests.camera.profiles import simulated_profile
+from tests.camera.simulated_tables import settings
 
 _PORT = "camera:rtsp://operator:s3cret@127.0.0.1:9/one"
 
