@@ -31,18 +31,11 @@ from shoe_daemon.config_sections import (
 )
 from shoe_daemon.credential_files import note_missing_credential
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.game import (
-    DEFAULT_HOUSE,
-    House,
-    Policy,
-    find_policy,
-    load_house,
-    load_house_file,
-)
+from shoe_daemon.game import DEFAULT_HOUSE, House, Policy, find_policy, load_house, load_house_file
 from shoe_daemon.operators import Operators, load_operators
 from shoe_daemon.round_end_mode import all_signals, round_end_of
 from shoe_daemon.table import Options, RoundEnd
-from shoe_daemon.toml_validation import in_plain_words, read_as
+from shoe_daemon.toml_validation import convert_toml, plain_error
 
 __all__ = [
     "SERVICE_CONFIGS",
@@ -137,7 +130,7 @@ def load_config(path: Path, *, inspecting: bool = False) -> Setup:
         raise UserError(f"{path}: {error}; expected TOML") from error
     service = service_of(path) if inspecting else None
     try:
-        config = read_as(Config, mapping, str(path))
+        config = convert_toml(Config, mapping, str(path))
         return set_up(config, path.parent, inspecting=inspecting, service=service)
     except UserError as error:
         fault = str(error).removeprefix(f"{path}: ")
@@ -149,7 +142,7 @@ def _in_plain_words(fault: str) -> str:
     Replace a reader's index and the names of types by plain words.
     """
     fault = re.sub(r"^reader\.(\d+)[.:] ?", lambda found: f"reader {int(found[1]) + 1}: ", fault)
-    return in_plain_words(fault)
+    return plain_error(fault)
 
 
 def set_up(
@@ -265,7 +258,7 @@ def _reading(
         kind = find_driver(reader.driver)
     except UserError as error:
         raise UserError(f"{place}: driver: {error}") from error
-    options = read_as(kind.options_type, reader.options, f"{place}: options")
+    options = convert_toml(kind.options_type, reader.options, f"{place}: options")
     about = f"{place}: driver {reader.driver!r}"
     driver = make_driver(kind, options, about, (beside, journal))
     try:
@@ -273,5 +266,5 @@ def _reading(
             (driver.check_url if isinstance(driver, OpensLine) else check_url)(reader.port)
     except UserError as error:
         raise UserError(f"{place}: {error}") from error
-    line = read_as(LineSettings, asdict(driver.line) | reader.line, f"{place}: line")
+    line = convert_toml(LineSettings, asdict(driver.line) | reader.line, f"{place}: line")
     return Reading(reader.id, reader.port, driver, line)

@@ -22,7 +22,8 @@ from shoe_daemon.display.display_config import DisplaySettings, DisplaySetup
 from shoe_daemon.doctor_broker import Finding, display_broker, table_broker
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import IRREGULARITIES
-from shoe_daemon.table import RoundEnd, undetectable
+from shoe_daemon.table import RoundEnd
+from shoe_daemon.table.readers.undetectable import undetectable_kinds
 
 _SLOW_DISK: Final = 0.05
 """Seconds for one durable write from which a table feels it."""
@@ -143,7 +144,7 @@ def _evidence(about: str, folder: Path | None) -> Finding:
 
 
 def _blind(setup: Setup) -> Iterator[Finding]:
-    for kind, why in undetectable(setup.house, setup.options).items():
+    for kind, why in undetectable_kinds(setup.house, setup.options).items():
         what = IRREGULARITIES[kind].text.rstrip(".")
         yield Finding("blind", "note", f"{kind} ({what[0].lower()}{what[1:]}): {why}")
     if setup.options.round_end is RoundEnd.QUIET:

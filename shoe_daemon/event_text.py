@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shoe_daemon.game import ACTION_WORDS, Action, Outcome
+from shoe_daemon.game import ACTION_NAMES, Action, Outcome
 from shoe_daemon.table import (
     CardBurned,
     CardCorrected,
@@ -86,7 +86,7 @@ def action_text(action: str) -> str:
     """
     Name an action as people say it: ``burn the card``.
     """
-    return ACTION_WORDS[Action(action)].text if action in set(Action) else action
+    return ACTION_NAMES[Action(action)].text if action in set(Action) else action
 
 
 def result_text(data: RoundFinished) -> str:

@@ -23,7 +23,7 @@ from shoe_daemon.passwords import (
     require_argon2,
     verify_password,
 )
-from shoe_daemon.toml_validation import read_as, read_toml
+from shoe_daemon.toml_validation import convert_toml, read_toml
 
 __all__ = ["AuthenticationError", "Operators", "hash_pin", "load_operators"]
 
@@ -121,7 +121,7 @@ def load_operators(name: str, beside: Path) -> Operators:
         UserError: The file is invalid, or the extra is missing.
     """
     path = find_file(name, beside)
-    operators = read_as(_File, read_toml(path, "operators"), str(path)).operator
+    operators = convert_toml(_File, read_toml(path, "operators"), str(path)).operator
     require_argon2(_NO_ARGON2)
     names: set[str] = set()
     for number, each in enumerate(operators):

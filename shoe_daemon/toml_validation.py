@@ -21,22 +21,22 @@ T = TypeVar("T")
 
 # How msgspec says where: " - at `$.burn.mode`"; an entry of a table is "[...]".
 # " - at `key` in `$.rulings`" where a table's key itself is none of the allowed ones.
-_ERROR: Final = re.compile(
+_ERROR_PATTERN: Final = re.compile(
     r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$\.?(?P<path>[^`]*)`)?", re.DOTALL
 )
-_STEP: Final = re.compile(r"\.\.\.|[^.\[\]]+")
-_SOME_KEY: Final = "..."
-_UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
-_MISSING: Final = re.compile(r"Object missing required field `(.*)`")
-_NO_CHOICE: Final = re.compile(r"Invalid enum value .*")
-_IN_WORDS: Final[dict[type[inspect.Type], str]] = {
+_PATH_STEP: Final = re.compile(r"\.\.\.|[^.\[\]]+")
+_ANY_KEY: Final = "..."
+_UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`")
+_MISSING_FIELD: Final = re.compile(r"Object missing required field `(.*)`")
+_INVALID_CHOICE: Final = re.compile(r"Invalid enum value .*")
+_TYPE_NAMES: Final[dict[type[inspect.Type], str]] = {
     inspect.BoolType: "true or false",
     inspect.DictType: "a table",
     inspect.IntType: "a whole number",
     inspect.VarTupleType: "a list",
 }
 
-_PLAIN: Final = (
+_PLAIN_TYPES: Final = (
     (r"str matching regex '\^\[a-z0-9-\]\+\$'", "small letters, digits and hyphens"),
     (r"\bstr of length >= 1\b", "some text"),
     (r"\bstr of length <= (\d+)\b", r"at most \1 characters"),
@@ -76,7 +76,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         raise UserError(f"{path}: {error}; expected {what} in TOML") from error
 
 
-def read_as(kind: type[T], value: object, place: str) -> T:
+def convert_toml(kind: type[T], value: object, place: str) -> T:
     """
     Convert what a TOML or JSON file holds to a type made of msgspec structs.
 
@@ -93,38 +93,38 @@ def read_as(kind: type[T], value: object, place: str) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise UserError(f"{place}: {_in_words(str(error), kind, value)}") from error
+        raise UserError(f"{place}: {_error_line(str(error), kind, value)}") from error
 
 
-def in_plain_words(told: str) -> str:
+def plain_error(told: str) -> str:
     """
     Say what is expected in a person's words, where `read_as` says it in types.
     """
     what, semicolon, expected = told.rpartition("; expected ")
-    for pattern, words in _PLAIN:
+    for pattern, words in _PLAIN_TYPES:
         expected = re.sub(pattern, words, expected)
     return what + semicolon + expected
 
 
-def _in_words(text: str, kind: type, value: object) -> str:
-    found = _ERROR.fullmatch(text)
+def _error_line(text: str, kind: type, value: object) -> str:
+    found = _ERROR_PATTERN.fullmatch(text)
     what, path = (found["what"], found["path"] or "") if found else (text, "")
-    steps = _STEP.findall(path)
+    steps = _PATH_STEP.findall(path)
     if found and found["key"]:
-        *steps, key = _named_steps([*steps, _SOME_KEY], text, kind, deepcopy(value))
+        *steps, key = _named_steps([*steps, _ANY_KEY], text, kind, deepcopy(value))
         return f"{'.'.join([*steps, key])}: unknown key; {_expected_key(kind, steps)}"
     steps = _named_steps(steps, text, kind, deepcopy(value))
-    if unknown := _UNKNOWN.fullmatch(what):
-        return f"{'.'.join([*steps, unknown[1]])}: unknown key; {_expected(kind, steps)}"
-    if missing := _MISSING.fullmatch(what):
+    if unknown := _UNKNOWN_FIELD.fullmatch(what):
+        return f"{'.'.join([*steps, unknown[1]])}: unknown key; {_expected_at(kind, steps)}"
+    if missing := _MISSING_FIELD.fullmatch(what):
         steps.append(missing[1])
-        return f"{'.'.join(steps)}: missing; {_expected(kind, steps)}"
+        return f"{'.'.join(steps)}: missing; {_expected_at(kind, steps)}"
     if not steps:
         return what.replace("`", "")
-    expected = _expected(kind, steps)
-    if not _NO_CHOICE.fullmatch(what):
+    expected = _expected_at(kind, steps)
+    if not _INVALID_CHOICE.fullmatch(what):
         expected = what[:1].lower() + what[1:].replace("`", "")
-    return f"{'.'.join(steps)}: {_at(value, steps)!r}; {expected}"
+    return f"{'.'.join(steps)}: {_value_at(value, steps)!r}; {expected}"
 
 
 def _named_steps(steps: list[str], text: str, kind: type, value: object) -> list[str]:
@@ -133,11 +133,11 @@ def _named_steps(steps: list[str], text: str, kind: type, value: object) -> list
     """
     named: list[str] = []
     for step in steps:
-        if step == _SOME_KEY:
-            table = _at(value, named)
+        if step == _ANY_KEY:
+            table = _value_at(value, named)
             for key in list(table):
                 held = table.pop(key)
-                if _error(value, kind) != text:
+                if _conversion_error(value, kind) != text:
                     table[key] = held
             named.extend(table)
         else:
@@ -145,7 +145,7 @@ def _named_steps(steps: list[str], text: str, kind: type, value: object) -> list
     return named
 
 
-def _error(value: object, kind: type) -> str:
+def _conversion_error(value: object, kind: type) -> str:
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -153,25 +153,25 @@ def _error(value: object, kind: type) -> str:
     return ""
 
 
-def _at(value: Any, steps: list[str]) -> Any:  # noqa: ANN401 - anything that TOML can hold
+def _value_at(value: Any, steps: list[str]) -> Any:  # noqa: ANN401 - anything that TOML can hold
     for step in steps:
         value = value[int(step) if isinstance(value, list | tuple) else step]
     return value
 
 
-def _expected(kind: type, steps: list[str]) -> str:
+def _expected_at(kind: type, steps: list[str]) -> str:
     """
     Say what may stand at a path of a type.
     """
     here = _type_at(kind, steps)
     match here:
         case inspect.StructType(fields=fields):
-            return _one_of(field.encode_name for field in fields)
+            return _choices(field.encode_name for field in fields)
         case inspect.EnumType(cls=cls):
-            return _one_of(member.value for member in cls)
+            return _choices(member.value for member in cls)
         case inspect.LiteralType(values=values):
-            return _one_of(values)
-    return f"expected {_IN_WORDS.get(type(here), 'a text')}"
+            return _choices(values)
+    return f"expected {_TYPE_NAMES.get(type(here), 'a text')}"
 
 
 def _expected_key(kind: type, steps: list[str]) -> str:
@@ -180,33 +180,33 @@ def _expected_key(kind: type, steps: list[str]) -> str:
     """
     match _type_at(kind, steps):
         case inspect.DictType(key_type=inspect.EnumType(cls=cls)):
-            return _one_of(member.value for member in cls)
+            return _choices(member.value for member in cls)
     return "expected a text"
 
 
-def _one_of(choices: Iterable[object]) -> str:
+def _choices(choices: Iterable[object]) -> str:
     return f"expected one of {', '.join(map(str, choices))}"
 
 
 def _type_at(kind: type, steps: list[str]) -> inspect.Type:
     here = inspect.type_info(kind)
     for step in steps:
-        here = _below(_bare(here), step)
-    return _bare(here)
+        here = _type_below(_bare_type(here), step)
+    return _bare_type(here)
 
 
-def _bare(here: inspect.Type) -> inspect.Type:
+def _bare_type(here: inspect.Type) -> inspect.Type:
     """
     Take off what only describes a type, and its being optional.
     """
     while isinstance(here, inspect.Metadata):
         here = here.type
     if isinstance(here, inspect.UnionType):
-        return next(_bare(t) for t in here.types if not isinstance(t, inspect.NoneType))
+        return next(_bare_type(t) for t in here.types if not isinstance(t, inspect.NoneType))
     return here
 
 
-def _below(here: inspect.Type, step: str) -> inspect.Type:
+def _type_below(here: inspect.Type, step: str) -> inspect.Type:
     match here:
         case inspect.StructType(fields=fields):
             return next(field.type for field in fields if field.encode_name == step)

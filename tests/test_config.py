@@ -21,7 +21,7 @@ from shoe_daemon.cli import main
 from shoe_daemon.config import Config, load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
-from shoe_daemon.toml_validation import read_as
+from shoe_daemon.toml_validation import convert_toml
 from tests.service.daemon_process import SHOE_DAEMON
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "systemd" / "example.toml"
@@ -350,12 +350,12 @@ def example_with_all() -> str:
 
 def test_the_example_is_accepted_with_every_key_in_it() -> None:
     mapping = tomllib.loads(example_with_all())
-    whole = read_as(Config, mapping, "all")
+    whole = convert_toml(Config, mapping, "all")
     assert whole.mqtt is not None
     assert whole.mqtt.tls is not None
     assert len(whole.reader) == 1
-    read_as(LineSettings, whole.reader[0].line, "line")
-    read_as(AngelOptions, whole.reader[0].options, "options")
+    convert_toml(LineSettings, whole.reader[0].line, "line")
+    convert_toml(AngelOptions, whole.reader[0].options, "options")
 
 
 @pytest.mark.parametrize(

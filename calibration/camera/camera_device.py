@@ -21,7 +21,7 @@ from drivers.camera.sources import opencv_video
 from drivers.camera.sources.opencv_video import configure_opencv
 from drivers.camera.sources.source_address import Address, SourceKind
 from shoe_daemon.errors import UserError
-from shoe_daemon.toml_validation import in_plain_words, read_as
+from shoe_daemon.toml_validation import convert_toml, plain_error
 
 __all__ = [
     "ControlDevice",
@@ -170,9 +170,9 @@ def parse_mode(text: str | None) -> Camera:
     wide, high, fps, letters = found.groups()
     mode = {"width": int(wide), "height": int(high), "fps": fps and float(fps), "format": letters}
     try:
-        return read_as(Camera, mode, f"--mode {text}")
+        return convert_toml(Camera, mode, f"--mode {text}")
     except UserError as error:
-        raise UserError(in_plain_words(str(error))) from error
+        raise UserError(plain_error(str(error))) from error
 
 
 def camera_fingerprint(address: Address) -> str | None:

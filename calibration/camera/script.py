@@ -38,7 +38,7 @@ from drivers.camera.profile.camera_profile import Point
 from drivers.camera.sources.frame_quality import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, Card, Slot
-from shoe_daemon.toml_validation import in_plain_words, read_as, read_toml
+from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
 
 __all__ = [
     "BackStep",
@@ -173,9 +173,9 @@ def load_script(path: Path) -> Script:
     Load a script; the first fault is reported in one line.
     """
     try:
-        return read_as(Script, read_toml(path, "the answers of a calibration"), str(path))
+        return convert_toml(Script, read_toml(path, "the answers of a calibration"), str(path))
     except UserError as error:
-        raise UserError(in_plain_words(str(error))) from error
+        raise UserError(plain_error(str(error))) from error
 
 
 class Dialogue(Protocol):

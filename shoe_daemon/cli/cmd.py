@@ -121,7 +121,7 @@ def _send(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
 def _config(given: dict[str, Any]) -> Config:
     """Build the configuration from file and options. Options take precedence."""
     from shoe_daemon.config import Config
-    from shoe_daemon.toml_validation import read_as, read_toml
+    from shoe_daemon.toml_validation import convert_toml, read_toml
 
     mapping: dict[str, Any] = {}
     if given["config"] is not None:
@@ -135,7 +135,7 @@ def _config(given: dict[str, Any]) -> Config:
         mapping["site"] = given["site"]
     if given["table"] is not None:
         mapping["table"] = {**mapping.get("table", {}), "id": given["table"]}
-    return read_as(Config, mapping, str(given["config"] or "cmd"))
+    return convert_toml(Config, mapping, str(given["config"] or "cmd"))
 
 
 def _order(given: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ import click
 import msgspec
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game import LeadingTies, Roads, Tail, parse_sequence, roads
+from shoe_daemon.game import parse_sequence
+from shoe_daemon.game.roads import LeadingTies, Roads, Tail, build_roads
 
 if TYPE_CHECKING:
     from shoe_daemon.display.terminal.symbols import Signs
@@ -55,7 +56,7 @@ def command(sequence: str, *, as_json: bool, letters: bool, **chosen: Any) -> No
     if len(results) > _MAX_ROUNDS:
         raise UserError(f"roads: {len(results)} rounds; expected at most {_MAX_ROUNDS}")
     ties = LeadingTies(chosen["leading_ties"])
-    drawn = roads(results, leading_ties=ties, tail=Tail(chosen["tail"]))
+    drawn = build_roads(results, leading_ties=ties, tail=Tail(chosen["tail"]))
     if as_json:
         click.echo(msgspec.json.encode(drawn, order="sorted").decode())
     else:

@@ -125,12 +125,12 @@ def _read(file: Path) -> tuple[Any, str | None]:
     """Read the configuration of a display or a table; return also the table's id."""
     from shoe_daemon.config import Config
     from shoe_daemon.display.display_config import DisplayConfig
-    from shoe_daemon.toml_validation import read_as, read_toml
+    from shoe_daemon.toml_validation import convert_toml, read_toml
 
     mapping = read_toml(file, "a display's or a table's configuration")
     if "table" not in mapping:
-        return read_as(DisplayConfig, mapping, str(file)), None
-    table = read_as(Config, mapping, str(file))
+        return convert_toml(DisplayConfig, mapping, str(file)), None
+    table = convert_toml(Config, mapping, str(file))
     if table.mqtt is None:
         raise UserError(f"{file}: mqtt is missing; expected a broker")
     return DisplayConfig(mqtt=table.mqtt), f"{table.site}.{table.table.id}"

@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.event_text import card_text
-from shoe_daemon.game import ACTION_WORDS, Action, Card, IrregularityKind, Slot
+from shoe_daemon.game import Card, IrregularityKind, Slot
+from shoe_daemon.game.ruling_situations import ACTION_NAMES, Action
 from shoe_daemon.table import Command, Event, IrregularityData, events
 
 __all__ = ["OPERATOR", "Case", "Mind", "Order"]
@@ -263,5 +264,5 @@ def _can_be(action: Action, dealt: DealtRound | None) -> bool:
 
 
 def _rule(found: IrregularityData, action: Action, reason: str) -> Order:
-    words = ACTION_WORDS[action].text
+    words = ACTION_NAMES[action].text
     return Order(name="rule", words=words, reason=reason, irregularity=found.id, action=action)

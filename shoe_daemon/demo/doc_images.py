@@ -20,7 +20,8 @@ from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.display.terminal.svg import to_svg
 from shoe_daemon.display.terminal.symbols import LETTERS
 from shoe_daemon.display.terminal.view_model import Seen
-from shoe_daemon.game import LeadingTies, Outcome, Slot, parse_sequence, roads
+from shoe_daemon.game import Outcome, Slot, parse_sequence
+from shoe_daemon.game.roads import LeadingTies, build_roads
 from shoe_daemon.table import PublicTable
 
 _DEMO: Final = (100, 38)
@@ -73,7 +74,7 @@ def _is_won(table: PublicTable) -> bool:
 
 
 def _roads() -> Canvas:
-    drawn = roads(parse_sequence(_SHOE))
+    drawn = build_roads(parse_sequence(_SHOE))
     canvas = scoreboard(drawn, LeadingTies.MERGE, LETTERS, _ROADS)
     canvas.underlay(_SHELL)
     return canvas

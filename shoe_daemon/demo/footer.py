@@ -13,7 +13,7 @@ from shoe_daemon.display.terminal.road_counts import COUNTS, draw_counts
 from shoe_daemon.display.terminal.roads import HEIGHT, bead_plate, big_road, draw_cells
 from shoe_daemon.display.terminal.roads import draw_road as draw_captioned
 from shoe_daemon.display.terminal.symbols import LETTERS, Look
-from shoe_daemon.game import ROWS, LeadingTies, roads
+from shoe_daemon.game.roads import ROWS, LeadingTies, build_roads
 
 __all__ = ["draw_foot", "draw_log", "draw_road"]
 
@@ -25,7 +25,7 @@ def draw_road(canvas: Canvas, box: Box, board: Board) -> None:
     """
     Draw the last results, column by column, and what they come to.
     """
-    drawn = roads(board.beads)
+    drawn = build_roads(board.beads)
     beads = bead_plate(drawn.bead, LETTERS)
     y = box.y + (box.height - ROWS + 1) // 2
     width = box.width - COUNTS - 5

@@ -18,7 +18,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.passwords import is_hash, require_argon2
-from shoe_daemon.toml_validation import in_plain_words, read_as, read_toml
+from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
 
 __all__ = [
     "DisplayConfig",
@@ -231,11 +231,11 @@ def load_display(path: Path, *, inspecting: bool = False) -> DisplaySetup:
     """
     mapping: dict[str, Any] = read_toml(path, "a display's configuration")
     try:
-        config = read_as(DisplayConfig, mapping, str(path))
+        config = convert_toml(DisplayConfig, mapping, str(path))
         return set_up_display(config, path.parent, inspecting=inspecting)
     except UserError as error:
         told = str(error).removeprefix(f"{path}: ")
-        raise UserError(f"{path}: {in_plain_words(told)}") from error
+        raise UserError(f"{path}: {plain_error(told)}") from error
 
 
 def set_up_display(

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.table import DETAIL_VALUES
-from shoe_daemon.toml_validation import read_as, read_toml
+from shoe_daemon.toml_validation import convert_toml, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -183,7 +183,7 @@ def _read(path: Path) -> _File:
         raise UserError(
             f"{path}: expected the name of a language, such as pt.toml or zh-hant.toml"
         )
-    return read_as(_File, read_toml(path, "the words of a language"), str(path))
+    return convert_toml(_File, read_toml(path, "the words of a language"), str(path))
 
 
 def _complete(code: str, file: _File, base: Mapping[str, str]) -> Language:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shoe_daemon.game import to_sequence
+from shoe_daemon.game.result_sequence import format_sequence
 from shoe_daemon.mqtt.messages import DOCUMENTS, State
 from shoe_daemon.mqtt.topics import ALERTS, HISTORY, RESULT, ROADS, STAFF_ALERTS, STATE, STATUS
 from shoe_daemon.table import EVENT_TYPES, is_staff, to_microseconds
@@ -205,7 +205,7 @@ def _decoded(place: Place, payload: bytes) -> Document:
         _check_event(place, body)
     json = _encoder.encode(body)
     if place.kind in {HISTORY, ROADS}:
-        outcomes = to_sequence(body.bead) if place.kind == ROADS else ""
+        outcomes = format_sequence(body.bead) if place.kind == ROADS else ""
         body = Shoe(body.seq, body.session, outcomes)
     return Document(body, json)
 

@@ -8,7 +8,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `player_draws`, `banker_draws`, `is_natural`: the drawing rules.
 - `House`, `find_house`, `load_house`, `HOUSE_IDS`: the rules of one casino.
 - `CATALOGUE`, `Wager`, `settle`, `Settlement`: wagers and their settlement.
-- `roads`, `Result`, `Roads`, `parse_sequence`, `to_sequence`: the roads of a shoe.
+- `build_roads`, `Result`, `Roads`, `parse_sequence`, `format_sequence`: the roads of a shoe.
 - `IrregularityKind`, `IRREGULARITIES`, `SEVERITY`: the closed list of irregularities.
 - `Policy`, `find_policy`, `situations`, `Ruling`, `Action`: what an authority rules.
 - `shoe_rotation`, `Rotation`: who draws the cards where players do.
@@ -23,18 +23,18 @@ Code holds what is the same in every house; data holds what differs: `houses/*.t
 from __future__ import annotations
 
 from shoe_daemon.game import shoe_rotation
-from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MOST_DECKS, RANKS, SUITS, Card
+from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MAX_DECKS, RANKS, SUITS, Card
 from shoe_daemon.game.coup import (
     DEALING_ORDER,
     FIRST_CARDS,
     FOUR_CARDS,
+    CountedHand,
     Coup,
     Hand,
-    Holding,
     Kind,
     Outcome,
     Slot,
-    due,
+    hand_due,
 )
 from shoe_daemon.game.house import (
     DEFAULT_HOUSE,
@@ -54,13 +54,13 @@ from shoe_daemon.game.house import (
 )
 from shoe_daemon.game.irregularities import (
     IRREGULARITIES,
-    REPORTED,
+    REPORTABLE_KINDS,
     SEVERITY,
     Evidence,
     IrregularityFacts,
     IrregularityKind,
 )
-from shoe_daemon.game.result_sequence import parse_sequence, to_sequence
+from shoe_daemon.game.result_sequence import format_sequence, parse_sequence
 from shoe_daemon.game.roads import (
     ROWS,
     Ask,
@@ -76,11 +76,11 @@ from shoe_daemon.game.roads import (
     RoadCounts,
     Roads,
     Tail,
-    roads,
+    build_roads,
 )
 from shoe_daemon.game.ruling_situations import (
-    ACTION_WORDS,
-    SITUATION_WORDS,
+    ACTION_NAMES,
+    SITUATION_NAMES,
     Action,
     Situation,
     situations,
@@ -98,15 +98,14 @@ from shoe_daemon.game.rulings import (
     policy_from_mapping,
     policy_to_mapping,
 )
-from shoe_daemon.game.shoe_rotation import Rotation, Step
+from shoe_daemon.game.shoe_rotation import Rotation, RotationStep
 from shoe_daemon.game.tableau import NATURAL, banker_draws, is_natural, player_draws
-from shoe_daemon.game.wager_catalogue import CATALOGUE
-from shoe_daemon.game.wagers import PUSH, Settlement, Shape, Wager, settle
+from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
+from shoe_daemon.game.wagers import PUSH, CoupShape, Settlement, Wager, settle_wagers
 
 __all__ = [
-    "ACTION_WORDS",
+    "ACTION_NAMES",
     "CARDS_PER_DECK",
-    "CATALOGUE",
     "DEALING_ORDER",
     "DECK",
     "DEFAULT_HOUSE",
@@ -115,16 +114,17 @@ __all__ = [
     "FOUR_CARDS",
     "HOUSE_IDS",
     "IRREGULARITIES",
-    "MOST_DECKS",
+    "MAX_DECKS",
     "NATURAL",
     "POLICY_IDS",
     "PUSH",
     "RANKS",
-    "REPORTED",
+    "REPORTABLE_KINDS",
     "ROWS",
     "SEVERITY",
-    "SITUATION_WORDS",
+    "SITUATION_NAMES",
     "SUITS",
+    "WAGER_CATALOGUE",
     "Action",
     "Ask",
     "Asks",
@@ -132,7 +132,9 @@ __all__ = [
     "BigCell",
     "Burn",
     "Card",
+    "CountedHand",
     "Coup",
+    "CoupShape",
     "Curator",
     "CutCard",
     "DealingStyle",
@@ -140,7 +142,6 @@ __all__ = [
     "Evidence",
     "FalseDraw",
     "Hand",
-    "Holding",
     "House",
     "IrregularityFacts",
     "IrregularityKind",
@@ -158,18 +159,19 @@ __all__ = [
     "RoadCounts",
     "Roads",
     "Rotation",
+    "RotationStep",
     "Ruling",
     "Settlement",
-    "Shape",
     "Situation",
     "Slot",
-    "Step",
     "Tail",
     "Wager",
     "banker_draws",
-    "due",
+    "build_roads",
     "find_house",
     "find_policy",
+    "format_sequence",
+    "hand_due",
     "house_from_mapping",
     "house_to_mapping",
     "is_natural",
@@ -181,9 +183,7 @@ __all__ = [
     "player_draws",
     "policy_from_mapping",
     "policy_to_mapping",
-    "roads",
-    "settle",
+    "settle_wagers",
     "shoe_rotation",
     "situations",
-    "to_sequence",
 ]

@@ -10,10 +10,10 @@ from typing import Final
 RANKS: Final = ("A", "2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K")
 SUITS: Final = ("S", "H", "D", "C")
 CARDS_PER_DECK: Final = 52
-MOST_DECKS: Final = 12
+MAX_DECKS: Final = 12
 """The most that any house puts into a shoe."""
 
-_WITH_T: Final = tuple("T" + suit for suit in SUITS)
+_TENS_WITH_T: Final = tuple("T" + suit for suit in SUITS)
 
 
 class Card(StrEnum):
@@ -45,7 +45,7 @@ class Card(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Card | None:
-        if value in _WITH_T:
+        if value in _TENS_WITH_T:
             return cls("10" + str(value)[1])
         return None
 

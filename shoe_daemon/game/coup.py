@@ -65,7 +65,7 @@ class Kind(StrEnum):
     DUMMY = "dummy"
 
 
-def due(points: Sequence[int]) -> Hand:
+def hand_due(points: Sequence[int]) -> Hand:
     """
     Say whose card is next in a round whose cards so far count `points`, in dealing order.
 
@@ -88,7 +88,7 @@ def due(points: Sequence[int]) -> Hand:
     return Hand.NONE
 
 
-class Holding(NamedTuple):
+class CountedHand(NamedTuple):
     """
     One hand of a finished round.
 
@@ -105,7 +105,7 @@ class Holding(NamedTuple):
     pair: bool
 
     @classmethod
-    def of(cls, cards: tuple[Card, ...]) -> Holding:
+    def of(cls, cards: tuple[Card, ...]) -> CountedHand:
         """
         Count a hand of two or three cards.
         """
@@ -119,8 +119,8 @@ class Coup(NamedTuple):
     A finished round: both hands, and who won.
     """
 
-    player: Holding
-    banker: Holding
+    player: CountedHand
+    banker: CountedHand
     outcome: Outcome
 
     @classmethod
@@ -128,7 +128,7 @@ class Coup(NamedTuple):
         """
         Compare two hands of two or three cards each, drawn in any lawful way.
         """
-        return cls.between(Holding.of(player), Holding.of(banker))
+        return cls.between(CountedHand.of(player), CountedHand.of(banker))
 
     @classmethod
     def dealt(cls, shoe: Sequence[Card]) -> Coup:
@@ -140,14 +140,14 @@ class Coup(NamedTuple):
         """
         points: list[int] = []
         hands: dict[Hand, tuple[Card, ...]] = {Hand.PLAYER: (), Hand.BANKER: ()}
-        while (hand := due(points)) is not Hand.NONE:
+        while (hand := hand_due(points)) is not Hand.NONE:
             card = shoe[len(points)]
             points.append(card.points)
             hands[hand] += (card,)
         return cls.of(hands[Hand.PLAYER], hands[Hand.BANKER])
 
     @classmethod
-    def between(cls, player: Holding, banker: Holding) -> Coup:
+    def between(cls, player: CountedHand, banker: CountedHand) -> Coup:
         """
         Compare two hands that are counted already.
         """

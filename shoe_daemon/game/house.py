@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from msgspec import Meta, Struct, to_builtins
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import MOST_DECKS
-from shoe_daemon.game.wager_catalogue import CATALOGUE
+from shoe_daemon.game.cards import MAX_DECKS
+from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.game.wagers import Settler, Wager, parse_share
-from shoe_daemon.toml_validation import read_as, read_toml
+from shoe_daemon.toml_validation import convert_toml, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Positive = Annotated[int, Meta(ge=1)]
-Decks = Annotated[int, Meta(ge=1, le=MOST_DECKS)]
+Decks = Annotated[int, Meta(ge=1, le=MAX_DECKS)]
 
 HOUSE_IDS: Final = ("chickasaw", "curator", "seven-feathers", "single-deck")
 """The houses that come with the project."""
@@ -184,8 +184,10 @@ class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
             msg = f"commission: {error}"
             raise ValueError(msg) from error
         for wager in self.wagers:
-            if wager not in CATALOGUE:
-                msg = f"wagers.{wager}: no such wager; expected one of {', '.join(CATALOGUE)}"
+            if wager not in WAGER_CATALOGUE:
+                msg = (
+                    f"wagers.{wager}: no such wager; expected one of {', '.join(WAGER_CATALOGUE)}"
+                )
                 raise ValueError(msg)
         _ = self.offered
 
@@ -194,7 +196,7 @@ class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
         """
         The wagers at this house's prices, in the catalogue's order whatever theirs here.
         """
-        return tuple(self._priced(wager) for wager in CATALOGUE if wager in self.wagers)
+        return tuple(self._priced(wager) for wager in WAGER_CATALOGUE if wager in self.wagers)
 
     @cached_property
     def settle(self) -> Settler:
@@ -205,7 +207,7 @@ class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
 
     def _priced(self, wager: str) -> Wager:
         try:
-            return Wager.priced(CATALOGUE[wager], self.wagers[wager], self.commission)
+            return Wager.priced(WAGER_CATALOGUE[wager], self.wagers[wager], self.commission)
         except ValueError as error:
             msg = f"wagers.{wager}.{error}"
             raise ValueError(msg) from error
@@ -215,7 +217,7 @@ DEFAULT_HOUSE: Final = House(
     name="No house",
     sheet="none: burn and cut card are taken as they come",
     commission="1/20",
-    wagers={name: CATALOGUE[name].usual for name in ("player", "banker", "tie")},
+    wagers={name: WAGER_CATALOGUE[name].usual for name in ("player", "banker", "tie")},
 )
 """What holds where no house is configured."""
 
@@ -266,7 +268,7 @@ def house_from_mapping(mapping: Mapping[str, Any], place: str = "house") -> Hous
     Raises:
         UserError: Place, key, what is wrong and what is expected, in one line.
     """
-    return read_as(House, mapping, place)
+    return convert_toml(House, mapping, place)
 
 
 def house_to_mapping(house: House) -> dict[str, Any]:

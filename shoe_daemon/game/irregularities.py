@@ -161,7 +161,7 @@ SEVERITY: Final[Mapping[IrregularityKind, int]] = MappingProxyType(
 )
 """The severity of every kind, 1 to 5."""
 
-REPORTED: Final = frozenset(
+REPORTABLE_KINDS: Final = frozenset(
     {
         IrregularityKind.PLAYER_THIRD_UNAUTHORISED,
         IrregularityKind.FACE_UP_IN_SHOE,

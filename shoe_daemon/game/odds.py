@@ -18,17 +18,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MOST_DECKS
+from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MAX_DECKS
 from shoe_daemon.game.coup import FIRST_CARDS, Outcome
 from shoe_daemon.game.tableau import banker_draws, is_natural, player_draws
-from shoe_daemon.game.wagers import PUSH, HandShape, Shape, parse_odds
+from shoe_daemon.game.wagers import PUSH, CoupShape, HandShape, parse_odds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from shoe_daemon.game.wagers import Wager
 
-DRAW: Final = 6
+CARDS_PER_DRAW: Final = 6
 """How many cards are drawn in every count, used or not."""
 
 _POINTS: Final = range(10)
@@ -36,12 +36,12 @@ _PER_DECK: Final = Counter(card.points for card in DECK)
 _TWO_HANDS: Final = tuple(combinations_with_replacement(_POINTS, FIRST_CARDS))
 
 # Whether the first two cards of a hand are a pair, and a perfect one.
-_Pairing = tuple[bool, bool]
+_PairKind = tuple[bool, bool]
 _NO_PAIR: Final = (False, False)
 _PAIR: Final = (True, False)
 _PERFECT: Final = (True, True)
 # Total and cards of the Player, total and cards of the Banker.
-_Ending = tuple[int, int, int, int]
+_TotalsAndCards = tuple[int, int, int, int]
 
 
 class WagerOdds(NamedTuple):
@@ -104,15 +104,15 @@ def count_odds(wagers: Iterable[Wager], decks: int) -> Odds:
         outcomes[shape.outcome] += count
     return Odds(
         decks,
-        perm(CARDS_PER_DECK * decks, DRAW),
+        perm(CARDS_PER_DECK * decks, CARDS_PER_DRAW),
         outcomes[Outcome.BANKER],
         outcomes[Outcome.PLAYER],
         outcomes[Outcome.TIE],
-        {wager.id: _wager_odds(wager, shapes) for wager in wagers},
+        {wager.id: _odds_of_wager(wager, shapes) for wager in wagers},
     )
 
 
-def _wager_odds(wager: Wager, shapes: Mapping[Shape, int]) -> WagerOdds:
+def _odds_of_wager(wager: Wager, shapes: Mapping[CoupShape, int]) -> WagerOdds:
     prizes = dict.fromkeys((line.prize.id for line in wager.lines), 0)
     lose = 0
     for shape, count in shapes.items():
@@ -129,22 +129,22 @@ def _wager_odds(wager: Wager, shapes: Mapping[Shape, int]) -> WagerOdds:
 
 
 @cache
-def count_shapes(decks: int) -> Mapping[Shape, int]:
+def count_shapes(decks: int) -> Mapping[CoupShape, int]:
     """
     Count the draws that end in each shape, and so all that any wager can ask.
 
     Raises:
         UserError: There are not 1 to 12 decks.
     """
-    if not 1 <= decks <= MOST_DECKS:
-        raise UserError(f"decks: {decks}; expected 1 to {MOST_DECKS}")
-    shapes: Counter[Shape] = Counter()
+    if not 1 <= decks <= MAX_DECKS:
+        raise UserError(f"decks: {decks}; expected 1 to {MAX_DECKS}")
+    shapes: Counter[CoupShape] = Counter()
     for classes, endings in _count_endings(decks).items():
         pairings = tuple(_count_pairings(*classes, decks))
         ways = sum(count for _, _, count in pairings)
         for (player, player_cards, banker, banker_cards), count in endings.items():
             for of_player, of_banker, part in pairings:
-                shape = Shape(
+                shape = CoupShape(
                     HandShape(player, player_cards, *of_player),
                     HandShape(banker, banker_cards, *of_banker),
                 )
@@ -154,7 +154,7 @@ def count_shapes(decks: int) -> Mapping[Shape, int]:
 
 def _count_endings(
     decks: int,
-) -> Mapping[tuple[int | None, int | None], Mapping[_Ending, int]]:
+) -> Mapping[tuple[int | None, int | None], Mapping[_TotalsAndCards, int]]:
     """
     Count totals and cards of both hands by what the cards count.
 
@@ -163,7 +163,9 @@ def _count_endings(
     two cards both are (None where they differ): a pair needs that.
     """
     full = [decks * _PER_DECK[points] for points in _POINTS]
-    counts: defaultdict[tuple[int | None, int | None], Counter[_Ending]] = defaultdict(Counter)
+    counts: defaultdict[tuple[int | None, int | None], Counter[_TotalsAndCards]] = defaultdict(
+        Counter
+    )
     for player in _TWO_HANDS:
         for banker in _TWO_HANDS:
             used = Counter(player + banker)
@@ -172,12 +174,12 @@ def _count_endings(
                 ways *= 1 if first == second else 2
             left = [full[points] - used[points] for points in _POINTS]
             same = tuple(pair[0] if pair[0] == pair[1] else None for pair in (player, banker))
-            _deal_on(counts[same[0], same[1]], sum(player) % 10, sum(banker) % 10, ways, left)
+            _add_endings(counts[same[0], same[1]], sum(player) % 10, sum(banker) % 10, ways, left)
     return counts
 
 
-def _deal_on(
-    counts: Counter[_Ending], player: int, banker: int, ways: int, left: list[int]
+def _add_endings(
+    counts: Counter[_TotalsAndCards], player: int, banker: int, ways: int, left: list[int]
 ) -> None:
     """
     Add the endings of a deal whose first four cards can fall in so many ways.
@@ -202,7 +204,7 @@ def _deal_on(
 
 def _count_pairings(
     player: int | None, banker: int | None, decks: int
-) -> Iterator[tuple[_Pairing, _Pairing, int]]:
+) -> Iterator[tuple[_PairKind, _PairKind, int]]:
     """
     Count which cards both hands' first two can be, given what they count.
 
@@ -211,13 +213,13 @@ def _count_pairings(
         banker: The same of the Banker's.
         decks: How many.
     """
-    for of_player, ways, left in _take_two(player, _copies(player, decks)):
-        then = left if banker == player else _copies(banker, decks)
-        for of_banker, more, _ in _take_two(banker, then):
+    for of_player, ways, left in _count_two_card_draws(player, _rank_copies(player, decks)):
+        then = left if banker == player else _rank_copies(banker, decks)
+        for of_banker, more, _ in _count_two_card_draws(banker, then):
             yield of_player, of_banker, ways * more
 
 
-def _copies(points: int | None, decks: int) -> list[list[int]]:
+def _rank_copies(points: int | None, decks: int) -> list[list[int]]:
     """
     List the copies of each card of these points in the shoe: ranks of suits.
     """
@@ -225,9 +227,9 @@ def _copies(points: int | None, decks: int) -> list[list[int]]:
     return [[decks] * 4 for _ in ranks]
 
 
-def _take_two(
+def _count_two_card_draws(
     points: int | None, copies: list[list[int]]
-) -> Iterator[tuple[_Pairing, int, list[list[int]]]]:
+) -> Iterator[tuple[_PairKind, int, list[list[int]]]]:
     """
     Count the ordered draws of two of these cards by how they pair.
 
@@ -242,14 +244,14 @@ def _take_two(
     other = perm(sum(map(sum, copies)), 2) - pair - perfect
     # What cannot be drawn leaves nothing: one deck has no perfect pair.
     if perfect:
-        yield _PERFECT, perfect, _without(copies, (0, 0), (0, 0))
+        yield _PERFECT, perfect, _without_cards(copies, (0, 0), (0, 0))
     if pair:
-        yield _PAIR, pair, _without(copies, (0, 0), (0, 1))
+        yield _PAIR, pair, _without_cards(copies, (0, 0), (0, 1))
     if other:
-        yield _NO_PAIR, other, _without(copies, (0, 0), (1, 0))
+        yield _NO_PAIR, other, _without_cards(copies, (0, 0), (1, 0))
 
 
-def _without(copies: list[list[int]], *taken: tuple[int, int]) -> list[list[int]]:
+def _without_cards(copies: list[list[int]], *taken: tuple[int, int]) -> list[list[int]]:
     left = [rank.copy() for rank in copies]
     for rank, suit in taken:
         left[rank][suit] -= 1

@@ -15,11 +15,11 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.roads import Result
 
-__all__ = ["parse_sequence", "to_sequence"]
+__all__ = ["format_sequence", "parse_sequence"]
 
-_LETTERS: Final = {"P": Outcome.PLAYER, "B": Outcome.BANKER, "T": Outcome.TIE}
-_LETTER_OF: Final = {outcome: letter for letter, outcome in _LETTERS.items()}
-_ROUND: Final = re.compile(r"([PBT])([pbn]*)|(\s+)|(.)", re.DOTALL)
+_OUTCOME_OF_LETTER: Final = {"P": Outcome.PLAYER, "B": Outcome.BANKER, "T": Outcome.TIE}
+_LETTER_OF_OUTCOME: Final = {outcome: letter for letter, outcome in _OUTCOME_OF_LETTER.items()}
+_ROUND_PATTERN: Final = re.compile(r"([PBT])([pbn]*)|(\s+)|(.)", re.DOTALL)
 
 
 def parse_sequence(text: str) -> list[Result]:
@@ -30,7 +30,7 @@ def parse_sequence(text: str) -> list[Result]:
         UserError: A character is none of a sequence, a flag comes twice, or before any round.
     """
     results = []
-    for found in _ROUND.finditer(text):
+    for found in _ROUND_PATTERN.finditer(text):
         letter, flags, _space, other = found.groups()
         if other is not None:
             raise UserError(
@@ -45,16 +45,18 @@ def parse_sequence(text: str) -> list[Result]:
                 f"sequence, character {found.start() + 1} ({found.group()!r}): "
                 f"the same flag is given twice"
             )
-        results.append(Result(_LETTERS[letter], "p" in flags, "b" in flags, "n" in flags))
+        results.append(
+            Result(_OUTCOME_OF_LETTER[letter], "p" in flags, "b" in flags, "n" in flags)
+        )
     return results
 
 
-def to_sequence(results: Iterable[Result]) -> str:
+def format_sequence(results: Iterable[Result]) -> str:
     """
     Write results as a sequence, the flags in the order ``p b n``.
     """
     return "".join(
-        _LETTER_OF[each.outcome]
+        _LETTER_OF_OUTCOME[each.outcome]
         + "p" * each.player_pair
         + "b" * each.banker_pair
         + "n" * each.natural

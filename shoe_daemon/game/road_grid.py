@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["ROWS", "Sheet", "Tail"]
+__all__ = ["ROWS", "RoadGrid", "Tail"]
 
 ROWS: Final = 6
 """Rows of every road."""
@@ -24,7 +24,7 @@ class Tail(StrEnum):
     DROP = "drop"
 
 
-class Sheet:
+class RoadGrid:
     """
     Six rows of squares, on which the columns of a road are drawn cell by cell.
 

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.road_grid import ROWS, Sheet, Tail
+from shoe_daemon.game.road_grid import ROWS, RoadGrid, Tail
 
 __all__ = [
     "ROWS",
@@ -42,7 +42,7 @@ __all__ = [
     "RoadCounts",
     "Roads",
     "Tail",
-    "roads",
+    "build_roads",
 ]
 
 
@@ -202,7 +202,7 @@ class Roads(Struct, frozen=True):
     small: tuple[MarkCell, ...]
 
 
-def roads(
+def build_roads(
     results: Sequence[Result],
     *,
     leading_ties: LeadingTies = LeadingTies.MERGE,
@@ -211,20 +211,20 @@ def roads(
     """
     Return the roads of a shoe's results, the oldest first.
     """
-    columns = _columns(results, leading_ties)
+    columns = _streaks(results, leading_ties)
     heights = [len(column) for column in columns]
-    big, derived = Sheet(tail), [_Derived(back, tail) for back in _BACK]
+    big, derived = RoadGrid(tail), [_DerivedRoad(back, tail) for back in _COLUMNS_BACK]
     for road in derived:
         road.draw(heights)
-    cells = tuple(_big(columns, big))
+    cells = tuple(_big_cells(columns, big))
     big_eye, small, cockroach = (tuple(road.cells) for road in derived)
     banker, player = (
-        _ask(_columns([*results, Result(side)], leading_ties), heights, big, derived)
+        _ask_of_side(_streaks([*results, Result(side)], leading_ties), heights, big, derived)
         for side in (Outcome.BANKER, Outcome.PLAYER)
     )
     return Roads(
         ask=Asks(banker=banker, player=player),
-        bead=tuple(_bead(results)),
+        bead=tuple(_bead_cells(results)),
         big=cells,
         big_eye=big_eye,
         cockroach=cockroach,
@@ -233,11 +233,11 @@ def roads(
     )
 
 
-_BACK: Final = (1, 2, 3)
+_COLUMNS_BACK: Final = (1, 2, 3)
 """How many columns back the big eye boy, the small road and the cockroach pig look."""
 
 
-class _Cell:
+class _StreakCell:
     __slots__ = ("result", "ties")
 
     def __init__(self, result: Result, ties: int = 0) -> None:
@@ -245,16 +245,16 @@ class _Cell:
         self.ties = ties
 
 
-def _columns(results: Iterable[Result], leading_ties: LeadingTies) -> list[list[_Cell]]:
+def _streaks(results: Iterable[Result], leading_ties: LeadingTies) -> list[list[_StreakCell]]:
     """
     Return the streaks, each a list of its cells; no row ends them.
     """
-    columns: list[list[_Cell]] = []
+    columns: list[list[_StreakCell]] = []
     for result in results:
         tie = result.outcome is Outcome.TIE
         if not columns:
             waits = tie and leading_ties is LeadingTies.MERGE
-            columns.append([_Cell(Result(Outcome.TIE), 1) if waits else _Cell(result)])
+            columns.append([_StreakCell(Result(Outcome.TIE), 1) if waits else _StreakCell(result)])
             continue
         last = columns[-1][-1]
         if tie:
@@ -262,20 +262,20 @@ def _columns(results: Iterable[Result], leading_ties: LeadingTies) -> list[list[
         elif last.result.outcome is Outcome.TIE and leading_ties is LeadingTies.MERGE:
             last.result = result
         elif last.result.outcome is result.outcome:
-            columns[-1].append(_Cell(result))
+            columns[-1].append(_StreakCell(result))
         else:
-            columns.append([_Cell(result)])
+            columns.append([_StreakCell(result)])
     return columns
 
 
-class _Derived:
+class _DerivedRoad:
     """
     A derived road, which compares every win with the column `back` before it.
     """
 
     def __init__(self, back: int, tail: Tail) -> None:
         self._back = back
-        self._sheet = Sheet(tail)
+        self._sheet = RoadGrid(tail)
         self.cells: list[MarkCell] = []
 
     def draw(self, heights: Sequence[int]) -> None:
@@ -323,7 +323,7 @@ class _Derived:
         return Mark.RED if repeats else Mark.BLUE
 
 
-def _bead(results: Iterable[Result]) -> Iterable[BeadCell]:
+def _bead_cells(results: Iterable[Result]) -> Iterable[BeadCell]:
     for n, result in enumerate(results):
         yield BeadCell(
             banker_pair=result.banker_pair,
@@ -335,7 +335,7 @@ def _bead(results: Iterable[Result]) -> Iterable[BeadCell]:
         )
 
 
-def _big(columns: Iterable[Iterable[_Cell]], sheet: Sheet) -> Iterable[BigCell]:
+def _big_cells(columns: Iterable[Iterable[_StreakCell]], sheet: RoadGrid) -> Iterable[BigCell]:
     for n, column in enumerate(columns):
         for depth, cell in enumerate(column):
             col, row = sheet.put(depth)
@@ -351,11 +351,11 @@ def _big(columns: Iterable[Iterable[_Cell]], sheet: Sheet) -> Iterable[BigCell]:
             )
 
 
-def _ask(
-    asked: Sequence[Sequence[_Cell]],
+def _ask_of_side(
+    asked: Sequence[Sequence[_StreakCell]],
     heights: Sequence[int],
-    big: Sheet,
-    derived: Iterable[_Derived],
+    big: RoadGrid,
+    derived: Iterable[_DerivedRoad],
 ) -> Ask:
     """
     Say what is new in columns that have one win more than those that are drawn.
@@ -363,11 +363,11 @@ def _ask(
     n, depth = len(asked) - 1, len(asked[-1]) - 1
     # The first win may take over the square of the ties before it.
     col, row = big.next(depth) if n or depth else (0, 0)
-    big_eye, small, cockroach = (_place(road.next(heights, n, depth)) for road in derived)
+    big_eye, small, cockroach = (_mark_place(road.next(heights, n, depth)) for road in derived)
     return Ask(big=Place(col=col, row=row), big_eye=big_eye, cockroach=cockroach, small=small)
 
 
-def _place(cell: MarkCell | None) -> MarkPlace | None:
+def _mark_place(cell: MarkCell | None) -> MarkPlace | None:
     return None if cell is None else MarkPlace(col=cell.col, mark=cell.mark, row=cell.row)
 
 

@@ -61,7 +61,7 @@ class Action(StrEnum):
     SUPERVISOR = "supervisor"
 
 
-class Words(NamedTuple):
+class DisplayName(NamedTuple):
     """
     A name for people, in English and in Traditional Chinese.
     """
@@ -73,44 +73,48 @@ class Words(NamedTuple):
 _S = Situation
 _A = Action
 
-SITUATION_WORDS: Final[Mapping[Situation, Words]] = MappingProxyType(
+SITUATION_NAMES: Final[Mapping[Situation, DisplayName]] = MappingProxyType(
     {
-        _S.PLAYER_THIRD_UNAUTHORISED: Words(
+        _S.PLAYER_THIRD_UNAUTHORISED: DisplayName(
             "Player's third card not due, the Banker must draw", "閒家不應補牌而莊家須補"
         ),
-        _S.EXCESS_UNEXPOSED: Words("Card too many, its face not seen", "多抽一張牌而牌面未露"),
-        _S.EXCESS_EXPOSED: Words("Card too many, its face seen", "多抽一張牌且牌面已露"),
-        _S.DOUBLE_FEED: Words("Two cards out at once", "兩張牌同時離靴"),
-        _S.FACE_UP_IN_SHOE: Words("Card face up in the shoe", "牌靴內有面朝上的牌"),
-        _S.MISSING_DRAW: Words("Card due and not drawn", "應補牌而未補"),
-        _S.INSUFFICIENT_CARDS: Words("Too few cards for the round", "牌不足以完成本局"),
-        _S.PREMATURE_DRAW: Words("Card drawn before no more bets", "停止下注前已抽牌"),
-        _S.UNREADABLE_CARD: Words("Card that cannot be read", "牌未能讀取"),
-        _S.DEVICE_FAULT: Words("Shoe, shuffler or reader fails", "牌靴、洗牌機或讀牌器故障"),
-        _S.INVENTORY_VIOLATION: Words("Card missing, surplus or foreign", "缺牌、多牌或外來牌"),
-        _S.WRONG_HAND: Words("Card laid to the wrong hand", "牌放錯閒莊位置"),
-        _S.CARD_OFF_TABLE: Words("Card fell off the table", "牌跌落賭桌外"),
-        _S.CARD_RETURNED: Words("Card pushed back into the shoe", "牌被推回牌靴"),
-        _S.PREMATURE_COLLECT: Words("Cards collected too early", "過早收牌"),
+        _S.EXCESS_UNEXPOSED: DisplayName(
+            "Card too many, its face not seen", "多抽一張牌而牌面未露"
+        ),
+        _S.EXCESS_EXPOSED: DisplayName("Card too many, its face seen", "多抽一張牌且牌面已露"),
+        _S.DOUBLE_FEED: DisplayName("Two cards out at once", "兩張牌同時離靴"),
+        _S.FACE_UP_IN_SHOE: DisplayName("Card face up in the shoe", "牌靴內有面朝上的牌"),
+        _S.MISSING_DRAW: DisplayName("Card due and not drawn", "應補牌而未補"),
+        _S.INSUFFICIENT_CARDS: DisplayName("Too few cards for the round", "牌不足以完成本局"),
+        _S.PREMATURE_DRAW: DisplayName("Card drawn before no more bets", "停止下注前已抽牌"),
+        _S.UNREADABLE_CARD: DisplayName("Card that cannot be read", "牌未能讀取"),
+        _S.DEVICE_FAULT: DisplayName("Shoe, shuffler or reader fails", "牌靴、洗牌機或讀牌器故障"),
+        _S.INVENTORY_VIOLATION: DisplayName(
+            "Card missing, surplus or foreign", "缺牌、多牌或外來牌"
+        ),
+        _S.WRONG_HAND: DisplayName("Card laid to the wrong hand", "牌放錯閒莊位置"),
+        _S.CARD_OFF_TABLE: DisplayName("Card fell off the table", "牌跌落賭桌外"),
+        _S.CARD_RETURNED: DisplayName("Card pushed back into the shoe", "牌被推回牌靴"),
+        _S.PREMATURE_COLLECT: DisplayName("Cards collected too early", "過早收牌"),
     }
 )
 """What each situation is called."""
 
-ACTION_WORDS: Final[Mapping[Action, Words]] = MappingProxyType(
+ACTION_NAMES: Final[Mapping[Action, DisplayName]] = MappingProxyType(
     {
-        _A.CONTINUE: Words("play on", "繼續本局"),
-        _A.REASSIGN_TO_BANKER: Words("give the card to the Banker", "牌歸莊家"),
-        _A.CARRY_TO_NEXT_HAND: Words("keep it for the next hand", "留作下局首張牌"),
-        _A.CARRY_AS_DUMMY_HAND: Words("next hand, without bets", "用於無注之下一局"),
-        _A.BURN_CARD: Words("burn the card", "銷去該牌"),
-        _A.BURN_CARD_PLUS_VALUE: Words("burn it and its value", "銷牌並按點數加銷"),
-        _A.DRAW_NOW: Words("draw the card now", "即時補牌"),
-        _A.RESTORE_ORDER: Words("put the cards in their order", "按次序復位"),
-        _A.RESCAN: Words("read the card again", "重新讀牌"),
-        _A.MANUAL_ENTRY: Words("enter the card by hand", "人手輸入牌面"),
-        _A.VOID_ROUND: Words("void the round", "本局作廢"),
-        _A.STOP_SHOE: Words("stop the shoe", "停用本靴"),
-        _A.SUPERVISOR: Words("a supervisor decides", "由主管裁決"),
+        _A.CONTINUE: DisplayName("play on", "繼續本局"),
+        _A.REASSIGN_TO_BANKER: DisplayName("give the card to the Banker", "牌歸莊家"),
+        _A.CARRY_TO_NEXT_HAND: DisplayName("keep it for the next hand", "留作下局首張牌"),
+        _A.CARRY_AS_DUMMY_HAND: DisplayName("next hand, without bets", "用於無注之下一局"),
+        _A.BURN_CARD: DisplayName("burn the card", "銷去該牌"),
+        _A.BURN_CARD_PLUS_VALUE: DisplayName("burn it and its value", "銷牌並按點數加銷"),
+        _A.DRAW_NOW: DisplayName("draw the card now", "即時補牌"),
+        _A.RESTORE_ORDER: DisplayName("put the cards in their order", "按次序復位"),
+        _A.RESCAN: DisplayName("read the card again", "重新讀牌"),
+        _A.MANUAL_ENTRY: DisplayName("enter the card by hand", "人手輸入牌面"),
+        _A.VOID_ROUND: DisplayName("void the round", "本局作廢"),
+        _A.STOP_SHOE: DisplayName("stop the shoe", "停用本靴"),
+        _A.SUPERVISOR: DisplayName("a supervisor decides", "由主管裁決"),
     }
 )
 """What each action is called."""
@@ -119,7 +123,7 @@ _K = IrregularityKind
 
 # Kinds that are not here are in no text that could be obtained; what a text says of one
 # that is named alike holds for it alone.
-_RULED_AS: Final[Mapping[IrregularityKind, tuple[Situation, ...]]] = MappingProxyType(
+_SITUATIONS_OF_KIND: Final[Mapping[IrregularityKind, tuple[Situation, ...]]] = MappingProxyType(
     {
         **{_K(each.value): (each,) for each in Situation if each.value in set(_K)},
         _K.EXCESS_CARD: (_S.EXCESS_UNEXPOSED, _S.EXCESS_EXPOSED),
@@ -140,7 +144,7 @@ def situations(kind: IrregularityKind, *, exposed: bool | None = None) -> tuple[
             Whether people have seen the face of the card too many; where that
             is not known (None) both situations may be the one.
     """
-    found = _RULED_AS.get(kind, ())
+    found = _SITUATIONS_OF_KIND.get(kind, ())
     if kind is IrregularityKind.EXCESS_CARD and exposed is not None:
         return (Situation.EXCESS_EXPOSED if exposed else Situation.EXCESS_UNEXPOSED,)
     return found

@@ -22,7 +22,7 @@ from msgspec import Meta, Struct, field, to_builtins
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
 from shoe_daemon.game.ruling_situations import Action, Situation, situations
-from shoe_daemon.toml_validation import read_as, read_toml
+from shoe_daemon.toml_validation import convert_toml, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -226,7 +226,7 @@ def policy_from_mapping(mapping: Mapping[str, Any], place: str = "policy") -> Po
     Raises:
         UserError: Place, key, what is wrong and what is expected, in one line.
     """
-    return read_as(Policy, mapping, place)
+    return convert_toml(Policy, mapping, place)
 
 
 def policy_to_mapping(policy: Policy) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Rotation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     must_pass: bool = False
 
 
-class Step(NamedTuple):
+class RotationStep(NamedTuple):
     """
     What became of the shoe: the new state, and whether it changed hands.
     """
@@ -59,16 +59,16 @@ class Step(NamedTuple):
         return self.rotation.holder
 
 
-def after_shuffle(rotation: Rotation, rules: Curator) -> Step:
+def offer_new_shoe(rotation: Rotation, rules: Curator) -> RotationStep:
     """
     Offer a new shoe to the first seat, or, where nobody sits there, to the next.
     """
-    turn = _in_turn(rotation.seats, rules.first_seat, _direction(rules))
+    turn = _seats_in_turn(rotation.seats, rules.first_seat, _seat_step(rules))
     first = [seat for seat in rotation.seats if seat == rules.first_seat]
-    return _to(rotation, next(iter([*first, *turn]), None), declined=())
+    return _pass_to(rotation, next(iter([*first, *turn]), None), declined=())
 
 
-def after_round(rotation: Rotation, rules: Curator, outcome: Outcome | None) -> Step:
+def pass_after_round(rotation: Rotation, rules: Curator, outcome: Outcome | None) -> RotationStep:
     """
     Let the shoe pass where the Banker has lost; it stays on a tie and on a Banker win.
 
@@ -76,11 +76,11 @@ def after_round(rotation: Rotation, rules: Curator, outcome: Outcome | None) -> 
     `outcome` is None then, and only a false draw lets the shoe pass.
     """
     if outcome is Outcome.PLAYER or rotation.must_pass:
-        return _on(replace(rotation, declined=()), rules)
-    return Step(replace(rotation, declined=()), changed=False)
+        return _pass_to_next_seat(replace(rotation, declined=()), rules)
+    return RotationStep(replace(rotation, declined=()), changed=False)
 
 
-def pass_on(rotation: Rotation, rules: Curator) -> Step:
+def pass_shoe(rotation: Rotation, rules: Curator) -> RotationStep:
     """
     Let the holder pass the shoe, or refuse it: the next seat is offered it.
 
@@ -89,10 +89,10 @@ def pass_on(rotation: Rotation, rules: Curator) -> Step:
     """
     if rotation.holder is None:
         rotation = replace(rotation, declined=())
-    return _on(rotation, rules)
+    return _pass_to_next_seat(rotation, rules)
 
 
-def false_draw(rotation: Rotation) -> Rotation:
+def record_false_draw(rotation: Rotation) -> Rotation:
     """
     Remember that the holder made a false draw, where the policy takes the shoe for it.
 
@@ -101,7 +101,7 @@ def false_draw(rotation: Rotation) -> Rotation:
     return replace(rotation, must_pass=rotation.holder is not None)
 
 
-def give(rotation: Rotation, seat: int | None) -> Step:
+def give_shoe(rotation: Rotation, seat: int | None) -> RotationStep:
     """
     Give the shoe to a seat, or to the dealer (None), out of turn.
 
@@ -111,10 +111,10 @@ def give(rotation: Rotation, seat: int | None) -> Step:
     if seat is not None and seat not in rotation.seats:
         msg = f"seat {seat} is not in play; expected one of {rotation.seats}"
         raise ValueError(msg)
-    return _to(rotation, seat, declined=())
+    return _pass_to(rotation, seat, declined=())
 
 
-def sit(rotation: Rotation, rules: Curator, seats: Iterable[int]) -> Step:
+def update_seats(rotation: Rotation, rules: Curator, seats: Iterable[int]) -> RotationStep:
     """
     Say which seats are in play now: where the holder's is no more, the shoe passes.
 
@@ -124,28 +124,28 @@ def sit(rotation: Rotation, rules: Curator, seats: Iterable[int]) -> Step:
     declined = tuple(seat for seat in rotation.declined if seat in seated)
     now = replace(rotation, seats=seated, declined=declined)
     if rotation.holder is None or rotation.holder in seated:
-        return Step(now, changed=False)
-    return _on(now, rules)
+        return RotationStep(now, changed=False)
+    return _pass_to_next_seat(now, rules)
 
 
-def _on(rotation: Rotation, rules: Curator) -> Step:
+def _pass_to_next_seat(rotation: Rotation, rules: Curator) -> RotationStep:
     """
     Pass the shoe to the next seat that has not declined it, or else to the dealer.
     """
     declined = rotation.declined
     if rotation.holder in rotation.seats:
         declined = (*declined, rotation.holder)
-    turn = _in_turn(rotation.seats, rotation.holder, _direction(rules))
+    turn = _seats_in_turn(rotation.seats, rotation.holder, _seat_step(rules))
     willing = (seat for seat in turn if seat not in declined)
-    return _to(rotation, next(willing, None), declined=declined)
+    return _pass_to(rotation, next(willing, None), declined=declined)
 
 
-def _to(rotation: Rotation, holder: int | None, *, declined: tuple[int, ...]) -> Step:
+def _pass_to(rotation: Rotation, holder: int | None, *, declined: tuple[int, ...]) -> RotationStep:
     now = replace(rotation, holder=holder, declined=declined, must_pass=False)
-    return Step(now, changed=holder != rotation.holder)
+    return RotationStep(now, changed=holder != rotation.holder)
 
 
-def _direction(rules: Curator) -> int:
+def _seat_step(rules: Curator) -> int:
     """
     Say by how much the number of the next seat differs, 1 or -1.
 
@@ -155,7 +155,7 @@ def _direction(rules: Curator) -> int:
     return 1 if to_the_right == (rules.seat_numbering == "counterclockwise") else -1
 
 
-def _in_turn(seats: Sequence[int], after: int | None, direction: int) -> list[int]:
+def _seats_in_turn(seats: Sequence[int], after: int | None, direction: int) -> list[int]:
     """
     List all other seats in the order in which the shoe reaches them from one.
 

@@ -15,37 +15,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game.coup import FOUR_CARDS, Outcome
-from shoe_daemon.game.wagers import PUSH, Definition, Prize, Shape
+from shoe_daemon.game.wagers import PUSH, CoupShape, Prize, WagerDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shoe_daemon.game.wagers import HandShape
 
-    Look = Callable[[Shape], HandShape]
-    Test = Callable[[Shape], bool]
+    HandOf = Callable[[CoupShape], HandShape]
+    ShapeTest = Callable[[CoupShape], bool]
 
-_TIE: Final = Prize("tie", "the hands tie", lambda shape: shape.outcome is Outcome.TIE, PUSH)
+_TIE_PUSH: Final = Prize("tie", "the hands tie", lambda shape: shape.outcome is Outcome.TIE, PUSH)
 
 
-def _player_hand(shape: Shape) -> HandShape:
+def _player_hand(shape: CoupShape) -> HandShape:
     return shape.player
 
 
-def _banker_hand(shape: Shape) -> HandShape:
+def _banker_hand(shape: CoupShape) -> HandShape:
     return shape.banker
 
 
-def _won_by(side: Outcome) -> Test:
+def _won_by(side: Outcome) -> ShapeTest:
     return lambda shape: shape.outcome is side
 
 
-def _won_with(side: Outcome, hand: Look, total: int, cards: int | None = None) -> Test:
+def _won_with(side: Outcome, hand: HandOf, total: int, cards: int | None = None) -> ShapeTest:
     """
     Tell of a shape whether this side wins with this total, in so many cards if said.
     """
 
-    def won(shape: Shape) -> bool:
+    def won(shape: CoupShape) -> bool:
         return (
             shape.outcome is side
             and hand(shape).total == total
@@ -55,14 +55,16 @@ def _won_with(side: Outcome, hand: Look, total: int, cards: int | None = None) -
     return won
 
 
-def _one(wager: str, name: str, text: str, falls: Test, pays: str) -> Definition:
+def _single_prize_wager(
+    wager: str, name: str, text: str, falls: ShapeTest, pays: str
+) -> WagerDefinition:
     """
     Define a wager with a single prize.
     """
-    return Definition(wager, name, (Prize("win", text, falls, pays),))
+    return WagerDefinition(wager, name, (Prize("win", text, falls, pays),))
 
 
-def _dragon_bonus(side: Outcome, hand: Look) -> Definition:
+def _dragon_bonus_wager(side: Outcome, hand: HandOf) -> WagerDefinition:
     """
     Define the bonus on one side, as the curator's sheet does.
 
@@ -70,17 +72,17 @@ def _dragon_bonus(side: Outcome, hand: Look) -> Definition:
     naturals loses.
     """
 
-    def natural_win(shape: Shape) -> bool:
+    def natural_win(shape: CoupShape) -> bool:
         return shape.outcome is side and hand(shape).natural
 
-    def natural_tie(shape: Shape) -> bool:
+    def natural_tie(shape: CoupShape) -> bool:
         return shape.outcome is Outcome.TIE and hand(shape).natural
 
-    def win_by(margin: int) -> Test:
+    def win_by(margin: int) -> ShapeTest:
         return lambda shape: shape.outcome is side and shape.margin == margin
 
     usual = {9: "30:1", 8: "10:1", 7: "6:1", 6: "4:1", 5: "2:1", 4: "1:1"}
-    return Definition(
+    return WagerDefinition(
         f"dragon_bonus_{side}",
         f"Dragon Bonus, {side.capitalize()}",
         (
@@ -94,17 +96,17 @@ def _dragon_bonus(side: Outcome, hand: Look) -> Definition:
     )
 
 
-def _pair(side: Outcome, hand: Look) -> Definition:
-    def pair(shape: Shape) -> bool:
+def _pair_wager(side: Outcome, hand: HandOf) -> WagerDefinition:
+    def pair(shape: CoupShape) -> bool:
         return hand(shape).pair
 
     text = "first two cards of one rank"
-    return Definition(
+    return WagerDefinition(
         f"{side}_pair", f"{side.capitalize()} Pair", (Prize("pair", text, pair, "11:1"),)
     )
 
 
-def _banker() -> Definition:
+def _banker_wager() -> WagerDefinition:
     """
     Define the main wager on the Banker, with the two prizes of houses that take no commission.
 
@@ -112,20 +114,20 @@ def _banker() -> Definition:
     `win_with_three_card_7` where it pushes (EZ Baccarat). Most name neither, so
     neither is usual: the win is then a win like any other.
     """
-    return Definition(
+    return WagerDefinition(
         "banker",
         "Banker",
         (
             Prize("win_with_three_card_7", "wins with three-card 7", _BANKER_7_OF_3, None),
             Prize("win_with_6", "wins with 6", _BANKER_6, None),
             Prize("win", "the Banker wins", _won_by(Outcome.BANKER), "1:1"),
-            _TIE,
+            _TIE_PUSH,
         ),
         commission=True,
     )
 
 
-def _perfect_pair() -> Definition:
+def _perfect_pair_wager() -> WagerDefinition:
     """
     Define the wager on first two cards of one rank and suit.
 
@@ -134,13 +136,13 @@ def _perfect_pair() -> Definition:
     That 200 to 1 is the usual is recalled, not read.
     """
 
-    def one(shape: Shape) -> bool:
+    def one(shape: CoupShape) -> bool:
         return shape.player.perfect_pair or shape.banker.perfect_pair
 
-    def both(shape: Shape) -> bool:
+    def both(shape: CoupShape) -> bool:
         return shape.player.perfect_pair and shape.banker.perfect_pair
 
-    return Definition(
+    return WagerDefinition(
         "perfect_pair",
         "Perfect Pair",
         (
@@ -150,8 +152,8 @@ def _perfect_pair() -> Definition:
     )
 
 
-def _lucky_6() -> Definition:
-    return Definition(
+def _lucky_6_wager() -> WagerDefinition:
+    return WagerDefinition(
         "lucky_6",
         "Lucky 6",
         (
@@ -168,38 +170,52 @@ _BANKER_7_OF_3: Final = _won_with(Outcome.BANKER, _banker_hand, 7, 3)
 _PLAYER_8_OF_3: Final = _won_with(Outcome.PLAYER, _player_hand, 8, 3)
 
 
-def _pairs(shape: Shape) -> bool:
+def _has_pair(shape: CoupShape) -> bool:
     return shape.player.pair or shape.banker.pair
 
 
-def _tie_at_6(shape: Shape) -> bool:
+def _tie_at_6(shape: CoupShape) -> bool:
     return shape.outcome is Outcome.TIE and shape.player.total == 6  # noqa: PLR2004 - its name
 
 
-_DEFINITIONS: Final = (
-    Definition(
+_WAGERS: Final = (
+    WagerDefinition(
         "player",
         "Player",
-        (Prize("win", "the Player wins", _won_by(Outcome.PLAYER), "1:1"), _TIE),
+        (Prize("win", "the Player wins", _won_by(Outcome.PLAYER), "1:1"), _TIE_PUSH),
     ),
-    _banker(),
-    Definition("tie", "Tie", (_TIE._replace(id="win", usual="8:1"),)),
-    _dragon_bonus(Outcome.PLAYER, _player_hand),
-    _dragon_bonus(Outcome.BANKER, _banker_hand),
-    _pair(Outcome.PLAYER, _player_hand),
-    _pair(Outcome.BANKER, _banker_hand),
-    _one("either_pair", "Either Pair", "a pair in one hand or in both", _pairs, "5:1"),
-    _perfect_pair(),
-    _one("dragon_7", "Dragon 7", "the Banker wins with a three-card 7", _BANKER_7_OF_3, "40:1"),
-    _one("panda_8", "Panda 8", "the Player wins with a three-card 8", _PLAYER_8_OF_3, "25:1"),
-    _one("super_6", "Super 6", "the Banker wins with a 6", _BANKER_6, "12:1"),
-    _lucky_6(),
-    _one("small_tiger", "Small Tiger", "the Banker wins, two-card 6", _BANKER_6_OF_2, "22:1"),
-    _one("big_tiger", "Big Tiger", "the Banker wins, three-card 6", _BANKER_6_OF_3, "50:1"),
-    _one("tiger_tie", "Tiger Tie", "the hands tie at 6", _tie_at_6, "35:1"),
-    _one("small", "Small", "four cards", lambda shape: shape.cards == FOUR_CARDS, "3:2"),
-    _one("big", "Big", "five or six cards", lambda shape: shape.cards > FOUR_CARDS, "27:50"),
+    _banker_wager(),
+    WagerDefinition("tie", "Tie", (_TIE_PUSH._replace(id="win", usual="8:1"),)),
+    _dragon_bonus_wager(Outcome.PLAYER, _player_hand),
+    _dragon_bonus_wager(Outcome.BANKER, _banker_hand),
+    _pair_wager(Outcome.PLAYER, _player_hand),
+    _pair_wager(Outcome.BANKER, _banker_hand),
+    _single_prize_wager(
+        "either_pair", "Either Pair", "a pair in one hand or in both", _has_pair, "5:1"
+    ),
+    _perfect_pair_wager(),
+    _single_prize_wager(
+        "dragon_7", "Dragon 7", "the Banker wins with a three-card 7", _BANKER_7_OF_3, "40:1"
+    ),
+    _single_prize_wager(
+        "panda_8", "Panda 8", "the Player wins with a three-card 8", _PLAYER_8_OF_3, "25:1"
+    ),
+    _single_prize_wager("super_6", "Super 6", "the Banker wins with a 6", _BANKER_6, "12:1"),
+    _lucky_6_wager(),
+    _single_prize_wager(
+        "small_tiger", "Small Tiger", "the Banker wins, two-card 6", _BANKER_6_OF_2, "22:1"
+    ),
+    _single_prize_wager(
+        "big_tiger", "Big Tiger", "the Banker wins, three-card 6", _BANKER_6_OF_3, "50:1"
+    ),
+    _single_prize_wager("tiger_tie", "Tiger Tie", "the hands tie at 6", _tie_at_6, "35:1"),
+    _single_prize_wager(
+        "small", "Small", "four cards", lambda shape: shape.cards == FOUR_CARDS, "3:2"
+    ),
+    _single_prize_wager(
+        "big", "Big", "five or six cards", lambda shape: shape.cards > FOUR_CARDS, "27:50"
+    ),
 )
 
-CATALOGUE: Final[dict[str, Definition]] = {known.id: known for known in _DEFINITIONS}
+WAGER_CATALOGUE: Final[dict[str, WagerDefinition]] = {known.id: known for known in _WAGERS}
 """Every wager that a house may offer, by its id."""

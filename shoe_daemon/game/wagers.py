@@ -19,13 +19,13 @@ from shoe_daemon.game.tableau import NATURAL
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from shoe_daemon.game.coup import Holding
+    from shoe_daemon.game.coup import CountedHand
 
 PUSH: Final = "push"
 """What a pay table says of a prize that gives the stake back."""
 
-_ODDS: Final = re.compile(r"([1-9]\d*):([1-9]\d*)")
-_SHARE: Final = re.compile(r"(\d+)/([1-9]\d*)")
+_ODDS_PATTERN: Final = re.compile(r"([1-9]\d*):([1-9]\d*)")
+_SHARE_PATTERN: Final = re.compile(r"(\d+)/([1-9]\d*)")
 
 
 class HandShape(NamedTuple):
@@ -45,7 +45,7 @@ class HandShape(NamedTuple):
     perfect_pair: bool
 
     @classmethod
-    def of(cls, hand: Holding) -> HandShape:
+    def of(cls, hand: CountedHand) -> HandShape:
         """
         Say what matters of a counted hand.
         """
@@ -60,7 +60,7 @@ class HandShape(NamedTuple):
         return self.cards == FIRST_CARDS and self.total >= NATURAL
 
 
-class Shape(NamedTuple):
+class CoupShape(NamedTuple):
     """
     All that a wager may look at in a coup: two coups of one shape settle alike.
     """
@@ -69,7 +69,7 @@ class Shape(NamedTuple):
     banker: HandShape
 
     @classmethod
-    def of(cls, coup: Coup) -> Shape:
+    def of(cls, coup: Coup) -> CoupShape:
         """
         Say what matters of a finished round.
         """
@@ -112,11 +112,11 @@ class Prize(NamedTuple):
 
     id: str
     text: str
-    falls: Callable[[Shape], bool]
+    falls: Callable[[CoupShape], bool]
     usual: str | None
 
 
-class Definition(NamedTuple):
+class WagerDefinition(NamedTuple):
     """
     A wager as every house understands it, before any house has priced it.
 
@@ -150,7 +150,7 @@ class Settlement(NamedTuple):
     pays: str | None
 
 
-class Line(NamedTuple):
+class PayLine(NamedTuple):
     """
     A prize and what a house pays for it: ``to:for`` after commission, or `PUSH`.
     """
@@ -164,8 +164,8 @@ class Wager(NamedTuple):
     A wager as one house offers it.
     """
 
-    definition: Definition
-    lines: tuple[Line, ...]
+    definition: WagerDefinition
+    lines: tuple[PayLine, ...]
 
     @property
     def id(self) -> str:
@@ -175,7 +175,9 @@ class Wager(NamedTuple):
         return self.definition.id
 
     @classmethod
-    def priced(cls, definition: Definition, table: Mapping[str, str], commission: str) -> Wager:
+    def priced(
+        cls, definition: WagerDefinition, table: Mapping[str, str], commission: str
+    ) -> Wager:
         """
         Price a wager.
 
@@ -199,13 +201,13 @@ class Wager(NamedTuple):
         return cls(
             definition,
             tuple(
-                Line(prize, _price(prize.id, table[prize.id], kept))
+                PayLine(prize, _net_odds(prize.id, table[prize.id], kept))
                 for prize in definition.prizes
                 if prize.id in table
             ),
         )
 
-    def line(self, shape: Shape) -> Line | None:
+    def line(self, shape: CoupShape) -> PayLine | None:
         """
         Find the line of the pay table that a coup of this shape brings; None loses.
         """
@@ -214,7 +216,7 @@ class Wager(NamedTuple):
                 return line
         return None
 
-    def settle(self, shape: Shape) -> Settlement:
+    def settle(self, shape: CoupShape) -> Settlement:
         """
         Say what becomes of the wager in a coup of this shape.
         """
@@ -226,11 +228,11 @@ class Wager(NamedTuple):
         return Settlement(self.id, "win", line.pays)
 
 
-def settle(wagers: Iterable[Wager], coup: Coup) -> tuple[Settlement, ...]:
+def settle_wagers(wagers: Iterable[Wager], coup: Coup) -> tuple[Settlement, ...]:
     """
     Settle each wager, in the order given.
     """
-    shape = Shape.of(coup)
+    shape = CoupShape.of(coup)
     return tuple(wager.settle(shape) for wager in wagers)
 
 
@@ -265,7 +267,7 @@ class Settler:
         )
         settled = self._settled.get(key)
         if settled is None:
-            settled = self._settled[key] = settle(self._wagers, coup)
+            settled = self._settled[key] = settle_wagers(self._wagers, coup)
         return settled
 
 
@@ -276,7 +278,7 @@ def parse_odds(text: str) -> Fraction:
     Raises:
         ValueError: The text is no odds in whole numbers from 1.
     """
-    found = _ODDS.fullmatch(text)
+    found = _ODDS_PATTERN.fullmatch(text)
     if found is None:
         msg = f"{text!r} is no odds; expected to:for in whole numbers, such as 8:1, or push"
         raise ValueError(msg)
@@ -290,14 +292,14 @@ def parse_share(text: str) -> Fraction:
     Raises:
         ValueError: The text is no such fraction.
     """
-    found = _SHARE.fullmatch(text)
+    found = _SHARE_PATTERN.fullmatch(text)
     if found is None or (share := Fraction(int(found[1]), int(found[2]))) >= 1:
         msg = f"{text!r} is no share; expected a fraction below 1, such as 1/20, or 0/1 for none"
         raise ValueError(msg)
     return share
 
 
-def _price(prize: str, pays: str, kept: Fraction) -> str:
+def _net_odds(prize: str, pays: str, kept: Fraction) -> str:
     if pays == PUSH:
         return PUSH
     try:

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
-from shoe_daemon.game import REPORTED, Action, Card, IrregularityKind, Outcome, Slot
-from shoe_daemon.table import ORDERS, Command
+from shoe_daemon.game import REPORTABLE_KINDS, Action, Card, IrregularityKind, Outcome, Slot
+from shoe_daemon.table import COMMANDS, Command
 
 __all__ = [
     "MAX_COMMAND_BYTES",
@@ -25,7 +25,7 @@ __all__ = [
     "parse_command",
 ]
 
-VERBS: Final = {name.replace("_", "-"): name for name in sorted(ORDERS)}
+VERBS: Final = {name.replace("_", "-"): name for name in sorted(COMMANDS)}
 """The name of the `Command` by the verb in the topic."""
 
 MAX_COMMAND_BYTES: Final = 4096
@@ -97,7 +97,7 @@ _EXPECTED: Final = {
     "slot": f"one of {', '.join(Slot)}",
     "card": "a card that exists, rank then suit, such as 10H",
     "outcome": f"one of {', '.join(Outcome)}",
-    "kind": f"one of {', '.join(sorted(REPORTED))}",
+    "kind": f"one of {', '.join(sorted(REPORTABLE_KINDS))}",
     "left": "a whole number from 0 on",
     "player_pair": "true or false",
     "banker_pair": "true or false",

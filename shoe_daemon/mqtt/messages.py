@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct, field
 
-from shoe_daemon.game import LeadingTies, Result, Roads, Tail, roads
+from shoe_daemon.game.roads import LeadingTies, Result, Roads, Tail, build_roads
 from shoe_daemon.table import SCHEMA, Alert, Detail, LastResult, PublicHistory, PublicTable
 
 __all__ = [
@@ -306,7 +306,7 @@ def road_map(
     """
     Return the payload of ``roads``, below its limit of size in any case.
     """
-    drawn = roads(results, leading_ties=options.leading_ties, tail=options.tail)
+    drawn = build_roads(results, leading_ties=options.leading_ties, tail=options.tail)
     whole = RoadsNow(**_fields(drawn), options=options, shoe=shoe, seq=seq, session=session)
     cells = {road: getattr(whole, road) for road in _ROADS}
     columns = {road: max((cell.col for cell in cells[road]), default=-1) + 1 for road in _ROADS}

@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from shoe_daemon.game import CARDS_PER_DECK, Outcome
-from shoe_daemon.game.odds import DRAW, count_shapes
+from shoe_daemon.game.odds import CARDS_PER_DRAW, count_shapes
 
 _CHANCE_TEXTS: Final = (
     (0.25, "as expected"),
@@ -90,7 +90,7 @@ def _round_number(chance: float) -> str:
 
 def odds_of(decks: int) -> dict[str, Fraction]:
     """Return the exact probabilities of outcomes, naturals and pairs in one round."""
-    total = perm(CARDS_PER_DECK * decks, DRAW)
+    total = perm(CARDS_PER_DECK * decks, CARDS_PER_DRAW)
     counts = dict.fromkeys(("banker", "player", "tie", "natural", "player_pair", "banker_pair"), 0)
     for shape, count in count_shapes(decks).items():
         counts[Outcome(shape.outcome).value] += count

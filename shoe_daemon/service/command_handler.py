@@ -24,7 +24,8 @@ from shoe_daemon.mqtt.messages import Earlier, Reply, encode_message
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.operators import AuthenticationError
 from shoe_daemon.service.processing_core import Core
-from shoe_daemon.table import ORDERS, Command, Event, from_microseconds, to_microseconds
+from shoe_daemon.table import Command, Event, from_microseconds, to_microseconds
+from shoe_daemon.table.commands.dispatch import COMMANDS
 
 __all__ = ["MAX_REPLAYED_EVENTS", "CommandHandler"]
 
@@ -146,7 +147,7 @@ class CommandHandler:
 
     def _authenticate(self, pending: PendingCommand) -> None:
         command, operators = pending.command, self._operators
-        order = ORDERS.get(command.name)
+        order = COMMANDS.get(command.name)
         if operators and order and command.operator and not pending.refused:
             try:
                 pending.pin_verified = operators.authenticate(

@@ -26,7 +26,7 @@ from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog
 from shoe_daemon.systemd_notify import notify_systemd
-from shoe_daemon.table import Event, detail
+from shoe_daemon.table import Event, make_detail
 
 __all__ = ["Daemon", "InputQueue"]
 
@@ -282,7 +282,7 @@ class Daemon:
     def _raise_alarm(self, reason: str) -> None:
         if self.core.alarm is None:
             _log.critical("journal_unwritable", reason=reason)
-        self.core.alarm = detail("not_recorded", reason=reason)
+        self.core.alarm = make_detail("not_recorded", reason=reason)
         self._become_ready()
         self._commands.refuse_pending(self.core.alarm.text)
         self._state.publish()

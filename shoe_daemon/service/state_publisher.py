@@ -16,7 +16,7 @@ from shoe_daemon.game import Result
 from shoe_daemon.mqtt import messages, topics
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.processing_core import Core
-from shoe_daemon.table import Detail, PublicHistory, detail
+from shoe_daemon.table import Detail, PublicHistory, make_detail
 
 __all__ = ["StatePublisher"]
 
@@ -169,7 +169,7 @@ class StatePublisher:
     def _alarm(self) -> Detail | None:
         if self._core.alarm is not None:
             return self._core.alarm
-        return detail("cards_too_fast") if self.blocked else None
+        return make_detail("cards_too_fast") if self.blocked else None
 
     def _state_of(self, reader: Reader, now: float) -> DeviceState:
         ages = reader.ages

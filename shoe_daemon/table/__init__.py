@@ -8,8 +8,9 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `Event`, `EventData` and its types, `decode_event`, `encode_event`, `EVENT_TYPES`, `is_staff`.
 - `replay`: the events of a log; `decode_log`: its observations.
 - `PublicTable`, `PublicHistory`, `Alert` and their parts: everything that the players may see.
-- `detail`, `Detail`, `DETAIL_VALUES`: the sentences of irregularities; `undetectable`: the
-  irregularities that a table cannot detect; `ORDERS`: the commands that a table accepts.
+- `make_detail`, `Detail`, `DETAIL_VALUES`: the sentences of irregularities;
+  `undetectable_kinds`: the irregularities that a table cannot detect; `COMMANDS`: the commands
+  that a table accepts.
 
 Drivers import `shoe_daemon.table.observations` instead, which loads no table.
 
@@ -64,7 +65,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.table import events
-from shoe_daemon.table.detail_texts import DETAIL_VALUES, Detail, detail
+from shoe_daemon.table.detail_texts import DETAIL_VALUES, Detail, make_detail
 from shoe_daemon.table.events import (
     EVENT_TYPES,
     SCHEMA,
@@ -153,16 +154,16 @@ from shoe_daemon.table.public_types import (
 from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.commands.dispatch import ORDERS
+    from shoe_daemon.table.commands.dispatch import COMMANDS
     from shoe_daemon.table.log_replay import decode_log, replay
-    from shoe_daemon.table.readers.undetectable import undetectable
+    from shoe_daemon.table.readers.undetectable import undetectable_kinds
     from shoe_daemon.table.table import Table
     from shoe_daemon.table.table_state import TableState
 
 __all__ = [
+    "COMMANDS",
     "DETAIL_VALUES",
     "EVENT_TYPES",
-    "ORDERS",
     "SCHEMA",
     "AbortCause",
     "Alert",
@@ -246,20 +247,20 @@ __all__ = [
     "decode_event",
     "decode_log",
     "decode_observation",
-    "detail",
     "encode_event",
     "encode_observation",
     "events",
     "from_microseconds",
     "is_staff",
+    "make_detail",
     "replay",
     "to_microseconds",
-    "undetectable",
+    "undetectable_kinds",
 ]
 
 _LAZY: Final = {
-    "ORDERS": "commands.dispatch",
-    "undetectable": "readers.undetectable",
+    "COMMANDS": "commands.dispatch",
+    "undetectable_kinds": "readers.undetectable",
     "decode_log": "log_replay",
     "replay": "log_replay",
     "Table": "table",

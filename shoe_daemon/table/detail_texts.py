@@ -19,11 +19,11 @@ from functools import cache
 from string import Formatter
 from typing import Final, NamedTuple
 
-from shoe_daemon.game import IRREGULARITIES, REPORTED
+from shoe_daemon.game.irregularities import IRREGULARITIES, REPORTABLE_KINDS
 
-Value = str | int | None
+DetailValue = str | int | None
 
-_DRAW: Final = {
+_DRAW_TEMPLATES: Final = {
     "first_card_due": "The first card of the {hand} is due.",
     "second_card_due": "The second card of the {hand} is due.",
     "cards_face_down": "Who draws cannot be told until the cards are turned over.",
@@ -41,18 +41,18 @@ _DRAW: Final = {
     ),
     "both_complete": "Both hands are complete.",
 }
-_DUE: Final = ", and a card of the {hand} is still due ({slot})."
-_PLAYER_PAIR: Final = (
+_DUE_PART: Final = ", and a card of the {hand} is still due ({slot})."
+_PLAYER_PAIR_PART: Final = (
     "Player pair: declared {player_pair_declared}, the cards give {player_pair_cards}"
 )
-_BANKER_PAIR: Final = (
+_BANKER_PAIR_PART: Final = (
     "Banker pair: declared {banker_pair_declared}, the cards give {banker_pair_cards}"
 )
-_FIRST_READING: Final = "; the first reading stands until a person decides."
-_FAULT: Final = "[ (code {code})][: {text}]."
+_FIRST_READING_PART: Final = "; the first reading stands until a person decides."
+_FAULT_PART: Final = "[ (code {code})][: {text}]."
 
-DETAILS: Final[dict[str, str]] = {
-    **_DRAW,
+DETAIL_TEMPLATES: Final[dict[str, str]] = {
+    **_DRAW_TEMPLATES,
     # a card too many
     "excess_after_end": "{card} was drawn and is no part of this round: {because}",
     "excess_after_end_unseen": "A card was drawn and is no part of this round: {because}",
@@ -69,13 +69,13 @@ DETAILS: Final[dict[str, str]] = {
     "excess_by_correction": "By the corrected cards {card} is no part of round {round}.",
     "excess_by_reader": "The reader says that a card too many was drawn.",
     # a card missing
-    "missing_at_result": f"A result was declared{_DUE}",
-    "missing_at_confirmation": f"The result was confirmed{_DUE}",
-    "missing_at_betting": f"Betting was opened{_DUE}",
-    "missing_at_closed_betting": f"Betting was closed for the next round{_DUE}",
-    "missing_before_late_card": f"The next card came later than a draw takes{_DUE}",
-    "missing_at_clearing": f"The table was cleared{_DUE}",
-    "missing_at_correction": f"A card was corrected{_DUE}",
+    "missing_at_result": f"A result was declared{_DUE_PART}",
+    "missing_at_confirmation": f"The result was confirmed{_DUE_PART}",
+    "missing_at_betting": f"Betting was opened{_DUE_PART}",
+    "missing_at_closed_betting": f"Betting was closed for the next round{_DUE_PART}",
+    "missing_before_late_card": f"The next card came later than a draw takes{_DUE_PART}",
+    "missing_at_clearing": f"The table was cleared{_DUE_PART}",
+    "missing_at_correction": f"A card was corrected{_DUE_PART}",
     "missing_by_correction": "By the corrected cards round {round} lacks a card.",
     # a card with the wrong hand, or at the wrong moment
     "player_third_unauthorised": (
@@ -93,26 +93,26 @@ DETAILS: Final[dict[str, str]] = {
     # the declared result
     "result_mismatch": (
         "winner: declared {winner_declared}, the cards give {winner_cards}"
-        f"[; {_PLAYER_PAIR}][; {_BANKER_PAIR}]."
+        f"[; {_PLAYER_PAIR_PART}][; {_BANKER_PAIR_PART}]."
     ),
     "impossible_winner": (
         "winner: declared {winner_declared}, which the cards that were seen do not allow"
-        f"[; {_PLAYER_PAIR}][; {_BANKER_PAIR}]."
+        f"[; {_PLAYER_PAIR_PART}][; {_BANKER_PAIR_PART}]."
     ),
-    "pair_mismatch": f"{_PLAYER_PAIR}[; {_BANKER_PAIR}].",
-    "banker_pair_mismatch": f"{_BANKER_PAIR}.",
+    "pair_mismatch": f"{_PLAYER_PAIR_PART}[; {_BANKER_PAIR_PART}].",
+    "banker_pair_mismatch": f"{_BANKER_PAIR_PART}.",
     "forced_after_result": ("The reader ended the round by force after its result was published."),
     # faces
     "unread_card": "The card[ on {slot}] passed and could not be read.",
     "unread_by_reader": "The reader says that a card passed unread.",
     "another_card_on_place": (
-        f"Another card is now said to lie on {{slot}} than was read before{_FIRST_READING}"
+        f"Another card is now said to lie on {{slot}} than was read before{_FIRST_READING_PART}"
     ),
     "readers_differ": (
-        f"Two readers differ: {{source}} read another card[ on {{slot}}]{_FIRST_READING}"
+        f"Two readers differ: {{source}} read another card[ on {{slot}}]{_FIRST_READING_PART}"
     ),
     "reader_read_more": (
-        f"Two readers differ: {{source}} read more cards than were dealt{_FIRST_READING}"
+        f"Two readers differ: {{source}} read more cards than were dealt{_FIRST_READING_PART}"
     ),
     # the shoe
     "duplicate_card": "{card} was read {times} times in a shoe of {decks} decks.",
@@ -144,27 +144,27 @@ DETAILS: Final[dict[str, str]] = {
     "sequence_downwards": "{cards} cards in a row came downwards in rank.",
     # the reader
     "card_returned": "The reader says that a card was pushed back into the shoe.",
-    "fault_button": f"The reader reports that a button was pressed out of turn{_FAULT}",
-    "fault_card_code": f"The reader reports that its card code is wrong{_FAULT}",
-    "fault_timeout": f"The reader reports that a draw took too long{_FAULT}",
-    "fault": f"The reader reports an error{_FAULT}",
+    "fault_button": f"The reader reports that a button was pressed out of turn{_FAULT_PART}",
+    "fault_card_code": f"The reader reports that its card code is wrong{_FAULT_PART}",
+    "fault_timeout": f"The reader reports that a draw took too long{_FAULT_PART}",
+    "fault": f"The reader reports an error{_FAULT_PART}",
     # what a person reports
     "said_by_person": "{text}",
     "voided_by_person": "A supervisor made the round void.",
-    **{f"reported_{kind}": IRREGULARITIES[kind].text for kind in sorted(REPORTED)},
+    **{f"reported_{kind}": IRREGULARITIES[kind].text for kind in sorted(REPORTABLE_KINDS)},
     # why the daemon cannot do its work: the alarm in `state`
     "not_recorded": "Nothing can be recorded, so no round goes on: {reason}",
     "cards_too_fast": "Cards come faster than they can be recorded.",
 }
 """The sentence of every code. A display needs one for each, in each of its languages."""
 
-DRAW_CODES: Final = tuple(_DRAW)
+DRAW_CODES: Final = tuple(_DRAW_TEMPLATES)
 """The codes of whose card is due, which ``{because}`` may be."""
 
 HAND_NAMES: Final = {"player": "Player", "banker": "Banker"}
 """What ``{hand}`` is in a sentence."""
 
-_OPTIONAL: Final = re.compile(r"\[([^]]*)\]")
+_OPTIONAL_PATTERN: Final = re.compile(r"\[([^]]*)\]")
 
 
 class Detail(NamedTuple):
@@ -173,11 +173,11 @@ class Detail(NamedTuple):
     """
 
     code: str
-    values: dict[str, Value]
+    values: dict[str, DetailValue]
     text: str
 
 
-def detail(code: str, /, **values: Value) -> Detail:
+def make_detail(code: str, /, **values: DetailValue) -> Detail:
     """
     Return the sentence of a code with these values.
     """
@@ -186,34 +186,36 @@ def detail(code: str, /, **values: Value) -> Detail:
         name: str(value) if isinstance(value, str) else value
         for name, value in sorted(values.items())
     }
-    return Detail(code, plain, sentence(code, plain))
+    return Detail(code, plain, detail_text(code, plain))
 
 
-def sentence(code: str, values: dict[str, Value]) -> str:
+def detail_text(code: str, values: dict[str, DetailValue]) -> str:
     """
     Return the English sentence of a code with these values.
     """
     words = dict(values)
     because = words.pop("because", None)
     if because is not None:
-        reason = sentence(str(because), words)
+        reason = detail_text(str(because), words)
         words["because"] = reason[0].lower() + reason[1:]
     if "hand" in words:
         words["hand"] = HAND_NAMES.get(str(words["hand"]), words["hand"])
-    kept = _OPTIONAL.sub(lambda part: _known(part[1], words), DETAILS[code])
+    kept = _OPTIONAL_PATTERN.sub(
+        lambda part: _optional_part(part[1], words), DETAIL_TEMPLATES[code]
+    )
     return kept.format_map(words)
 
 
-def _known(part: str, words: dict[str, Value]) -> str:
-    return "" if any(words.get(name) is None for name in _names(part)) else part
+def _optional_part(part: str, words: dict[str, DetailValue]) -> str:
+    return "" if any(words.get(name) is None for name in _placeholder_names(part)) else part
 
 
 @cache
-def _names(template: str) -> tuple[str, ...]:
+def _placeholder_names(template: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(template) if name))
 
 
 DETAIL_VALUES: Final[dict[str, tuple[str, ...]]] = {
-    code: _names(template) for code, template in DETAILS.items()
+    code: _placeholder_names(template) for code, template in DETAIL_TEMPLATES.items()
 }
 """The names of the values of every code; with ``because`` come those of that code."""

@@ -121,11 +121,11 @@ class Event(Struct, frozen=True):
     type: str
 
 
-def _known_types() -> dict[str, type[EventData]]:
+def _event_types() -> dict[str, type[EventData]]:
     return {kind.type: kind for kind in EventData.__subclasses__()}
 
 
-EVENT_TYPES: Final[dict[str, type[EventData]]] = _known_types()
+EVENT_TYPES: Final[dict[str, type[EventData]]] = _event_types()
 """Every type of event by its name on the wire."""
 
 _encoder = msgspec.json.Encoder()

@@ -10,19 +10,26 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from shoe_daemon.game import Kind, Outcome, Result, to_sequence
+from shoe_daemon.game import Kind, Outcome, Result
+from shoe_daemon.game.result_sequence import format_sequence
 from shoe_daemon.table.events import HandResult
 from shoe_daemon.table.public_types import PastRound, PastShoe, PublicHistory
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import RoundFinished
-    from shoe_daemon.table.table_state import Held, Played, ShoeState, TableState, Unfinished
+    from shoe_daemon.table.table_state import (
+        HeldResult,
+        PlayedRound,
+        ShoeState,
+        TableState,
+        UnfinishedRound,
+    )
 
-SHOES: Final = 12
+MAX_PAST_SHOES: Final = 12
 """Past shoes that are remembered."""
 
-_UNKNOWN: Final = HandResult(cards=(), natural=None, pair=None, total=None)
-_NO_RESULT: Final = PastRound(
+_UNKNOWN_HAND: Final = HandResult(cards=(), natural=None, pair=None, total=None)
+_EMPTY_ROUND: Final = PastRound(
     at="",
     banker=(),
     banker_pair=None,
@@ -41,7 +48,7 @@ _NO_RESULT: Final = PastRound(
 )
 
 
-def results_of(shoe: ShoeState | None) -> list[Result]:
+def road_results(shoe: ShoeState | None) -> list[Result]:
     """
     Return what is on the roads of a shoe, oldest first.
 
@@ -62,26 +69,26 @@ def results_of(shoe: ShoeState | None) -> list[Result]:
     ]
 
 
-def remember(state: TableState) -> None:
+def store_past_shoe(state: TableState) -> None:
     """
     Keep what will be told of the shoe on the table, which is over.
     """
     shoe = state.shoe
     if shoe is None:
         return
-    results = results_of(shoe)
+    results = road_results(shoe)
     outcomes = Counter(each.outcome for each in results)
     over = PastShoe(
         banker=outcomes[Outcome.BANKER],
         ended_at=shoe.played[-1].at if shoe.played else None,
         player=outcomes[Outcome.PLAYER],
         rounds=len(results),
-        sequence=to_sequence(results),
+        sequence=format_sequence(results),
         shoe=shoe.number,
         started_at=shoe.started_at,
         tie=outcomes[Outcome.TIE],
     )
-    state.past = [*state.past[-(SHOES - 1) :], over]
+    state.past = [*state.past[-(MAX_PAST_SHOES - 1) :], over]
 
 
 def public_history(state: TableState) -> PublicHistory:
@@ -90,22 +97,22 @@ def public_history(state: TableState) -> PublicHistory:
     """
     shoe = state.shoe
     return PublicHistory(
-        rounds=() if shoe is None else _rounds(shoe, state.held),
+        rounds=() if shoe is None else _past_rounds(shoe, state.held),
         shoe=None if shoe is None else shoe.number,
         shoes=tuple(state.past),
     )
 
 
-def _rounds(shoe: ShoeState, held: list[Held]) -> tuple[PastRound, ...]:
-    found = {each.number: _without_result(each) for each in shoe.unfinished}
-    found |= {each.number: _round(each) for each in shoe.played}
-    found |= {each.number: _held(each) for each in held}
+def _past_rounds(shoe: ShoeState, held: list[HeldResult]) -> tuple[PastRound, ...]:
+    found = {each.number: _past_unfinished_round(each) for each in shoe.unfinished}
+    found |= {each.number: _past_played_round(each) for each in shoe.played}
+    found |= {each.number: _past_held_round(each) for each in held}
     return tuple(found[number] for number in sorted(found))
 
 
-def _without_result(unfinished: Unfinished) -> PastRound:
+def _past_unfinished_round(unfinished: UnfinishedRound) -> PastRound:
     return replace(
-        _NO_RESULT,
+        _EMPTY_ROUND,
         aborted=unfinished.cause,
         at=unfinished.at,
         round=unfinished.number,
@@ -113,15 +120,15 @@ def _without_result(unfinished: Unfinished) -> PastRound:
     )
 
 
-def _held(held: Held) -> PastRound:
+def _past_held_round(held: HeldResult) -> PastRound:
     # Neither its cards nor who won: a result that is held is not told.
-    return replace(_NO_RESULT, at=held.at, held=True, round=held.number)
+    return replace(_EMPTY_ROUND, at=held.at, held=True, round=held.number)
 
 
-def _round(played: Played) -> PastRound:
+def _past_played_round(played: PlayedRound) -> PastRound:
     data = played.data
     # What a correction left without a result is not shown as if it had one.
-    player, banker = (_UNKNOWN, _UNKNOWN) if played.lost else (data.player, data.banker)
+    player, banker = (_UNKNOWN_HAND, _UNKNOWN_HAND) if played.lost else (data.player, data.banker)
     return PastRound(
         at=played.at,
         banker=banker.cards,
@@ -129,7 +136,7 @@ def _round(played: Played) -> PastRound:
         banker_total=banker.total,
         entered=played.entered,
         kind=data.kind,
-        natural=_either(player, banker),
+        natural=_either_natural(player, banker),
         outcome=None if played.lost else data.outcome,
         partial=data.partial or played.lost,
         player=player.cards,
@@ -137,15 +144,15 @@ def _round(played: Played) -> PastRound:
         player_total=player.total,
         round=played.number,
         voided=played.voided,
-        wins=() if played.lost else _wins(data),
+        wins=() if played.lost else _winning_wagers(data),
     )
 
 
-def _wins(data: RoundFinished) -> tuple[str, ...]:
+def _winning_wagers(data: RoundFinished) -> tuple[str, ...]:
     return tuple(each.wager for each in data.wagers if each.result == "win")
 
 
-def _either(player: HandResult, banker: HandResult) -> bool | None:
+def _either_natural(player: HandResult, banker: HandResult) -> bool | None:
     if player.natural or banker.natural:
         return True
     return None if None in {player.natural, banker.natural} else False

@@ -392,7 +392,7 @@ def decode_observation(line: bytes | str) -> AnyObservation:
             house_of(observation)
             policy_of(observation)
     except (msgspec.DecodeError, ValueError) as error:
-        raise UserError(_in_words(error)) from error
+        raise UserError(_error_text(error)) from error
     except RecursionError as error:
         raise UserError("This line is nested too deeply to be read.") from error
     return observation
@@ -422,7 +422,7 @@ def policy_of(session: Session) -> Policy:
     return load_policy(session.policy)
 
 
-def _in_words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     text = str(error)
     if text.startswith("''"):
         return "`at` is missing: every observation needs its moment"

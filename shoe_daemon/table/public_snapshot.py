@@ -15,9 +15,9 @@ from shoe_daemon.table.public_types import (
     RoundView,
     ShoeView,
 )
-from shoe_daemon.table.readers.undetectable import undetectable
+from shoe_daemon.table.readers.undetectable import undetectable_kinds
 from shoe_daemon.table.rounds import next_card
-from shoe_daemon.table.table_context import status_of
+from shoe_daemon.table.table_context import reader_status
 
 if TYPE_CHECKING:
     from shoe_daemon.game import House, Policy
@@ -31,11 +31,11 @@ def public_table(state: TableState, house: House, policy: Policy) -> PublicTable
     """
     session = state.session
     return PublicTable(
-        alerts=_alerts(state, staff_only=False),
+        alerts=_open_alerts(state, staff_only=False),
         at=state.now,
         betting=state.betting,  # type: ignore[arg-type]
-        blind=_blind(house, session.options),
-        counts=_counts(state),
+        blind=_undetectable_kinds(house, session.options),
+        counts=_shoe_counts(state),
         curator=state.rotation.holder,
         held=tuple(each.number for each in state.held),
         house=house.id,
@@ -47,12 +47,12 @@ def public_table(state: TableState, house: House, policy: Policy) -> PublicTable
         policy=session.policy,
         policy_name=policy.name,
         readers=tuple(
-            status_of(source, reader) for source, reader in sorted(state.readers.items())
+            reader_status(source, reader) for source, reader in sorted(state.readers.items())
         ),
-        round=_round(state),
+        round=_round_view(state),
         schema=SCHEMA,
         seq=state.seq,
-        shoe=_shoe(state),
+        shoe=_shoe_view(state),
         site=session.site,
         table=session.table,
     )
@@ -62,10 +62,10 @@ def staff_alerts(state: TableState) -> tuple[Alert, ...]:
     """
     Return the open irregularities that the players may not know of yet.
     """
-    return _alerts(state, staff_only=True)
+    return _open_alerts(state, staff_only=True)
 
 
-def _alerts(state: TableState, *, staff_only: bool) -> tuple[Alert, ...]:
+def _open_alerts(state: TableState, *, staff_only: bool) -> tuple[Alert, ...]:
     return tuple(
         Alert(each.at, each.data, each.round, each.shoe)
         for each in state.alerts
@@ -73,11 +73,11 @@ def _alerts(state: TableState, *, staff_only: bool) -> tuple[Alert, ...]:
     )
 
 
-def _blind(house: House, options: Options) -> tuple[str, ...]:
-    return tuple(kind.value for kind in undetectable(house, options))
+def _undetectable_kinds(house: House, options: Options) -> tuple[str, ...]:
+    return tuple(kind.value for kind in undetectable_kinds(house, options))
 
 
-def _counts(state: TableState) -> Counts:
+def _shoe_counts(state: TableState) -> Counts:
     shoe = state.shoe
     if shoe is None:
         return Counts(0, 0, 0, 0, 0, 0, 0)
@@ -92,7 +92,7 @@ def _counts(state: TableState) -> Counts:
     )
 
 
-def _shoe(state: TableState) -> ShoeView | None:
+def _shoe_view(state: TableState) -> ShoeView | None:
     shoe = state.shoe
     if shoe is None:
         return None
@@ -105,7 +105,7 @@ def _shoe(state: TableState) -> ShoeView | None:
     )
 
 
-def _round(state: TableState) -> RoundView | None:
+def _round_view(state: TableState) -> RoundView | None:
     round_ = state.round
     if round_ is None or (round_.ended and not round_.finished):
         return None  # what came to nothing lies on the table no more

@@ -11,13 +11,13 @@ import msgspec
 from shoe_daemon.errors import UserError
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands import dispatch, undo
-from shoe_daemon.table.history import public_history, results_of
+from shoe_daemon.table.history import public_history, road_results
 from shoe_daemon.table.public_snapshot import public_table, staff_alerts
 from shoe_daemon.table.readers import reader_faults, second_reader
 from shoe_daemon.table.rounds import card_draw, disclosure, lifecycle, results, round_end
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
-from shoe_daemon.table.table_context import Fold
-from shoe_daemon.table.table_state import Drawn, TableState, decode_state
+from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_state import DrawnCard, TableState, decode_state
 from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from shoe_daemon.table.options import RoundEnd
     from shoe_daemon.table.public_types import Alert, PublicHistory, PublicTable
 
-_PLAY: Final = seen.Role.PLAY
+_PLAY_ROLE: Final = seen.Role.PLAY
 
-_FORM: Final = b"table-2\n"
+_CHECKPOINT_HEADER: Final = b"table-2\n"
 """What a checkpoint of this version begins with."""
 
 
@@ -44,7 +44,7 @@ class Table:
 
     def __init__(self, state: TableState | None = None) -> None:
         self.state = state or TableState()
-        self._fold = Fold(self.state, _refold)
+        self._context = TableContext(self.state, _replay_observations)
 
     def apply(self, observation: seen.Observation) -> list[Event]:
         """
@@ -52,19 +52,19 @@ class Table:
 
         A deadline that lies before it is met first, at its own moment.
         """
-        fold, state = self._fold, self.state
+        context, state = self._context, self.state
         events: list[Event] = []
-        fold.events, fold.chain_head = events, observation.chain_head
+        context.events, context.chain_head = events, observation.chain_head
         if state.quiet_at is not None or state.reveal_at is not None:
             self._meet_deadlines(observation.at)
-        fold.at = state.now = observation.at
+        context.at = state.now = observation.at
         handler = _HANDLERS.get(type(observation))
         if handler is not None:
-            handler(fold, observation)
-        if state.changes and handler is not dispatch.command:
-            undo.observe(state, observation)
+            handler(context, observation)
+        if state.changes and handler is not dispatch.apply_command:
+            undo.record_observation(state, observation)
         if state.held:
-            results.release(fold)
+            results.release_results(context)
         return events
 
     def may_finish_shoe(self, observation: seen.Observation) -> bool:
@@ -76,18 +76,18 @@ class Table:
             return False
         return shoe.rounds_left is not None or isinstance(observation, seen.Command)
 
-    def refusal(self, order: seen.Command) -> str | None:
+    def refusal(self, command: seen.Command) -> str | None:
         """
         Say why an order would be refused now; None where it fits the moment.
         """
-        return dispatch.refusal(self._fold, order)
+        return dispatch.command_refusal(self._context, command)
 
     @property
     def mode(self) -> RoundEnd:
         """
         What ends a round here; ``auto`` until a card has told.
         """
-        return self._fold.mode
+        return self._context.mode
 
     @property
     def deadline(self) -> tuple[int, str] | None:
@@ -106,23 +106,23 @@ class Table:
         return min(due)
 
     def _meet_deadlines(self, at: str) -> None:
-        now, fold = to_microseconds(at), self._fold
+        now, context = to_microseconds(at), self._context
         while (due := self.deadline) is not None and due[0] <= now:
-            fold.at = from_microseconds(due[0])
+            context.at = from_microseconds(due[0])
             if due[1] == "reveal":
                 self.state.reveal_at = None
-                round_end.reveal(fold)
+                round_end.apply_reveal(context)
             else:
                 self.state.quiet_at = None
-                round_end.quiet(fold)
+                round_end.apply_quiet_deadline(context)
             if self.state.held:
-                results.release(fold)
+                results.release_results(context)
 
     def public(self) -> PublicTable:
         """
         Return what a display may know, all of it.
         """
-        return public_table(self.state, self._fold.house, self._fold.policy)
+        return public_table(self.state, self._context.house, self._context.policy)
 
     def staff_alerts(self) -> tuple[Alert, ...]:
         """
@@ -134,7 +134,7 @@ class Table:
         """
         Return what is on the roads, oldest first.
         """
-        return results_of(self.state.shoe)
+        return road_results(self.state.shoe)
 
     def history(self) -> PublicHistory:
         """
@@ -146,7 +146,7 @@ class Table:
         """
         Write the whole state down, for `restore`.
         """
-        return _FORM + msgspec.msgpack.encode(self.state)
+        return _CHECKPOINT_HEADER + msgspec.msgpack.encode(self.state)
 
     @classmethod
     def restore(cls, body: bytes) -> Table:
@@ -157,15 +157,15 @@ class Table:
             UserError: It was written by another version; fold from the start.
         """
         try:
-            if not body.startswith(_FORM):
+            if not body.startswith(_CHECKPOINT_HEADER):
                 raise UserError("This checkpoint was written by another version.")
-            state = decode_state(body[len(_FORM) :])
+            state = decode_state(body[len(_CHECKPOINT_HEADER) :])
         except (msgspec.DecodeError, ValueError) as error:
             raise UserError(f"This checkpoint cannot be read: {error}.") from error
         return cls(state)
 
 
-def _refold(state: TableState, observations: Iterable[seen.Observation]) -> bool:
+def _replay_observations(state: TableState, observations: Iterable[seen.Observation]) -> bool:
     table = Table(state)
     for each in observations:
         if isinstance(each, seen.Command) and table.refusal(each) is not None:
@@ -174,82 +174,90 @@ def _refold(state: TableState, observations: Iterable[seen.Observation]) -> bool
     return True
 
 
-def _session(fold: Fold, obs: seen.Session) -> None:
-    if lifecycle.in_progress(fold) is None:
-        fold.configure(obs)
+def _apply_session(context: TableContext, obs: seen.Session) -> None:
+    if lifecycle.round_in_progress(context) is None:
+        context.apply_session(obs)
     else:
         seen.house_of(obs)  # what is wrong with it is said now, not at the next round
-        fold.state.next_session = obs
+        context.state.next_session = obs
 
 
-def _card(fold: Fold, obs: seen.CardDrawn) -> None:
-    if fold.options.checkers and reader_faults.only_checks(fold, obs.source, obs.card):
+def _apply_card(context: TableContext, obs: seen.CardDrawn) -> None:
+    if context.options.checkers and reader_faults.compare_checker_card(
+        context, obs.source, obs.card
+    ):
         return
-    fold.state.placing = False
-    if fold.options.least_gap is not None:
-        fold.together = inventory.too_close(fold)
-    _drawn(fold, obs)
-    fold.together = False
+    context.state.placing = False
+    if context.options.least_gap is not None:
+        context.is_double_feed = inventory.is_double_feed(context)
+    _apply_drawn_card(context, obs)
+    context.is_double_feed = False
 
 
-def _drawn(fold: Fold, obs: seen.CardDrawn) -> None:
-    if obs.slot is None and shoe_lifecycle.awaits_burn(fold) and lifecycle.may_burn(fold):
-        _burned(fold, obs)
-    elif obs.role is _PLAY:
-        if not disclosure.read_again(fold, obs.slot, obs.card):
-            reader_faults.play(fold, obs)
+def _apply_drawn_card(context: TableContext, obs: seen.CardDrawn) -> None:
+    if (
+        obs.slot is None
+        and shoe_lifecycle.awaits_ordered_burn(context)
+        and lifecycle.may_burn_card(context)
+    ):
+        _apply_burned_card(context, obs)
+    elif obs.role is _PLAY_ROLE:
+        if not disclosure.apply_second_reading(context, obs.slot, obs.card):
+            reader_faults.apply_played_card(context, obs)
     elif obs.role is seen.Role.OUTSIDE:
-        reader_faults.outside(fold, obs.card)
+        reader_faults.apply_outside_card(context, obs.card)
     else:
-        _burned(fold, obs)
+        _apply_burned_card(context, obs)
 
 
-def _link(fold: Fold, obs: seen.Link) -> None:
-    reader_faults.linked(fold, obs.source, up=obs.up)
+def _apply_link(context: TableContext, obs: seen.Link) -> None:
+    reader_faults.apply_link(context, obs.source, up=obs.up)
     if obs.up:
         return
-    if obs.source in fold.options.checkers:
-        second_reader.misses(fold, obs.source)
-    for card in second_reader.undealt(fold):
-        card_draw.play(fold, Drawn(card))
+    if obs.source in context.options.checkers:
+        second_reader.mark_cards_missed(context, obs.source)
+    for card in second_reader.undealt_cards(context):
+        card_draw.apply_drawn_card(context, DrawnCard(card))
 
 
-def _burned(fold: Fold, obs: seen.CardDrawn) -> None:
+def _apply_burned_card(context: TableContext, obs: seen.CardDrawn) -> None:
     first = obs.role is seen.Role.FIRST
-    round_ = lifecycle.in_progress(fold)
+    round_ = lifecycle.round_in_progress(context)
     if (
         first
         and round_ is not None
         and (round_.partial or round_.over or lifecycle.is_complete(round_))
     ):
-        lifecycle.leave(fold, round_)
+        lifecycle.end_or_abort_round(context, round_)
         round_ = None
-    shoe = fold.state.shoe
+    shoe = context.state.shoe
     if shoe is None or shoe.finished or (first and round_ is None and shoe.out):
-        shoe = shoe_lifecycle.start(fold, announced=first or shoe is not None)
+        shoe = shoe_lifecycle.start_shoe(context, announced=first or shoe is not None)
     said = first or obs.role is seen.Role.BURN
-    shoe_lifecycle.burned(fold, shoe, obs.card, first=first, said=said)
+    shoe_lifecycle.burn_card(context, shoe, obs.card, first=first, said=said)
 
 
 _HANDLERS: Final[dict[type, Callable[..., object]]] = {
-    seen.Session: _session,
-    seen.CardDrawn: _card,
-    seen.Disclosed: lambda fold, obs: disclosure.disclose(fold, obs.slot, obs.card),
-    seen.Withdrawn: reader_faults.withdrawn,
-    seen.Carried: reader_faults.carried,
-    seen.Unreadable: reader_faults.unreadable,
-    seen.Placed: lambda fold, obs: disclosure.placed(fold, obs.slot, obs.card, obs.source),
-    seen.CutCardSeen: lambda fold, _obs: round_end.cut_card(fold),
-    seen.Booted: reader_faults.booted,
-    seen.TableCleared: lambda fold, _obs: round_end.table_cleared(fold),
-    seen.Result: round_end.result,
-    seen.DeviceError: reader_faults.device_error,
-    seen.DeviceErrorCleared: reader_faults.device_error_cleared,
-    seen.Lock: reader_faults.locked,
-    seen.Link: _link,
-    seen.Gap: reader_faults.gap,
-    seen.NoMoreBets: lambda fold, _obs: round_end.no_more_bets(fold),
-    seen.BettingOpen: lambda fold, _obs: round_end.betting_open(fold),
-    seen.Command: dispatch.command,
+    seen.Session: _apply_session,
+    seen.CardDrawn: _apply_card,
+    seen.Disclosed: lambda context, obs: disclosure.disclose_face(context, obs.slot, obs.card),
+    seen.Withdrawn: reader_faults.apply_withdrawn_card,
+    seen.Carried: reader_faults.apply_carried_card,
+    seen.Unreadable: reader_faults.apply_unreadable_card,
+    seen.Placed: lambda context, obs: disclosure.apply_placed_card(
+        context, obs.slot, obs.card, obs.source
+    ),
+    seen.CutCardSeen: lambda context, _obs: round_end.apply_cut_card(context),
+    seen.Booted: reader_faults.apply_boot,
+    seen.TableCleared: lambda context, _obs: round_end.clear_table(context),
+    seen.Result: round_end.apply_result,
+    seen.DeviceError: reader_faults.apply_device_error,
+    seen.DeviceErrorCleared: reader_faults.clear_device_error,
+    seen.Lock: reader_faults.apply_lock,
+    seen.Link: _apply_link,
+    seen.Gap: reader_faults.apply_gap,
+    seen.NoMoreBets: lambda context, _obs: round_end.close_betting(context),
+    seen.BettingOpen: lambda context, _obs: round_end.open_betting(context),
+    seen.Command: dispatch.apply_command,
 }
 """What each observation does; a `Tick` and a `Standby` only bring the time."""

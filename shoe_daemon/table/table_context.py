@@ -30,81 +30,81 @@ if TYPE_CHECKING:
 
     from shoe_daemon.game import Card, Slot
     from shoe_daemon.table.detail_texts import Detail
-    from shoe_daemon.table.table_state import Drawn
+    from shoe_daemon.table.table_state import DrawnCard
 
-MOST_ALERTS: Final = 20
+MAX_ALERTS: Final = 20
 """
 Open irregularities that a table keeps; where there are more, the oldest that holds no
 result back is closed.
 """
 
-MOST_HOLDING: Final = 100
+MAX_HOLDING_ALERTS: Final = 100
 """Open irregularities that a table keeps where all of them hold a result back."""
 
-MOST_READERS: Final = 8
+MAX_READERS: Final = 8
 """Readers that a table keeps apart."""
 
 _DRAW_WITHIN_S: Final = 60
 _DRAW_WITHIN_SQUEEZED_S: Final = 300
 
 
-class Fold:
+class TableContext:
     """
     One table at work. Nothing here does I/O or reads a clock.
 
     Attributes:
         chain_head: The journal's hash before this observation, where the core gave it.
         face_up: Cards are seen at the draw.
-        tucked: So they are but for the Banker's first two.
-        draw_within: Microseconds: see `Options.draw_within`.
-        refold: Takes further observations into a state; False where a command among
+        banker_tucked: So they are but for the Banker's first two.
+        draw_within_us: Microseconds: see `Options.draw_within`.
+        replay: Takes further observations into a state; False where a command among
             them does not fit.
         mode: What ends a round here; ``auto`` until a card has told.
-        together: The card that is being taken came too close after the one before.
+        is_double_feed: The card that is being taken came too close after the one before.
     """
 
     __slots__ = (
         "at",
+        "banker_tucked",
         "chain_head",
-        "draw_within",
+        "draw_within_us",
         "events",
         "face_up",
         "house",
         "in_round",
+        "is_double_feed",
         "mode",
         "operator",
         "options",
         "policy",
         "reason",
-        "refold",
+        "replay",
         "state",
-        "together",
-        "tucked",
     )
 
     def __init__(
-        self, state: TableState, refold: Callable[[TableState, Iterable[Observation]], bool]
+        self, state: TableState, replay: Callable[[TableState, Iterable[Observation]], bool]
     ) -> None:
         self.state = state
-        self.refold = refold
+        self.replay = replay
         self.at = state.now
         self.chain_head: str | None = None
         self.events: list[Event] = []
         self.operator: str | None = None
         self.reason: str | None = None
-        self.together = False
-        self.resume()
+        self.is_double_feed = False
+        self.reload_state()
 
-    def resume(self) -> None:
+    def reload_state(self) -> None:
         """
         Go on with the state as it is now, whatever it was before.
         """
         state = self.state
         self.in_round = state.round is not None and not state.round.ended
-        self._keep(state.session)
-        self.mode = self._mode()
+        self._set_configuration(state.session)
+        self.mode = self._effective_mode()
 
-    def configure(self, session: Session) -> None:
+    def apply_session(self, session: Session) -> None:
         """
         Put a session in force.
 
@@ -112,27 +112,27 @@ class Fold:
             UserError: Its house cannot be; the one before stays in force.
         """
         state = self.state
-        self._keep(session)
+        self._set_configuration(session)
         options, before = session.options, state.session.options
         if (options.round_end, options.signals) != (before.round_end, before.signals):
             state.mode = None
         state.session, state.next_session = session, None
-        self.mode = self._mode()
+        self.mode = self._effective_mode()
 
-    def _keep(self, session: Session) -> None:
+    def _set_configuration(self, session: Session) -> None:
         house, policy = house_of(session), policy_of(session)
         self.house: House = house
         self.policy: Policy = policy
         self.options: Options = session.options
         self.face_up = house.dealing_style is DealingStyle.FACE_UP
-        self.tucked = house.dealing_style is DealingStyle.BANKER_TUCKED
+        self.banker_tucked = house.dealing_style is DealingStyle.BANKER_TUCKED
         squeezed = house.dealing_style is DealingStyle.SQUEEZE
         within = session.options.draw_within
         if within is None:
             within = _DRAW_WITHIN_SQUEEZED_S if squeezed else _DRAW_WITHIN_S
-        self.draw_within = int(within * 1_000_000)
+        self.draw_within_us = int(within * 1_000_000)
 
-    def settle_mode(self, *, slot: bool) -> None:
+    def resolve_auto_mode(self, *, slot: bool) -> None:
         """
         Decide what ``auto`` means, at the first card, which has a slot or none.
         """
@@ -140,9 +140,9 @@ class Fold:
         self.state.mode = automatic_round_end(
             slots=slot or Signal.SLOTS in signals, results=Signal.RESULTS in signals
         )
-        self.mode = self._mode()
+        self.mode = self._effective_mode()
 
-    def result_declared(self) -> None:
+    def resolve_mode_at_result(self) -> None:
         """
         Decide ``auto`` again at the first declared result, where no signals are given.
         """
@@ -151,9 +151,9 @@ class Fold:
             return
         if options.round_end is RoundEnd.AUTO and options.signals is None:
             state.mode, state.quiet_at = automatic_round_end(slots=False, results=True), None
-            self.mode = self._mode()
+            self.mode = self._effective_mode()
 
-    def _mode(self) -> RoundEnd:
+    def _effective_mode(self) -> RoundEnd:
         mode = self.state.mode or self.options.round_end
         if mode is RoundEnd.QUIET and self.options.timeless:
             return RoundEnd.RULES
@@ -166,7 +166,7 @@ class Fold:
         """
         return self.options.decks or self.house.decks
 
-    def microseconds(self) -> int:
+    def now_us(self) -> int:
         """
         The moment of this observation.
         """
@@ -204,7 +204,7 @@ class Fold:
         card: Card | None = None,
         evidence: str = "card",
         number: int | None = None,
-        unseen: Sequence[Drawn] = (),
+        unseen: Sequence[DrawnCard] = (),
         staff_only: bool = False,
     ) -> None:
         """
@@ -230,21 +230,21 @@ class Fold:
             each.unsaid.append(data.id)
         alert = OpenAlert(self.at, None, None, self._latest_round(), data, [evidence])
         alert.staff_only = staff_only
-        self.emit(raised_event(alert), number)
+        self.emit(alert_raised_event(alert), number)
         alert.shoe, alert.round = self.events[-1].shoe, self.events[-1].round
         state.alerts.append(alert)
         if not staff_only:
-            shoe_holder.irregular(self, kind)
+            shoe_holder.apply_false_draw(self, kind)
         self._make_room([each for each in state.alerts if each.staff_only is staff_only])
 
     def _make_room(self, alerts: list[OpenAlert]) -> None:
         # Those that only staff know of take no room from the others.
-        if len(alerts) <= MOST_ALERTS:
+        if len(alerts) <= MAX_ALERTS:
             return
         idle = next((each for each in alerts if not self._may_hold(each)), None)
         if idle is not None:
             self.close_alert(idle, "continue", "too many are open: the oldest gave way")
-        elif len(alerts) > MOST_HOLDING:
+        elif len(alerts) > MAX_HOLDING_ALERTS:
             # Nobody could close so many: no result goes out until a person resumes.
             self.state.on_hold |= not alerts[-1].staff_only
             self.state.alerts.pop()
@@ -256,9 +256,9 @@ class Fold:
         numbers = {each.number for each in state.held}
         latest = self._latest_round()
         numbers.add(latest + 1 if state.round is None or state.round.ended else latest)
-        return any(self.concerns(alert, number) for number in numbers)
+        return any(self.alert_concerns_round(alert, number) for number in numbers)
 
-    def concerns(self, alert: OpenAlert, number: int) -> bool:
+    def alert_concerns_round(self, alert: OpenAlert, number: int) -> bool:
         """
         Tell whether an irregularity concerns a round of this shoe: one that arose between
         two rounds, and concerns no card of the one before, belongs to the next.
@@ -327,7 +327,7 @@ class Fold:
         self.state.alerts.remove(alert)
         self.state.alerts.append(alert)
         self.emit(alert.data, alert.round)
-        shoe_holder.irregular(self, kind)
+        shoe_holder.apply_false_draw(self, kind)
 
     def join_alert(self, kind: IrregularityKind, evidence: str) -> OpenAlert | None:
         """
@@ -336,13 +336,13 @@ class Fold:
         Returns:
             That irregularity; None where it speaks of a new one.
         """
-        alert = self.open_alert(kind)
+        alert = self.find_open_alert(kind)
         if alert is None or evidence in alert.evidence:
             return None
         alert.evidence.append(evidence)
         return alert
 
-    def open_alert(self, kind: IrregularityKind, *slots: Slot | None) -> OpenAlert | None:
+    def find_open_alert(self, kind: IrregularityKind, *slots: Slot | None) -> OpenAlert | None:
         """
         Return the latest open irregularity of a kind in the round on the table,
         or just before it; on one of these places, if any are named. One that is for
@@ -371,7 +371,7 @@ class Fold:
         if alert.data.kind == IrregularityKind.EXCESS_CARD and "card" not in alert.evidence:
             self._decided_unseen(alert)
         by = self.operator or alert.operator
-        self.emit(closed_event(alert)(action, alert.data.id, by, reason))
+        self.emit(alert_closed_type(alert)(action, alert.data.id, by, reason))
 
     def _decided_unseen(self, alert: OpenAlert) -> None:
         round_ = self.state.round
@@ -385,21 +385,21 @@ class Fold:
         readers = self.state.readers
         key = source or ""
         if key not in readers:
-            if len(readers) >= MOST_READERS:
+            if len(readers) >= MAX_READERS:
                 return ReaderState()
             readers[key] = ReaderState(partial=self.state.unsynced)
         return readers[key]
 
-    def say_reader(self, source: str | None, before: ReaderStatus) -> None:
+    def publish_reader_status(self, source: str | None, before: ReaderStatus) -> None:
         """
         Say how a reader is now, if that differs from `before`.
         """
-        now = status_of(source, self.reader(source))
+        now = reader_status(source, self.reader(source))
         if now != before:
             self.emit(now)
 
 
-def raised_event(alert: OpenAlert) -> Irregularity | StaffIrregularity:
+def alert_raised_event(alert: OpenAlert) -> Irregularity | StaffIrregularity:
     """
     Return the event that tells those of an irregularity who may know of it.
     """
@@ -409,14 +409,14 @@ def raised_event(alert: OpenAlert) -> Irregularity | StaffIrregularity:
     return StaffIrregularity(**fields)
 
 
-def closed_event(alert: OpenAlert) -> type[IrregularityClosed | StaffIrregularityClosed]:
+def alert_closed_type(alert: OpenAlert) -> type[IrregularityClosed | StaffIrregularityClosed]:
     """
     Return the event that tells the same people that it is closed.
     """
     return StaffIrregularityClosed if alert.staff_only else IrregularityClosed
 
 
-def status_of(source: str | None, reader: ReaderState) -> ReaderStatus:
+def reader_status(source: str | None, reader: ReaderState) -> ReaderStatus:
     """
     Put what is known of a reader into the contract's words.
     """

@@ -16,7 +16,7 @@ from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.public_types import LastResult, PastShoe
 
 
-class Drawn(Struct):
+class DrawnCard(Struct):
     """
     One physical card of the round in progress.
 
@@ -91,9 +91,9 @@ class RoundState(Struct):
 
     number: int
     kind: Kind = Kind.NORMAL
-    spots: list[Drawn | None] = field(default_factory=lambda: [None] * 6)
-    cards: list[Drawn] = []
-    excess: list[Drawn] = []
+    spots: list[DrawnCard | None] = field(default_factory=lambda: [None] * 6)
+    cards: list[DrawnCard] = []
+    excess: list[DrawnCard] = []
     excess_decided: bool = False
     hidden: int = 0
     partial: bool = False
@@ -119,13 +119,13 @@ class RoundState(Struct):
     out_before: int = 0
     card_at: int | None = None
     owns_rest: bool = False
-    rest: list[Drawn] = []
+    rest: list[DrawnCard] = []
     bets_closed: bool = False
     next_closed: bool = False
     due: DrawDue | None = None
 
 
-class Played(Struct):
+class PlayedRound(Struct):
     """
     A round of this shoe that has a result.
 
@@ -150,7 +150,7 @@ class Played(Struct):
     excess: tuple[Card, ...] = ()
 
 
-class Held(Struct):
+class HeldResult(Struct):
     """
     A result that waits for a person.
 
@@ -168,7 +168,7 @@ class Held(Struct):
     at: str = ""
 
 
-class Unfinished(Struct):
+class UnfinishedRound(Struct):
     """
     A round of this shoe that ended without a result.
 
@@ -181,7 +181,7 @@ class Unfinished(Struct):
     cause: AbortCause | None
 
 
-class Change(Struct):
+class UndoableCommand(Struct):
     """
     A command that changed something, so that it can be undone.
 
@@ -202,7 +202,7 @@ class Change(Struct):
     since: int
 
 
-class Declared(Struct):
+class DeclaredResult(Struct):
     """
     What the device, or the dealer's button, declared for a round; None where nothing.
 
@@ -216,7 +216,7 @@ class Declared(Struct):
     differing: dict[str, str | None] = {}
 
 
-class Recent(Struct):
+class RecentCard(Struct):
     """
     One of the latest cards out of the shoe.
 
@@ -280,7 +280,7 @@ class ShoeState(Struct):
     burn_wrong: bool = False
     cut_card: bool = False
     cut_missed: bool = False
-    recent: list[Recent] = []
+    recent: list[RecentCard] = []
     rounds_left: int | None = None
     last_announced: bool = False
     finished: bool = False
@@ -294,9 +294,9 @@ class ShoeState(Struct):
     player_pair: int = 0
     banker_pair: int = 0
     natural: int = 0
-    played: list[Played] = []
-    declared: dict[int, Declared] = {}
-    unfinished: list[Unfinished] = []
+    played: list[PlayedRound] = []
+    declared: dict[int, DeclaredResult] = {}
+    unfinished: list[UnfinishedRound] = []
 
 
 class OpenAlert(Struct):
@@ -338,7 +338,7 @@ class ReaderState(Struct):
     unread_at: int | None = None
 
 
-class Check(Struct):
+class CheckerState(Struct):
     """
     How far a checking reader has read the same cards as the main reader.
 
@@ -415,17 +415,17 @@ class TableState(Struct):
     alerts: list[OpenAlert] = []
     readers: dict[str, ReaderState] = {}
     last_result: LastResult | None = None
-    held: list[Held] = []
+    held: list[HeldResult] = []
     on_hold: bool = False
-    changes: list[Change] = []
+    changes: list[UndoableCommand] = []
     since: list[AnyObservation] = []
     past: list[PastShoe] = []
-    seed: Drawn | None = None
+    seed: DrawnCard | None = None
     next_kind: Kind = Kind.NORMAL
     burn_due: int = 0
     rotation: Rotation = Rotation()
     drawn_at: int | None = None
-    checks: dict[str, Check] = {}
+    checks: dict[str, CheckerState] = {}
     quiet_at: int | None = None
     reveal_at: int | None = None
 

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from shoe_daemon.game.result_sequence import parse_sequence
-from shoe_daemon.game.roads import LeadingTies, Tail, roads
+from shoe_daemon.game.roads import LeadingTies, Tail, build_roads
 
 COMMAND = [sys.executable, "-m", "shoe_daemon", "roads"]
 SHOE = "TBnBpPPnPnTTBnBBbBpbBBnBbPBnPBTPnPBBpPnTBPPnPPPPnBBpBnPTBPBPnPBBBnPTPBPnBBPBPBnPPBPBTnBBPP"
@@ -101,7 +101,7 @@ def test_a_picture_in_plain_text_where_there_is_no_terminal() -> None:
 @pytest.mark.parametrize("tail", Tail)
 def test_json_is_the_form_of_the_contract(ties: LeadingTies, tail: Tail) -> None:
     done = run("--json", "--leading-ties", ties, "--tail", tail, SHOE)
-    made = roads(parse_sequence(SHOE), leading_ties=ties, tail=tail)
+    made = build_roads(parse_sequence(SHOE), leading_ties=ties, tail=tail)
     assert done.stdout == msgspec.json.encode(made, order="sorted") + b"\n"
     told = json.loads(done.stdout)
     keys = ["ask", "bead", "big", "big_eye", "cockroach", "counts", "small"]

@@ -25,7 +25,7 @@ from shoe_daemon.mqtt.commands import (
     parse_command,
 )
 from shoe_daemon.service.command_handler import MAX_REPLAYED_EVENTS
-from shoe_daemon.table.commands.dispatch import ORDERS
+from shoe_daemon.table.commands.dispatch import COMMANDS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "orders.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `([a-z-]+)` \| (P?) ?\| ([^|]*) \|", re.MULTILINE)
@@ -39,7 +39,7 @@ def test_every_verb_is_told_with_its_weight_and_its_fields() -> None:
     rows = {verb: (weight, fields) for verb, weight, fields in ROW.findall(PAGE)}
     assert rows.keys() == VERBS.keys()
     for verb, (weight, fields) in rows.items():
-        assert bool(weight) is ORDERS[VERBS[verb]].weighty, verb
+        assert bool(weight) is COMMANDS[VERBS[verb]].weighty, verb
         assert set(re.findall(r"`(\w+)`", fields)) <= set(OrderMessage.__struct_fields__)
 
 

@@ -14,7 +14,7 @@ from argon2 import PasswordHasher
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.operators import AuthenticationError, Operators, hash_pin, load_operators
-from shoe_daemon.table.commands.dispatch import ORDERS
+from shoe_daemon.table.commands.dispatch import COMMANDS
 from tests.brokers import wait_for
 from tests.commands.command_table import Pit
 from tests.commands.conftest import OpenPit
@@ -156,7 +156,7 @@ def test_guessing_takes_ever_longer(tmp_path: Path) -> None:
 
 
 def test_every_order_is_weighed() -> None:
-    light = {name for name, order in ORDERS.items() if not order.weighty}
+    light = {name for name, order in COMMANDS.items() if not order.weighty}
     assert light == {
         "acknowledge",
         "betting_open",

@@ -20,8 +20,8 @@ from shoe_daemon.game.house import load_house
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.game.rulings import Ruling, load_policy
-from shoe_daemon.game.wager_catalogue import CATALOGUE
-from shoe_daemon.table.detail_texts import DETAILS
+from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
+from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES
 from shoe_daemon.table.events import EVENT_TYPES, is_staff
 from shoe_daemon.table.rounds import results
 
@@ -86,7 +86,7 @@ def test_english_comes_first_and_the_chinese_are_there() -> None:
 @pytest.mark.parametrize("code", list(languages()))
 def test_everything_that_a_page_may_have_to_name_has_a_word(code: str) -> None:
     wanted = {
-        *(f"wager_{wager}" for wager in CATALOGUE),
+        *(f"wager_{wager}" for wager in WAGER_CATALOGUE),
         *(f"irregularity_{kind}" for kind in IrregularityKind),
         *(f"action_{action}" for action in Action),
         *(f"slot_{slot}" for slot in Slot),
@@ -121,7 +121,7 @@ def reasons() -> set[str]:
     """
     Return the reasons that the table itself gives for closing or holding something.
     """
-    told = {results._ON_HOLD, results._IRREGULAR}  # noqa: SLF001 - what it gives
+    told = {results._ON_HOLD_REASON, results._IRREGULARITY_REASON}  # noqa: SLF001 - what it gives
     for path in Path(results.__file__).parent.glob("*.py"):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("close_alert"):
@@ -138,7 +138,7 @@ def test_every_sentence_of_a_table_is_translated(code: str) -> None:
     The sentences with a code, the rulings and where they stand, and the table's own reasons.
     """
     sentences = languages()[code].sentences
-    assert DETAILS.keys() <= sentences.keys()
+    assert DETAIL_TEMPLATES.keys() <= sentences.keys()
     for each, ruling in proposals():
         assert {each, ruling.authority, ruling.section} <= sentences.keys()
     # A reason that is put together has the beginning of whole ones.

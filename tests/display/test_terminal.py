@@ -19,7 +19,7 @@ from shoe_daemon.display.terminal.styles import Style, grey
 from shoe_daemon.display.terminal.symbols import ASCII, CHINESE, LETTERS, Signs, plain
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.result_sequence import parse_sequence
-from shoe_daemon.game.roads import LeadingTies, Mark, Result, Tail, roads
+from shoe_daemon.game.roads import LeadingTies, Mark, Result, Tail, build_roads
 from tests.display.road_reader import NAMES, expected, read_road
 from tests.volume import volume
 
@@ -47,7 +47,7 @@ def test_every_cell_that_has_room_is_drawn_and_nothing_else(signs: Signs, width:
         ties, tail = random.Random(seed).choice(
             [(ties, tail) for ties in LeadingTies for tail in Tail]
         )
-        made = roads(shoe(seed), leading_ties=ties, tail=tail)
+        made = build_roads(shoe(seed), leading_ties=ties, tail=tail)
         canvas = scoreboard(made, ties, signs, width)
         assert canvas.width <= width
         for name in NAMES:
@@ -65,14 +65,14 @@ def test_any_sequence_in_any_width_is_drawn(letters: str, width: int) -> None:
         for n, letter in enumerate(letters)
         if letter.isupper() or (n and letters[n - 1].isupper() and letters[0].isupper())
     )
-    made = roads(parse_sequence(text))
+    made = build_roads(parse_sequence(text))
     for signs in (LETTERS, CHINESE, ASCII):
         canvas = scoreboard(made, LeadingTies.MERGE, signs, width)
         assert all(width_of(row) <= width for row in lines(canvas, "none"))
 
 
 def test_whole_columns_go_at_the_left_and_it_is_said() -> None:
-    made = roads(parse_sequence("PB" * 60))
+    made = build_roads(parse_sequence("PB" * 60))
     canvas = scoreboard(made, LeadingTies.MERGE, LETTERS, 80)
     assert "Big road  ← 81 earlier columns" in canvas.text
     read = read_road(canvas, "Big road", LETTERS)
@@ -81,12 +81,12 @@ def test_whole_columns_go_at_the_left_and_it_is_said() -> None:
     beads = read_road(canvas, "Bead plate", plain(LETTERS))
     assert beads.hidden == 4
     assert {row for column, row in beads.cells if column == 4} == set(range(6))
-    one = roads(parse_sequence("PB" * 20))
+    one = build_roads(parse_sequence("PB" * 20))
     assert "← 1 earlier column\n" in _text(scoreboard(one, LeadingTies.MERGE, LETTERS, 80))
 
 
 def test_a_dragon_turns_at_the_lowest_row() -> None:
-    canvas = scoreboard(roads(parse_sequence(DRAGON)), LeadingTies.MERGE, ASCII, 80)
+    canvas = scoreboard(build_roads(parse_sequence(DRAGON)), LeadingTies.MERGE, ASCII, 80)
     read = read_road(canvas, "Big road", ASCII)
     assert [(0, row) in read.cells for row in range(6)] == [True] * 6
     assert all((column, 5) in read.cells for column in range(1, 26))
@@ -98,16 +98,16 @@ def test_leading_ties_by_either_convention() -> None:
         (LeadingTies.MERGE, {(0, 0): "T/"}),
         (LeadingTies.OWN_COLUMN, {(0, 0): "T/"}),
     ):
-        made = roads(parse_sequence("TT"), leading_ties=ties)
+        made = build_roads(parse_sequence("TT"), leading_ties=ties)
         assert read_road(scoreboard(made, ties, ASCII, 80), "Big road", ASCII).cells == shown
-    made = roads(parse_sequence("TTB"))
+    made = build_roads(parse_sequence("TTB"))
     assert read_road(scoreboard(made, LeadingTies.MERGE, ASCII, 80), "Big road", ASCII).cells == {
         (0, 0): "B2"
     }
 
 
 def test_the_next_round_and_the_counts_are_there() -> None:
-    made = roads(parse_sequence("BBPPBTpbn"))
+    made = build_roads(parse_sequence("BBPPBTpbn"))
     text = scoreboard(made, LeadingTies.MERGE, ASCII, 80).text
     signs = [
         "-" if found is None else ASCII.marks[road][found.mark]

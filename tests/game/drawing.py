@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from shoe_daemon.game.result_sequence import parse_sequence
-from shoe_daemon.game.roads import LeadingTies, Roads, Tail, roads
+from shoe_daemon.game.roads import LeadingTies, Roads, Tail, build_roads
 
 DERIVED = {"big_eye": 1, "small": 2, "cockroach": 3}
 """The derived roads, and how many columns each looks back."""
@@ -19,7 +19,9 @@ def draw(sequence: str, *, leading_ties: str = "merge", tail: str = "flat") -> R
     """
     Draw the roads of a sequence.
     """
-    return roads(parse_sequence(sequence), leading_ties=LeadingTies(leading_ties), tail=Tail(tail))
+    return build_roads(
+        parse_sequence(sequence), leading_ties=LeadingTies(leading_ties), tail=Tail(tail)
+    )
 
 
 def plain(drawn: Roads) -> dict[str, Any]:

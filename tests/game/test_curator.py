@@ -16,13 +16,13 @@ from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.house import Curator, load_house
 from shoe_daemon.game.shoe_rotation import (
     Rotation,
-    Step,
-    after_round,
-    after_shuffle,
-    false_draw,
-    give,
-    pass_on,
-    sit,
+    RotationStep,
+    give_shoe,
+    offer_new_shoe,
+    pass_after_round,
+    pass_shoe,
+    record_false_draw,
+    update_seats,
 )
 
 SHEET = load_house("curator").curator
@@ -40,7 +40,7 @@ rules_of_any_house = st.builds(
     first_seat=st.integers(1, 15),
 )
 some_seats = st.sets(st.integers(1, 15)).map(lambda seats: tuple(sorted(seats)))
-Move = Callable[[Rotation, Curator], Step]
+Move = Callable[[Rotation, Curator], RotationStep]
 
 
 def held(seat: int | None, seats: tuple[int, ...] = TABLE.seats) -> Rotation:
@@ -64,8 +64,8 @@ def test_a_new_shoe_is_offered_to_the_first_seat_or_else_to_the_next(
     rules: Curator, first: int, holder: int
 ) -> None:
     rules = msgspec.structs.replace(rules, first_seat=first)
-    assert after_shuffle(TABLE, rules).holder == holder
-    assert after_shuffle(held(3), rules) == (held(holder), holder != 3)
+    assert offer_new_shoe(TABLE, rules).holder == holder
+    assert offer_new_shoe(held(3), rules) == (held(holder), holder != 3)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.BANKER, Outcome.TIE, None])
@@ -73,7 +73,7 @@ def test_a_new_shoe_is_offered_to_the_first_seat_or_else_to_the_next(
 def test_the_holder_keeps_the_shoe_unless_the_banker_loses(
     outcome: Outcome | None, holder: int | None
 ) -> None:
-    assert after_round(held(holder), SHEET, outcome) == (held(holder), False)
+    assert pass_after_round(held(holder), SHEET, outcome) == (held(holder), False)
 
 
 @pytest.mark.parametrize(
@@ -90,103 +90,103 @@ def test_a_banker_who_loses_passes_the_shoe_in_the_direction_of_the_house(
 ) -> None:
     rotation = held(1)
     for holder in holders[1:]:
-        rotation, changed = after_round(rotation, rules, Outcome.PLAYER)
+        rotation, changed = pass_after_round(rotation, rules, Outcome.PLAYER)
         assert (rotation.holder, changed) == (holder, True)
-        rotation, _ = after_round(rotation, rules, Outcome.TIE)
+        rotation, _ = pass_after_round(rotation, rules, Outcome.TIE)
 
 
 def test_where_all_refuse_the_dealer_draws_until_the_banker_loses() -> None:
-    rotation = after_shuffle(TABLE, SHEET).rotation
+    rotation = offer_new_shoe(TABLE, SHEET).rotation
     for holder in (2, 3, 5, 6, None):
-        rotation, changed = pass_on(rotation, SHEET)
+        rotation, changed = pass_shoe(rotation, SHEET)
         assert (rotation.holder, changed) == (holder, True)
     for outcome in (Outcome.BANKER, Outcome.TIE, None):
-        assert after_round(rotation, SHEET, outcome).holder is None
+        assert pass_after_round(rotation, SHEET, outcome).holder is None
     # The player at the dealer's right has the lowest number, or the highest.
-    assert after_round(rotation, SHEET, Outcome.PLAYER).holder == 1
-    assert after_round(rotation, CLOCKWISE, Outcome.PLAYER).holder == 6
+    assert pass_after_round(rotation, SHEET, Outcome.PLAYER).holder == 1
+    assert pass_after_round(rotation, CLOCKWISE, Outcome.PLAYER).holder == 6
 
 
 def test_a_dealer_may_offer_the_shoe_again_before_the_banker_loses() -> None:
-    rotation = after_shuffle(held(None, (3, 4)), SHEET).rotation
-    rotation = pass_on(pass_on(rotation, SHEET).rotation, SHEET).rotation
+    rotation = offer_new_shoe(held(None, (3, 4)), SHEET).rotation
+    rotation = pass_shoe(pass_shoe(rotation, SHEET).rotation, SHEET).rotation
     assert rotation.holder is None
-    assert pass_on(rotation, SHEET) == (held(3, (3, 4)), True)
+    assert pass_shoe(rotation, SHEET) == (held(3, (3, 4)), True)
 
 
 def test_who_passed_it_is_not_offered_it_again_until_a_round_was_dealt() -> None:
-    rotation = after_round(held(5), SHEET, Outcome.PLAYER).rotation
+    rotation = pass_after_round(held(5), SHEET, Outcome.PLAYER).rotation
     for holder in (1, 2, 3, None):
-        rotation = pass_on(rotation, SHEET).rotation
+        rotation = pass_shoe(rotation, SHEET).rotation
         assert rotation.holder == holder
-    rotation = after_round(held(5), SHEET, Outcome.PLAYER).rotation
-    rotation = after_round(rotation, SHEET, Outcome.BANKER).rotation
+    rotation = pass_after_round(held(5), SHEET, Outcome.PLAYER).rotation
+    rotation = pass_after_round(rotation, SHEET, Outcome.BANKER).rotation
     for holder in (1, 2, 3, 5, None):
-        rotation = pass_on(rotation, SHEET).rotation
+        rotation = pass_shoe(rotation, SHEET).rotation
         assert rotation.holder == holder
 
 
 @pytest.mark.parametrize("outcome", [*Outcome, None])
 def test_a_false_draw_lets_the_shoe_pass_after_the_coup_and_once(outcome: Outcome | None) -> None:
-    rotation = false_draw(held(2))
+    rotation = record_false_draw(held(2))
     assert rotation.holder == 2
-    step = after_round(rotation, SHEET, outcome)
+    step = pass_after_round(rotation, SHEET, outcome)
     assert (step.holder, step.changed) == (3, True)
-    assert after_round(step.rotation, SHEET, Outcome.BANKER) == (held(3), False)
+    assert pass_after_round(step.rotation, SHEET, Outcome.BANKER) == (held(3), False)
 
 
 def test_a_dealer_who_makes_a_false_draw_goes_on() -> None:
-    assert false_draw(held(None)) == held(None)
+    assert record_false_draw(held(None)) == held(None)
 
 
 @pytest.mark.parametrize(
     "move",
-    [pass_on, after_shuffle, lambda rotation, rules: sit(rotation, rules, (1, 3))],
+    [pass_shoe, offer_new_shoe, lambda rotation, rules: update_seats(rotation, rules, (1, 3))],
 )
 def test_a_false_draw_does_not_follow_the_shoe_to_the_next_holder(move: Move) -> None:
-    assert not move(false_draw(held(2)), SHEET).rotation.must_pass
+    assert not move(record_false_draw(held(2)), SHEET).rotation.must_pass
 
 
 def test_it_may_be_given_to_a_seat_out_of_turn() -> None:
-    assert give(held(2), 6) == (held(6), True)
-    assert give(held(2), None) == (held(None), True)
-    assert give(held(2), 2) == (held(2), False)
+    assert give_shoe(held(2), 6) == (held(6), True)
+    assert give_shoe(held(2), None) == (held(None), True)
+    assert give_shoe(held(2), 2) == (held(2), False)
     with pytest.raises(ValueError, match=r"^seat 4 is not in play; expected one of \(1, 2,"):
-        give(TABLE, 4)
+        give_shoe(TABLE, 4)
 
 
 def test_who_leaves_the_table_leaves_the_shoe_to_the_next() -> None:
-    assert sit(held(3), SHEET, (1, 2, 6)) == (held(6, (1, 2, 6)), True)
-    assert sit(held(3), CLOCKWISE, (1, 2, 6)) == (held(2, (1, 2, 6)), True)
-    assert sit(held(3), SHEET, (3, 9)) == (held(3, (3, 9)), False)
-    assert sit(held(3), SHEET, ()) == (held(None, ()), True)
-    assert sit(held(None, ()), SHEET, (2, 1)) == (held(None, (1, 2)), False)
+    assert update_seats(held(3), SHEET, (1, 2, 6)) == (held(6, (1, 2, 6)), True)
+    assert update_seats(held(3), CLOCKWISE, (1, 2, 6)) == (held(2, (1, 2, 6)), True)
+    assert update_seats(held(3), SHEET, (3, 9)) == (held(3, (3, 9)), False)
+    assert update_seats(held(3), SHEET, ()) == (held(None, ()), True)
+    assert update_seats(held(None, ()), SHEET, (2, 1)) == (held(None, (1, 2)), False)
 
 
 def test_a_lone_player_passes_to_the_dealer_and_back() -> None:
-    step = after_round(held(4, (4,)), SHEET, Outcome.PLAYER)
+    step = pass_after_round(held(4, (4,)), SHEET, Outcome.PLAYER)
     assert (step.holder, step.changed) == (None, True)
-    assert after_round(step.rotation, SHEET, Outcome.PLAYER).holder == 4
+    assert pass_after_round(step.rotation, SHEET, Outcome.PLAYER).holder == 4
 
 
 def test_a_table_without_players_leaves_the_shoe_to_the_dealer() -> None:
     empty = Rotation()
     for step in (
-        after_shuffle(empty, SHEET),
-        pass_on(empty, SHEET),
-        after_round(empty, SHEET, Outcome.PLAYER),
+        offer_new_shoe(empty, SHEET),
+        pass_shoe(empty, SHEET),
+        pass_after_round(empty, SHEET, Outcome.PLAYER),
     ):
         assert step == (empty, False)
 
 
 def ending(outcome: Outcome | None) -> Move:
-    return lambda rotation, rules: after_round(rotation, rules, outcome)
+    return lambda rotation, rules: pass_after_round(rotation, rules, outcome)
 
 
 MOVES: dict[str, Move] = {
-    "shuffle": after_shuffle,
-    "pass": pass_on,
-    "false draw": lambda rotation, _: Step(false_draw(rotation), changed=False),
+    "shuffle": offer_new_shoe,
+    "pass": pass_shoe,
+    "false draw": lambda rotation, _: RotationStep(record_false_draw(rotation), changed=False),
     "void": ending(None),
     **{outcome.value: ending(outcome) for outcome in Outcome},
 }
@@ -201,7 +201,7 @@ def played(seats: tuple[int, ...], rules: Curator, moves: list[str | tuple[int, 
     for move in moves:
         before = rotation.holder
         if isinstance(move, tuple):
-            rotation, changed = sit(rotation, rules, move)
+            rotation, changed = update_seats(rotation, rules, move)
             assert rotation.seats == move
         else:
             rotation, changed = MOVES[move](rotation, rules)
@@ -228,9 +228,9 @@ def test_from_wherever_it_is_every_seat_is_offered_it_once_before_the_dealer_dra
     seats: tuple[int, ...], rules: Curator, moves: list[str | tuple[int, ...]]
 ) -> None:
     rotation = played(seats, rules, moves)
-    rotation = give(rotation, rotation.holder).rotation  # nobody has declined it yet
+    rotation = give_shoe(rotation, rotation.holder).rotation  # nobody has declined it yet
     asked = [] if rotation.holder is None else [rotation.holder]
-    while (rotation := pass_on(rotation, rules).rotation).holder is not None:
+    while (rotation := pass_shoe(rotation, rules).rotation).holder is not None:
         asked.append(rotation.holder)
     assert sorted(asked) == list(rotation.seats)
 
@@ -276,9 +276,11 @@ def test_so_many_losses_so_many_steps(outcomes: list[Outcome], seats: tuple[int,
     """
     Nobody refuses: the n-th loss of the Banker brings the shoe n seats on.
     """
-    rotation = after_shuffle(Rotation(seats=seats), Curator(on=True, first_seat=seats[0])).rotation
+    rotation = offer_new_shoe(
+        Rotation(seats=seats), Curator(on=True, first_seat=seats[0])
+    ).rotation
     for outcome in outcomes:
-        rotation = after_round(rotation, SHEET, outcome).rotation
+        rotation = pass_after_round(rotation, SHEET, outcome).rotation
     losses = outcomes.count(Outcome.PLAYER)
     if len(seats) > 1:
         assert rotation.holder == seats[losses % len(seats)]

@@ -24,7 +24,7 @@ from shoe_daemon.game.house import (
     load_house,
     load_house_file,
 )
-from shoe_daemon.game.wager_catalogue import CATALOGUE
+from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 
 FILES = Path(houses.__file__).with_name("houses")
 DOCS = Path(__file__).parents[2] / "docs" / "houses.md"
@@ -223,7 +223,7 @@ def test_the_house_in_the_documentation_is_one() -> None:
 
 def test_the_documentation_has_every_wager_and_prize() -> None:
     table = DOCS.read_text(encoding="utf-8").partition("## Wagers\n")[2]
-    for known in CATALOGUE.values():
+    for known in WAGER_CATALOGUE.values():
         assert f"`{known.id}`" in table
         for prize in known.prizes:
             by_margin = prize.id.startswith("win_by_")  # the table says "win_by_9 … win_by_4"

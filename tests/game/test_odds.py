@@ -19,8 +19,8 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.house import HOUSE_IDS, load_house
 from shoe_daemon.game.odds import count_odds, count_shapes
-from shoe_daemon.game.wager_catalogue import CATALOGUE
-from shoe_daemon.game.wagers import Shape, Wager
+from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
+from shoe_daemon.game.wagers import CoupShape, Wager
 from tests.game import french_table
 
 ALL_DECKS = range(1, 13)
@@ -30,26 +30,26 @@ EXACT: dict[str, dict[str, int]] = json.loads(
 """Counts that were made elsewhere, by number of decks and by what happens."""
 
 
-def natural_any(shape: Shape) -> bool:
+def natural_any(shape: CoupShape) -> bool:
     return shape.player.natural or shape.banker.natural
 
 
-def side_events(side: Outcome) -> dict[str, Callable[[Shape], bool]]:
+def side_events(side: Outcome) -> dict[str, Callable[[CoupShape], bool]]:
     """
     Name what one side may win with.
     """
 
-    def won(shape: Shape) -> bool:
+    def won(shape: CoupShape) -> bool:
         return shape.outcome is side
 
-    def hand(shape: Shape) -> tuple[int, int]:
+    def hand(shape: CoupShape) -> tuple[int, int]:
         mine = shape.player if side is Outcome.PLAYER else shape.banker
         return mine.total, mine.cards
 
-    def by(margin: int) -> Callable[[Shape], bool]:
+    def by(margin: int) -> Callable[[CoupShape], bool]:
         return lambda s: won(s) and s.margin == margin and not natural_any(s)
 
-    def with_hand(total: int, cards: int) -> Callable[[Shape], bool]:
+    def with_hand(total: int, cards: int) -> Callable[[CoupShape], bool]:
         return lambda s: won(s) and hand(s) == (total, cards)
 
     return {
@@ -63,15 +63,15 @@ def side_events(side: Outcome) -> dict[str, Callable[[Shape], bool]]:
     }
 
 
-def tie_events() -> dict[str, Callable[[Shape], bool]]:
+def tie_events() -> dict[str, Callable[[CoupShape], bool]]:
     """
     Name the ways in which the hands may tie.
     """
 
-    def tied(shape: Shape) -> bool:
+    def tied(shape: CoupShape) -> bool:
         return shape.outcome is Outcome.TIE
 
-    def at(total: int) -> Callable[[Shape], bool]:
+    def at(total: int) -> Callable[[CoupShape], bool]:
         return lambda s: tied(s) and s.player.total == total
 
     return {
@@ -83,12 +83,12 @@ def tie_events() -> dict[str, Callable[[Shape], bool]]:
     }
 
 
-def card_events() -> dict[str, Callable[[Shape], bool]]:
+def card_events() -> dict[str, Callable[[CoupShape], bool]]:
     """
     Name the ways in which the cards may fall.
     """
 
-    def cards(player: int, banker: int) -> Callable[[Shape], bool]:
+    def cards(player: int, banker: int) -> Callable[[CoupShape], bool]:
         return lambda s: (s.player.cards, s.banker.cards) == (player, banker)
 
     return {
@@ -177,7 +177,7 @@ def test_outcomes_and_pairs_together_agree_with_a_count_rank_by_rank(decks: int)
     assert shapes == +counted_rank_by_rank(decks)
 
 
-def share(decks: int, happens: Callable[[Shape], bool]) -> Fraction:
+def share(decks: int, happens: Callable[[CoupShape], bool]) -> Fraction:
     counted = sum(count for shape, count in count_shapes(decks).items() if happens(shape))
     return Fraction(counted, perm(52 * decks, 6))
 
@@ -257,7 +257,7 @@ def test_a_shoe_has_one_to_twelve_decks(decks: int) -> None:
 
 
 def test_all_known_wagers_of_eight_decks_are_counted_in_less_than_a_second() -> None:
-    wagers = [Wager.priced(known, known.usual, "1/20") for known in CATALOGUE.values()]
+    wagers = [Wager.priced(known, known.usual, "1/20") for known in WAGER_CATALOGUE.values()]
     count_shapes.cache_clear()
     begun = time.process_time()  # of this process: others may be busy too
     count_odds(wagers, 8)

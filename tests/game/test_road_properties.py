@@ -14,7 +14,7 @@ import pytest
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Coup, Outcome
-from shoe_daemon.game.roads import LeadingTies, Result, Roads, Tail, roads
+from shoe_daemon.game.roads import LeadingTies, Result, Roads, Tail, build_roads
 from tests.game.drawing import DERIVED
 from tests.volume import volume
 
@@ -56,7 +56,7 @@ def shoes(part: int) -> Iterator[tuple[Random, list[Result], LeadingTies, Tail]]
 @pytest.mark.parametrize("part", range(PARTS))
 def test_many_shoes(part: int) -> None:
     for chance, results, leading_ties, tail in shoes(part):
-        drawn = roads(results, leading_ties=leading_ties, tail=tail)
+        drawn = build_roads(results, leading_ties=leading_ties, tail=tail)
         check_squares(drawn, results)
         check_marks(drawn)
         check_asks(drawn)
@@ -64,7 +64,7 @@ def test_many_shoes(part: int) -> None:
         first = next(n for n, each in enumerate(results) if each.outcome is not Outcome.TIE)
         place = chance.randrange(first + 1, len(results))
         another = [*results[:place], Result(Outcome.TIE), *results[place:-1]]
-        before = roads(another, leading_ties=leading_ties, tail=tail)
+        before = build_roads(another, leading_ties=leading_ties, tail=tail)
         check_tie(drawn, before)
         check_last(before, drawn, results[-1].outcome)
 
@@ -154,10 +154,10 @@ def _place(cell: BigCell) -> tuple[int, ...]:
 def test_the_shoe_before_its_last_round_is_drawn_as_it_was_then() -> None:
     for seed in range(10):
         results = deal(Random(seed))
-        told = [roads(results[:n]) for n in range(len(results) + 1)]
+        told = [build_roads(results[:n]) for n in range(len(results) + 1)]
         for n in reversed(range(len(results))):
             results.pop()
-            assert roads(results) == told[n]
+            assert build_roads(results) == told[n]
 
 
 def test_shoes_are_as_long_as_eight_decks_are() -> None:

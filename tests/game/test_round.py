@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Coup, Hand, Holding, Outcome, due
+from shoe_daemon.game.coup import CountedHand, Coup, Hand, Outcome, hand_due
 from tests.game import french_table
 from tests.game.hands import cards, coup, shoes
 
@@ -27,7 +27,7 @@ from tests.game.hands import cards, coup, shoes
     ],
 )
 def test_a_hand_is_counted(text: str, total: int, *, natural: bool, pair: bool) -> None:
-    hand = Holding.of(cards(text))
+    hand = CountedHand.of(cards(text))
     assert (hand.total, hand.natural, hand.pair) == (total, natural, pair)
 
 
@@ -60,5 +60,5 @@ def test_a_shoe_is_dealt_in_order_and_by_the_rules(shoe: list[Card]) -> None:
 
 
 def test_the_first_four_cards_go_to_player_and_banker_in_turn() -> None:
-    order = [due([0] * dealt) for dealt in range(4)]
+    order = [hand_due([0] * dealt) for dealt in range(4)]
     assert order == [Hand.PLAYER, Hand.BANKER, Hand.PLAYER, Hand.BANKER]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from shoe_daemon.game.cards import DECK
-from shoe_daemon.game.coup import Hand, Holding, due
+from shoe_daemon.game.coup import CountedHand, Hand, hand_due
 from shoe_daemon.game.house import House, load_house
 from tests.game.hands import cards, coup
 
@@ -61,8 +61,8 @@ def banker_alone(total: int) -> str:
 
 def decision(points: list[int], hand: Hand) -> str:
     if max((points[0] + points[2]) % 10, (points[1] + points[3]) % 10) >= 8:
-        return NATURAL if due(points) is Hand.NONE else "draws on a natural"
-    return DRAWS if due(points) is hand else STANDS
+        return NATURAL if hand_due(points) is Hand.NONE else "draws on a natural"
+    return DRAWS if hand_due(points) is hand else STANDS
 
 
 def counts(rank: str) -> set[int]:
@@ -73,7 +73,7 @@ def counts(rank: str) -> set[int]:
 
 
 def total(text: str) -> int:
-    return Holding.of(cards(text)).total
+    return CountedHand.of(cards(text)).total
 
 
 def settled(house: House, wager: str, text: str) -> str | None:
@@ -88,7 +88,7 @@ def most_cards() -> set[Hand]:
     """
     Say who is due a seventh card.
     """
-    return {due([at, other, 0, 0, 0, 0]) for at in ALL for other in ALL}
+    return {hand_due([at, other, 0, 0, 0, 0]) for at in ALL for other in ALL}
 
 
 def winner(text: str) -> str:
@@ -168,7 +168,7 @@ def dealing_order() -> Iterator[Cell]:
     First and third card to the Player, second and fourth to the Banker.
     """
     for dealt, hand in enumerate((Hand.PLAYER, Hand.BANKER) * 2):
-        yield cell(f"order-card-{dealt + 1}", hand, due, [0] * dealt)
+        yield cell(f"order-card-{dealt + 1}", hand, hand_due, [0] * dealt)
 
 
 def chickasaw(house: House) -> Iterator[Cell]:
@@ -323,7 +323,7 @@ def single_deck(house: House) -> Iterator[Cell]:
     for at, row in SINGLE_DECK_TABLE.items():
         for third, letter in enumerate(row):
             yield from thirds(at, [third], {"S": STANDS, "D": DRAWS}[letter])
-    yield cell("third-card-not-hand", Hand.BANKER, lambda: due([5, 6, 0, 0, 6]))
+    yield cell("third-card-not-hand", Hand.BANKER, lambda: hand_due([5, 6, 0, 0, 6]))
     yield from main_wagers(house)
     yield from tie_pushes(house)
     yield from outcomes()

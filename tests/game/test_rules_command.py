@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from shoe_daemon.cli import main
 from shoe_daemon.game.house import HOUSE_IDS, house_from_mapping, load_house
-from shoe_daemon.game.wager_catalogue import CATALOGUE
+from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from tests.game.test_house import FILES
 
 Run = Callable[..., str]
@@ -109,7 +109,7 @@ def test_odds_without_a_house_are_those_of_every_wager_and_eight_decks(rules: Ru
     odds = json.loads(rules("odds", "--json"))
     assert set(odds) == {"total", "banker", "player", "tie", "wagers"}
     assert (odds["total"], odds["banker"]) == (4998398275503360, 2292252566437888)
-    assert set(odds["wagers"]) == set(CATALOGUE)
+    assert set(odds["wagers"]) == set(WAGER_CATALOGUE)
     pair = odds["wagers"]["player_pair"]
     assert set(pair) == {"win", "push", "lose", "edge"}
     assert Fraction(pair["win"], odds["total"]) == Fraction(31, 415)

@@ -13,8 +13,8 @@ import pytest
 from shoe_daemon.game import rulings as policies
 from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
 from shoe_daemon.game.ruling_situations import (
-    ACTION_WORDS,
-    SITUATION_WORDS,
+    ACTION_NAMES,
+    SITUATION_NAMES,
     Action,
     Situation,
     situations,
@@ -223,7 +223,7 @@ def test_each_is_one_sentence_in_two_languages_and_names_its_place(provision: Pr
     assert provision.section
 
 
-@pytest.mark.parametrize("words", [SITUATION_WORDS, ACTION_WORDS])
+@pytest.mark.parametrize("words", [SITUATION_NAMES, ACTION_NAMES])
 def test_every_situation_and_action_has_a_name_in_two_languages(words: Any) -> None:  # noqa: ANN401 - either of two
     assert list(words) in [list(Situation), list(Action)]
     for name in words.values():

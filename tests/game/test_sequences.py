@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.result_sequence import parse_sequence, to_sequence
+from shoe_daemon.game.result_sequence import format_sequence, parse_sequence
 from shoe_daemon.game.roads import Result
 
 FLAGS = [False, True]
@@ -21,7 +21,7 @@ ROUNDS = [Result(*each) for each in product(Outcome, FLAGS, FLAGS, FLAGS)]
 
 @given(st.lists(st.sampled_from(ROUNDS), max_size=120))
 def test_what_was_written_is_read_back(results: list[Result]) -> None:
-    assert parse_sequence(to_sequence(results)) == results
+    assert parse_sequence(format_sequence(results)) == results
 
 
 def test_the_example_of_the_documentation() -> None:
@@ -35,7 +35,7 @@ def test_the_example_of_the_documentation() -> None:
 
 
 def test_flags_are_written_in_one_order_and_read_in_any() -> None:
-    assert to_sequence(parse_sequence("Pnbp Tbp")) == "PpbnTpb"
+    assert format_sequence(parse_sequence("Pnbp Tbp")) == "PpbnTpb"
 
 
 def test_white_space_stands_between_rounds() -> None:
@@ -70,4 +70,4 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         results = parse_sequence(text)
     except UserError:
         return
-    assert sorted(to_sequence(results)) == sorted("".join(text.split()))
+    assert sorted(format_sequence(results)) == sorted("".join(text.split()))

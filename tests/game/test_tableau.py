@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.game.coup import Hand, due
+from shoe_daemon.game.coup import Hand, hand_due
 from shoe_daemon.game.tableau import banker_draws
 from tests.game import french_table
 
@@ -27,7 +27,7 @@ def whole_rounds(begun: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...],
     stack = [(begun, "")]
     while stack:
         points, owners = stack.pop()
-        hand = due(points)
+        hand = hand_due(points)
         if hand is Hand.NONE:
             yield points, owners
         else:
@@ -55,8 +55,8 @@ def test_a_round_says_itself_where_it_ends() -> None:
 
 @given(SIX_POINTS, st.lists(st.integers(0, 9), max_size=4))
 def test_cards_beyond_a_whole_round_are_never_due(points: list[int], more: list[int]) -> None:
-    whole = next(n for n in range(7) if due(points[:n]) is Hand.NONE)
-    assert due([*points[:whole], *more]) is Hand.NONE
+    whole = next(n for n in range(7) if hand_due(points[:n]) is Hand.NONE)
+    assert hand_due([*points[:whole], *more]) is Hand.NONE
 
 
 @pytest.mark.parametrize(
@@ -80,5 +80,5 @@ def test_a_wrong_row_in_a_published_table_is_found(
 
 @pytest.mark.parametrize(("player", "banker"), list(product(POINTS, POINTS)))
 def test_a_natural_of_either_hand_ends_the_round(player: int, banker: int) -> None:
-    ended = due([player, banker, 0, 0]) is Hand.NONE
+    ended = hand_due([player, banker, 0, 0]) is Hand.NONE
     assert ended == (max(player, banker) >= 8 or (player in {6, 7} and banker in {6, 7}))

@@ -12,8 +12,8 @@ import pytest
 
 from shoe_daemon.game.house import load_house
 from shoe_daemon.game.odds import count_odds
-from shoe_daemon.game.wager_catalogue import CATALOGUE
-from shoe_daemon.game.wagers import Definition, Prize, Shape, Wager
+from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
+from shoe_daemon.game.wagers import CoupShape, Prize, Wager, WagerDefinition
 from tests.game.test_odds import EXACT
 
 DRAGON_BONUS = {
@@ -57,7 +57,7 @@ COUNTED_ELSEWHERE = {
 @pytest.mark.parametrize("decks", EXACT)
 @pytest.mark.parametrize("wager", COUNTED_ELSEWHERE)
 def test_a_wager_wins_as_often_as_was_counted_elsewhere(wager: str, decks: str) -> None:
-    known, exact = CATALOGUE[wager], EXACT[decks]
+    known, exact = WAGER_CATALOGUE[wager], EXACT[decks]
     odds = count_odds([Wager.priced(known, known.usual, "1/20")], int(decks)).wagers[wager]
     assert odds.prizes == {
         prize: sum(exact[event] for event in events)
@@ -82,14 +82,14 @@ def test_a_wager_wins_as_often_as_was_counted_elsewhere(wager: str, decks: str) 
     ],
 )
 def test_integers_of_eight_decks(wager: str, wins: int) -> None:
-    known = CATALOGUE[wager]
+    known = WAGER_CATALOGUE[wager]
     odds = count_odds([Wager.priced(known, known.usual, "0/1")], 8)
     assert odds.total == 4998398275503360
     assert odds.wagers[wager].win == wins
 
 
 def test_perfect_pairs_of_eight_decks() -> None:
-    known = CATALOGUE["perfect_pair"]
+    known = WAGER_CATALOGUE["perfect_pair"]
     odds = count_odds([Wager.priced(known, known.usual, "0/1")], 8)
     prizes = odds.wagers["perfect_pair"].prizes
     published = {"one": "0.03316553", "both": "0.00028471"}
@@ -99,7 +99,7 @@ def test_perfect_pairs_of_eight_decks() -> None:
 
 
 def test_one_deck_has_no_perfect_pair() -> None:
-    known = CATALOGUE["perfect_pair"]
+    known = WAGER_CATALOGUE["perfect_pair"]
     odds = count_odds([Wager.priced(known, known.usual, "0/1")], 1).wagers["perfect_pair"]
     assert odds.win == 0
     assert odds.edge == 1
@@ -131,7 +131,7 @@ PUBLISHED_EDGES = {
 def priced(
     *, decks: int, wager: str, table: dict[str, str] | None = None, commission: str = "1/20"
 ) -> Fraction:
-    known = CATALOGUE[wager]
+    known = WAGER_CATALOGUE[wager]
     offered = [Wager.priced(known, table or known.usual, commission)]
     return count_odds(offered, decks).wagers[wager].edge
 
@@ -154,7 +154,7 @@ def test_the_house_keeps_what_is_published(wager: str, decks: int, percent: str)
 
 
 def test_an_edge_is_published_of_every_wager() -> None:
-    assert set(PUBLISHED_EDGES) == set(CATALOGUE)
+    assert set(PUBLISHED_EDGES) == set(WAGER_CATALOGUE)
 
 
 EZ_BACCARAT = {"win_with_three_card_7": "push", "win": "1:1", "tie": "push"}
@@ -195,21 +195,23 @@ def test_other_pay_tables_of_the_same_wager(
 
 def test_a_banker_without_commission_wins_and_pushes_by_its_table() -> None:
     exact = EXACT["8"]
-    ez = count_odds([Wager.priced(CATALOGUE["banker"], EZ_BACCARAT, "0/1")], 8).wagers["banker"]
+    ez = count_odds([Wager.priced(WAGER_CATALOGUE["banker"], EZ_BACCARAT, "0/1")], 8).wagers[
+        "banker"
+    ]
     assert ez.prizes["win_with_three_card_7"] == exact["banker_wins_with_7_of_3"]
     assert ez.push == exact["tie"] + exact["banker_wins_with_7_of_3"]
     assert (ez.win + ez.push, ez.lose) == (exact["banker"] + exact["tie"], exact["player"])
-    free = count_odds([Wager.priced(CATALOGUE["banker"], COMMISSION_FREE, "0/1")], 8)
+    free = count_odds([Wager.priced(WAGER_CATALOGUE["banker"], COMMISSION_FREE, "0/1")], 8)
     six = exact["banker_wins_with_6_of_2"] + exact["banker_wins_with_6_of_3"]
     assert free.wagers["banker"].prizes["win_with_6"] == six
     assert free.wagers["banker"].win == exact["banker"]
 
 
-def dealt_in(cards: int) -> Callable[[Shape], bool]:
+def dealt_in(cards: int) -> Callable[[CoupShape], bool]:
     return lambda shape: shape.cards == cards
 
 
-NUMBER_OF_CARDS = Definition(
+NUMBER_OF_CARDS = WagerDefinition(
     "4_5_6",
     "Four, five, six",
     (

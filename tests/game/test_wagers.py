@@ -10,15 +10,15 @@ from hypothesis import given, settings
 
 from shoe_daemon.game.coup import Coup, Outcome
 from shoe_daemon.game.house import DEFAULT_HOUSE, House
-from shoe_daemon.game.wager_catalogue import CATALOGUE
+from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.game.wagers import (
+    CoupShape,
     Settlement,
     Settler,
-    Shape,
     Wager,
     parse_odds,
     parse_share,
-    settle,
+    settle_wagers,
 )
 from tests.game.hands import coup, lawful_coups
 from tests.volume import volume
@@ -27,7 +27,7 @@ EVERY_WAGER = House(
     name="Every wager",
     sheet="none",
     commission="1/20",
-    wagers={known.id: known.usual for known in CATALOGUE.values()},
+    wagers={known.id: known.usual for known in WAGER_CATALOGUE.values()},
 )
 
 
@@ -51,7 +51,7 @@ def by_hand(dealt: Coup) -> dict[str, tuple[str, str | None]]:
     banker = [card.rank for card in dealt.banker.cards]
     at_player, at_banker = count(player), count(banker)
     lose, push = ("lose", None), ("push", None)
-    results: dict[str, tuple[str, str | None]] = dict.fromkeys(CATALOGUE, lose)
+    results: dict[str, tuple[str, str | None]] = dict.fromkeys(WAGER_CATALOGUE, lose)
     if at_player > at_banker:
         results["player"] = ("win", "1:1")
     elif at_banker > at_player:
@@ -122,7 +122,7 @@ def dragon_bonus(
 @given(lawful_coups)
 def test_every_wager_is_settled_as_one_would_by_hand(dealt: Coup) -> None:
     wanted = tuple((wager, *found) for wager, found in by_hand(dealt).items())
-    assert settle(EVERY_WAGER.offered, dealt) == wanted
+    assert settle_wagers(EVERY_WAGER.offered, dealt) == wanted
     assert EVERY_WAGER.settle(dealt) == wanted
 
 
@@ -138,7 +138,7 @@ def test_a_banker_without_commission_differs_in_one_kind_of_win(dealt: Coup) -> 
     assert EZ_BACCARAT.settle(dealt) == (("banker", *barred),)
 
 
-ON_TOTALS = list(CATALOGUE)[list(CATALOGUE).index("dragon_7") :]
+ON_TOTALS = list(WAGER_CATALOGUE)[list(WAGER_CATALOGUE).index("dragon_7") :]
 
 TOTALS = {
     # Player's cards / Banker's cards: what wins of the wagers on totals and numbers of cards
@@ -164,7 +164,7 @@ def test_wagers_on_totals_and_numbers_of_cards(text: str) -> None:
 
 
 def test_the_catalogue_is_the_contracts_list_in_its_order() -> None:
-    assert " ".join(CATALOGUE) == (
+    assert " ".join(WAGER_CATALOGUE) == (
         "player banker tie dragon_bonus_player dragon_bonus_banker player_pair banker_pair "
         "either_pair perfect_pair dragon_7 panda_8 super_6 lucky_6 small_tiger big_tiger "
         "tiger_tie small big"
@@ -212,7 +212,7 @@ def test_wagers_come_in_the_catalogues_order_whatever_the_houses() -> None:
     )
     dealt = coup("9S KD / 8H KC")
     assert backwards.settle(dealt) == EVERY_WAGER.settle(dealt)
-    assert [each.wager for each in backwards.settle(dealt)] == list(CATALOGUE)
+    assert [each.wager for each in backwards.settle(dealt)] == list(WAGER_CATALOGUE)
 
 
 def test_rounds_of_one_shape_are_settled_once() -> None:
@@ -224,7 +224,7 @@ def test_rounds_of_one_shape_are_settled_once() -> None:
 
 @given(lawful_coups)
 def test_two_rounds_of_one_shape_settle_alike(dealt: Coup) -> None:
-    shape = Shape.of(dealt)
+    shape = CoupShape.of(dealt)
     assert shape.outcome is dealt.outcome
     assert shape.player.natural == dealt.player.natural
     assert shape.banker.natural == dealt.banker.natural
@@ -250,8 +250,8 @@ def test_the_most_special_prize_counts(text: str) -> None:
 
 @pytest.mark.parametrize("text", PERFECT)
 def test_a_prize_that_a_table_leaves_out_is_paid_as_the_next(text: str) -> None:
-    known = CATALOGUE["perfect_pair"]
-    [settled] = settle([Wager.priced(known, {"one": "25:1"}, "0/1")], coup(text))
+    known = WAGER_CATALOGUE["perfect_pair"]
+    [settled] = settle_wagers([Wager.priced(known, {"one": "25:1"}, "0/1")], coup(text))
     result, _ = PERFECT[text]
     assert settled[1:] == (result, "25:1" if result == "win" else None)
 
@@ -262,7 +262,7 @@ def test_settling_by_shape_overlooks_nothing_that_any_definition_asks() -> None:
     """
     settler = Settler(EVERY_WAGER.offered)
     for text in [*PERFECT, *TOTALS]:
-        assert settler(coup(text)) == settle(EVERY_WAGER.offered, coup(text))
+        assert settler(coup(text)) == settle_wagers(EVERY_WAGER.offered, coup(text))
 
 
 @pytest.mark.parametrize(

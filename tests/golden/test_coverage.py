@@ -16,9 +16,9 @@ import msgspec
 import pytest
 
 from shoe_daemon.game import (
-    CATALOGUE,
     HOUSE_IDS,
     POLICY_IDS,
+    WAGER_CATALOGUE,
     Action,
     DealingStyle,
     IrregularityKind,
@@ -26,8 +26,8 @@ from shoe_daemon.game import (
     Outcome,
     Slot,
 )
-from shoe_daemon.table.commands.dispatch import ORDERS
-from shoe_daemon.table.detail_texts import DETAILS
+from shoe_daemon.table.commands.dispatch import COMMANDS
+from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES
 from shoe_daemon.table.events import EVENT_TYPES
 from shoe_daemon.table.observations import AnyObservation, Cause, GapDetail, Role, Session
 from shoe_daemon.table.options import ResultOn, RoundEnd, Signal
@@ -168,14 +168,14 @@ COVERED: dict[str, Any] = {
     "gaps": lambda: (set(GapDetail), inputs("detail")),
     "roles of cards": lambda: (set(Role), inputs("role")),
     # commands
-    "commands": lambda: (set(ORDERS), shown().orders),
-    "refused commands": lambda: (set(ORDERS) - ALWAYS_FITS, shown().refused),
+    "commands": lambda: (set(COMMANDS), shown().orders),
+    "refused commands": lambda: (set(COMMANDS) - ALWAYS_FITS, shown().refused),
     "undone commands": lambda: (UNDOABLE, shown().undone),
     # events
     "events": lambda: (set(EVENT_TYPES), set(shown().events)),
     "irregularities": lambda: (set(IrregularityKind), values("kind", "irregularity")),
     "rulings": lambda: (set(Action), values("action", "irregularity_closed")),
-    "sentences": lambda: (set(DETAILS) - NOT_OF_A_TABLE, values("detail_code")),
+    "sentences": lambda: (set(DETAIL_TEMPLATES) - NOT_OF_A_TABLE, values("detail_code")),
     "draws due": lambda: (
         choices(EVENT_TYPES["draw_due"], "code") - NEVER,
         values("code", "draw_due"),
@@ -196,7 +196,7 @@ COVERED: dict[str, Any] = {
     "kinds of rounds": lambda: (set(Kind), values("kind", "round_finished")),
     "outcomes": lambda: ({*Outcome, None}, values("outcome", "round_finished")),
     "wagers": lambda: (
-        {(wager, result) for wager in CATALOGUE for result in ("win", "lose")},
+        {(wager, result) for wager in WAGER_CATALOGUE for result in ("win", "lose")},
         {
             (each["wager"], each["result"])
             for data in shown().events["round_finished"]

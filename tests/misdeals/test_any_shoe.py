@@ -24,12 +24,12 @@ from hypothesis.stateful import (
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import DEALING_ORDER, Outcome, Slot
 from shoe_daemon.game.house import DealingStyle
-from shoe_daemon.game.irregularities import REPORTED
-from shoe_daemon.game.result_sequence import to_sequence
+from shoe_daemon.game.irregularities import REPORTABLE_KINDS
+from shoe_daemon.game.result_sequence import format_sequence
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.commands.dispatch import ORDERS
+from shoe_daemon.table.commands.dispatch import COMMANDS
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.table import Table
@@ -77,7 +77,7 @@ FIELDS: dict[str, list[str]] = {
     "void_round": ["round"],
 }
 """What an order says beside its name."""
-VERBS = sorted(set(ORDERS) - {"replay"})
+VERBS = sorted(set(COMMANDS) - {"replay"})
 OFTEN = ["rule", "rule", "rule", "acknowledge", "correct_card", "correct_card", "undo"]
 
 
@@ -139,7 +139,7 @@ class AnyShoe(RuleBasedStateMachine):
         self.watch.hold(self.pit, told, said)
         self.board.hear(public_json(said))
         self.board.check(self.pit.table)
-        assert to_sequence(self.pit.table.results()) == self.board.sequence()
+        assert format_sequence(self.pit.table.results()) == self.board.sequence()
         return said
 
     def read(self) -> dict[str, int]:
@@ -225,7 +225,7 @@ class AnyShoe(RuleBasedStateMachine):
         which=st.integers(0, 3),
         action=st.sampled_from(list(Action)),
         outcome=st.sampled_from(list(Outcome)),
-        kind=st.none() | st.sampled_from(sorted(REPORTED)),
+        kind=st.none() | st.sampled_from(sorted(REPORTABLE_KINDS)),
         flag=st.none() | st.booleans(),
     )
     def order(self, name: str, **how: Any) -> None:  # noqa: ANN401 - as drawn

@@ -15,7 +15,7 @@ from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.rounds.declared_result import possible_outcomes
-from shoe_daemon.table.rounds.next_card import HIDDEN
+from shoe_daemon.table.rounds.next_card import HIDDEN_POINTS
 from tests.misdeals.pit import Pit
 from tests.table import oracle
 from tests.table.dealer import NATURAL, of_type, one
@@ -145,7 +145,7 @@ def test_the_possible_outcomes_of_a_coup_are_those_of_all_cards_that_may_lie_the
         assert possible_outcomes(known, partial=False) == {outcome}
         for spot in range(6):
             if known[spot] is not None:
-                unread = [*known[:spot], HIDDEN, *known[spot + 1 :]]
+                unread = [*known[:spot], HIDDEN_POINTS, *known[spot + 1 :]]
                 assert outcome in possible_outcomes(unread, partial=False)
             missed = [*known[:spot], None, *known[spot + 1 :]]
             assert outcome in possible_outcomes(missed, partial=True)

@@ -17,7 +17,7 @@ from shoe_daemon.game.house import house_from_mapping, house_to_mapping
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, RoundEnd, Signal
-from shoe_daemon.table.readers.undetectable import undetectable
+from shoe_daemon.table.readers.undetectable import undetectable_kinds
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
 from tests.misdeals.logs import LOGS, Log
@@ -73,12 +73,12 @@ def machines(log: Log) -> bool:
 def test_what_a_log_shows_is_not_called_undetectable(log: Log) -> None:
     signals = NEEDED.get(log.kind, ())
     rules = log.rules or house()
-    blind = undetectable(rules, Options(**log.options, signals=signals))
+    blind = undetectable_kinds(rules, Options(**log.options, signals=signals))
     if machines(log):
         assert IrregularityKind(log.kind) not in blind
     for missing in signals:
         fewer = tuple(each for each in signals if each is not missing)
-        blind = undetectable(rules, Options(**log.options, signals=fewer))
+        blind = undetectable_kinds(rules, Options(**log.options, signals=fewer))
         assert (
             missing is Signal.RESULTS or not machines(log) or IrregularityKind(log.kind) in blind
         )
@@ -87,7 +87,7 @@ def test_what_a_log_shows_is_not_called_undetectable(log: Log) -> None:
 def test_what_only_a_person_sees_is_always_called_so() -> None:
     for rules, options in SETTINGS:
         for signals in (None, *EQUIPMENT):
-            blind = undetectable(rules, Options(**options, signals=signals))
+            blind = undetectable_kinds(rules, Options(**options, signals=signals))
             assert set(blind) >= PERSON
             assert list(blind) == [kind for kind in IrregularityKind if kind in blind]
             assert all(not why.endswith(".") for why in blind.values())
@@ -188,7 +188,7 @@ def test_what_cannot_be_seen_is_never_said(setting: int, signals: tuple[Signal, 
     rules, options = SETTINGS[setting]
     table = Options(**{**options, "round_end": RoundEnd(options.get("round_end", "auto"))})
     told = replace(table, signals=signals)
-    blind = {str(kind) for kind in undetectable(rules, told)}
+    blind = {str(kind) for kind in undetectable_kinds(rules, told)}
     if table.round_end is RoundEnd.RULES and Signal.FAULTS in signals:
         blind.discard("excess_card")  # the reader itself may say that it saw one
     for seed in range(3):
@@ -212,5 +212,5 @@ def test_the_board_says_the_same() -> None:
         at="2026-01-01T00:00:00Z", rules=house_to_mapping(rules), options=options
     )
     table.apply(session)
-    blind = undetectable(house_from_mapping(house_to_mapping(rules), "rules"), options)
+    blind = undetectable_kinds(house_from_mapping(house_to_mapping(rules), "rules"), options)
     assert table.public().blind == tuple(map(str, blind))

@@ -12,7 +12,7 @@ import pytest
 from shoe_daemon.game.cards import Card
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.table_context import MOST_HOLDING
+from shoe_daemon.table.table_context import MAX_HOLDING_ALERTS
 from tests.misdeals.pit import Pit
 from tests.table.dealer import BANKER_STANDS, NATURAL, SQUEEZE, house, of_type, one, types
 
@@ -272,9 +272,9 @@ def test_what_holds_a_result_never_gives_way() -> None:
 
 
 def test_where_nobody_decides_at_all_no_result_goes_out() -> None:
-    pit = mismatched(MOST_HOLDING + 5)
+    pit = mismatched(MAX_HOLDING_ALERTS + 5)
     assert pit.table.public().on_hold
-    assert len(pit.table.state.alerts) == MOST_HOLDING
+    assert len(pit.table.state.alerts) == MAX_HOLDING_ALERTS
     for alert in list(pit.table.public().alerts):
         pit.cmd("acknowledge", irregularity=alert.data.id)
     assert pit.finished() == []

@@ -16,7 +16,7 @@ import pytest
 from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.game.rulings import POLICY_IDS
-from shoe_daemon.table.commands.rulings import FITS
+from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.table import Table
 from tests.misdeals.logs import LOGS, Log
@@ -85,7 +85,7 @@ def test_every_head_of_a_policy_is_one_that_some_log_falls_under(policy: str) ->
 @EACH_LOG
 def test_what_a_policy_proposes_can_be_chosen(log: Log, policy: str) -> None:
     for each in one(told(log, policy), "irregularity").proposals:
-        kinds = FITS[Action(each.action)]
+        kinds = ACTION_KINDS[Action(each.action)]
         assert kinds is None or log.kind in kinds, each.action
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.irregularities import IRREGULARITIES, REPORTED, IrregularityKind
+from shoe_daemon.game.irregularities import IRREGULARITIES, REPORTABLE_KINDS, IrregularityKind
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.commands.dispatch import ORDERS
+from shoe_daemon.table.commands.dispatch import COMMANDS
 from tests.misdeals.logs import DRAWS
 from tests.misdeals.pit import Pit
 from tests.table.dealer import NATURAL, SQUEEZE, Burn, house, of_type, one, types
@@ -85,7 +85,7 @@ FITS = {
 """The moments at which an order fits; those that are not here fit at all of them."""
 
 
-@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("moment", MOMENTS, ids=lambda each: each[0])
 def test_it_fits_or_changes_nothing(name: str, moment: Moment) -> None:
     pit = Pit()
@@ -105,7 +105,7 @@ def test_an_order_that_was_refused_does_nothing_even_if_it_fits(moment: Moment) 
     pit = Pit()
     moment[1](pit)
     before = pit.memory()
-    for name in ORDERS:
+    for name in COMMANDS:
         order = pit.command(name, refused="expired", **FIELDS.get(name, {}))
         assert pit.say(order, 0) == []
     assert pit.memory() == before
@@ -131,7 +131,7 @@ def test_betting() -> None:
     assert pit.table.public().betting == "closed"
 
 
-@pytest.mark.parametrize("kind", sorted(REPORTED))
+@pytest.mark.parametrize("kind", sorted(REPORTABLE_KINDS))
 def test_what_a_person_reports(kind: str) -> None:
     pit = Pit()
     pit.deal("P1 9S")

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from shoe_daemon.cli import main
 from shoe_daemon.cli.cmd import command
-from shoe_daemon.game.irregularities import REPORTED, SEVERITY, IrregularityKind
+from shoe_daemon.game.irregularities import REPORTABLE_KINDS, SEVERITY, IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.table.events import Irregularity
@@ -57,7 +57,7 @@ def sentences(log: Log) -> Iterator[str]:
 def test_actions_and_verbs_are_those_that_there_are() -> None:
     actions = set(re.findall(r"--action (\w+)", PAGE))
     assert actions <= set(Action)
-    assert set(re.findall(r"--kind (\w+)", PAGE)) <= REPORTED
+    assert set(re.findall(r"--kind (\w+)", PAGE)) <= REPORTABLE_KINDS
     told = PAGE.split("**What a ruling does.**")[1].split("\n\n")[0]
     assert set(re.findall(r"`(\w+)`", told)) == set(Action)
     rows = PAGE.split("## What you can order")[1].split("```")[0]

@@ -12,7 +12,7 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.commands.rulings import FITS
+from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.table import Table
 from tests.misdeals.logs import DRAWS, LOGS, Log
 from tests.misdeals.pit import Pit
@@ -44,7 +44,7 @@ def test_an_action_is_taken_or_refused_with_a_reason(log: Log, action: Action) -
     )
     reason, before = table.refusal(order), table.checkpoint()
     said = table.apply(order)
-    kinds = FITS[action]
+    kinds = ACTION_KINDS[action]
     if kinds is not None and IrregularityKind(log.kind) not in kinds:
         assert reason == f"{action} is no answer to {log.kind}"
     if reason is not None:

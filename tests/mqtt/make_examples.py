@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from shoe_daemon.cli import main
 from shoe_daemon.mqtt.asyncapi import asyncapi
 from shoe_daemon.mqtt.json_schemas import load_examples
-from shoe_daemon.table.detail_texts import DETAILS
+from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES
 from tests.brokers import Mosquitto
 from tests.mqtt.example_run import Said, play
 
@@ -121,7 +121,7 @@ def _sentences() -> str:
     Return the table of all sentences by their codes.
     """
     lines = ["| code | sentence |", "|---|---|"]
-    lines += [f"| `{code}` | {sentence} |" for code, sentence in DETAILS.items()]
+    lines += [f"| `{code}` | {sentence} |" for code, sentence in DETAIL_TEMPLATES.items()]
     return "\n".join(lines) + "\n"
 
 

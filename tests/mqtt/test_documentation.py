@@ -22,7 +22,7 @@ from shoe_daemon.mqtt import MqttSettings, messages
 from shoe_daemon.mqtt.asyncapi import asyncapi
 from shoe_daemon.mqtt.json_schemas import load_examples
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
-from shoe_daemon.table.history import SHOES
+from shoe_daemon.table.history import MAX_PAST_SHOES
 from tests.mqtt import make_examples
 
 PAGE = make_examples.PAGE.read_text(encoding="utf-8")
@@ -82,7 +82,7 @@ def test_the_short_table_is_right_and_leaves_nothing_out() -> None:
         f"below {messages.SIZE_LIMIT // 1000} kB",
         f"below {messages.LONG_LIMIT // 1000} kB",
         f"every heartbeat ({MqttSettings().heartbeat} s)",
-        {12: "the last twelve shoes"}[SHOES],
+        {12: "the last twelve shoes"}[MAX_PAST_SHOES],
     ],
 )
 def test_its_numbers_are_ours(sentence: str) -> None:

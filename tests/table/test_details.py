@@ -14,10 +14,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import shoe_daemon
-from shoe_daemon.game.irregularities import REPORTED
+from shoe_daemon.game.irregularities import REPORTABLE_KINDS
 from shoe_daemon.game.rulings import POLICY_IDS, load_policy
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.detail_texts import DETAIL_VALUES, DETAILS, DRAW_CODES, detail, sentence
+from shoe_daemon.table.detail_texts import (
+    DETAIL_TEMPLATES,
+    DETAIL_VALUES,
+    DRAW_CODES,
+    detail_text,
+    make_detail,
+)
 from shoe_daemon.table.events import DrawDue, Irregularity, decode_event, encode_event
 from shoe_daemon.table.table import Table
 from tests.table.dealer import NATURAL, Dealer, one
@@ -26,20 +32,22 @@ from tests.table.storm import Storm
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shoe_daemon.table.detail_texts import Value
+    from shoe_daemon.table.detail_texts import DetailValue
 
 SOURCES = [*Path(shoe_daemon.__file__).parent.rglob("*.py")]
 STORMS = 12
 LENGTH = 1500
 
 
-def holds(code: str, values: dict[str, Value], text: str) -> None:
+def holds(code: str, values: dict[str, DetailValue], text: str) -> None:
     """
     Check one sentence against its code and its values.
     """
-    assert sentence(code, values) == text
+    assert detail_text(code, values) == text
     names = {*DETAIL_VALUES[code], *DETAIL_VALUES.get(str(values.get("because")), ())}
-    required = {name for name in names if f"{{{name}}}" in re.sub(r"\[.*?\]", "", DETAILS[code])}
+    required = {
+        name for name in names if f"{{{name}}}" in re.sub(r"\[.*?\]", "", DETAIL_TEMPLATES[code])
+    }
     assert required <= set(values) <= names
     assert list(values) == sorted(values)
     for value in values.values():
@@ -61,7 +69,7 @@ def test_every_sentence_is_made_from_its_code_and_its_values(seed: int) -> None:
 
 
 def test_a_sentence_names_its_values() -> None:
-    said = detail("laid_on_another_place", laid="P3", slot="B3")
+    said = make_detail("laid_on_another_place", laid="P3", slot="B3")
     assert said.code == "laid_on_another_place"
     assert said.values == {"laid": "P3", "slot": "B3"}
     assert said.text == (
@@ -70,18 +78,23 @@ def test_a_sentence_names_its_values() -> None:
 
 
 def test_a_part_in_brackets_is_left_out_where_its_value_is_null() -> None:
-    assert detail("unread_card", slot="P2").text == "The card on P2 passed and could not be read."
-    assert detail("unread_card", slot=None).text == "The card passed and could not be read."
+    assert (
+        make_detail("unread_card", slot="P2").text
+        == "The card on P2 passed and could not be read."
+    )
+    assert make_detail("unread_card", slot=None).text == "The card passed and could not be read."
 
 
 def test_what_a_device_or_a_person_writes_is_taken_as_it_is() -> None:
     text = "a [bracket] and {code} {"
-    assert detail("said_by_person", text=text).text == text
-    assert detail("fault", code=None, text=text).text == f"The reader reports an error: {text}."
+    assert make_detail("said_by_person", text=text).text == text
+    assert (
+        make_detail("fault", code=None, text=text).text == f"The reader reports an error: {text}."
+    )
 
 
 def test_a_sentence_within_a_sentence() -> None:
-    said = detail(
+    said = make_detail(
         "excess_after_end", card="5D", because="player_stood_banker_stands", player=6, banker=7
     )
     assert said.text == (
@@ -113,8 +126,8 @@ def test_every_place_gives_the_values_that_its_sentence_names() -> None:
 def test_every_code_is_used() -> None:
     others = [path for path in SOURCES if path.name != "details.py"]
     text = "\n".join(path.read_text(encoding="utf-8") for path in others)
-    made = {f"reported_{kind}" for kind in REPORTED}
-    for code in DETAILS:
+    made = {f"reported_{kind}" for kind in REPORTABLE_KINDS}
+    for code in DETAIL_TEMPLATES:
         stem = re.sub(r"(_unseen)?(_one_deck)?$", "", code)
         stem = stem.removeprefix("sequence_")
         assert code in {*made, *DRAW_CODES} or re.search(rf"\b{stem}", text), code

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from shoe_daemon.game.coup import Kind
-from shoe_daemon.game.result_sequence import to_sequence
-from shoe_daemon.game.roads import roads
+from shoe_daemon.game.result_sequence import format_sequence
+from shoe_daemon.game.roads import build_roads
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.history import SHOES
+from shoe_daemon.table.history import MAX_PAST_SHOES
 from shoe_daemon.table.table import Table
 from tests.misdeals.pit import Pit
 from tests.table.board import Board
@@ -44,7 +44,7 @@ def play(pit: Pit, *rounds: str) -> Pit:
 
 
 def sequence(pit: Pit) -> str:
-    return to_sequence(pit.table.results())
+    return format_sequence(pit.table.results())
 
 
 def rounds(pit: Pit) -> tuple[Any, ...]:
@@ -271,11 +271,11 @@ def test_what_was_held_back_is_in_its_own_shoe() -> None:
 
 def test_only_the_latest_shoes_are_remembered() -> None:
     pit = Pit()
-    for _ in range(SHOES + 5):
+    for _ in range(MAX_PAST_SHOES + 5):
         pit.cmd("new_shoe")
         play(pit, SIX)
     shoes = pit.table.history().shoes
-    assert SHOES == 12
+    assert MAX_PAST_SHOES == 12
     assert [each.shoe for each in shoes] == list(range(5, 17))
     assert {each.sequence for each in shoes} == {"P"}
 
@@ -285,7 +285,7 @@ def test_where_a_shoe_never_ends_the_oldest_rounds_are_forgotten_by_whole_column
     places = []
     for number in range(1, 301):
         play(pit, [NATURAL, BOTH_STAND, TIE][number % 3])
-        bead = roads(pit.table.results()).bead[-1]
+        bead = build_roads(pit.table.results()).bead[-1]
         places.append((bead.col, bead.row))
         assert bead.row == (number - 1) % 6
     moves = [n for n, (one, other) in enumerate(pairwise(places)) if other[0] < one[0]]
@@ -320,7 +320,7 @@ def test_roads_and_history_say_what_the_public_events_have_said(seed: int) -> No
     for told in Storm(seed).blow(400):
         board.hear(public_json(table.apply(told)))
         board.check(table)
-        assert to_sequence(table.results()) == board.sequence()
+        assert format_sequence(table.results()) == board.sequence()
 
 
 @pytest.mark.parametrize("seed", range(3))

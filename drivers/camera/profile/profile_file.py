@@ -19,7 +19,7 @@ import msgspec
 from drivers.camera.profile.camera_profile import VERSION, Lens, Point, Profile, Row
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER
-from shoe_daemon.toml_validation import in_plain_words, read_as, read_toml
+from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
 
 __all__ = ["load_profile", "profile_text", "write_profile"]
 
@@ -35,13 +35,13 @@ def load_profile(path: Path) -> Profile:
         mapping = read_toml(path, "a camera's profile")
         _check_version(mapping)
         _check_numbers(mapping)
-        read = read_as(Profile, mapping, str(path))
+        read = convert_toml(Profile, mapping, str(path))
         profile = msgspec.structs.replace(read, folder=str(path.parent))
         _check_geometry(profile)
         _check_reference(profile)
     except UserError as error:
         told = str(error).removeprefix(f"{path}: ")
-        raise UserError(f"{path}: {in_plain_words(told)}") from error
+        raise UserError(f"{path}: {plain_error(told)}") from error
     return profile
 
 
@@ -54,7 +54,7 @@ def profile_text(profile: Profile) -> str:
     """
     mapping = msgspec.to_builtins(msgspec.structs.replace(profile, folder=""))
     _check_numbers(mapping)
-    read_as(Profile, mapping, "profile")
+    convert_toml(Profile, mapping, "profile")
     _check_geometry(profile)
     return "\n".join(_toml_lines(_without_empty(mapping))) + "\n"
 

@@ -7,9 +7,7 @@ from itertools import zip_longest
 
 from shoe_daemon.cli.rules.text_width import ends, indented, indented_zh
 from shoe_daemon.game import (
-    ACTION_WORDS,
     SEVERITY,
-    SITUATION_WORDS,
     Action,
     IrregularityKind,
     Policy,
@@ -17,6 +15,7 @@ from shoe_daemon.game import (
     Ruling,
     Situation,
 )
+from shoe_daemon.game.ruling_situations import ACTION_NAMES, SITUATION_NAMES
 
 NO_RULING = "no ruling"
 UNVERIFIED = "UNVERIFIED"
@@ -71,11 +70,11 @@ def _heading(policy: Policy) -> Iterator[str]:
 
 
 def _situation(situation: Situation, rulings: Iterable[Ruling]) -> Iterator[str]:
-    words = SITUATION_WORDS[situation]
+    words = SITUATION_NAMES[situation]
     yield ends(words.text.upper(), situation)
     yield words.text_zh
     for number, ruling in enumerate(rulings, start=1):
-        done = ACTION_WORDS[ruling.action]
+        done = ACTION_NAMES[ruling.action]
         mark = "" if ruling.verified else f"  {UNVERIFIED}"
         yield ends(f"  {number}  {done.text}  {done.text_zh}{mark}", ruling.action)
         yield from _provision(ruling)

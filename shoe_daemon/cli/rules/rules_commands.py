@@ -10,7 +10,6 @@ from shoe_daemon.cli.rules import house_text, policy_command
 from shoe_daemon.cli.rules.text_width import as_json, print_json
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import (
-    CATALOGUE,
     HOUSE_IDS,
     NATURAL,
     Wager,
@@ -21,6 +20,7 @@ from shoe_daemon.game import (
     player_draws,
 )
 from shoe_daemon.game.odds import count_odds
+from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 
 USUAL_DECKS = 8
 USUAL_COMMISSION = "1/20"
@@ -89,7 +89,7 @@ def _whole_number(option: str, text: str) -> int:
 
 def _usual_wagers() -> tuple[Wager, ...]:
     return tuple(
-        Wager.priced(known, known.usual, USUAL_COMMISSION) for known in CATALOGUE.values()
+        Wager.priced(known, known.usual, USUAL_COMMISSION) for known in WAGER_CATALOGUE.values()
     )
 
 

@@ -11,88 +11,91 @@ from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
 from shoe_daemon.table.commands import corrections
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.rounds import card_draw, disclosure, lifecycle
-from shoe_daemon.table.table_state import Drawn
+from shoe_daemon.table.table_state import DrawnCard
 
 if TYPE_CHECKING:
     from shoe_daemon.table.observations import Command
-    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_context import TableContext
 
 
-def _unread(fold: Fold, order: Command) -> Drawn | None:
-    round_ = corrections.on_table(fold, order.round)
+def _unread_card(context: TableContext, command: Command) -> DrawnCard | None:
+    round_ = corrections.round_on_table(context, command.round)
     found = [
         card
         for card in (round_.cards if round_ is not None else ())
-        if card.face is None and card.unread and order.slot in {None, card.slot}
+        if card.face is None and card.unread and command.slot in {None, card.slot}
     ]
-    return found[0] if len(found) == 1 or (found and order.slot) else None
+    return found[0] if len(found) == 1 or (found and command.slot) else None
 
 
-def _pending(fold: Fold, order: Command) -> int | None:
+def _pending_spot(context: TableContext, command: Command) -> int | None:
     """
     Return the place that is due, where the reader has just said that a card passed
     unread: that card lies there.
     """
-    round_ = corrections.on_table(fold, order.round)
+    round_ = corrections.round_on_table(context, command.round)
     if round_ is None or round_.ended or round_.partial or not round_.unread_pending:
         return None
-    verdict, spot = lifecycle.told(round_), None
+    verdict, spot = lifecycle.public_due(round_), None
     if verdict.known:
         spot = verdict.spot
-    elif order.slot in {Slot.P3, Slot.B3}:
-        spot = DEALING_ORDER.index(order.slot)  # nobody else can know where it lies
+    elif command.slot in {Slot.P3, Slot.B3}:
+        spot = DEALING_ORDER.index(command.slot)  # nobody else can know where it lies
     if spot is None or round_.spots[spot] is not None:
         return None
-    return spot if order.slot in {None, DEALING_ORDER[spot]} else None
+    return spot if command.slot in {None, DEALING_ORDER[spot]} else None
 
 
-def _begins_round(fold: Fold, order: Command) -> bool:
+def _begins_round(context: TableContext, command: Command) -> bool:
     """
     Tell whether the reader has said between two rounds that a card passed unread:
     it is the first of the next one.
     """
-    alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD)
+    alert = context.find_open_alert(IrregularityKind.UNREADABLE_CARD)
     if alert is None or alert.round is not None or "card" in alert.evidence:
         return False
-    return lifecycle.in_progress(fold) is None and order.slot in {None, Slot.P1}
+    return lifecycle.round_in_progress(context) is None and command.slot in {None, Slot.P1}
 
 
-def check_entry(fold: Fold, order: Command) -> str | None:
+def card_entry_refusal(context: TableContext, command: Command) -> str | None:
     """
     Say why a card cannot be entered.
     """
-    if order.card is None:
+    if command.card is None:
         return "which card? give it as rank and suit, such as 10H"
-    if _begins_round(fold, order):
+    if _begins_round(context, command):
         return None
-    if _unread(fold, order) is None and _pending(fold, order) is None:
-        where = f" on {order.slot}" if order.slot else ""
+    if _unread_card(context, command) is None and _pending_spot(context, command) is None:
+        where = f" on {command.slot}" if command.slot else ""
         return f"there is no single card{where} on the table that could not be read"
     return None
 
 
-def enter_card(fold: Fold, order: Command) -> None:
+def enter_card(context: TableContext, command: Command) -> None:
     """
     Say what the card was that passed unread.
     """
-    if _begins_round(fold, order):
-        first = Slot.P1 if fold.mode is RoundEnd.DEVICE else None
-        card_draw.play(fold, Drawn(declared=first, unread=True))
-    round_, spot = corrections.on_table(fold, order.round), _pending(fold, order)
+    if _begins_round(context, command):
+        first = Slot.P1 if context.mode is RoundEnd.DEVICE else None
+        card_draw.apply_drawn_card(context, DrawnCard(declared=first, unread=True))
+    round_, spot = (
+        corrections.round_on_table(context, command.round),
+        _pending_spot(context, command),
+    )
     if round_ is not None and spot is not None:
-        card_draw.lay_unread(fold, round_, spot)
-    card = _unread(fold, order)
-    if round_ is None or card is None or order.card is None:
+        card_draw.place_unread_card(context, round_, spot)
+    card = _unread_card(context, command)
+    if round_ is None or card is None or command.card is None:
         return
     # A reader that reads it after all speaks of the same card.
     card.declared = card.declared or card.slot
-    corrections.say_corrected(fold, round_, card, None, order.card)
-    alert = fold.open_alert(IrregularityKind.UNREADABLE_CARD, card.slot, None)
+    corrections.publish_correction(context, round_, card, None, command.card)
+    alert = context.find_open_alert(IrregularityKind.UNREADABLE_CARD, card.slot, None)
     if alert is not None:
         alert.chosen = "manual_entry"
     if not (round_.ended or round_.finished):
-        disclosure.know(fold, round_, card, order.card)
+        disclosure.set_unread_face(context, round_, card, command.card)
         return
-    disclosure.know_late(fold, round_, card, order.card)
+    disclosure.set_late_face(context, round_, card, command.card)
     if round_.finished:
-        corrections.result_again(fold, round_)
+        corrections.update_result(context, round_)

@@ -18,21 +18,21 @@ from shoe_daemon.table.shoes import shoe_lifecycle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shoe_daemon.table.table_context import Fold
-    from shoe_daemon.table.table_state import Drawn, OpenAlert
+    from shoe_daemon.table.table_context import TableContext
+    from shoe_daemon.table.table_state import DrawnCard, OpenAlert
 
-_EXCESS: Final = {
+_EXCESS_KINDS: Final = {
     IrregularityKind.EXCESS_CARD,
     IrregularityKind.PREMATURE_DRAW,
     IrregularityKind.FACE_UP_IN_SHOE,
     IrregularityKind.DOUBLE_FEED,
 }
-_UNREAD: Final = {
+_UNREAD_KINDS: Final = {
     IrregularityKind.UNREADABLE_CARD,
     IrregularityKind.SOURCE_CONFLICT,
     IrregularityKind.DEVICE_FAULT,
 }
-_MISLAID: Final = {
+_MISPLACED_KINDS: Final = {
     IrregularityKind.PLAYER_THIRD_UNAUTHORISED,
     IrregularityKind.EXCESS_CARD,
     IrregularityKind.WRONG_HAND,
@@ -40,71 +40,71 @@ _MISLAID: Final = {
     IrregularityKind.DOUBLE_FEED,
 }
 
-FITS: Final[dict[Action, set[IrregularityKind] | None]] = {
+ACTION_KINDS: Final[dict[Action, set[IrregularityKind] | None]] = {
     Action.CONTINUE: None,
     Action.REASSIGN_TO_BANKER: {IrregularityKind.PLAYER_THIRD_UNAUTHORISED},
-    Action.CARRY_TO_NEXT_HAND: _EXCESS,
-    Action.CARRY_AS_DUMMY_HAND: _EXCESS,
-    Action.BURN_CARD: _EXCESS,
-    Action.BURN_CARD_PLUS_VALUE: _EXCESS,
+    Action.CARRY_TO_NEXT_HAND: _EXCESS_KINDS,
+    Action.CARRY_AS_DUMMY_HAND: _EXCESS_KINDS,
+    Action.BURN_CARD: _EXCESS_KINDS,
+    Action.BURN_CARD_PLUS_VALUE: _EXCESS_KINDS,
     Action.DRAW_NOW: {IrregularityKind.MISSING_DRAW},
-    Action.RESTORE_ORDER: _MISLAID,
-    Action.RESCAN: _UNREAD,
-    Action.MANUAL_ENTRY: _UNREAD,
+    Action.RESTORE_ORDER: _MISPLACED_KINDS,
+    Action.RESCAN: _UNREAD_KINDS,
+    Action.MANUAL_ENTRY: _UNREAD_KINDS,
     Action.VOID_ROUND: None,
     Action.STOP_SHOE: None,
     Action.SUPERVISOR: None,
 }
 """The irregularities that an action can be chosen for; None for all."""
 
-_MOVES: Final = {
+_CARD_ACTIONS: Final = {
     Action.CARRY_TO_NEXT_HAND,
     Action.CARRY_AS_DUMMY_HAND,
     Action.BURN_CARD_PLUS_VALUE,
 }
-_WAITS: Final = {Action.DRAW_NOW, Action.RESCAN, Action.MANUAL_ENTRY}
+_PENDING_ACTIONS: Final = {Action.DRAW_NOW, Action.RESCAN, Action.MANUAL_ENTRY}
 
 
-def misfit(fold: Fold, alert: OpenAlert, action: Action) -> str | None:
+def ruling_refusal(context: TableContext, alert: OpenAlert, action: Action) -> str | None:
     """
     Say why an action cannot be chosen now; None where it can.
     """
-    kinds = FITS[action]
+    kinds = ACTION_KINDS[action]
     if kinds is not None and alert.data.kind not in kinds:
         return f"{action} is no answer to {alert.data.kind}"
-    if action is Action.VOID_ROUND and _round_of(alert) is None:
+    if action is Action.VOID_ROUND and _alert_round(alert) is None:
         return "it belongs to no round"
-    return _no_card(fold, alert, action) if action in _MOVES else None
+    return _card_refusal(context, alert, action) if action in _CARD_ACTIONS else None
 
 
-def _no_card(fold: Fold, alert: OpenAlert, action: Action) -> str | None:
-    card, shoe = _excess(fold, alert), fold.state.shoe
+def _card_refusal(context: TableContext, alert: OpenAlert, action: Action) -> str | None:
+    card, shoe = _excess_card(context, alert), context.state.shoe
     if card is None or shoe is None:
         return "the card too many has not been seen by the reader, or is in play already"
     if action is Action.BURN_CARD_PLUS_VALUE:
         return "the value of the card is not known" if card.face is None else None
-    if fold.state.seed is not None:
+    if context.state.seed is not None:
         return "another card is carried to the next hand already"
-    return "no other hand is dealt from this shoe" if shoe_lifecycle.is_last(shoe) else None
+    return "no other hand is dealt from this shoe" if shoe_lifecycle.is_last_round(shoe) else None
 
 
-def choose(fold: Fold, alert: OpenAlert, action: Action) -> None:
+def apply_ruling(context: TableContext, alert: OpenAlert, action: Action) -> None:
     """
     Do what was chosen, and close the irregularity unless it waits for more.
     """
-    alert.chosen, alert.operator = action, fold.operator
-    act = _ACTS.get(action)
+    alert.chosen, alert.operator = action, context.operator
+    act = _RULING_ACTIONS.get(action)
     if act is not None:
-        act(fold, alert)
-    if action not in _WAITS and alert in fold.state.alerts:
-        fold.close_alert(alert, action, fold.reason or "a supervisor decided")
+        act(context, alert)
+    if action not in _PENDING_ACTIONS and alert in context.state.alerts:
+        context.close_alert(alert, action, context.reason or "a supervisor decided")
 
 
-def _excess(fold: Fold, alert: OpenAlert) -> Drawn | None:
+def _excess_card(context: TableContext, alert: OpenAlert) -> DrawnCard | None:
     """
     Return the card too many that an irregularity is about.
     """
-    round_ = fold.state.round
+    round_ = context.state.round
     if round_ is None or alert.after != round_.number:
         return None
     mine = [card for card in round_.excess if card.alert == alert.data.id]
@@ -113,83 +113,83 @@ def _excess(fold: Fold, alert: OpenAlert) -> Drawn | None:
     return mine[0] if mine else None
 
 
-def _round_of(alert: OpenAlert) -> int | None:
+def _alert_round(alert: OpenAlert) -> int | None:
     # A card too many that came after a round's end is one of that round.
     late = alert.data.kind == IrregularityKind.EXCESS_CARD and alert.after
     return alert.round or late or None
 
 
-def _carry(fold: Fold, alert: OpenAlert) -> None:
-    round_, card = fold.state.round, _excess(fold, alert)
+def _carry_card(context: TableContext, alert: OpenAlert) -> None:
+    round_, card = context.state.round, _excess_card(context, alert)
     if round_ is not None and card is not None:
         round_.excess.remove(card)
-        fold.state.seed = card
+        context.state.seed = card
 
 
-def _carry_as_dummy(fold: Fold, alert: OpenAlert) -> None:
-    _carry(fold, alert)
-    fold.state.next_kind = Kind.DUMMY
+def _carry_as_dummy(context: TableContext, alert: OpenAlert) -> None:
+    _carry_card(context, alert)
+    context.state.next_kind = Kind.DUMMY
 
 
-def _burn_plus_value(fold: Fold, alert: OpenAlert) -> None:
-    card = _excess(fold, alert)
+def _burn_plus_value(context: TableContext, alert: OpenAlert) -> None:
+    card = _excess_card(context, alert)
     if card is not None and card.face is not None:
         if not card.public:  # it is turned over, to see its value
             card.public = True
-            shoe_lifecycle.now_seen(fold, card)
-            fold.emit(events.CardDisclosed(None, card.face, None, None))
-        fold.state.burn_due += card.face.points or fold.house.burn.face_value
+            shoe_lifecycle.mark_card_public(context, card)
+            context.emit(events.CardDisclosed(None, card.face, None, None))
+        context.state.burn_due += card.face.points or context.house.burn.face_value
 
 
-def _void(fold: Fold, alert: OpenAlert) -> None:
-    number = _round_of(alert)
+def _void_alert_round(context: TableContext, alert: OpenAlert) -> None:
+    number = _alert_round(alert)
     if number is not None:
-        void(fold, number)
+        void_round(context, number)
 
 
-def void(fold: Fold, number: int) -> None:
+def void_round(context: TableContext, number: int) -> None:
     """
     Make a round void: the one in progress, or one whose result is published or held back.
     """
-    round_, state = lifecycle.in_progress(fold), fold.state
+    round_, state = lifecycle.round_in_progress(context), context.state
     if round_ is not None and round_.number == number and not round_.finished:
-        lifecycle.void(fold, round_)
+        lifecycle.void_round(context, round_)
         return
     for held in [each for each in state.held if each.number == number]:
         state.held.remove(held)
-        results.void_held(fold, held)
-    played = results.find(fold, number)
+        results.void_held_result(context, held)
+    played = results.find_played_round(context, number)
     if played is not None:
-        results.void(fold, played)
+        results.void_played_round(context, played)
 
 
-def _continue(fold: Fold, alert: OpenAlert) -> None:
-    round_ = lifecycle.in_progress(fold)
+def _continue_play(context: TableContext, alert: OpenAlert) -> None:
+    round_ = lifecycle.round_in_progress(context)
     if alert.data.kind == IrregularityKind.MISSING_DRAW and round_ is not None and round_.missing:
-        lifecycle.give_up(fold, round_)
+        lifecycle.give_up_round(context, round_)
 
 
-def _draw_now(fold: Fold, _alert: OpenAlert) -> None:
-    round_ = lifecycle.in_progress(fold)
+def _order_draw(context: TableContext, _alert: OpenAlert) -> None:
+    round_ = lifecycle.round_in_progress(context)
     if round_ is not None:
         round_.draw_ordered = round_.missing
 
 
-def _stop_shoe(fold: Fold, _alert: OpenAlert) -> None:
-    shoe = fold.state.shoe
+def _stop_shoe(context: TableContext, _alert: OpenAlert) -> None:
+    shoe = context.state.shoe
     if shoe is None or shoe.finished:
         return
     shoe.rounds_left = 0
-    if lifecycle.in_progress(fold) is None:
-        shoe_lifecycle.round_ended(fold, shoe)
+    if lifecycle.round_in_progress(context) is None:
+        shoe_lifecycle.check_last_round(context, shoe)
 
 
-_ACTS: Final[dict[Action, Callable[[Fold, OpenAlert], None]]] = {
-    Action.CONTINUE: _continue,
-    Action.DRAW_NOW: _draw_now,
-    Action.CARRY_TO_NEXT_HAND: _carry,
+_RULING_ACTIONS: Final[dict[Action, Callable[[TableContext, OpenAlert], None]]] = {
+    Action.CONTINUE: _continue_play,
+    Action.DRAW_NOW: _order_draw,
+    Action.CARRY_TO_NEXT_HAND: _carry_card,
     Action.CARRY_AS_DUMMY_HAND: _carry_as_dummy,
     Action.BURN_CARD_PLUS_VALUE: _burn_plus_value,
-    Action.VOID_ROUND: _void,
+    Action.VOID_ROUND: _void_alert_round,
     Action.STOP_SHOE: _stop_shoe,
 }

@@ -19,62 +19,69 @@ from shoe_daemon.table import events
 from shoe_daemon.table.observations import Command, Observation, Tick
 from shoe_daemon.table.rounds import next_card, results
 from shoe_daemon.table.shoes import shoe_lifecycle
-from shoe_daemon.table.table_context import closed_event, raised_event
-from shoe_daemon.table.table_state import Change, TableState, decode_state, encode_state
+from shoe_daemon.table.table_context import alert_closed_type, alert_raised_event
+from shoe_daemon.table.table_state import TableState, UndoableCommand, decode_state, encode_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from shoe_daemon.game import Card
-    from shoe_daemon.table.table_context import Fold
-    from shoe_daemon.table.table_state import Drawn, OpenAlert, Played, RoundState
+    from shoe_daemon.table.table_context import TableContext
+    from shoe_daemon.table.table_state import DrawnCard, OpenAlert, PlayedRound, RoundState
 
-_MOST_CHANGES: Final = 20
-_MOST_OBSERVATIONS: Final = 500
-_UNDOABLE: Final = frozenset({"correct_card", "enter_card", "enter_result", "void_round"})
-_COUNTERS: Final = frozenset({"seq", "now", "shoes", "changes", "since"})
+_MAX_UNDOABLE_COMMANDS: Final = 20
+_MAX_OBSERVATIONS: Final = 500
+_UNDOABLE_VERBS: Final = frozenset({"correct_card", "enter_card", "enter_result", "void_round"})
+_KEPT_FIELDS: Final = frozenset({"seq", "now", "shoes", "changes", "since"})
 
 
-def carry_out(fold: Fold, order: Command, act: Callable[[Fold, Command], object]) -> None:
+def run_command(
+    context: TableContext, command: Command, act: Callable[[TableContext, Command], object]
+) -> None:
     """
     Carry a command out, and remember it: so that it can be undone, if it is such a command.
     """
-    if order.name == "undo":
-        act(fold, order)
+    if command.name == "undo":
+        act(context, command)
         return
-    state = fold.state
-    if not _is_undoable(order):
-        act(fold, order)
-        observe(state, order)
+    state = context.state
+    if not _is_undoable(command):
+        act(context, command)
+        record_observation(state, command)
         return
-    shoe = state.shoe or shoe_lifecycle.start(fold, announced=False)
+    shoe = state.shoe or shoe_lifecycle.start_shoe(context, announced=False)
     before, seq, begun = encode_state(state), state.seq, shoe.begun
-    act(fold, order)
+    act(context, command)
     if state.shoe is shoe:
-        observe(state, order)
-        number = order.round or (shoe.begun if state.round is None else state.round.number)
-        change = Change(order.name, number, before, seq, shoe.begun - begun, len(state.since))
+        record_observation(state, command)
+        number = command.round or (shoe.begun if state.round is None else state.round.number)
+        change = UndoableCommand(
+            command.name, number, before, seq, shoe.begun - begun, len(state.since)
+        )
         state.changes.append(change)
-        _forget(state)
+        _drop_old_commands(state)
 
 
-def _is_undoable(order: Command) -> bool:
-    return order.name in _UNDOABLE or (order.name, order.action) == ("rule", Action.VOID_ROUND)
+def _is_undoable(command: Command) -> bool:
+    return command.name in _UNDOABLE_VERBS or (command.name, command.action) == (
+        "rule",
+        Action.VOID_ROUND,
+    )
 
 
-def observe(state: TableState, observation: Observation) -> None:
+def record_observation(state: TableState, observation: Observation) -> None:
     """
     Keep an observation that came after a command that can be undone.
     """
     if state.changes and not isinstance(observation, Tick):
         state.since.append(observation)  # type: ignore[arg-type] # each is one of the union
-        _forget(state)
+        _drop_old_commands(state)
 
 
-def _forget(state: TableState) -> None:
+def _drop_old_commands(state: TableState) -> None:
     while state.changes and (
-        len(state.changes) > _MOST_CHANGES
-        or len(state.since) - state.changes[0].since > _MOST_OBSERVATIONS
+        len(state.changes) > _MAX_UNDOABLE_COMMANDS
+        or len(state.since) - state.changes[0].since > _MAX_OBSERVATIONS
     ):
         del state.changes[0]
     kept_from = state.changes[0].since if state.changes else len(state.since)
@@ -83,52 +90,52 @@ def _forget(state: TableState) -> None:
         change.since -= kept_from
 
 
-def check_undo(fold: Fold, order: Command) -> str | None:
+def undo_refusal(context: TableContext, command: Command) -> str | None:
     """
     Say why the latest change cannot be undone.
     """
-    if not fold.state.changes:
+    if not context.state.changes:
         return "no correction of this shoe can be undone"
-    change = fold.state.changes[-1]
-    obstacle = _fold_without(fold, change, order.at or fold.at)
+    change = context.state.changes[-1]
+    obstacle = _state_without(context, change, command.at or context.at)
     if isinstance(obstacle, TableState):
         return None
     where = f"{change.verb} in round {change.round}"
     return f"the latest change, {where}, cannot be undone any more: {obstacle}"
 
 
-def undo(fold: Fold, _order: Command) -> None:
+def undo_latest(context: TableContext, _command: Command) -> None:
     """
     Take the latest change of this shoe back.
     """
-    state, change = fold.state, fold.state.changes[-1]
-    without = _fold_without(fold, change, fold.at)
+    state, change = context.state, context.state.changes[-1]
+    without = _state_without(context, change, context.at)
     if not isinstance(without, TableState):
         return
     before = replace(state)
     for name in TableState.__struct_fields__:
-        if name not in _COUNTERS:
+        if name not in _KEPT_FIELDS:
             setattr(state, name, getattr(without, name))
     del state.changes[-1]
     # The command itself is among the observations after an earlier change.
     del state.since[max(change.since - 1, 0) : change.since]
-    fold.resume()
-    _publish_differences(fold, before, change)
-    _forget(state)
+    context.reload_state()
+    _publish_differences(context, before, change)
+    _drop_old_commands(state)
 
 
-def _fold_without(fold: Fold, change: Change, at: str) -> TableState | str:
+def _state_without(context: TableContext, change: UndoableCommand, at: str) -> TableState | str:
     """
     Return the table without a change, or why there is none.
     """
-    state, later = fold.state, fold.state.since[change.since :]
+    state, later = context.state, context.state.since[change.since :]
     for each in later:
         if isinstance(each, Command) and (each.irregularity or 0) > change.seq:
             return "an irregularity that arose since was decided"
     without = decode_state(change.before)
     if without.shoe is not None:
         without.shoe.begun += change.begun
-    if not fold.refold(without, [*later, Tick(at=at)]):
+    if not context.replay(without, [*later, Tick(at=at)]):
         return "an order that was given since would not fit"
     if state.shoe is None or without.shoe is None:
         return "the shoe is not on the table any more"
@@ -139,69 +146,77 @@ def _fold_without(fold: Fold, change: Change, at: str) -> TableState | str:
     return without
 
 
-def _publish_differences(fold: Fold, before: TableState, change: Change) -> None:
-    _publish_cards(fold, before.round)
-    _publish_alerts(fold, before, change.seq)
-    _publish_due(fold, before.round)
-    _publish_results(fold, before)
-    if fold.state.rotation.holder != before.rotation.holder:
-        _emit(fold, events.ShoePassed(fold.state.rotation.holder), None)
+def _publish_differences(
+    context: TableContext, before: TableState, change: UndoableCommand
+) -> None:
+    _publish_cards(context, before.round)
+    _publish_alerts(context, before, change.seq)
+    _publish_due(context, before.round)
+    _publish_results(context, before)
+    if context.state.rotation.holder != before.rotation.holder:
+        _emit(context, events.ShoePassed(context.state.rotation.holder), None)
 
 
-def _emit(fold: Fold, data: events.EventData, number: int | None) -> None:
+def _emit(context: TableContext, data: events.EventData, number: int | None) -> None:
     # An event that belongs to no round gets none, also where a round is in progress.
-    in_round, fold.in_round = fold.in_round, False
-    fold.emit(data, number)
-    fold.in_round = in_round
+    in_round, context.in_round = context.in_round, False
+    context.emit(data, number)
+    context.in_round = in_round
 
 
-def _publish_cards(fold: Fold, old: RoundState | None) -> None:
-    new = fold.state.round
+def _publish_cards(context: TableContext, old: RoundState | None) -> None:
+    new = context.state.round
     if old is None:
         return
     if new is None or new.number != old.number:
         if not old.ended:
-            _emit(fold, events.RoundAborted("new_round"), old.number)
-            results.note_unfinished(fold, old.number, "new_round")
+            _emit(context, events.RoundAborted("new_round"), old.number)
+            results.store_unfinished_round(context, old.number, "new_round")
         return
     for slot, was, now in zip(DEALING_ORDER, old.spots, new.spots, strict=True):
-        _publish_card(fold, new, Slot(slot), was, now)
+        _publish_card(context, new, Slot(slot), was, now)
 
 
 def _publish_card(
-    fold: Fold, round_: RoundState, slot: Slot, was: Drawn | None, now: Drawn | None
+    context: TableContext,
+    round_: RoundState,
+    slot: Slot,
+    was: DrawnCard | None,
+    now: DrawnCard | None,
 ) -> None:
-    face_before, shown_before = _faces(was)
-    face, shown = _faces(now)
+    face_before, shown_before = _known_and_public_face(was)
+    face, shown = _known_and_public_face(now)
     if was is None and now is not None:
         player, banker = next_card.public_totals(round_.spots)
-        _emit(fold, events.CardDealt(banker, shown, player, slot), round_.number)
+        _emit(context, events.CardDealt(banker, shown, player, slot), round_.number)
     elif None not in {face, face_before} and shown is shown_before is None:
         pass  # there is nothing that the players see of it
     elif face is face_before and shown is not None and shown_before is None:
         player, banker = next_card.public_totals(round_.spots)
-        _emit(fold, events.CardDisclosed(banker, shown, player, slot), round_.number)
+        _emit(context, events.CardDisclosed(banker, shown, player, slot), round_.number)
     elif was is not None and (now is None or face is not face_before):
-        corrected = events.CardCorrected(shown, shown_before, fold.operator, fold.reason, slot)
-        _emit(fold, corrected, round_.number)
+        corrected = events.CardCorrected(
+            shown, shown_before, context.operator, context.reason, slot
+        )
+        _emit(context, corrected, round_.number)
     else:
         return
     if face is not None and shown is None and face is not face_before:
-        _emit(fold, events.StaffCardDealt(face, slot), round_.number)
+        _emit(context, events.StaffCardDealt(face, slot), round_.number)
 
 
-def _faces(card: Drawn | None) -> tuple[Card | None, Card | None]:
+def _known_and_public_face(card: DrawnCard | None) -> tuple[Card | None, Card | None]:
     if card is None:
         return None, None
     return card.face, card.face if card.public else None
 
 
-def _publish_alerts(fold: Fold, before: TableState, seq: int) -> None:
+def _publish_alerts(context: TableContext, before: TableState, seq: int) -> None:
     old = list(before.alerts)
     ids: dict[int, int] = {}
     raised: list[OpenAlert] = []
-    for alert in fold.state.alerts:
-        same = next((each for each in old if _is_same(each, alert, seq)), None)
+    for alert in context.state.alerts:
+        same = next((each for each in old if _is_same_alert(each, alert, seq)), None)
         if same is None:
             raised.append(alert)
             continue
@@ -209,19 +224,19 @@ def _publish_alerts(fold: Fold, before: TableState, seq: int) -> None:
         ids[alert.data.id] = same.data.id
         alert.data = same.data
     for alert in old:
-        reason = fold.reason or "the change was undone"
-        closed = closed_event(alert)("continue", alert.data.id, fold.operator, reason)
-        _emit(fold, closed, alert.round)
+        reason = context.reason or "the change was undone"
+        closed = alert_closed_type(alert)("continue", alert.data.id, context.operator, reason)
+        _emit(context, closed, alert.round)
     for alert in raised:
         if alert.data.id > seq:
-            ids[alert.data.id] = fold.state.seq + 1
-            alert.data = replace(alert.data, id=fold.state.seq + 1)
-        _emit(fold, raised_event(alert), alert.round)
-    for card in _cards(fold.state):
+            ids[alert.data.id] = context.state.seq + 1
+            alert.data = replace(alert.data, id=context.state.seq + 1)
+        _emit(context, alert_raised_event(alert), alert.round)
+    for card in _alerted_cards(context.state):
         card.alert = ids.get(card.alert or 0, card.alert)
 
 
-def _is_same(old: OpenAlert, new: OpenAlert, seq: int) -> bool:
+def _is_same_alert(old: OpenAlert, new: OpenAlert, seq: int) -> bool:
     if new.data.id <= seq or old.data.id <= seq:
         return old.data.id == new.data.id and old.staff_only is new.staff_only
     return (old.at, old.round, old.staff_only, replace(old.data, id=0)) == (
@@ -232,7 +247,7 @@ def _is_same(old: OpenAlert, new: OpenAlert, seq: int) -> bool:
     )
 
 
-def _cards(state: TableState) -> Iterator[Drawn]:
+def _alerted_cards(state: TableState) -> Iterator[DrawnCard]:
     if state.round is not None:
         yield from state.round.excess
         yield from state.round.cards
@@ -240,52 +255,59 @@ def _cards(state: TableState) -> Iterator[Drawn]:
         yield state.seed
 
 
-def _publish_due(fold: Fold, old: RoundState | None) -> None:
-    new = fold.state.round
+def _publish_due(context: TableContext, old: RoundState | None) -> None:
+    new = context.state.round
     if new is None or new.due is None or new.ended:
         return
     if old is None or old.number != new.number or old.ended or old.due != new.due:
-        _emit(fold, new.due, new.number)
+        _emit(context, new.due, new.number)
 
 
-def _publish_results(fold: Fold, before: TableState) -> None:
-    old, new = _played(before), _played(fold.state)
+def _publish_results(context: TableContext, before: TableState) -> None:
+    old, new = _played_rounds(before), _played_rounds(context.state)
     held_before = {each.number: each for each in before.held}
-    held = {each.number for each in fold.state.held}
+    held = {each.number for each in context.state.held}
     open_ones = set(held_before)
     if before.round is not None and not before.round.ended:
         open_ones.add(before.round.number)
     for number in sorted(old.keys() | new.keys() | held_before.keys() | held):
         was, now = old.get(number), new.get(number)
         if number in held_before and number not in held:
-            _emit(fold, events.RoundReleased(fold.operator, fold.reason), number)
-        _publish_result(fold, number, was, now, is_open=number in open_ones)
+            _emit(context, events.RoundReleased(context.operator, context.reason), number)
+        _publish_result(context, number, was, now, is_open=number in open_ones)
         if number in held and number not in held_before:
-            waits_for = results.waits_for(fold, number) or ()
-            waits_for = results.shown(fold, waits_for)
-            _emit(fold, events.RoundHeld(waits_for, fold.operator, fold.reason), number)
-    results.show_last(fold)
+            waits_for = results.holding_alerts(context, number) or ()
+            waits_for = results.public_ids(context, waits_for)
+            _emit(context, events.RoundHeld(waits_for, context.operator, context.reason), number)
+    results.update_last_result(context)
 
 
 def _publish_result(
-    fold: Fold, number: int, was: Played | None, now: Played | None, *, is_open: bool
+    context: TableContext,
+    number: int,
+    was: PlayedRound | None,
+    now: PlayedRound | None,
+    *,
+    is_open: bool,
 ) -> None:
-    before, after = _result(was), _result(now)
+    before, after = _public_result(was), _public_result(now)
     if was is not None and now is not None:
         now.at, now.seq = was.at, was.seq
     if after == before:
         return
     if after is not None and is_open and (was is None or was.seq == 0):
-        _emit(fold, after, number)
+        _emit(context, after, number)
     else:
-        _emit(fold, events.ResultRevised(after, before, fold.operator, fold.reason), number)
+        _emit(
+            context, events.ResultRevised(after, before, context.operator, context.reason), number
+        )
     if now is not None and (was is None or was.seq == 0):
-        now.at, now.seq = fold.at, fold.state.seq
+        now.at, now.seq = context.at, context.state.seq
 
 
-def _result(played: Played | None) -> events.RoundFinished | None:
+def _public_result(played: PlayedRound | None) -> events.RoundFinished | None:
     return None if played is None or played.voided or played.lost else played.data
 
 
-def _played(state: TableState) -> dict[int, Played]:
+def _played_rounds(state: TableState) -> dict[int, PlayedRound]:
     return {each.number: each for each in (state.shoe.played if state.shoe is not None else ())}

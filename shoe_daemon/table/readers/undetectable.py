@@ -33,7 +33,7 @@ _NEEDS: Final = {
 }
 
 
-def undetectable(house: House, options: Options) -> dict[IrregularityKind, str]:
+def undetectable_kinds(house: House, options: Options) -> dict[IrregularityKind, str]:
     """
     Return the kinds that this table cannot detect, in the list's order, and why.
 

@@ -11,112 +11,127 @@ from msgspec.structs import replace
 
 from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
 from shoe_daemon.table import events
-from shoe_daemon.table.detail_texts import Detail, Value, detail
+from shoe_daemon.table.detail_texts import Detail, DetailValue, make_detail
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import second_reader
-from shoe_daemon.table.readers.reader_state import whole
+from shoe_daemon.table.readers.reader_state import mark_readers_in_sync
 from shoe_daemon.table.rounds import coup_rest, hidden_faces, lifecycle, next_card
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
-from shoe_daemon.table.table_state import Drawn
+from shoe_daemon.table.table_state import DrawnCard
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card
-    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_context import TableContext
     from shoe_daemon.table.table_state import RoundState
 
 # What every card is asked is looked up once: in Python 3.11 to find a member of an
 # enumeration takes longer than to call a function.
 _P1 = Slot.P1
-_AUTO = RoundEnd.AUTO
-_DEVICE = RoundEnd.DEVICE
-_EXCESS = IrregularityKind.EXCESS_CARD
+_AUTO_MODE = RoundEnd.AUTO
+_DEVICE_MODE = RoundEnd.DEVICE
+_EXCESS_CARD = IrregularityKind.EXCESS_CARD
 
-_SPOT = {slot: spot for spot, slot in enumerate(DEALING_ORDER)}
-_MOST_EXCESS = 20
+SPOT_OF_SLOT = {slot: spot for spot, slot in enumerate(DEALING_ORDER)}
+_MAX_EXCESS_CARDS = 20
 
 
-def play(fold: Fold, card: Drawn, *, carried: Drawn | bool = False, joined: bool = False) -> None:
+def apply_drawn_card(
+    context: TableContext,
+    card: DrawnCard,
+    *,
+    carried: DrawnCard | bool = False,
+    joined: bool = False,
+) -> None:
     """
     Take a card that was drawn for play.
 
     Args:
-        fold: The table.
+        context: The table.
         card: The card as it came.
         carried: It is an excess card of the round before (this one, where it was
             seen), and begins another.
         joined: It was drawn before anybody looked.
     """
-    slot, shoe = card.declared, fold.state.shoe
-    _settle_mode(fold, card)
-    round_ = fold.state.round
-    if round_ is not None and round_.owns_rest and not carried and coup_rest.owns(round_, card):
-        coup_rest.take(fold, card)
+    slot, shoe = card.declared, context.state.shoe
+    _resolve_mode(context, card)
+    round_ = context.state.round
+    if (
+        round_ is not None
+        and round_.owns_rest
+        and not carried
+        and coup_rest.is_rest_card(round_, card)
+    ):
+        coup_rest.count_rest_card(context, card)
         return
-    round_ = lifecycle.in_progress(fold)
+    round_ = lifecycle.round_in_progress(context)
     if round_ is not None:
         if _is_repeat(round_, card):
             return
-        late = _is_late(fold, round_, card)
+        late = _is_late(context, round_, card)
         if late:
-            lifecycle.find_missing(fold, round_, "missing_before_late_card")
-        if not carried and not _begins_another(fold, round_, card):
-            add(fold, round_, card)
+            lifecycle.raise_missing_draw(context, round_, "missing_before_late_card")
+        if not carried and not _begins_next_round(context, round_, card):
+            add_card(context, round_, card)
             return
         cut_off = round_.partial and not round_.over
-        fold.state.unsynced |= late or cut_off or lifecycle.is_stuck(round_)
-        lifecycle.leave(fold, round_)
-        _settle_mode(fold, card)  # a new session may have come into force
-    seed = _take_seed(fold, slot)
+        context.state.unsynced |= late or cut_off or lifecycle.is_due_unreadable(round_)
+        lifecycle.end_or_abort_round(context, round_)
+        _resolve_mode(context, card)  # a new session may have come into force
+    seed = _take_carried_card(context, slot)
     at_start = seed is not None or (slot is _P1 and not joined)
-    unsure = fold.state.unsynced or (fold.state.unread_pending and not card.unread)
+    unsure = context.state.unsynced or (context.state.unread_pending and not card.unread)
     partial = not at_start and (slot is not None or unsure or joined)
     if at_start:
-        whole(fold)
-    elif partial and not fold.state.unsynced:
-        second_reader.misses(fold, None)
-    round_ = lifecycle.begin(fold, partial=partial)
+        mark_readers_in_sync(context)
+    elif partial and not context.state.unsynced:
+        second_reader.mark_cards_missed(context, None)
+    round_ = lifecycle.begin_round(context, partial=partial)
     # In another shoe, or after a shuffle, a card that was counted counts anew.
-    kept = fold.state.shoe is shoe and fold.house.reshuffle == "per_shoe"
-    round_.seeded = seed is not None or isinstance(carried, Drawn)
+    kept = context.state.shoe is shoe and context.house.reshuffle == "per_shoe"
+    round_.seeded = seed is not None or isinstance(carried, DrawnCard)
     if round_.seeded and not kept:
         round_.out_before += 1
     if seed is not None:
-        add(fold, round_, Drawn(seed.face, unread=seed.unread), seen=seed if kept else None)
-    add(fold, round_, card, seen=carried if kept and isinstance(carried, Drawn) else None)
+        add_card(
+            context, round_, DrawnCard(seed.face, unread=seed.unread), seen=seed if kept else None
+        )
+    add_card(
+        context, round_, card, seen=carried if kept and isinstance(carried, DrawnCard) else None
+    )
 
 
-def _take_seed(fold: Fold, slot: Slot | None) -> Drawn | None:
+def _take_carried_card(context: TableContext, slot: Slot | None) -> DrawnCard | None:
     # A ruling had a card carried into this round. A reader that names its own
     # card the first one has not been told of that, and its word stands.
-    seed, fold.state.seed = fold.state.seed, None
-    shoe = fold.state.shoe
-    if seed is None or fold.state.unsynced or shoe is None or shoe.finished:
+    seed, context.state.seed = context.state.seed, None
+    shoe = context.state.shoe
+    if seed is None or context.state.unsynced or shoe is None or shoe.finished:
         return None
     return seed if slot in {None, Slot.B1} else None
 
 
-def _settle_mode(fold: Fold, card: Drawn) -> None:
+def _resolve_mode(context: TableContext, card: DrawnCard) -> None:
     # The first card tells whether this reader names the places; one that passed unread
     # may have none although it does.
     names = card.declared is not None
-    if fold.mode is _AUTO and (names or not card.unread):
-        fold.settle_mode(slot=names)
+    if context.mode is _AUTO_MODE and (names or not card.unread):
+        context.resolve_auto_mode(slot=names)
 
 
-def _begins_another(fold: Fold, round_: RoundState, card: Drawn) -> bool:
-    if round_.over and (lifecycle.is_complete(round_) or lifecycle.is_stuck(round_)):
+def _begins_next_round(context: TableContext, round_: RoundState, card: DrawnCard) -> bool:
+    if round_.over and (lifecycle.is_complete(round_) or lifecycle.is_due_unreadable(round_)):
         return True
-    if card.declared is _P1 and (round_.missing or fold.mode is _DEVICE):
+    if card.declared is _P1 and (round_.missing or context.mode is _DEVICE_MODE):
         return True
     if card.declared is None and _is_given_up(round_):
         return True
-    if round_.missing and card.declared is not None and round_.spots[_SPOT[card.declared]]:
+    if round_.missing and card.declared is not None and round_.spots[SPOT_OF_SLOT[card.declared]]:
         return True  # its own first cards were not seen
     if round_.partial and card.declared is not None:
-        return any(round_.spots[_SPOT[card.declared] :])
+        return any(round_.spots[SPOT_OF_SLOT[card.declared] :])
     # No round has seven cards; an excess card is one before an end that is seen.
     is_full = len(round_.cards) >= len(DEALING_ORDER)
-    return is_full and (round_.partial or fold.mode is RoundEnd.RULES)
+    return is_full and (round_.partial or context.mode is RoundEnd.RULES)
 
 
 def _is_given_up(round_: RoundState) -> bool:
@@ -125,19 +140,19 @@ def _is_given_up(round_: RoundState) -> bool:
     return round_.missing and round_.over and not round_.draw_ordered
 
 
-def _is_late(fold: Fold, round_: RoundState, card: Drawn) -> bool:
+def _is_late(context: TableContext, round_: RoundState, card: DrawnCard) -> bool:
     # Where only silence ends rounds, a card that comes late may be the missing one, or the
     # first of the next round.
-    if fold.mode is not RoundEnd.QUIET or card.declared is not None or round_.card_at is None:
+    if context.mode is not RoundEnd.QUIET or card.declared is not None or round_.card_at is None:
         return False
     if round_.partial or round_.over or round_.unread_pending:
         return False
-    if lifecycle.truth(round_).spot is None:
+    if lifecycle.known_due(round_).spot is None:
         return False
-    return fold.microseconds() - round_.card_at > fold.draw_within
+    return context.now_us() - round_.card_at > context.draw_within_us
 
 
-def _is_repeat(round_: RoundState, card: Drawn) -> bool:
+def _is_repeat(round_: RoundState, card: DrawnCard) -> bool:
     # The same card said twice of the same place is one card. A P1 later in the
     # round is not: the next round may well begin with an equal card.
     if card.declared is None or card.face is None:
@@ -150,88 +165,93 @@ def _is_repeat(round_: RoundState, card: Drawn) -> bool:
     return False
 
 
-def add(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = None) -> None:
+def add_card(
+    context: TableContext, round_: RoundState, card: DrawnCard, *, seen: DrawnCard | None = None
+) -> None:
     """
     Lay a card into the round in progress, and say all that follows from it.
     """
     if round_.unread_pending:
-        _fill_unread(fold, round_, card.declared)
-    problem = _place(round_, card)
-    if problem is _EXCESS:
-        take_excess(fold, round_, card)
+        _place_unread_before(context, round_, card.declared)
+    problem = place_card(round_, card)
+    if problem is _EXCESS_CARD:
+        record_excess_card(context, round_, card)
         return
-    deal(fold, round_, card, seen=seen)
+    deal_card(context, round_, card, seen=seen)
     if problem is not None:
-        raise_misplaced(fold, card, problem)
+        raise_misplaced_card(context, card, problem)
     if len(round_.cards) == 1:
-        lifecycle.first_card_checks(fold)
+        lifecycle.check_first_card(context)
     if card.unread:
-        raise_unread(fold, card)
+        raise_unread_card(context, card)
     if round_.missing:
-        _make_good(fold, round_)
+        _close_missing_draw(context, round_)
     if round_.unchecked:
-        hidden_faces.conclude(fold, round_)
-    lifecycle.set_deadlines(fold, round_)
-    lifecycle.go_on(fold, round_, repeat=True)
+        hidden_faces.raise_staff_alerts(context, round_)
+    lifecycle.set_card_deadlines(context, round_)
+    lifecycle.advance_round(context, round_, repeat=True)
 
 
-def deal(fold: Fold, round_: RoundState, card: Drawn, *, seen: Drawn | None = None) -> None:
+def deal_card(
+    context: TableContext, round_: RoundState, card: DrawnCard, *, seen: DrawnCard | None = None
+) -> None:
     """
     Say that a card lies on its place, showing no more than the players see.
 
     Args:
-        fold: The table.
+        context: The table.
         round_: The round in progress.
         card: The card, placed.
         seen: The same card as an excess card of the round before: what was
             counted of it then is not counted again.
     """
-    face, shoe = card.face, fold.state.shoe
-    card.public = face is not None and seen_at_once(fold, round_, card.slot)
+    face, shoe = card.face, context.state.shoe
+    card.public = face is not None and is_public_at_draw(context, round_, card.slot)
     round_.cards.append(card)
     round_.hidden += not card.public
     player, banker = next_card.public_totals(round_.spots)
-    fold.emit(events.CardDealt(banker, face if card.public else None, player, card.slot))
+    context.emit(events.CardDealt(banker, face if card.public else None, player, card.slot))
     if face is not None and not card.public:
-        fold.emit(events.StaffCardDealt(face, card.slot))
-    if fold.together:
-        inventory.check_pace(fold)
+        context.emit(events.StaffCardDealt(face, card.slot))
+    if context.is_double_feed:
+        inventory.raise_double_feed(context)
     if shoe is None:
         return
     card.order = shoe.out
     shoe.out += seen is None
-    if seen is None and fold.options.checkers:
-        second_reader.drawn(fold, face, card)
+    if seen is None and context.options.checkers:
+        second_reader.compare_main_card(context, face, card)
     if seen is None or seen.face is None:
-        shoe_lifecycle.count(fold, shoe, card)
+        shoe_lifecycle.count_card(context, shoe, card)
     elif card.public and not seen.public:
-        shoe_lifecycle.now_seen(fold, seen)
+        shoe_lifecycle.mark_card_public(context, seen)
 
 
-def seen_at_once(fold: Fold, round_: RoundState, slot: Slot | None) -> bool:
+def is_public_at_draw(context: TableContext, round_: RoundState, slot: Slot | None) -> bool:
     """
     Tell whether the players see a card when it is drawn.
     """
-    if fold.face_up:
+    if context.face_up:
         return True
     if slot is None and round_.partial:
         return False  # it may be one of the Banker's first two
-    return fold.tucked and slot not in {Slot.B1, Slot.B2}
+    return context.banker_tucked and slot not in {Slot.B1, Slot.B2}
 
 
-def _place(round_: RoundState, card: Drawn) -> IrregularityKind | None:
+def place_card(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
+    """Place a card; return the irregularity that its place or its number shows, if any."""
     if round_.partial:
-        return _place_by_word(round_, card)
-    verdict = lifecycle.told(round_)
+        return _place_as_declared(round_, card)
+    verdict = lifecycle.public_due(round_)
     if not verdict.known:
         return _place_unchecked(round_, card)
     if verdict.spot is None:
-        return _EXCESS
-    put(round_, card, verdict.spot)
-    return compare(round_, card)
+        return _EXCESS_CARD
+    put_on_spot(round_, card, verdict.spot)
+    return compare_slots(round_, card)
 
 
-def put(round_: RoundState, card: Drawn, spot: int) -> None:
+def put_on_spot(round_: RoundState, card: DrawnCard, spot: int) -> None:
     """
     Lay a card on a place, by its index in dealing order.
     """
@@ -239,7 +259,7 @@ def put(round_: RoundState, card: Drawn, spot: int) -> None:
     round_.spots[spot] = card
 
 
-def compare(round_: RoundState, card: Drawn) -> IrregularityKind | None:
+def compare_slots(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
     """
     Compare the place of a card with the one that was named; one wrong card puts
     others wrong, and is said once.
@@ -252,50 +272,52 @@ def compare(round_: RoundState, card: Drawn) -> IrregularityKind | None:
     return IrregularityKind.WRONG_HAND
 
 
-def _place_by_word(round_: RoundState, card: Drawn) -> IrregularityKind | None:
+def _place_as_declared(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
     # Something is missing here, so only the reader's word says where a card is.
-    verdict = lifecycle.told(round_)
+    verdict = lifecycle.public_due(round_)
     if verdict.known and verdict.spot is None:
-        return _EXCESS
+        return _EXCESS_CARD
     if card.declared is None:
         return None
-    if verdict.spot == next_card.B3:
+    if verdict.spot == next_card.B3_SPOT:
         # The Player stands, so that no card of the Player's can be missing.
-        put(round_, card, next_card.B3)
-        return compare(round_, card)
-    spot = _SPOT[card.declared]
+        put_on_spot(round_, card, next_card.B3_SPOT)
+        return compare_slots(round_, card)
+    spot = SPOT_OF_SLOT[card.declared]
     if round_.spots[spot] is None:
-        put(round_, card, spot)
+        put_on_spot(round_, card, spot)
     return None
 
 
-def _misplace(round_: RoundState) -> IrregularityKind:
+def _mark_misplaced(round_: RoundState) -> IrregularityKind:
     round_.misplaced = True
     return IrregularityKind.WRONG_HAND
 
 
-def _place_unchecked(round_: RoundState, card: Drawn) -> IrregularityKind | None:
+def _place_unchecked(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
     # The faces that decide are not known: the reader's word stands until then.
     if len(round_.cards) >= len(DEALING_ORDER):
-        return _EXCESS
+        return _EXCESS_CARD
     round_.unchecked = True
     if card.declared in {Slot.P3, Slot.B3}:
-        spot = _SPOT[card.declared]
+        spot = SPOT_OF_SLOT[card.declared]
         if round_.spots[spot] is not None:
-            return _EXCESS
-        put(round_, card, spot)
+            return _EXCESS_CARD
+        put_on_spot(round_, card, spot)
         return None
-    if round_.spots[next_card.P3] is not None and round_.spots[next_card.B3] is None:
-        put(round_, card, next_card.B3)
-    return None if card.declared is None or round_.misplaced else _misplace(round_)
+    if round_.spots[next_card.P3_SPOT] is not None and round_.spots[next_card.B3_SPOT] is None:
+        put_on_spot(round_, card, next_card.B3_SPOT)
+    return None if card.declared is None or round_.misplaced else _mark_misplaced(round_)
 
 
-def raise_misplaced(fold: Fold, card: Drawn, problem: IrregularityKind) -> None:
+def raise_misplaced_card(
+    context: TableContext, card: DrawnCard, problem: IrregularityKind
+) -> None:
     """
     Say that a card lies with the wrong hand.
     """
     said = misplaced_detail(problem, card.declared, card.slot)
-    _raise(fold, card, problem, said)
+    _raise_card_alert(context, card, problem, said)
 
 
 def misplaced_detail(
@@ -305,27 +327,29 @@ def misplaced_detail(
     Return the sentence of a card that was laid on one place and is due on another.
     """
     if problem is IrregularityKind.PLAYER_THIRD_UNAUTHORISED:
-        return detail("player_third_unauthorised")
+        return make_detail("player_third_unauthorised")
     if slot is None or slot is declared:
-        return detail("second_card_on_place", slot=declared)
-    return detail("laid_on_another_place", laid=declared, slot=slot)
+        return make_detail("second_card_on_place", slot=declared)
+    return make_detail("laid_on_another_place", laid=declared, slot=slot)
 
 
-def _raise(fold: Fold, card: Drawn, kind: IrregularityKind, said: Detail) -> None:
+def _raise_card_alert(
+    context: TableContext, card: DrawnCard, kind: IrregularityKind, said: Detail
+) -> None:
     # Staff may have been told of it, and have closed it, before the players could know.
     shown, slot = card.face if card.public else None, card.slot or card.declared
-    number = None if fold.state.round is None else fold.state.round.number
-    known = hidden_faces.alert_of(fold, card)
+    number = None if context.state.round is None else context.state.round.number
+    known = hidden_faces.staff_alert_of(context, card)
     if known is not None and known.data.kind == kind:
-        fold.publish_alert(known, said, slot=slot, card=shown)
+        context.publish_alert(known, said, slot=slot, card=shown)
     elif known is not None or card.alert is None:
-        card.alert = fold.state.seq + 1
-        fold.raise_alert(kind, said, slot=slot, card=shown, number=number)
+        card.alert = context.state.seq + 1
+        context.raise_alert(kind, said, slot=slot, card=shown, number=number)
     if known is not None and known.staff_only:
-        fold.close_alert(known, "continue", "it is part of another irregularity")
+        context.close_alert(known, "continue", "it is part of another irregularity")
 
 
-def _fill_unread(fold: Fold, round_: RoundState, slot: Slot | None) -> None:
+def _place_unread_before(context: TableContext, round_: RoundState, slot: Slot | None) -> None:
     if slot is None:
         # The card that passed unread, read again, or the one after it: nobody can tell.
         round_.partial, round_.unread_pending = True, False
@@ -333,93 +357,93 @@ def _fill_unread(fold: Fold, round_: RoundState, slot: Slot | None) -> None:
     # A card on a place after the one that is due shows where the card lies of
     # which the device said that it passed unread. While the faces are hidden,
     # a Banker's third card shows that it was the Player's.
-    verdict, spots = lifecycle.told(round_), round_.spots
-    if verdict.spot is not None and _SPOT[slot] > verdict.spot:
-        lay_unread(fold, round_, verdict.spot)
-    elif lifecycle.truth(round_).spot == next_card.B3:
+    verdict, spots = lifecycle.public_due(round_), round_.spots
+    if verdict.spot is not None and SPOT_OF_SLOT[slot] > verdict.spot:
+        place_unread_card(context, round_, verdict.spot)
+    elif lifecycle.known_due(round_).spot == next_card.B3_SPOT:
         pass  # by the known faces the Player stands: the card was read on the second try
-    elif not verdict.known and slot is Slot.B3 and spots[3] and not spots[next_card.P3]:
-        lay_unread(fold, round_, next_card.P3)
+    elif not verdict.known and slot is Slot.B3 and spots[3] and not spots[next_card.P3_SPOT]:
+        place_unread_card(context, round_, next_card.P3_SPOT)
         round_.unchecked = True
     round_.unread_pending = False
 
 
-def lay_unread(fold: Fold, round_: RoundState, spot: int | None = None) -> None:
+def place_unread_card(context: TableContext, round_: RoundState, spot: int | None = None) -> None:
     """
     Lay the card of which the device said that it passed unread on its spot, or
     else on the one that is due.
     """
     if not round_.unread_pending or round_.partial:
         return
-    place = lifecycle.truth(round_).spot if spot is None else spot
+    place = lifecycle.known_due(round_).spot if spot is None else spot
     if place is None:
         return
     round_.unread_pending = False
-    card = Drawn(unread=True)
-    put(round_, card, place)
-    deal(fold, round_, card)
-    lifecycle.say_due(fold, round_, repeat=True)
+    card = DrawnCard(unread=True)
+    put_on_spot(round_, card, place)
+    deal_card(context, round_, card)
+    lifecycle.publish_due(context, round_, repeat=True)
 
 
-def raise_unread(fold: Fold, card: Drawn) -> None:
+def raise_unread_card(context: TableContext, card: DrawnCard) -> None:
     """
     Say that a card passed unread, unless that is said already.
     """
-    alert = fold.join_alert(IrregularityKind.UNREADABLE_CARD, "card")
+    alert = context.join_alert(IrregularityKind.UNREADABLE_CARD, "card")
     if alert is None:
-        said = detail("unread_card", slot=card.slot)
-        fold.raise_alert(IrregularityKind.UNREADABLE_CARD, said, slot=card.slot)
+        said = make_detail("unread_card", slot=card.slot)
+        context.raise_alert(IrregularityKind.UNREADABLE_CARD, said, slot=card.slot)
     elif card.slot is not None:
         alert.data = replace(alert.data, slot=card.slot)
 
 
-def _make_good(fold: Fold, round_: RoundState) -> None:
+def _close_missing_draw(context: TableContext, round_: RoundState) -> None:
     round_.missing = round_.draw_ordered = False
-    alert = fold.open_alert(IrregularityKind.MISSING_DRAW)
+    alert = context.find_open_alert(IrregularityKind.MISSING_DRAW)
     if alert is not None:
-        fold.close_alert(alert, "draw_now", "the missing card was drawn")
+        context.close_alert(alert, "draw_now", "the missing card was drawn")
 
 
-def take_excess(
-    fold: Fold, round_: RoundState | None, card: Drawn, *, moved: bool = False
+def record_excess_card(
+    context: TableContext, round_: RoundState | None, card: DrawnCard, *, moved: bool = False
 ) -> None:
     """
     Take a card that belongs to neither hand.
 
     Args:
-        fold: The table.
+        context: The table.
         round_: The round that it was drawn in or after; None before the first.
         card: The card.
         moved: It was dealt before, and found out when the faces came.
     """
-    if not moved and fold.state.shoe is not None:
-        card.order = fold.state.shoe.out
-    if round_ is not None and len(round_.excess) < _MOST_EXCESS:
+    if not moved and context.state.shoe is not None:
+        card.order = context.state.shoe.out
+    if round_ is not None and len(round_.excess) < _MAX_EXCESS_CARDS:
         insort(round_.excess, card, key=lambda each: each.order)
     card.slot = None
     if not moved:
-        card.public = card.face is not None and fold.face_up
+        card.public = card.face is not None and context.face_up
     if card.face is not None and not (card.public or moved):
-        fold.emit(events.StaffCardDealt(card.face, None))
+        context.emit(events.StaffCardDealt(card.face, None))
     if round_ is not None and round_.excess_decided and not moved:
         round_.excess_decided = False  # the card that the reader spoke of before
-    elif (alert := fold.join_alert(IrregularityKind.EXCESS_CARD, "card")) is not None:
-        known = hidden_faces.alert_of(fold, card)
+    elif (alert := context.join_alert(IrregularityKind.EXCESS_CARD, "card")) is not None:
+        known = hidden_faces.staff_alert_of(context, card)
         if known is not None:
-            fold.close_alert(known, "continue", "it is part of another irregularity")
+            context.close_alert(known, "continue", "it is part of another irregularity")
         card.alert = alert.data.id
     else:
-        verdict = None if round_ is None else lifecycle.told(round_)
+        verdict = None if round_ is None else lifecycle.public_due(round_)
         said = excess_detail(verdict, card.face if card.public else None)
-        _raise(fold, card, IrregularityKind.EXCESS_CARD, said)
-    inventory.check_pace(fold)
-    if fold.state.shoe is not None and not moved:
-        fold.state.shoe.out += 1
-        second_reader.drawn(fold, card.face, card)
-        shoe_lifecycle.count(fold, fold.state.shoe, card)
+        _raise_card_alert(context, card, IrregularityKind.EXCESS_CARD, said)
+    inventory.raise_double_feed(context)
+    if context.state.shoe is not None and not moved:
+        context.state.shoe.out += 1
+        second_reader.compare_main_card(context, card.face, card)
+        shoe_lifecycle.count_card(context, context.state.shoe, card)
 
 
-def excess_detail(verdict: next_card.Due | None, shown: Card | None) -> Detail:
+def excess_detail(verdict: next_card.CardDue | None, shown: Card | None) -> Detail:
     """
     Return the sentence of a card too many.
 
@@ -427,12 +451,12 @@ def excess_detail(verdict: next_card.Due | None, shown: Card | None) -> Detail:
         verdict: What was due in its round; None before the first round.
         shown: The card, where it may be named.
     """
-    values: dict[str, Value] = {} if shown is None else {"card": shown}
+    values: dict[str, DetailValue] = {} if shown is None else {"card": shown}
     suffix = "_unseen" if shown is None else ""
     if verdict is None:
-        return detail(f"excess_before_any_round{suffix}", **values)
+        return make_detail(f"excess_before_any_round{suffix}", **values)
     if verdict.known and verdict.spot is None:
         say = verdict.say
         values |= {"because": say.detail_code, **say.detail_values}
-        return detail(f"excess_after_end{suffix}", **values)
-    return detail(f"excess_out_of_order{suffix}", **values)
+        return make_detail(f"excess_after_end{suffix}", **values)
+    return make_detail(f"excess_out_of_order{suffix}", **values)

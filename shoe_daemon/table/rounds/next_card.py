@@ -12,22 +12,22 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shoe_daemon.game import NATURAL, Hand, banker_draws, is_natural, player_draws
-from shoe_daemon.table.detail_texts import Detail, detail
+from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.events import DrawDue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shoe_daemon.table.table_state import Drawn
+    from shoe_daemon.table.table_state import DrawnCard
 
-P3: Final = 4
-B3: Final = 5
+P3_SPOT: Final = 4
+B3_SPOT: Final = 5
 
-HIDDEN: Final = -1
+HIDDEN_POINTS: Final = -1
 """The points of a card that lies there and whose face is not known."""
 
 
-class Due(NamedTuple):
+class CardDue(NamedTuple):
     """
     What the rules say of the next card.
 
@@ -43,10 +43,10 @@ class Due(NamedTuple):
     say: DrawDue
 
 
-_HANDS: Final = (Hand.PLAYER, Hand.BANKER)
+_HAND_OF_SPOT: Final = (Hand.PLAYER, Hand.BANKER)
 
 
-def _say(code: str, hand: Hand, why: Detail) -> DrawDue:
+def _draw_due_event(code: str, hand: Hand, why: Detail) -> DrawDue:
     return DrawDue(
         code=code,  # type: ignore[arg-type]
         detail_code=why.code,
@@ -56,27 +56,29 @@ def _say(code: str, hand: Hand, why: Detail) -> DrawDue:
     )
 
 
-FIRST_FOUR: Final = tuple(
-    Due(
+FIRST_FOUR_DUE: Final = tuple(
+    CardDue(
         spot,
         known=True,
-        say=_say("dealing", _HANDS[spot % 2], detail(code, hand=_HANDS[spot % 2])),
+        say=_draw_due_event(
+            "dealing", _HAND_OF_SPOT[spot % 2], make_detail(code, hand=_HAND_OF_SPOT[spot % 2])
+        ),
     )
     for spot, code in enumerate(["first_card_due"] * 2 + ["second_card_due"] * 2)
 )
-_FACES_HIDDEN: Final = Due(
+_FACES_HIDDEN: Final = CardDue(
     None,
     known=False,
-    say=_say("faces_hidden", Hand.NONE, detail("cards_face_down")),
+    say=_draw_due_event("faces_hidden", Hand.NONE, make_detail("cards_face_down")),
 )
-_NOT_SEEN: Final = Due(
+_CARD_NOT_SEEN: Final = CardDue(
     None,
     known=False,
-    say=_say("faces_hidden", Hand.NONE, detail("card_not_seen")),
+    say=_draw_due_event("faces_hidden", Hand.NONE, make_detail("card_not_seen")),
 )
 
 
-def due(points: Sequence[int | None], *, partial: bool = False) -> Due:
+def card_due(points: Sequence[int | None], *, partial: bool = False) -> CardDue:
     """
     Tell what the rules say of the next card.
 
@@ -88,10 +90,10 @@ def due(points: Sequence[int | None], *, partial: bool = False) -> Due:
     """
     first, second, third, fourth, player_third, banker_third = points
     if first is None or second is None or third is None or fourth is None:
-        return _NOT_SEEN if partial else FIRST_FOUR[points.index(None)]
-    if HIDDEN in (first, second, third, fourth):
+        return _CARD_NOT_SEEN if partial else FIRST_FOUR_DUE[points.index(None)]
+    if HIDDEN_POINTS in (first, second, third, fourth):
         return _FACES_HIDDEN
-    return _after_four(
+    return _third_card_due(
         (first + third) % 10,
         (second + fourth) % 10,
         player_third,
@@ -100,82 +102,88 @@ def due(points: Sequence[int | None], *, partial: bool = False) -> Due:
 
 
 @cache
-def _after_four(
+def _third_card_due(
     player: int,
     banker: int,
     player_third: int | None,
     banker_has_third: bool,  # noqa: FBT001 - a cache key
-) -> Due:
+) -> CardDue:
     if is_natural(player, banker):
-        return _natural(player, banker)
+        return _due_after_natural(player, banker)
     if not player_draws(player):
-        return _banker(banker, None, "player_stood", {"player": player}, drawn=banker_has_third)
+        return _banker_due(
+            banker, None, "player_stood", {"player": player}, drawn=banker_has_third
+        )
     if player_third is None:
-        why = detail("player_draws", player=player)
-        return Due(P3, known=True, say=_say("player_draws", Hand.PLAYER, why))
-    if player_third == HIDDEN:
+        why = make_detail("player_draws", player=player)
+        return CardDue(P3_SPOT, known=True, say=_draw_due_event("player_draws", Hand.PLAYER, why))
+    if player_third == HIDDEN_POINTS:
         return _FACES_HIDDEN
     third = {"third": player_third}
-    return _banker(banker, player_third, "player_drew", third, drawn=banker_has_third)
+    return _banker_due(banker, player_third, "player_drew", third, drawn=banker_has_third)
 
 
-def _natural(player: int, banker: int) -> Due:
+def _due_after_natural(player: int, banker: int) -> CardDue:
     if min(player, banker) >= NATURAL:
-        return _nobody("natural", detail("both_naturals", player=player, banker=banker))
+        return _no_card_due("natural", make_detail("both_naturals", player=player, banker=banker))
     hand = Hand.PLAYER if player > banker else Hand.BANKER
-    return _nobody("natural", detail("natural", hand=hand, total=max(player, banker)))
+    return _no_card_due("natural", make_detail("natural", hand=hand, total=max(player, banker)))
 
 
-def _banker(
+def _banker_due(
     banker: int, third: int | None, before: str, values: dict[str, int], *, drawn: bool
-) -> Due:
+) -> CardDue:
     if not banker_draws(banker, third):
-        why = detail(f"{before}_banker_stands", banker=banker, **values)
-        return _nobody("banker_stands", why)
+        why = make_detail(f"{before}_banker_stands", banker=banker, **values)
+        return _no_card_due("banker_stands", why)
     if drawn:
-        return _nobody("complete", detail("both_complete"))
-    why = detail(f"{before}_banker_draws", banker=banker, **values)
-    return Due(B3, known=True, say=_say("banker_draws", Hand.BANKER, why))
+        return _no_card_due("complete", make_detail("both_complete"))
+    why = make_detail(f"{before}_banker_draws", banker=banker, **values)
+    return CardDue(B3_SPOT, known=True, say=_draw_due_event("banker_draws", Hand.BANKER, why))
 
 
-def _nobody(code: str, why: Detail) -> Due:
-    return Due(None, known=True, say=_say(code, Hand.NONE, why))
+def _no_card_due(code: str, why: Detail) -> CardDue:
+    return CardDue(None, known=True, say=_draw_due_event(code, Hand.NONE, why))
 
 
-def known_points(spots: Sequence[Drawn | None]) -> list[int | None]:
+def known_points(spots: Sequence[DrawnCard | None]) -> list[int | None]:
     """
     Return the points of the spots as the daemon knows them.
     """
     return [
-        None if card is None else HIDDEN if card.face is None else card.face.points
+        None if card is None else HIDDEN_POINTS if card.face is None else card.face.points
         for card in spots
     ]
 
 
-def public_points(spots: Sequence[Drawn | None]) -> list[int | None]:
+def public_points(spots: Sequence[DrawnCard | None]) -> list[int | None]:
     """
     Return the points of the spots as the players know them.
     """
     return [
         None
         if card is None
-        else HIDDEN
+        else HIDDEN_POINTS
         if card.face is None or not card.public
         else card.face.points
         for card in spots
     ]
 
 
-def public_totals(spots: Sequence[Drawn | None]) -> tuple[int | None, int | None]:
+def public_totals(spots: Sequence[DrawnCard | None]) -> tuple[int | None, int | None]:
     """
     Return the totals of the Player and of the Banker, 0 to 9, as the players know them.
 
     A hand without cards, or of which one is hidden or was not seen, has None.
     """
-    return _total(spots[0], spots[2], spots[P3]), _total(spots[1], spots[3], spots[B3])
+    return _public_total(spots[0], spots[2], spots[P3_SPOT]), _public_total(
+        spots[1], spots[3], spots[B3_SPOT]
+    )
 
 
-def _total(first: Drawn | None, second: Drawn | None, third: Drawn | None) -> int | None:
+def _public_total(
+    first: DrawnCard | None, second: DrawnCard | None, third: DrawnCard | None
+) -> int | None:
     if first is None or first.face is None or not first.public:
         return None
     if second is None:

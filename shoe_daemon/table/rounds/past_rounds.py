@@ -13,60 +13,62 @@ from shoe_daemon.game import (
     DEALING_ORDER,
     FIRST_CARDS,
     FOUR_CARDS,
+    CountedHand,
     Coup,
-    Holding,
     IrregularityKind,
     Slot,
 )
-from shoe_daemon.table.detail_texts import detail
+from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.rounds import declared_result, lifecycle, results
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card
     from shoe_daemon.table.events import HandResult, RoundFinished
-    from shoe_daemon.table.table_context import Fold
-    from shoe_daemon.table.table_state import Held, OpenAlert, Played
+    from shoe_daemon.table.table_context import TableContext
+    from shoe_daemon.table.table_state import HeldResult, OpenAlert, PlayedRound
 
-_MARK: Final = "corrected"
+_CORRECTION_EVIDENCE: Final = "corrected"
 
 
-def record_of(fold: Fold, number: int | None) -> Played | Held | None:
+def find_record(context: TableContext, number: int | None) -> PlayedRound | HeldResult | None:
     """
     Return what is remembered of a round of this shoe, if it is not void; the
     latest that is published where no number is given.
     """
-    held = [each for each in fold.state.held if each.number == number]
+    held = [each for each in context.state.held if each.number == number]
     if held:
         return held[0]
-    found = results.find(fold, number)
-    return found if found is not None or number is None else results.lost(fold, number)
+    found = results.find_played_round(context, number)
+    return (
+        found if found is not None or number is None else results.find_lost_round(context, number)
+    )
 
 
-def face_in(record: Played | Held, slot: Slot) -> Card | None:
+def face_on_slot(record: PlayedRound | HeldResult, slot: Slot) -> Card | None:
     """
     Return the card that lay on a place.
     """
-    hand, place = _hand_place(record.data, slot)
+    hand, place = _cards_and_index(record.data, slot)
     if record.data.partial:
         return hand[place] if place < len(hand) else None
-    dealt, index = record.dealt or _in_order(record.data), _index(record.data, slot)
+    dealt, index = record.dealt or _in_dealing_order(record.data), _dealt_index(record.data, slot)
     return None if index is None else dealt[index]
 
 
-def _hand_place(data: RoundFinished, slot: Slot) -> tuple[tuple[Card | None, ...], int]:
+def _cards_and_index(data: RoundFinished, slot: Slot) -> tuple[tuple[Card | None, ...], int]:
     spot = DEALING_ORDER.index(slot)
     return (data.banker.cards if spot % 2 else data.player.cards), spot // 2
 
 
-def _in_order(data: RoundFinished) -> tuple[Card, ...]:
+def _in_dealing_order(data: RoundFinished) -> tuple[Card, ...]:
     first = zip(data.player.cards[:FIRST_CARDS], data.banker.cards[:FIRST_CARDS], strict=False)
     cards = [card for pair in first for card in pair]
     cards += [*data.player.cards[FIRST_CARDS:], *data.banker.cards[FIRST_CARDS:]]
     return tuple(filter(None, cards))
 
 
-def _index(data: RoundFinished, slot: Slot) -> int | None:
-    hand, place = _hand_place(data, slot)
+def _dealt_index(data: RoundFinished, slot: Slot) -> int | None:
+    hand, place = _cards_and_index(data, slot)
     if place >= len(hand):
         return None
     if place < FIRST_CARDS:
@@ -74,93 +76,99 @@ def _index(data: RoundFinished, slot: Slot) -> int | None:
     return FOUR_CARDS + (slot is Slot.B3 and len(data.player.cards) > FIRST_CARDS)
 
 
-def put(fold: Fold, record: Played | Held, slot: Slot, after: Card) -> None:
+def correct_face(
+    context: TableContext, record: PlayedRound | HeldResult, slot: Slot, after: Card
+) -> None:
     """
     Put another face on a place, and let the result follow.
     """
-    data, index = record.data, _index(record.data, slot)
+    data, index = record.data, _dealt_index(record.data, slot)
     changed = _with_face(data, slot, after)
-    if index is None or (data.partial and not _is_whole(data)):
-        _put_result(fold, record, changed)
+    if index is None or (data.partial and not _has_both_totals(data)):
+        _replace_result(context, record, changed)
         return
-    dealt = list(record.dealt or _in_order(data))
+    dealt = list(record.dealt or _in_dealing_order(data))
     dealt[index] = after
-    if record.excess and _excess_alerts(fold, record.number):
+    if record.excess and _excess_alerts(context, record.number):
         dealt, record.excess = [*dealt, *record.excess], ()
     record.dealt = tuple(dealt)
-    coup = _deal_again(record.dealt)
+    coup = _deal_coup(record.dealt)
     over = [] if coup is None else dealt[len(coup.player.cards) + len(coup.banker.cards) :]
     result = None
     if coup is not None:
-        result = lifecycle.result_of(fold, coup, kind=data.kind, partial=data.partial)
+        result = lifecycle.result_of_coup(context, coup, kind=data.kind, partial=data.partial)
     if data.partial:
         if over or result is None or result.outcome is not data.outcome:
             result = replace(changed, wagers=())  # as declared: not what the cards give
-        _put_result(fold, record, result)
+        _replace_result(context, record, result)
         return
-    _say_what_is_wrong(fold, record.number, over, lacks=coup is None)
-    _put_result(fold, record, result)
+    _update_alerts(context, record.number, over, lacks=coup is None)
+    _replace_result(context, record, result)
 
 
-def _is_whole(data: RoundFinished) -> bool:
+def _has_both_totals(data: RoundFinished) -> bool:
     return None not in {data.player.total, data.banker.total}
 
 
 def _with_face(data: RoundFinished, slot: Slot, after: Card) -> RoundFinished:
-    hand, place = _hand_place(data, slot)
+    hand, place = _cards_and_index(data, slot)
     cards = (*hand[:place], after, *hand[place + 1 :])
     if DEALING_ORDER.index(slot) % 2:
-        return replace(data, banker=_hand_again(data.banker, cards))
-    return replace(data, player=_hand_again(data.player, cards))
+        return replace(data, banker=_with_cards(data.banker, cards))
+    return replace(data, player=_with_cards(data.player, cards))
 
 
-def _hand_again(before: HandResult, cards: tuple[Card | None, ...]) -> HandResult:
+def _with_cards(before: HandResult, cards: tuple[Card | None, ...]) -> HandResult:
     known = tuple(filter(None, cards))
     if before.total is None or known != cards:
         pair = before.pair
         if pair is not None and known[:FIRST_CARDS] == cards[:FIRST_CARDS]:
             pair = known[0].rank == known[1].rank
         return replace(before, cards=cards, pair=pair)
-    return lifecycle.hand_result(Holding.of(known))
+    return lifecycle.hand_result(CountedHand.of(known))
 
 
-def _deal_again(cards: tuple[Card, ...]) -> Coup | None:
+def _deal_coup(cards: tuple[Card, ...]) -> Coup | None:
     try:
         return Coup.dealt(cards)
     except IndexError:
         return None
 
 
-def _put_result(fold: Fold, record: Played | Held, after: RoundFinished | None) -> None:
+def _replace_result(
+    context: TableContext, record: PlayedRound | HeldResult, after: RoundFinished | None
+) -> None:
     if after is not None:
-        declared_result.check_result(fold, record.number, after)
+        declared_result.compare_with_result(context, record.number, after)
     if after is not None and getattr(record, "lost", False):
-        results.offer(fold, record.number, after, entered=record.entered)
+        results.publish_or_hold(context, record.number, after, entered=record.entered)
     else:
-        results.put(fold, record, after)
+        results.replace_result(context, record, after)
 
 
-def _say_what_is_wrong(fold: Fold, number: int, over: list[Card], *, lacks: bool) -> None:
-    said = [a for a in fold.state.alerts if _MARK in a.evidence and a.round == number]
-    said += [each for each in _excess_alerts(fold, number) if each not in said]
+def _update_alerts(context: TableContext, number: int, over: list[Card], *, lacks: bool) -> None:
+    said = [
+        a for a in context.state.alerts if _CORRECTION_EVIDENCE in a.evidence and a.round == number
+    ]
+    said += [each for each in _excess_alerts(context, number) if each not in said]
     if over or lacks:
         if not said:
-            _raise(fold, number, over)
+            _raise_alert(context, number, over)
         return
     for alert in said:
-        fold.close_alert(alert, "continue", "by the corrected cards nothing is wrong")
+        context.close_alert(alert, "continue", "by the corrected cards nothing is wrong")
 
 
-def _excess_alerts(fold: Fold, number: int) -> list[OpenAlert]:
+def _excess_alerts(context: TableContext, number: int) -> list[OpenAlert]:
     kind = IrregularityKind.EXCESS_CARD
-    return [a for a in fold.state.alerts if a.data.kind == kind and a.round == number]
+    return [a for a in context.state.alerts if a.data.kind == kind and a.round == number]
 
 
-def _raise(fold: Fold, number: int, over: list[Card]) -> None:
+def _raise_alert(context: TableContext, number: int, over: list[Card]) -> None:
     if over:
-        said = detail("excess_by_correction", card=over[0], round=number)
-        fold.raise_alert(IrregularityKind.EXCESS_CARD, said, card=over[0], number=number)
+        said = make_detail("excess_by_correction", card=over[0], round=number)
+        context.raise_alert(IrregularityKind.EXCESS_CARD, said, card=over[0], number=number)
     else:
-        said = detail("missing_by_correction", round=number)
-        fold.raise_alert(IrregularityKind.MISSING_DRAW, said, number=number)
-    fold.state.alerts[-1].evidence.append(_MARK)
+        said = make_detail("missing_by_correction", round=number)
+        context.raise_alert(IrregularityKind.MISSING_DRAW, said, number=number)
+    context.state.alerts[-1].evidence.append(_CORRECTION_EVIDENCE)

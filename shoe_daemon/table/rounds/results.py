@@ -11,176 +11,182 @@ from shoe_daemon.game import Kind, Outcome
 from shoe_daemon.table import events
 from shoe_daemon.table.public_types import LastResult
 from shoe_daemon.table.shoes import shoe_holder
-from shoe_daemon.table.table_state import Held, Played, Unfinished
+from shoe_daemon.table.table_state import HeldResult, PlayedRound, UnfinishedRound
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import RoundFinished
-    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.table.table_context import TableContext
     from shoe_daemon.table.table_state import RoundState, ShoeState
 
-MOST_PLAYED: Final = 200
+MAX_PLAYED_ROUNDS: Final = 200
 """
 Rounds of a shoe that are remembered; twelve decks give fewer. Where cards are shuffled
 after every hand there are more: then so many are forgotten at once that the bead plate,
 which has six rows, moves seldom and by whole columns.
 """
-_FORGOTTEN: Final = 60
+_DROPPED_ROUNDS: Final = 60
 
-_ON_HOLD: Final = "the table is on hold"
-_IRREGULAR: Final = "an irregularity waits for a person"
+_ON_HOLD_REASON: Final = "the table is on hold"
+_IRREGULARITY_REASON: Final = "an irregularity waits for a person"
 
 
-def offer(fold: Fold, number: int, data: RoundFinished, *, entered: bool = False) -> None:
+def publish_or_hold(
+    context: TableContext, number: int, data: RoundFinished, *, entered: bool = False
+) -> None:
     """
     Publish a result, or hold it back while something waits for a person.
     """
-    held = held_back(fold, number)
+    held = find_held_result(context, number)
     if held is not None:
         held.data, held.lost, held.entered = data, False, entered
         return
-    holding = waits_for(fold, number)
+    holding = holding_alerts(context, number)
     if holding is None:
-        publish(fold, number, data, entered=entered)
+        publish_result(context, number, data, entered=entered)
         return
-    fold.state.held.append(Held(number, data, entered, at=fold.at))
-    reason = _IRREGULAR if holding else _ON_HOLD
-    fold.emit(events.RoundHeld(shown(fold, holding), None, reason), number)
+    context.state.held.append(HeldResult(number, data, entered, at=context.at))
+    reason = _IRREGULARITY_REASON if holding else _ON_HOLD_REASON
+    context.emit(events.RoundHeld(public_ids(context, holding), None, reason), number)
 
 
-def shown(fold: Fold, ids: tuple[int, ...]) -> tuple[int, ...]:
+def public_ids(context: TableContext, ids: tuple[int, ...]) -> tuple[int, ...]:
     """
     Return those of some irregularities that the players have been told of.
     """
-    public = {alert.data.id for alert in fold.state.alerts if not alert.staff_only}
+    public = {alert.data.id for alert in context.state.alerts if not alert.staff_only}
     return tuple(each for each in ids if each in public)
 
 
-def waits_for(fold: Fold, number: int) -> tuple[int, ...] | None:
+def holding_alerts(context: TableContext, number: int) -> tuple[int, ...] | None:
     """
     Return the irregularities that hold the result of a round back, none where the table is
     on hold; None where nothing does.
     """
-    threshold = fold.options.hold_from
+    threshold = context.options.hold_from
     grave = (
         ()
         if threshold is None
         else tuple(
             alert.data.id
-            for alert in fold.state.alerts
-            if fold.concerns(alert, number) and alert.data.severity >= threshold
+            for alert in context.state.alerts
+            if context.alert_concerns_round(alert, number) and alert.data.severity >= threshold
         )
     )
-    return grave if grave or fold.state.on_hold else None
+    return grave if grave or context.state.on_hold else None
 
 
-def release(fold: Fold, *, at_once: bool = False) -> None:
+def release_results(context: TableContext, *, at_once: bool = False) -> None:
     """
     Publish, in order, the held results that nothing waits for any more; at once
     all of them, where the shoe that they are of is over.
     """
-    for held in list(fold.state.held):
-        if at_once or waits_for(fold, held.number) is None:
-            fold.state.held.remove(held)
-            fold.emit(events.RoundReleased(fold.operator, fold.reason), held.number)
+    for held in list(context.state.held):
+        if at_once or holding_alerts(context, held.number) is None:
+            context.state.held.remove(held)
+            context.emit(events.RoundReleased(context.operator, context.reason), held.number)
             if held.lost:
-                _enter_unpublished(fold, held)
+                _store_unpublished(context, held)
             else:
-                publish(fold, held.number, held.data, entered=held.entered)
-                _keep_dealt(fold, held)
+                publish_result(context, held.number, held.data, entered=held.entered)
+                _store_dealt_cards(context, held)
 
 
-def publish(fold: Fold, number: int, data: RoundFinished, *, entered: bool = False) -> None:
+def publish_result(
+    context: TableContext, number: int, data: RoundFinished, *, entered: bool = False
+) -> None:
     """
     Say the result of a round, and enter it into the shoe.
     """
-    state = fold.state
+    state = context.state
     shoe = state.shoe
-    before = lost(fold, number)
+    before = find_lost_round(context, number)
     if before is not None and before.seq:
-        _find_again(fold, before, data)
+        _restore_result(context, before, data)
         return
-    fold.emit(data, number)
+    context.emit(data, number)
     if shoe is None:
         return
     if before is not None:
         shoe.played.remove(before)
-    _enter(shoe, Played(number, fold.at, state.seq, data, entered=entered))
-    _count(shoe, data, 1)
-    show_last(fold)
-    shoe_holder.after_round(fold, data.outcome)
+    _store_played_round(shoe, PlayedRound(number, context.at, state.seq, data, entered=entered))
+    _count_result(shoe, data, 1)
+    update_last_result(context)
+    shoe_holder.pass_after_round(context, data.outcome)
 
 
-def held_back(fold: Fold, number: int | None) -> Held | None:
+def find_held_result(context: TableContext, number: int | None) -> HeldResult | None:
     """
     Return the result of a round that waits for a person; None where none does.
     """
-    for held in fold.state.held:
+    for held in context.state.held:
         if held.number == number:
             return held
     return None
 
 
-def _enter_unpublished(fold: Fold, held: Held, *, voided: bool = False) -> None:
-    if fold.state.shoe is not None:
-        played = Played(held.number, fold.at, 0, held.data, entered=held.entered)
+def _store_unpublished(context: TableContext, held: HeldResult, *, voided: bool = False) -> None:
+    if context.state.shoe is not None:
+        played = PlayedRound(held.number, context.at, 0, held.data, entered=held.entered)
         played.voided, played.lost = voided, held.lost and not voided
         played.dealt, played.excess = held.dealt, held.excess
-        _enter(fold.state.shoe, played)
+        _store_played_round(context.state.shoe, played)
 
 
-def keep_excess(fold: Fold, round_: RoundState) -> None:
+def store_excess_cards(context: TableContext, round_: RoundState) -> None:
     """
     Keep the cards too many of a round that has ended, of which nothing is decided yet.
     """
-    undecided = {alert.data.id for alert in fold.state.alerts}
+    undecided = {alert.data.id for alert in context.state.alerts}
     faces = [card.face for card in round_.excess if card.alert in undecided]
-    record = held_back(fold, round_.number) or find(fold, round_.number)
+    record = find_held_result(context, round_.number) or find_played_round(context, round_.number)
     if record is not None and None not in faces:
         record.excess = tuple(filter(None, faces))
 
 
-def _keep_dealt(fold: Fold, held: Held) -> None:
-    played = find(fold, held.number)
+def _store_dealt_cards(context: TableContext, held: HeldResult) -> None:
+    played = find_played_round(context, held.number)
     if played is not None:
         played.dealt = held.dealt or played.dealt
         played.excess = held.excess or played.excess
 
 
-def _enter(shoe: ShoeState, played: Played) -> None:
+def _store_played_round(shoe: ShoeState, played: PlayedRound) -> None:
     # A result that was held may come after that of a later round.
     insort(shoe.played, played, key=lambda each: each.number)
-    if len(shoe.played) > MOST_PLAYED:
-        del shoe.played[:_FORGOTTEN]
+    if len(shoe.played) > MAX_PLAYED_ROUNDS:
+        del shoe.played[:_DROPPED_ROUNDS]
         for number in [each for each in shoe.declared if each < shoe.played[0].number]:
             del shoe.declared[number]
 
 
-def note_unfinished(fold: Fold, number: int, cause: events.AbortCause | None) -> None:
+def store_unfinished_round(
+    context: TableContext, number: int, cause: events.AbortCause | None
+) -> None:
     """
     Remember a round that ended without a result, for the history.
 
     Args:
-        fold: The table.
+        context: The table.
         number: The round.
         cause: Why it was aborted; None where a person made it void.
     """
-    shoe, held = fold.state.shoe, held_back(fold, number)
+    shoe, held = context.state.shoe, find_held_result(context, number)
     if held is not None:
-        fold.state.held.remove(held)  # a correction had left it without a result
+        context.state.held.remove(held)  # a correction had left it without a result
     if shoe is not None:
-        shoe.unfinished.append(Unfinished(number, fold.at, cause))
-        del shoe.unfinished[:-MOST_PLAYED]
+        shoe.unfinished.append(UnfinishedRound(number, context.at, cause))
+        del shoe.unfinished[:-MAX_PLAYED_ROUNDS]
 
 
-def _find_again(fold: Fold, played: Played, data: RoundFinished) -> None:
-    fold.emit(events.ResultRevised(data, None, fold.operator, fold.reason), played.number)
+def _restore_result(context: TableContext, played: PlayedRound, data: RoundFinished) -> None:
+    context.emit(events.ResultRevised(data, None, context.operator, context.reason), played.number)
     played.data, played.lost = data, False
-    if fold.state.shoe is not None:
-        _count(fold.state.shoe, data, 1)
-        show_last(fold)
+    if context.state.shoe is not None:
+        _count_result(context.state.shoe, data, 1)
+        update_last_result(context)
 
 
-def _count(shoe: ShoeState, data: RoundFinished, by: int) -> None:
+def _count_result(shoe: ShoeState, data: RoundFinished, by: int) -> None:
     # A hand without wagers is in no count.
     if data.kind is not Kind.NORMAL:
         return
@@ -193,52 +199,52 @@ def _count(shoe: ShoeState, data: RoundFinished, by: int) -> None:
     shoe.natural += by * bool(data.player.natural or data.banker.natural)
 
 
-def show_last(fold: Fold) -> None:
+def update_last_result(context: TableContext) -> None:
     """
     Show the latest result of the shoe on the board.
     """
-    shoe = fold.state.shoe
+    shoe = context.state.shoe
     for played in reversed(shoe.played if shoe is not None else ()):
         if shoe is not None and not (played.voided or played.lost):
-            fold.state.last_result = LastResult(
+            context.state.last_result = LastResult(
                 played.at, played.data, played.entered, played.number, played.seq, shoe.number
             )
             return
-    fold.state.last_result = None
+    context.state.last_result = None
 
 
-def find(fold: Fold, number: int | None) -> Played | None:
+def find_played_round(context: TableContext, number: int | None) -> PlayedRound | None:
     """
     Return a round of this shoe that has a result, and is not void; the latest
     where no number is given.
     """
-    shoe = fold.state.shoe
+    shoe = context.state.shoe
     for played in reversed(shoe.played if shoe is not None else []):
         if number in {None, played.number} and not (played.voided or played.lost):
             return played
     return None
 
 
-def lost(fold: Fold, number: int) -> Played | None:
+def find_lost_round(context: TableContext, number: int) -> PlayedRound | None:
     """
     Return a round of this shoe that by a correction has no result any more.
     """
-    for played in _of_number(fold, number):
+    for played in _rounds_numbered(context, number):
         if played.lost:
             return played
     return None
 
 
-def voided(fold: Fold, number: int) -> Played | None:
+def find_voided_round(context: TableContext, number: int) -> PlayedRound | None:
     """
     Return a round of this shoe whose result is void.
     """
-    return next((each for each in _of_number(fold, number) if each.voided), None)
+    return next((each for each in _rounds_numbered(context, number) if each.voided), None)
 
 
-def _of_number(fold: Fold, number: int) -> list[Played]:
+def _rounds_numbered(context: TableContext, number: int) -> list[PlayedRound]:
     # They stand in the order of their numbers, and mostly the latest is wanted.
-    shoe, found = fold.state.shoe, []
+    shoe, found = context.state.shoe, []
     for played in reversed(shoe.played if shoe is not None else ()):
         if played.number < number:
             break
@@ -247,61 +253,67 @@ def _of_number(fold: Fold, number: int) -> list[Played]:
     return found[::-1]
 
 
-def revise(fold: Fold, played: Played, after: RoundFinished | None) -> None:
+def revise_result(context: TableContext, played: PlayedRound, after: RoundFinished | None) -> None:
     """
     Give a round another result than was published, or none.
     """
-    shoe = fold.state.shoe
+    shoe = context.state.shoe
     before = played.data
     if shoe is None or (after is None if played.lost else after == before):
         return
-    fold.emit(events.ResultRevised(after, before, fold.operator, fold.reason), played.number)
-    _count(shoe, before, -1)
+    context.emit(
+        events.ResultRevised(after, before, context.operator, context.reason), played.number
+    )
+    _count_result(shoe, before, -1)
     if after is None:
         played.lost = True
     else:
         played.data = after
-        _count(shoe, after, 1)
-    show_last(fold)
+        _count_result(shoe, after, 1)
+    update_last_result(context)
 
 
-def put(fold: Fold, result: Played | Held, after: RoundFinished | None) -> None:
+def replace_result(
+    context: TableContext, result: PlayedRound | HeldResult, after: RoundFinished | None
+) -> None:
     """
     Put another result in the place of one, published or held back, or none.
 
     Where an irregularity of the round waits for a person, what was published is taken
     back, and the new result is held back.
     """
-    if isinstance(result, Played):
-        holding = waits_for(fold, result.number)
+    if isinstance(result, PlayedRound):
+        holding = holding_alerts(context, result.number)
         if holding and after not in {None, result.data}:
-            revise(fold, result, None)
-            offer(fold, result.number, after, entered=result.entered)
+            revise_result(context, result, None)
+            publish_or_hold(context, result.number, after, entered=result.entered)
         else:
-            revise(fold, result, after)
+            revise_result(context, result, after)
     else:
         result.lost = after is None
         result.data = after or result.data
 
 
-def void(fold: Fold, played: Played) -> None:
+def void_played_round(context: TableContext, played: PlayedRound) -> None:
     """
     Make a round void that has a result.
     """
-    shoe = fold.state.shoe
+    shoe = context.state.shoe
     if shoe is None:
         return
-    fold.emit(events.RoundVoided(None, played.data, fold.operator, fold.reason), played.number)
+    context.emit(
+        events.RoundVoided(None, played.data, context.operator, context.reason), played.number
+    )
     played.voided = True
-    _count(shoe, played.data, -1)
-    show_last(fold)
+    _count_result(shoe, played.data, -1)
+    update_last_result(context)
 
 
-def void_held(fold: Fold, held: Held) -> None:
+def void_held_result(context: TableContext, held: HeldResult) -> None:
     """
     Make a round void whose result was held back.
     """
     before = None if held.lost else held.data
-    fold.emit(events.RoundVoided(None, before, fold.operator, fold.reason), held.number)
-    _enter_unpublished(fold, held, voided=True)
-    shoe_holder.after_round(fold, None)
+    context.emit(events.RoundVoided(None, before, context.operator, context.reason), held.number)
+    _store_unpublished(context, held, voided=True)
+    shoe_holder.pass_after_round(context, None)

@@ -9,96 +9,96 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import CARDS_PER_DECK, RANKS, IrregularityKind
-from shoe_daemon.table.detail_texts import detail
-from shoe_daemon.table.table_state import Recent
+from shoe_daemon.table.detail_texts import make_detail
+from shoe_daemon.table.table_state import RecentCard
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.table_context import Fold
-    from shoe_daemon.table.table_state import Drawn, RoundState, ShoeState
+    from shoe_daemon.table.table_context import TableContext
+    from shoe_daemon.table.table_state import DrawnCard, RoundState, ShoeState
 
-_LARGEST_ROUND: Final = 6
-_RECENT: Final = 12
+_MAX_ROUND_CARDS: Final = 6
+_EXTRA_RECENT_CARDS: Final = 12
 """Cards before a sequence that may yet be turned over."""
 
 
-def in_shoe(shoe: ShoeState) -> int:
+def cards_left(shoe: ShoeState) -> int:
     """
     Return how many cards are left, if it was full when it was begun.
     """
     return shoe.decks * CARDS_PER_DECK - shoe.out
 
 
-def _counts(shoe: ShoeState) -> bool:
+def _is_countable(shoe: ShoeState) -> bool:
     # Its cards were counted from the first one on, and are not those of two shoes.
     return shoe.announced and not shoe.mixed
 
 
-def check_reserve(fold: Fold, shoe: ShoeState) -> None:
+def check_cut_card_due(context: TableContext, shoe: ShoeState) -> None:
     """
     Say, when a round begins, that the cut card should have come out by now.
 
     It lies `position` cards from the back, and a whole round may pass before a
     person looks, so that as many cards as that are allowed for.
     """
-    rule = fold.house.cut_card
-    if rule.mode != "checked" or rule.position is None or not _counts(shoe):
+    rule = context.house.cut_card
+    if rule.mode != "checked" or rule.position is None or not _is_countable(shoe):
         return
-    if shoe.cut_card or shoe.cut_missed or in_shoe(shoe) >= rule.position - _LARGEST_ROUND:
+    if shoe.cut_card or shoe.cut_missed or cards_left(shoe) >= rule.position - _MAX_ROUND_CARDS:
         return
     shoe.cut_missed = True
-    fold.raise_alert(
+    context.raise_alert(
         IrregularityKind.CUT_CARD_MISSING,
-        detail("cut_card_missing", position=rule.position),
+        make_detail("cut_card_missing", position=rule.position),
     )
 
 
-def check_enough(fold: Fold, round_: RoundState) -> None:
+def check_shoe_empty(context: TableContext, round_: RoundState) -> None:
     """
     Say that the shoe is empty; to be asked where people can see that a card is due.
     """
-    shoe = fold.state.shoe
-    if shoe is not None and in_shoe(shoe) == 0 and _counts(shoe) and not round_.short:
+    shoe = context.state.shoe
+    if shoe is not None and cards_left(shoe) == 0 and _is_countable(shoe) and not round_.short:
         round_.short = True
-        said = detail("shoe_empty", full=shoe.decks * CARDS_PER_DECK)
-        fold.raise_alert(IrregularityKind.INSUFFICIENT_CARDS, said)
+        said = make_detail("shoe_empty", full=shoe.decks * CARDS_PER_DECK)
+        context.raise_alert(IrregularityKind.INSUFFICIENT_CARDS, said)
 
 
-def check_count(fold: Fold, shoe: ShoeState, left: int | None) -> None:
+def check_card_count(context: TableContext, shoe: ShoeState, left: int | None) -> None:
     """
     Compare, at the end of a shoe, the cards that left it with what it held.
 
     Args:
-        fold: The table.
+        context: The table.
         shoe: The shoe that is over.
         left: The cards that a person counted in it; None where nobody did.
     """
     full = shoe.decks * CARDS_PER_DECK
-    if left is not None and _counts(shoe) and shoe.out + left != full:
-        said = detail(
+    if left is not None and _is_countable(shoe) and shoe.out + left != full:
+        said = make_detail(
             "count_mismatch", drawn=shoe.out, counted=left, sum=shoe.out + left, full=full
         )
-        fold.raise_alert(IrregularityKind.CARD_COUNT_MISMATCH, said)
+        context.raise_alert(IrregularityKind.CARD_COUNT_MISMATCH, said)
     elif left is None and shoe.out > full and not shoe.mixed:
-        said = detail("too_many_cards", drawn=shoe.out, full=full)
-        fold.raise_alert(IrregularityKind.CARD_COUNT_MISMATCH, said)
+        said = make_detail("too_many_cards", drawn=shoe.out, full=full)
+        context.raise_alert(IrregularityKind.CARD_COUNT_MISMATCH, said)
 
 
-def watch_sequence(fold: Fold, shoe: ShoeState, card: Drawn) -> None:
+def record_recent_card(context: TableContext, shoe: ShoeState, card: DrawnCard) -> None:
     """
     Say, where that was asked for, that cards come in a suspect order.
     """
-    needed = fold.options.suspect_run
+    needed = context.options.suspect_run
     if needed is None:
         return
     index = -1 if card.face is None else card.face.index
     card.number = shoe.recent[-1].number + 1 if shoe.recent else 0
-    recent = Recent(card.number, index, card.public)
-    shoe.recent = [*shoe.recent, recent][-(needed + _RECENT) :]
-    tell_sequence(fold)
-    _tell_staff(fold, shoe.recent[-needed:], needed)
+    recent = RecentCard(card.number, index, card.public)
+    shoe.recent = [*shoe.recent, recent][-(needed + _EXTRA_RECENT_CARDS) :]
+    publish_suspect_sequences(context)
+    _raise_staff_sequence(context, shoe.recent[-needed:], needed)
 
 
-def corrected(fold: Fold, shoe: ShoeState, card: Drawn) -> None:
+def correct_recent_card(context: TableContext, shoe: ShoeState, card: DrawnCard) -> None:
     """
     A card was another one than was read: an order that it was part of, and that only staff
     know of, is none.
@@ -107,79 +107,79 @@ def corrected(fold: Fold, shoe: ShoeState, card: Drawn) -> None:
     if wrong is None or card.face is None:
         return
     wrong.index = card.face.index
-    for alert in [each for each in fold.state.alerts if each.staff_only]:
+    for alert in [each for each in context.state.alerts if each.staff_only]:
         if alert.data.id == wrong.alert:
-            fold.close_alert(alert, "continue", "by the corrected cards nothing is wrong")
+            context.close_alert(alert, "continue", "by the corrected cards nothing is wrong")
             for each in shoe.recent:
                 each.alert = None if each.alert == alert.data.id else each.alert
 
 
-def tell_sequence(fold: Fold) -> None:
+def publish_suspect_sequences(context: TableContext) -> None:
     """
     Tell the players of cards in a suspect order, once they have seen all of these.
     """
-    needed, shoe = fold.options.suspect_run, fold.state.shoe
+    needed, shoe = context.options.suspect_run, context.state.shoe
     if needed is None or shoe is None:
         return
     for end in range(needed, len(shoe.recent) + 1):
         cards = shoe.recent[end - needed : end]
         if all(card.seen and not card.told for card in cards):
-            _tell_players(fold, cards, needed)
+            _publish_sequence(context, cards, needed)
 
 
-def _tell_players(fold: Fold, cards: list[Recent], needed: int) -> None:
-    pattern = _pattern([card.index for card in cards])
+def _publish_sequence(context: TableContext, cards: list[RecentCard], needed: int) -> None:
+    pattern = _sequence_pattern([card.index for card in cards])
     if pattern is None:
         return
     ids = {card.alert for card in cards}
     number = ids.pop() if len(ids) == 1 else None
-    alert = next((each for each in fold.state.alerts if each.data.id == number), None)
+    alert = next((each for each in context.state.alerts if each.data.id == number), None)
     if alert is not None:
-        fold.publish_alert(alert)
+        context.publish_alert(alert)
     elif number is None:  # else staff have closed it
-        number = _raise_sequence(fold, pattern, needed, staff_only=False)
+        number = _raise_sequence(context, pattern, needed, staff_only=False)
     for card in cards:
         card.told, card.alert = True, card.alert or number
 
 
-def _tell_staff(fold: Fold, cards: list[Recent], needed: int) -> None:
+def _raise_staff_sequence(context: TableContext, cards: list[RecentCard], needed: int) -> None:
     if len(cards) < needed or any(card.alert for card in cards):
         return
-    pattern = _pattern([card.index for card in cards])
+    pattern = _sequence_pattern([card.index for card in cards])
     if pattern is not None:
-        number = _raise_sequence(fold, pattern, needed, staff_only=True)
+        number = _raise_sequence(context, pattern, needed, staff_only=True)
         for card in cards:
             card.alert = number
 
 
-def _raise_sequence(fold: Fold, pattern: str, needed: int, *, staff_only: bool) -> int:
-    number = fold.state.seq + 1
-    said = detail(f"sequence_{pattern}", cards=needed)
-    fold.raise_alert(IrregularityKind.SUSPECT_SEQUENCE, said, staff_only=staff_only)
+def _raise_sequence(context: TableContext, pattern: str, needed: int, *, staff_only: bool) -> int:
+    number = context.state.seq + 1
+    said = make_detail(f"sequence_{pattern}", cards=needed)
+    context.raise_alert(IrregularityKind.SUSPECT_SEQUENCE, said, staff_only=staff_only)
     return number
 
 
-def too_close(fold: Fold) -> bool:
+def is_double_feed(context: TableContext) -> bool:
     """
     Tell, where that was asked for, whether two cards came too close to be two draws.
     """
-    least = fold.options.least_gap
-    if least is None or fold.options.timeless:
+    least = context.options.least_gap
+    if least is None or context.options.timeless:
         return False
-    before, fold.state.drawn_at = fold.state.drawn_at, fold.microseconds()
-    return before is not None and fold.state.drawn_at - before < least * 1_000_000
+    before, context.state.drawn_at = context.state.drawn_at, context.now_us()
+    return before is not None and context.state.drawn_at - before < least * 1_000_000
 
 
-def check_pace(fold: Fold) -> None:
+def raise_double_feed(context: TableContext) -> None:
     """
     Say, once the card has been told, if it came together with the one before.
     """
-    if fold.together:
-        fold.together = False
-        fold.raise_alert(IrregularityKind.DOUBLE_FEED, detail("drawn_together"))
+    if context.is_double_feed:
+        context.is_double_feed = False
+        context.raise_alert(IrregularityKind.DOUBLE_FEED, make_detail("drawn_together"))
 
 
-def _pattern(cards: list[int]) -> str | None:
+def _sequence_pattern(cards: list[int]) -> str | None:
     if -1 in cards:
         return None
     ranks = [index % len(RANKS) for index in cards]

@@ -10,71 +10,79 @@ from shoe_daemon.game import shoe_rotation
 from shoe_daemon.table import events
 
 if TYPE_CHECKING:
-    from shoe_daemon.game import IrregularityKind, Outcome, Rotation, Step
-    from shoe_daemon.table.table_context import Fold
+    from shoe_daemon.game import IrregularityKind, Outcome
+    from shoe_daemon.game.shoe_rotation import Rotation, RotationStep
+    from shoe_daemon.table.table_context import TableContext
 
 
-def _seated(fold: Fold) -> Rotation | None:
+def _seated_rotation(context: TableContext) -> Rotation | None:
     # Without a word of who sits there, nobody knows who draws.
-    if not (fold.house.curator.on and fold.options.seats):
+    if not (context.house.curator.on and context.options.seats):
         return None
-    step = shoe_rotation.sit(fold.state.rotation, fold.house.curator, fold.options.seats)
-    _take(fold, step)
+    step = shoe_rotation.update_seats(
+        context.state.rotation, context.house.curator, context.options.seats
+    )
+    _apply_step(context, step)
     return step.rotation
 
 
-def _take(fold: Fold, step: Step) -> None:
-    fold.state.rotation = step.rotation
+def _apply_step(context: TableContext, step: RotationStep) -> None:
+    context.state.rotation = step.rotation
     if step.changed:
-        fold.emit(events.ShoePassed(step.holder))
+        context.emit(events.ShoePassed(step.holder))
 
 
-def after_shuffle(fold: Fold) -> None:
+def offer_new_shoe(context: TableContext) -> None:
     """
     Offer a new shoe.
     """
-    rotation = _seated(fold)
+    rotation = _seated_rotation(context)
     if rotation is not None:
-        _take(fold, shoe_rotation.after_shuffle(rotation, fold.house.curator))
+        _apply_step(context, shoe_rotation.offer_new_shoe(rotation, context.house.curator))
 
 
-def after_round(fold: Fold, outcome: Outcome | None) -> None:
+def pass_after_round(context: TableContext, outcome: Outcome | None) -> None:
     """
     Let the shoe pass where the rules say so; None for a round that came to nothing.
     """
-    rotation = _seated(fold)
+    rotation = _seated_rotation(context)
     if rotation is not None:
-        _take(fold, shoe_rotation.after_round(rotation, fold.house.curator, outcome))
+        _apply_step(
+            context, shoe_rotation.pass_after_round(rotation, context.house.curator, outcome)
+        )
 
 
-def irregular(fold: Fold, kind: IrregularityKind) -> None:
+def apply_false_draw(context: TableContext, kind: IrregularityKind) -> None:
     """
     A false draw costs the holder the shoe where the policy says so: after the
     coup, and at once where that has its result and the shoe was kept.
     """
-    rotation = _seated(fold)
-    if rotation is None or not fold.policy.passes_shoe(kind):
+    rotation = _seated_rotation(context)
+    if rotation is None or not context.policy.passes_shoe(kind):
         return
-    round_ = fold.state.round
-    held = {each.number for each in fold.state.held}
+    round_ = context.state.round
+    held = {each.number for each in context.state.held}
     if round_ is None or round_.ended or not round_.finished or round_.number in held:
-        fold.state.rotation = shoe_rotation.false_draw(rotation)
+        context.state.rotation = shoe_rotation.record_false_draw(rotation)
     elif rotation.holder == round_.holder:
-        rules = fold.house.curator
-        _take(fold, shoe_rotation.after_round(shoe_rotation.false_draw(rotation), rules, None))
+        rules = context.house.curator
+        _apply_step(
+            context,
+            shoe_rotation.pass_after_round(shoe_rotation.record_false_draw(rotation), rules, None),
+        )
 
 
-def passed(fold: Fold, seat: int | None) -> None:
+def pass_shoe(context: TableContext, seat: int | None) -> None:
     """
     The holder passes or refuses the shoe; or it is given to a seat.
     """
-    rotation = _seated(fold)
+    rotation = _seated_rotation(context)
     if rotation is None:
         return
-    rules = fold.house.curator
+    rules = context.house.curator
     step = (
-        shoe_rotation.pass_on(rotation, rules)
+        shoe_rotation.pass_shoe(rotation, rules)
         if seat is None
-        else shoe_rotation.give(rotation, seat)
+        else shoe_rotation.give_shoe(rotation, seat)
     )
-    _take(fold, step)
+    _apply_step(context, step)
