@@ -27,7 +27,7 @@ FRAME = b"\x02P1H10-7c\r\n\x03"
 KINDS: tuple[EventData, ...] = (
     RoundStarted(),
     CardDealt(None, Card("10H"), 0, Slot.P1),
-    FIRST_FOUR_DUE[1].say,
+    FIRST_FOUR_DUE[1].event,
 )
 WARM_UP = 50
 

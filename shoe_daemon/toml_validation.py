@@ -97,9 +97,7 @@ def convert_toml(kind: type[T], value: object, place: str) -> T:
 
 
 def plain_error(told: str) -> str:
-    """
-    Say what is expected in a person's words, where `read_as` says it in types.
-    """
+    """Say what is expected in a person's words, where `read_as` says it in types."""
     what, semicolon, expected = told.rpartition("; expected ")
     for pattern, words in _PLAIN_TYPES:
         expected = re.sub(pattern, words, expected)
@@ -128,9 +126,7 @@ def _error_line(text: str, kind: type, value: object) -> str:
 
 
 def _named_steps(steps: list[str], text: str, kind: type, value: object) -> list[str]:
-    """
-    Find out which entry of a table each ``...`` stands for; `value` is used up.
-    """
+    """Find out which entry of a table each ``...`` stands for; `value` is used up."""
     named: list[str] = []
     for step in steps:
         if step == _ANY_KEY:
@@ -160,9 +156,7 @@ def _value_at(value: Any, steps: list[str]) -> Any:  # noqa: ANN401 - anything t
 
 
 def _expected_at(kind: type, steps: list[str]) -> str:
-    """
-    Say what may stand at a path of a type.
-    """
+    """Say what may stand at a path of a type."""
     here = _type_at(kind, steps)
     match here:
         case inspect.StructType(fields=fields):
@@ -175,9 +169,7 @@ def _expected_at(kind: type, steps: list[str]) -> str:
 
 
 def _expected_key(kind: type, steps: list[str]) -> str:
-    """
-    Say which keys the table at a path may have.
-    """
+    """Say which keys the table at a path may have."""
     match _type_at(kind, steps):
         case inspect.DictType(key_type=inspect.EnumType(cls=cls)):
             return _choices(member.value for member in cls)
@@ -196,9 +188,7 @@ def _type_at(kind: type, steps: list[str]) -> inspect.Type:
 
 
 def _bare_type(here: inspect.Type) -> inspect.Type:
-    """
-    Take off what only describes a type, and its being optional.
-    """
+    """Take off what only describes a type, and its being optional."""
     while isinstance(here, inspect.Metadata):
         here = here.type
     if isinstance(here, inspect.UnionType):

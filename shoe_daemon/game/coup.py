@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 
 class Slot(StrEnum):
-    """
-    A place of the layout, named in dealing order: ``P1 B1 P2 B2 P3 B3``.
-    """
+    """A place of the layout, named in dealing order: ``P1 B1 P2 B2 P3 B3``."""
 
     P1 = "P1"
     B1 = "B1"
@@ -36,9 +34,7 @@ FOUR_CARDS: Final = 2 * FIRST_CARDS
 
 
 class Hand(StrEnum):
-    """
-    Whose cards: the Player's or the Banker's; ``none`` where nobody's.
-    """
+    """Whose cards: the Player's or the Banker's; ``none`` where nobody's."""
 
     PLAYER = "player"
     BANKER = "banker"
@@ -46,9 +42,7 @@ class Hand(StrEnum):
 
 
 class Outcome(StrEnum):
-    """
-    Which hand won.
-    """
+    """Which hand won."""
 
     PLAYER = "player"
     BANKER = "banker"
@@ -56,9 +50,7 @@ class Outcome(StrEnum):
 
 
 class Kind(StrEnum):
-    """
-    What a round is for: play, or a hand without wagers.
-    """
+    """What a round is for: play, or a hand without wagers."""
 
     NORMAL = "normal"
     FREE = "free"
@@ -106,18 +98,14 @@ class CountedHand(NamedTuple):
 
     @classmethod
     def of(cls, cards: tuple[Card, ...]) -> CountedHand:
-        """
-        Count a hand of two or three cards.
-        """
+        """Count a hand of two or three cards."""
         total = sum([card.points for card in cards]) % 10
         natural = len(cards) == FIRST_CARDS and total >= NATURAL
         return cls(cards, total, natural, cards[0].rank == cards[1].rank)
 
 
 class Coup(NamedTuple):
-    """
-    A finished round: both hands, and who won.
-    """
+    """A finished round: both hands, and who won."""
 
     player: CountedHand
     banker: CountedHand
@@ -125,9 +113,7 @@ class Coup(NamedTuple):
 
     @classmethod
     def of(cls, player: tuple[Card, ...], banker: tuple[Card, ...]) -> Coup:
-        """
-        Compare two hands of two or three cards each, drawn in any lawful way.
-        """
+        """Compare two hands of two or three cards each, drawn in any lawful way."""
         return cls.between(CountedHand.of(player), CountedHand.of(banker))
 
     @classmethod
@@ -148,9 +134,7 @@ class Coup(NamedTuple):
 
     @classmethod
     def between(cls, player: CountedHand, banker: CountedHand) -> Coup:
-        """
-        Compare two hands that are counted already.
-        """
+        """Compare two hands that are counted already."""
         if player.total == banker.total:
             return cls(player, banker, Outcome.TIE)
         won = Outcome.PLAYER if player.total > banker.total else Outcome.BANKER

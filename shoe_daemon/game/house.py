@@ -175,9 +175,7 @@ class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
     resolutions: tuple[Resolution, ...] = ()
 
     def __post_init__(self) -> None:
-        """
-        Refuse a commission or a pay table that cannot be.
-        """
+        """Refuse a commission or a pay table that cannot be."""
         try:
             parse_share(self.commission)
         except ValueError as error:
@@ -193,16 +191,12 @@ class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
 
     @cached_property
     def offered(self) -> tuple[Wager, ...]:
-        """
-        The wagers at this house's prices, in the catalogue's order whatever theirs here.
-        """
+        """The wagers at this house's prices, in the catalogue's order whatever theirs here."""
         return tuple(self._priced(wager) for wager in WAGER_CATALOGUE if wager in self.wagers)
 
     @cached_property
     def settle(self) -> Settler:
-        """
-        Settles every wager of a coup: ``house.settle(coup)``.
-        """
+        """Settles every wager of a coup: ``house.settle(coup)``."""
         return Settler(self.offered)
 
     def _priced(self, wager: str) -> Wager:
@@ -272,8 +266,6 @@ def house_from_mapping(mapping: Mapping[str, Any], place: str = "house") -> Hous
 
 
 def house_to_mapping(house: House) -> dict[str, Any]:
-    """
-    Write a house in full, defaults too, as plain data.
-    """
+    """Write a house in full, defaults too, as plain data."""
     mapping: dict[str, Any] = to_builtins(house)
     return mapping

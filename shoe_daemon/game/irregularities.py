@@ -34,9 +34,7 @@ class Evidence(StrEnum):
 
 
 class IrregularityKind(StrEnum):
-    """
-    The closed list, in the order of its table.
-    """
+    """The closed list, in the order of its table."""
 
     PREMATURE_DRAW = "premature_draw"
     PLAYER_THIRD_UNAUTHORISED = "player_third_unauthorised"

@@ -63,9 +63,7 @@ class WagerOdds(NamedTuple):
 
 
 class Odds(NamedTuple):
-    """
-    The odds of a round from `decks` decks, in draws out of `total`.
-    """
+    """The odds of a round from `decks` decks, in draws out of `total`."""
 
     decks: int
     total: int
@@ -75,9 +73,7 @@ class Odds(NamedTuple):
     wagers: dict[str, WagerOdds]
 
     def to_mapping(self) -> dict[str, Any]:
-        """
-        Write them as plain data; an edge is the text of its exact fraction, ``n/d``.
-        """
+        """Write them as plain data; an edge is the text of its exact fraction, ``n/d``."""
         wagers = {
             name: {
                 "win": each.win,
@@ -181,9 +177,7 @@ def _count_endings(
 def _add_endings(
     counts: Counter[_TotalsAndCards], player: int, banker: int, ways: int, left: list[int]
 ) -> None:
-    """
-    Add the endings of a deal whose first four cards can fall in so many ways.
-    """
+    """Add the endings of a deal whose first four cards can fall in so many ways."""
     rest = sum(left)
     if is_natural(player, banker) or not (player_draws(player) or banker_draws(banker, None)):
         counts[player, 2, banker, 2] += ways * rest * (rest - 1)
@@ -220,9 +214,7 @@ def _count_pairings(
 
 
 def _rank_copies(points: int | None, decks: int) -> list[list[int]]:
-    """
-    List the copies of each card of these points in the shoe: ranks of suits.
-    """
+    """List the copies of each card of these points in the shoe: ranks of suits."""
     ranks = {card.rank for card in DECK if card.points == points}
     return [[decks] * 4 for _ in ranks]
 

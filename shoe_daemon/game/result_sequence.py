@@ -52,9 +52,7 @@ def parse_sequence(text: str) -> list[Result]:
 
 
 def format_sequence(results: Iterable[Result]) -> str:
-    """
-    Write results as a sequence, the flags in the order ``p b n``.
-    """
+    """Write results as a sequence, the flags in the order ``p b n``."""
     return "".join(
         _LETTER_OF_OUTCOME[each.outcome]
         + "p" * each.player_pair

@@ -1,6 +1,4 @@
-"""
-The squares on which a road is drawn: six rows, as many columns as it takes.
-"""
+"""The squares on which a road is drawn: six rows, as many columns as it takes."""
 
 from __future__ import annotations
 
@@ -57,9 +55,7 @@ class RoadGrid:
         return col, row
 
     def put(self, depth: int) -> tuple[int, int]:
-        """
-        Take that square.
-        """
+        """Take that square."""
         self._last = self.next(depth)
         self._taken.add(self._last)
         if depth == 0:

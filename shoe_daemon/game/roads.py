@@ -59,9 +59,7 @@ class LeadingTies(StrEnum):
 
 
 class Mark(StrEnum):
-    """
-    What a derived road says of a cell: ``red`` repeats, ``blue`` does not.
-    """
+    """What a derived road says of a cell: ``red`` repeats, ``blue`` does not."""
 
     RED = "red"
     BLUE = "blue"
@@ -85,9 +83,7 @@ class Result(NamedTuple):
 
 
 class BeadCell(Struct, frozen=True):
-    """
-    A round on the bead plate, which fills column by column.
-    """
+    """A round on the bead plate, which fills column by column."""
 
     banker_pair: bool
     col: int
@@ -124,9 +120,7 @@ class BigCell(Struct, frozen=True):
 
 
 class MarkCell(Struct, frozen=True):
-    """
-    A mark on a derived road; `column` and `depth` are those of marks of one colour.
-    """
+    """A mark on a derived road; `column` and `depth` are those of marks of one colour."""
 
     col: int
     column: int
@@ -136,18 +130,14 @@ class MarkCell(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """
-    Where a cell would be drawn.
-    """
+    """Where a cell would be drawn."""
 
     col: int
     row: int
 
 
 class MarkPlace(Struct, frozen=True):
-    """
-    What a mark would be, and where it would be drawn.
-    """
+    """What a mark would be, and where it would be drawn."""
 
     col: int
     mark: Mark
@@ -155,9 +145,7 @@ class MarkPlace(Struct, frozen=True):
 
 
 class Ask(Struct, frozen=True):
-    """
-    What every road would get if the next round went to one side; None: no mark.
-    """
+    """What every road would get if the next round went to one side; None: no mark."""
 
     big: Place
     big_eye: MarkPlace | None
@@ -166,18 +154,14 @@ class Ask(Struct, frozen=True):
 
 
 class Asks(Struct, frozen=True):
-    """
-    What the next round would bring.
-    """
+    """What the next round would bring."""
 
     banker: Ask
     player: Ask
 
 
 class RoadCounts(Struct, frozen=True):
-    """
-    The rounds on the roads.
-    """
+    """The rounds on the roads."""
 
     banker: int
     banker_pair: int
@@ -189,9 +173,7 @@ class RoadCounts(Struct, frozen=True):
 
 
 class Roads(Struct, frozen=True):
-    """
-    All roads of a shoe, laid out on six rows.
-    """
+    """All roads of a shoe, laid out on six rows."""
 
     ask: Asks
     bead: tuple[BeadCell, ...]
@@ -208,9 +190,7 @@ def build_roads(
     leading_ties: LeadingTies = LeadingTies.MERGE,
     tail: Tail = Tail.FLAT,
 ) -> Roads:
-    """
-    Return the roads of a shoe's results, the oldest first.
-    """
+    """Return the roads of a shoe's results, the oldest first."""
     columns = _streaks(results, leading_ties)
     heights = [len(column) for column in columns]
     big, derived = RoadGrid(tail), [_DerivedRoad(back, tail) for back in _COLUMNS_BACK]
@@ -246,9 +226,7 @@ class _StreakCell:
 
 
 def _streaks(results: Iterable[Result], leading_ties: LeadingTies) -> list[list[_StreakCell]]:
-    """
-    Return the streaks, each a list of its cells; no row ends them.
-    """
+    """Return the streaks, each a list of its cells; no row ends them."""
     columns: list[list[_StreakCell]] = []
     for result in results:
         tie = result.outcome is Outcome.TIE
@@ -269,9 +247,7 @@ def _streaks(results: Iterable[Result], leading_ties: LeadingTies) -> list[list[
 
 
 class _DerivedRoad:
-    """
-    A derived road, which compares every win with the column `back` before it.
-    """
+    """A derived road, which compares every win with the column `back` before it."""
 
     def __init__(self, back: int, tail: Tail) -> None:
         self._back = back
@@ -279,9 +255,7 @@ class _DerivedRoad:
         self.cells: list[MarkCell] = []
 
     def draw(self, heights: Sequence[int]) -> None:
-        """
-        Draw the marks of a big road with columns of these heights.
-        """
+        """Draw the marks of a big road with columns of these heights."""
         for n, height in enumerate(heights):
             for depth in range(height):
                 cell = self.next(heights, n, depth)
@@ -290,9 +264,7 @@ class _DerivedRoad:
                     self.cells.append(cell)
 
     def next(self, heights: Sequence[int], n: int, depth: int) -> MarkCell | None:
-        """
-        Return what the cell at this depth of column `n` adds; None: the road has not begun.
-        """
+        """Return what the cell at this depth of column `n` adds; None: the road has not begun."""
         mark = self._mark(heights, n, depth)
         if mark is None:
             return None
@@ -357,9 +329,7 @@ def _ask_of_side(
     big: RoadGrid,
     derived: Iterable[_DerivedRoad],
 ) -> Ask:
-    """
-    Say what is new in columns that have one win more than those that are drawn.
-    """
+    """Say what is new in columns that have one win more than those that are drawn."""
     n, depth = len(asked) - 1, len(asked[-1]) - 1
     # The first win may take over the square of the ties before it.
     col, row = big.next(depth) if n or depth else (0, 0)

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 class Situation(StrEnum):
-    """
-    The closed list of what a policy may rule upon, in the order in which it is printed.
-    """
+    """The closed list of what a policy may rule upon, in the order in which it is printed."""
 
     PLAYER_THIRD_UNAUTHORISED = "player_third_unauthorised"
     EXCESS_UNEXPOSED = "excess_unexposed"
@@ -42,9 +40,7 @@ class Situation(StrEnum):
 
 
 class Action(StrEnum):
-    """
-    The closed list of what may be done about an irregularity.
-    """
+    """The closed list of what may be done about an irregularity."""
 
     CONTINUE = "continue"
     REASSIGN_TO_BANKER = "reassign_to_banker"
@@ -62,9 +58,7 @@ class Action(StrEnum):
 
 
 class DisplayName(NamedTuple):
-    """
-    A name for people, in English and in Traditional Chinese.
-    """
+    """A name for people, in English and in Traditional Chinese."""
 
     text: str
     text_zh: str

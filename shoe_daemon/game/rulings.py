@@ -68,9 +68,7 @@ class Provision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Ruling(Provision, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """
-    What is to be done in one situation.
-    """
+    """What is to be done in one situation."""
 
     action: Action
 
@@ -109,9 +107,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     false_draw_passes_shoe: FalseDraw | None = None
 
     def __post_init__(self) -> None:
-        """
-        Refuse a severity that is not raised, and what is unverified without a word why.
-        """
+        """Refuse a severity that is not raised, and what is unverified without a word why."""
         for kind, severity in self.raised.items():
             if severity <= SEVERITY[kind]:
                 msg = f"severity.{kind}: {severity}; expected more than {SEVERITY[kind]}: "
@@ -151,28 +147,20 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def all_rulings(self) -> tuple[Ruling, ...]:
-        """
-        All that it proposes, in whatever situation.
-        """
+        """All that it proposes, in whatever situation."""
         return tuple(ruling for each in self.by_situation.values() for ruling in each)
 
     def severity(self, kind: IrregularityKind) -> int:
-        """
-        Say how much an irregularity weighs here, 1 to 5.
-        """
+        """Say how much an irregularity weighs here, 1 to 5."""
         return self.raised.get(kind, SEVERITY[kind])
 
     def passes_shoe(self, kind: IrregularityKind) -> bool:
-        """
-        Tell whether the holder of the shoe who did this has to pass it.
-        """
+        """Tell whether the holder of the shoe who did this has to pass it."""
         false_draw = self.false_draw_passes_shoe
         return false_draw is not None and kind in false_draw.kinds
 
     def provisions(self) -> Iterator[tuple[str, Provision]]:
-        """
-        Give all that the authority says, each with its place in the file.
-        """
+        """Give all that the authority says, each with its place in the file."""
         for situation, rulings in self.by_situation.items():
             for number, ruling in enumerate(rulings):
                 yield f"rulings.{situation}.{number}", ruling
@@ -230,8 +218,6 @@ def policy_from_mapping(mapping: Mapping[str, Any], place: str = "policy") -> Po
 
 
 def policy_to_mapping(policy: Policy) -> dict[str, Any]:
-    """
-    Write a policy in full, defaults too, as plain data.
-    """
+    """Write a policy in full, defaults too, as plain data."""
     mapping: dict[str, Any] = to_builtins(policy)
     return mapping

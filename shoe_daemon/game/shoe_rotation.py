@@ -44,25 +44,19 @@ class Rotation(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RotationStep(NamedTuple):
-    """
-    What became of the shoe: the new state, and whether it changed hands.
-    """
+    """What became of the shoe: the new state, and whether it changed hands."""
 
     rotation: Rotation
     changed: bool
 
     @property
     def holder(self) -> int | None:
-        """
-        The seat that has the shoe now; None where the dealer draws.
-        """
+        """The seat that has the shoe now; None where the dealer draws."""
         return self.rotation.holder
 
 
 def offer_new_shoe(rotation: Rotation, rules: Curator) -> RotationStep:
-    """
-    Offer a new shoe to the first seat, or, where nobody sits there, to the next.
-    """
+    """Offer a new shoe to the first seat, or, where nobody sits there, to the next."""
     turn = _seats_in_turn(rotation.seats, rules.first_seat, _seat_step(rules))
     first = [seat for seat in rotation.seats if seat == rules.first_seat]
     return _pass_to(rotation, next(iter([*first, *turn]), None), declined=())
@@ -129,9 +123,7 @@ def update_seats(rotation: Rotation, rules: Curator, seats: Iterable[int]) -> Ro
 
 
 def _pass_to_next_seat(rotation: Rotation, rules: Curator) -> RotationStep:
-    """
-    Pass the shoe to the next seat that has not declined it, or else to the dealer.
-    """
+    """Pass the shoe to the next seat that has not declined it, or else to the dealer."""
     declined = rotation.declined
     if rotation.holder in rotation.seats:
         declined = (*declined, rotation.holder)

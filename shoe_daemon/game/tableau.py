@@ -36,9 +36,7 @@ _STANDS_FROM: Final = 6
 
 
 def is_natural(player: int, banker: int) -> bool:
-    """
-    Tell whether either two-card total, 0 to 9, ends the round at once.
-    """
+    """Tell whether either two-card total, 0 to 9, ends the round at once."""
     return player >= NATURAL or banker >= NATURAL
 
 

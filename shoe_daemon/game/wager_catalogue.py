@@ -41,9 +41,7 @@ def _won_by(side: Outcome) -> ShapeTest:
 
 
 def _won_with(side: Outcome, hand: HandOf, total: int, cards: int | None = None) -> ShapeTest:
-    """
-    Tell of a shape whether this side wins with this total, in so many cards if said.
-    """
+    """Tell of a shape whether this side wins with this total, in so many cards if said."""
 
     def won(shape: CoupShape) -> bool:
         return (
@@ -58,9 +56,7 @@ def _won_with(side: Outcome, hand: HandOf, total: int, cards: int | None = None)
 def _single_prize_wager(
     wager: str, name: str, text: str, falls: ShapeTest, pays: str
 ) -> WagerDefinition:
-    """
-    Define a wager with a single prize.
-    """
+    """Define a wager with a single prize."""
     return WagerDefinition(wager, name, (Prize("win", text, falls, pays),))
 
 

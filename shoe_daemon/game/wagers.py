@@ -46,56 +46,42 @@ class HandShape(NamedTuple):
 
     @classmethod
     def of(cls, hand: CountedHand) -> HandShape:
-        """
-        Say what matters of a counted hand.
-        """
+        """Say what matters of a counted hand."""
         first, second, *_ = hand.cards
         return cls(hand.total, len(hand.cards), hand.pair, first is second)
 
     @property
     def natural(self) -> bool:
-        """
-        Whether it is a two-card 8 or 9.
-        """
+        """Whether it is a two-card 8 or 9."""
         return self.cards == FIRST_CARDS and self.total >= NATURAL
 
 
 class CoupShape(NamedTuple):
-    """
-    All that a wager may look at in a coup: two coups of one shape settle alike.
-    """
+    """All that a wager may look at in a coup: two coups of one shape settle alike."""
 
     player: HandShape
     banker: HandShape
 
     @classmethod
     def of(cls, coup: Coup) -> CoupShape:
-        """
-        Say what matters of a finished round.
-        """
+        """Say what matters of a finished round."""
         return cls(HandShape.of(coup.player), HandShape.of(coup.banker))
 
     @property
     def outcome(self) -> Outcome:
-        """
-        Which hand won.
-        """
+        """Which hand won."""
         if self.player.total == self.banker.total:
             return Outcome.TIE
         return Outcome.PLAYER if self.player.total > self.banker.total else Outcome.BANKER
 
     @property
     def margin(self) -> int:
-        """
-        The points between the hands, 0 to 9.
-        """
+        """The points between the hands, 0 to 9."""
         return abs(self.player.total - self.banker.total)
 
     @property
     def cards(self) -> int:
-        """
-        How many cards were dealt, 4 to 6.
-        """
+        """How many cards were dealt, 4 to 6."""
         return self.player.cards + self.banker.cards
 
 
@@ -134,16 +120,12 @@ class WagerDefinition(NamedTuple):
 
     @property
     def usual(self) -> dict[str, str]:
-        """
-        The pay table that most houses have.
-        """
+        """The pay table that most houses have."""
         return {prize.id: prize.usual for prize in self.prizes if prize.usual is not None}
 
 
 class Settlement(NamedTuple):
-    """
-    What became of one wager; `pays` is ``to:for``, None unless it wins.
-    """
+    """What became of one wager; `pays` is ``to:for``, None unless it wins."""
 
     wager: str
     result: Literal["win", "lose", "push"]
@@ -151,27 +133,21 @@ class Settlement(NamedTuple):
 
 
 class PayLine(NamedTuple):
-    """
-    A prize and what a house pays for it: ``to:for`` after commission, or `PUSH`.
-    """
+    """A prize and what a house pays for it: ``to:for`` after commission, or `PUSH`."""
 
     prize: Prize
     pays: str
 
 
 class Wager(NamedTuple):
-    """
-    A wager as one house offers it.
-    """
+    """A wager as one house offers it."""
 
     definition: WagerDefinition
     lines: tuple[PayLine, ...]
 
     @property
     def id(self) -> str:
-        """
-        Its name in the contract.
-        """
+        """Its name in the contract."""
         return self.definition.id
 
     @classmethod
@@ -208,18 +184,14 @@ class Wager(NamedTuple):
         )
 
     def line(self, shape: CoupShape) -> PayLine | None:
-        """
-        Find the line of the pay table that a coup of this shape brings; None loses.
-        """
+        """Find the line of the pay table that a coup of this shape brings; None loses."""
         for line in self.lines:
             if line.prize.falls(shape):
                 return line
         return None
 
     def settle(self, shape: CoupShape) -> Settlement:
-        """
-        Say what becomes of the wager in a coup of this shape.
-        """
+        """Say what becomes of the wager in a coup of this shape."""
         line = self.line(shape)
         if line is None:
             return Settlement(self.id, "lose", None)
@@ -229,9 +201,7 @@ class Wager(NamedTuple):
 
 
 def settle_wagers(wagers: Iterable[Wager], coup: Coup) -> tuple[Settlement, ...]:
-    """
-    Settle each wager, in the order given.
-    """
+    """Settle each wager, in the order given."""
     shape = CoupShape.of(coup)
     return tuple(wager.settle(shape) for wager in wagers)
 
@@ -250,9 +220,7 @@ class Settler:
         self._settled: dict[tuple[object, ...], tuple[Settlement, ...]] = {}
 
     def __call__(self, coup: Coup) -> tuple[Settlement, ...]:
-        """
-        Settle every wager of the house.
-        """
+        """Settle every wager of the house."""
         (player, player_total, _, player_pair), (banker, banker_total, _, banker_pair), _ = coup
         # What `Shape` holds, without the cost of building one.
         key = (

@@ -151,7 +151,7 @@ class CommandHandler:
         if operators and order and command.operator and not pending.refused:
             try:
                 pending.pin_verified = operators.authenticate(
-                    command.operator, pending.pin, privileged=order.weighty
+                    command.operator, pending.pin, privileged=order.privileged
                 )
             except AuthenticationError as error:
                 pending.refused = str(error)

@@ -168,9 +168,7 @@ _OPTIONAL_PATTERN: Final = re.compile(r"\[([^]]*)\]")
 
 
 class Detail(NamedTuple):
-    """
-    A sentence, and the code and the values that it is made of.
-    """
+    """A sentence, and the code and the values that it is made of."""
 
     code: str
     values: dict[str, DetailValue]
@@ -178,9 +176,7 @@ class Detail(NamedTuple):
 
 
 def make_detail(code: str, /, **values: DetailValue) -> Detail:
-    """
-    Return the sentence of a code with these values.
-    """
+    """Return the sentence of a code with these values."""
     # A card and a slot are written as their plain text.
     plain = {
         name: str(value) if isinstance(value, str) else value
@@ -190,9 +186,7 @@ def make_detail(code: str, /, **values: DetailValue) -> Detail:
 
 
 def detail_text(code: str, values: dict[str, DetailValue]) -> str:
-    """
-    Return the English sentence of a code with these values.
-    """
+    """Return the English sentence of a code with these values."""
     words = dict(values)
     because = words.pop("because", None)
     if because is not None:

@@ -17,18 +17,14 @@ AbortCause = Literal["reset", "restart", "forced", "new_round"]
 
 
 class EventData(Struct, frozen=True):
-    """
-    The `data` of one type of event.
-    """
+    """The `data` of one type of event."""
 
     type: ClassVar[str]
     """The event's name on the wire."""
 
 
 class ShoeStarted(EventData, frozen=True):
-    """
-    A new shoe; `house` is None where none is configured.
-    """
+    """A new shoe; `house` is None where none is configured."""
 
     type = "shoe_started"
     decks: int
@@ -49,18 +45,14 @@ class CardBurned(EventData, frozen=True):
 
 
 class BettingClosed(EventData, frozen=True):
-    """
-    No more bets for the round that begins.
-    """
+    """No more bets for the round that begins."""
 
     type = "betting_closed"
     cause: Literal["no_more_bets", "first_card"]
 
 
 class RoundStarted(EventData, frozen=True):
-    """
-    The first card of a round is out.
-    """
+    """The first card of a round is out."""
 
     type = "round_started"
 
@@ -80,9 +72,7 @@ class CardDealt(EventData, frozen=True):
 
 
 class CardDisclosed(EventData, frozen=True):
-    """
-    The table has seen a card that was dealt face down.
-    """
+    """The table has seen a card that was dealt face down."""
 
     type = "card_disclosed"
     banker_total: int | None
@@ -128,9 +118,7 @@ class HandResult(Struct, frozen=True):
 
 
 class WagerResult(Struct, frozen=True):
-    """
-    What became of a wager; `pays` is ``to:for``, None unless it wins.
-    """
+    """What became of a wager; `pays` is ``to:for``, None unless it wins."""
 
     pays: str | None
     result: Literal["win", "lose", "push"]
@@ -155,9 +143,7 @@ class RoundFinished(EventData, frozen=True):
 
 
 class RoundAborted(EventData, frozen=True):
-    """
-    A round came to nothing: its number is used up, its cards stay counted.
-    """
+    """A round came to nothing: its number is used up, its cards stay counted."""
 
     type = "round_aborted"
     cause: AbortCause
@@ -207,9 +193,7 @@ class IrregularityData(Struct, frozen=True, kw_only=True):
 
 
 class Irregularity(EventData, IrregularityData, frozen=True, kw_only=True):
-    """
-    Something happened that the rules do not allow, or that cannot be known.
-    """
+    """Something happened that the rules do not allow, or that cannot be known."""
 
     type = "irregularity"
 
@@ -225,9 +209,7 @@ class StaffIrregularity(EventData, IrregularityData, frozen=True, kw_only=True):
 
 
 class ClosedData(Struct, frozen=True):
-    """
-    How an irregularity was dealt with; `operator` is None where the equipment did it.
-    """
+    """How an irregularity was dealt with; `operator` is None where the equipment did it."""
 
     action: str
     id: int
@@ -236,17 +218,13 @@ class ClosedData(Struct, frozen=True):
 
 
 class IrregularityClosed(EventData, ClosedData, frozen=True):
-    """
-    An irregularity is dealt with; `operator` is None where the equipment did it.
-    """
+    """An irregularity is dealt with; `operator` is None where the equipment did it."""
 
     type = "irregularity_closed"
 
 
 class StaffIrregularityClosed(EventData, ClosedData, frozen=True):
-    """
-    An irregularity is dealt with that the players had not been told of.
-    """
+    """An irregularity is dealt with that the players had not been told of."""
 
     type = "staff_irregularity_closed"
 
@@ -264,9 +242,7 @@ class RoundHeld(EventData, frozen=True):
 
 
 class RoundReleased(EventData, frozen=True):
-    """
-    A result that was held may be published: it follows.
-    """
+    """A result that was held may be published: it follows."""
 
     type = "round_released"
     operator: str | None
@@ -317,18 +293,14 @@ class ResultRevised(EventData, frozen=True):
 
 
 class ShoePassed(EventData, frozen=True):
-    """
-    The shoe is with another curator; `seat` is None where the dealer draws.
-    """
+    """The shoe is with another curator; `seat` is None where the dealer draws."""
 
     type = "shoe_passed"
     seat: int | None
 
 
 class ShoeCounts(Struct, frozen=True):
-    """
-    Rounds and outcomes of a shoe (never cards).
-    """
+    """Rounds and outcomes of a shoe (never cards)."""
 
     banker: int
     player: int
@@ -337,17 +309,13 @@ class ShoeCounts(Struct, frozen=True):
 
 
 class CutCard(EventData, ShoeCounts, frozen=True):
-    """
-    The cut card appeared.
-    """
+    """The cut card appeared."""
 
     type = "cut_card"
 
 
 class LastRound(EventData, ShoeCounts, frozen=True):
-    """
-    The round that is under way, or else the next one, is the shoe's last.
-    """
+    """The round that is under way, or else the next one, is the shoe's last."""
 
     type = "last_round"
 
@@ -384,9 +352,7 @@ class ReaderStatus(EventData, frozen=True):
 
 
 class StaffCardDealt(EventData, frozen=True):
-    """
-    The face of a card that the players have not seen.
-    """
+    """The face of a card that the players have not seen."""
 
     type = "staff_card_dealt"
     card: Card
@@ -394,9 +360,7 @@ class StaffCardDealt(EventData, frozen=True):
 
 
 class StaffComposition(EventData, frozen=True):
-    """
-    What came out of a shoe that is finished: copies read of each card.
-    """
+    """What came out of a shoe that is finished: copies read of each card."""
 
     type = "staff_composition"
     read: dict[str, int]

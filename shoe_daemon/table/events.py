@@ -132,9 +132,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def encode_event(event: Event) -> bytes:
-    """
-    Return the event's one and only JSON: sorted keys, no spaces, UTF-8.
-    """
+    """Return the event's one and only JSON: sorted keys, no spaces, UTF-8."""
     return _encoder.encode(event)
 
 
@@ -177,7 +175,5 @@ class _Envelope(Struct):
 
 
 def is_staff(event_type: str) -> bool:
-    """
-    Tell whether an event of this type is for staff only.
-    """
+    """Tell whether an event of this type is for staff only."""
     return event_type.startswith("staff_")

@@ -17,13 +17,8 @@ from shoe_daemon.table.public_types import PastRound, PastShoe, PublicHistory
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import RoundFinished
-    from shoe_daemon.table.table_state import (
-        HeldResult,
-        PlayedRound,
-        ShoeState,
-        TableState,
-        UnfinishedRound,
-    )
+    from shoe_daemon.table.shoe_state import HeldResult, PlayedRound, ShoeState, UnfinishedRound
+    from shoe_daemon.table.table_state import TableState
 
 MAX_PAST_SHOES: Final = 12
 """Past shoes that are remembered."""
@@ -70,9 +65,7 @@ def road_results(shoe: ShoeState | None) -> list[Result]:
 
 
 def store_past_shoe(state: TableState) -> None:
-    """
-    Keep what will be told of the shoe on the table, which is over.
-    """
+    """Keep what will be told of the shoe on the table, which is over."""
     shoe = state.shoe
     if shoe is None:
         return
@@ -92,9 +85,7 @@ def store_past_shoe(state: TableState) -> None:
 
 
 def public_history(state: TableState) -> PublicHistory:
-    """
-    Return what anybody may know of the rounds that lie behind.
-    """
+    """Return what anybody may know of the rounds that lie behind."""
     shoe = state.shoe
     return PublicHistory(
         rounds=() if shoe is None else _past_rounds(shoe, state.held),

@@ -33,9 +33,7 @@ from shoe_daemon.table.timestamps import to_microseconds
 
 
 class Role(StrEnum):
-    """
-    Why a card left the shoe.
-    """
+    """Why a card left the shoe."""
 
     PLAY = "play"
     BURN = "burn"
@@ -44,9 +42,7 @@ class Role(StrEnum):
 
 
 class Cause(StrEnum):
-    """
-    What a device's error is about.
-    """
+    """What a device's error is about."""
 
     UNREADABLE = "unreadable"
     OVERDRAW = "overdraw"
@@ -58,9 +54,7 @@ class Cause(StrEnum):
 
 
 class GapDetail(StrEnum):
-    """
-    Why something is known to be missing.
-    """
+    """Why something is known to be missing."""
 
     LOST_FRAMES = "lost_frames"
     RECONNECT = "reconnect"
@@ -128,9 +122,7 @@ class Session(Observation, frozen=True, tag="session"):
 
 
 class Tick(Observation, frozen=True, tag="tick"):
-    """
-    A deadline passed. Its moment is what counts; `deadline` is for people.
-    """
+    """A deadline passed. Its moment is what counts; `deadline` is for people."""
 
     deadline: str | int | float | None = None
 
@@ -150,70 +142,52 @@ class CardDrawn(Observation, frozen=True, tag="card"):
 
 
 class Disclosed(Observation, frozen=True, tag="disclosed"):
-    """
-    The face of a card that was drawn before.
-    """
+    """The face of a card that was drawn before."""
 
     slot: Slot
     card: Card
 
 
 class Withdrawn(Observation, frozen=True, tag="withdrawn"):
-    """
-    An excess card was taken out of play.
-    """
+    """An excess card was taken out of play."""
 
     card: Card | None = None
 
 
 class Carried(Observation, frozen=True, tag="carried"):
-    """
-    An excess card became this card of the next round.
-    """
+    """An excess card became this card of the next round."""
 
     slot: Slot = Slot.P1
     card: Card | None = None
 
 
 class Unreadable(Observation, frozen=True, tag="unreadable"):
-    """
-    A card passed and could not be read.
-    """
+    """A card passed and could not be read."""
 
     slot: Slot | None = None
 
 
 class Placed(Observation, frozen=True, tag="placed"):
-    """
-    A camera sees this card on this place.
-    """
+    """A camera sees this card on this place."""
 
     slot: Slot
     card: Card
 
 
 class CutCardSeen(Observation, frozen=True, tag="cut_card"):
-    """
-    The cut card came out of the shoe.
-    """
+    """The cut card came out of the shoe."""
 
 
 class Booted(Observation, frozen=True, tag="booted"):
-    """
-    The reader started: switched on, or reset.
-    """
+    """The reader started: switched on, or reset."""
 
 
 class Standby(Observation, frozen=True, tag="standby"):
-    """
-    The reader waits for a round.
-    """
+    """The reader waits for a round."""
 
 
 class TableCleared(Observation, frozen=True, tag="table_cleared"):
-    """
-    The cards were taken off the table.
-    """
+    """The cards were taken off the table."""
 
 
 class Result(Observation, frozen=True, tag="result"):
@@ -229,18 +203,14 @@ class Result(Observation, frozen=True, tag="result"):
     banker_pair: bool | None = None
 
     def __post_init__(self) -> None:
-        """
-        Refuse an outcome that is none.
-        """
+        """Refuse an outcome that is none."""
         if self.outcome not in {None, "forced", *Outcome}:
             msg = f"Expected `player`, `banker`, `tie` or `forced`, got `{self.outcome}`"
             raise ValueError(msg)
 
 
 class DeviceError(Observation, frozen=True, tag="device_error"):
-    """
-    The reader reports an error of its own.
-    """
+    """The reader reports an error of its own."""
 
     cause: Cause = Cause.OTHER
     code: str | int | None = None
@@ -248,9 +218,7 @@ class DeviceError(Observation, frozen=True, tag="device_error"):
 
 
 class DeviceErrorCleared(Observation, frozen=True, tag="device_error_cleared"):
-    """
-    The reader's error is over.
-    """
+    """The reader's error is over."""
 
     cause: Cause | None = None
     code: str | int | None = None
@@ -258,40 +226,30 @@ class DeviceErrorCleared(Observation, frozen=True, tag="device_error_cleared"):
 
 
 class Lock(Observation, frozen=True, tag="lock"):
-    """
-    The reader's key was turned.
-    """
+    """The reader's key was turned."""
 
     locked: bool
 
 
 class Link(Observation, frozen=True, tag="link"):
-    """
-    The connection to the reader came up, or went.
-    """
+    """The connection to the reader came up, or went."""
 
     up: bool
     detail: str | None = None
 
 
 class Gap(Observation, frozen=True, tag="gap"):
-    """
-    Something is known to be missing before this.
-    """
+    """Something is known to be missing before this."""
 
     detail: GapDetail = GapDetail.LOST_FRAMES
 
 
 class NoMoreBets(Observation, frozen=True, tag="no_more_bets"):
-    """
-    Betting closed.
-    """
+    """Betting closed."""
 
 
 class BettingOpen(Observation, frozen=True, tag="betting_open"):
-    """
-    Betting opened.
-    """
+    """Betting opened."""
 
 
 class Command(Observation, frozen=True, tag="command"):
@@ -367,9 +325,7 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 def encode_observation(observation: Observation) -> bytes:
-    """
-    Return one line of an observation log, without its line end.
-    """
+    """Return one line of an observation log, without its line end."""
     return _encoder.encode(observation)
 
 

@@ -1,6 +1,4 @@
-"""
-What a table is told beside its house: when a round ends, what waits for whom.
-"""
+"""What a table is told beside its house: when a round ends, what waits for whom."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ Severity = Annotated[int, Meta(ge=1, le=5)]
 
 
 class RoundEnd(StrEnum):
-    """
-    What ends a round: see `Options.round_end`.
-    """
+    """What ends a round: see `Options.round_end`."""
 
     AUTO = "auto"
     DEVICE = "device"
@@ -28,18 +24,14 @@ class RoundEnd(StrEnum):
 
 
 def automatic_round_end(*, slots: bool, results: bool) -> RoundEnd:
-    """
-    Return what ``auto`` means for equipment that reports slots, or results.
-    """
+    """Return what ``auto`` means for equipment that reports slots, or results."""
     if slots:
         return RoundEnd.DEVICE
     return RoundEnd.BUTTON if results else RoundEnd.QUIET
 
 
 class ResultOn(StrEnum):
-    """
-    When a round's result is published.
-    """
+    """When a round's result is published."""
 
     COMPLETE = "complete"
     CONFIRMED = "confirmed"

@@ -1,6 +1,4 @@
-"""
-The public snapshot of a table: see `snapshot` for what it can hold.
-"""
+"""The public snapshot of a table: see `snapshot` for what it can hold."""
 
 from __future__ import annotations
 
@@ -15,9 +13,9 @@ from shoe_daemon.table.public_types import (
     RoundView,
     ShoeView,
 )
+from shoe_daemon.table.readers.reader_state import reader_status
 from shoe_daemon.table.readers.undetectable import undetectable_kinds
 from shoe_daemon.table.rounds import next_card
-from shoe_daemon.table.table_context import reader_status
 
 if TYPE_CHECKING:
     from shoe_daemon.game import House, Policy
@@ -26,9 +24,7 @@ if TYPE_CHECKING:
 
 
 def public_table(state: TableState, house: House, policy: Policy) -> PublicTable:
-    """
-    Return what the players may know of a table.
-    """
+    """Return what the players may know of a table."""
     session = state.session
     return PublicTable(
         alerts=_open_alerts(state, staff_only=False),
@@ -59,9 +55,7 @@ def public_table(state: TableState, house: House, policy: Policy) -> PublicTable
 
 
 def staff_alerts(state: TableState) -> tuple[Alert, ...]:
-    """
-    Return the open irregularities that the players may not know of yet.
-    """
+    """Return the open irregularities that the players may not know of yet."""
     return _open_alerts(state, staff_only=True)
 
 

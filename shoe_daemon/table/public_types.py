@@ -14,13 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.game import Card, Kind, Outcome, Slot
-from shoe_daemon.table.events import (
-    AbortCause,
-    DrawDue,
-    Irregularity,
-    ReaderStatus,
-    RoundFinished,
-)
+from shoe_daemon.table.events import AbortCause, DrawDue, Irregularity, ReaderStatus, RoundFinished
 
 
 class CardView(Struct, frozen=True):
@@ -37,9 +31,7 @@ class CardView(Struct, frozen=True):
 
 
 class RoundView(Struct, frozen=True):
-    """
-    The round in progress, or finished and still on the table.
-    """
+    """The round in progress, or finished and still on the table."""
 
     banker_total: int | None
     cards: tuple[CardView, ...]
@@ -51,9 +43,7 @@ class RoundView(Struct, frozen=True):
 
 
 class ShoeView(Struct, frozen=True):
-    """
-    The shoe: never what is left in it.
-    """
+    """The shoe: never what is left in it."""
 
     cut_card: bool
     decks: int
@@ -63,9 +53,7 @@ class ShoeView(Struct, frozen=True):
 
 
 class Counts(Struct, frozen=True):
-    """
-    What the finished rounds of this shoe came to.
-    """
+    """What the finished rounds of this shoe came to."""
 
     banker: int
     banker_pair: int
@@ -91,9 +79,7 @@ class LastResult(Struct, frozen=True):
 
 
 class Alert(Struct, frozen=True):
-    """
-    An open irregularity, and when and where it arose.
-    """
+    """An open irregularity, and when and where it arose."""
 
     at: str
     data: Irregularity
@@ -225,7 +211,5 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 def encode_public_table(table: PublicTable) -> bytes:
-    """
-    Return the snapshot's one and only JSON.
-    """
+    """Return the snapshot's one and only JSON."""
     return _encoder.encode(table)

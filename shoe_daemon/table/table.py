@@ -1,6 +1,4 @@
-"""
-The table: the fold of observations into events.
-"""
+"""The table: the fold of observations into events."""
 
 from __future__ import annotations
 
@@ -14,10 +12,18 @@ from shoe_daemon.table.commands import dispatch, undo
 from shoe_daemon.table.history import public_history, road_results
 from shoe_daemon.table.public_snapshot import public_table, staff_alerts
 from shoe_daemon.table.readers import reader_faults, second_reader
-from shoe_daemon.table.rounds import card_draw, disclosure, lifecycle, results, round_end
+from shoe_daemon.table.rounds import (
+    card_draw,
+    disclosure,
+    lifecycle,
+    next_card,
+    results,
+    round_end,
+)
+from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
 from shoe_daemon.table.table_context import TableContext
-from shoe_daemon.table.table_state import DrawnCard, TableState, decode_state
+from shoe_daemon.table.table_state import TableState, decode_state
 from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
@@ -68,25 +74,19 @@ class Table:
         return events
 
     def may_finish_shoe(self, observation: seen.Observation) -> bool:
-        """
-        Tell whether an observation could finish the shoe; seldom told without need.
-        """
+        """Tell whether an observation could finish the shoe; seldom told without need."""
         shoe = self.state.shoe
         if shoe is None or shoe.finished:
             return False
         return shoe.rounds_left is not None or isinstance(observation, seen.Command)
 
     def refusal(self, command: seen.Command) -> str | None:
-        """
-        Say why an order would be refused now; None where it fits the moment.
-        """
+        """Say why an order would be refused now; None where it fits the moment."""
         return dispatch.command_refusal(self._context, command)
 
     @property
     def mode(self) -> RoundEnd:
-        """
-        What ends a round here; ``auto`` until a card has told.
-        """
+        """What ends a round here; ``auto`` until a card has told."""
         return self._context.mode
 
     @property
@@ -119,33 +119,23 @@ class Table:
                 results.release_results(context)
 
     def public(self) -> PublicTable:
-        """
-        Return what a display may know, all of it.
-        """
+        """Return what a display may know, all of it."""
         return public_table(self.state, self._context.house, self._context.policy)
 
     def staff_alerts(self) -> tuple[Alert, ...]:
-        """
-        Return the open irregularities that only staff may know of yet.
-        """
+        """Return the open irregularities that only staff may know of yet."""
         return staff_alerts(self.state)
 
     def results(self) -> list[Result]:
-        """
-        Return what is on the roads, oldest first.
-        """
+        """Return what is on the roads, oldest first."""
         return road_results(self.state.shoe)
 
     def history(self) -> PublicHistory:
-        """
-        Return what anybody may know of the rounds that lie behind.
-        """
+        """Return what anybody may know of the rounds that lie behind."""
         return public_history(self.state)
 
     def checkpoint(self) -> bytes:
-        """
-        Write the whole state down, for `restore`.
-        """
+        """Write the whole state down, for `restore`."""
         return _CHECKPOINT_HEADER + msgspec.msgpack.encode(self.state)
 
     @classmethod
@@ -175,7 +165,7 @@ def _replay_observations(state: TableState, observations: Iterable[seen.Observat
 
 
 def _apply_session(context: TableContext, obs: seen.Session) -> None:
-    if lifecycle.round_in_progress(context) is None:
+    if next_card.round_in_progress(context) is None:
         context.apply_session(obs)
     else:
         seen.house_of(obs)  # what is wrong with it is said now, not at the next round
@@ -198,7 +188,7 @@ def _apply_drawn_card(context: TableContext, obs: seen.CardDrawn) -> None:
     if (
         obs.slot is None
         and shoe_lifecycle.awaits_ordered_burn(context)
-        and lifecycle.may_burn_card(context)
+        and next_card.may_burn_card(context)
     ):
         _apply_burned_card(context, obs)
     elif obs.role is _PLAY_ROLE:
@@ -222,19 +212,19 @@ def _apply_link(context: TableContext, obs: seen.Link) -> None:
 
 def _apply_burned_card(context: TableContext, obs: seen.CardDrawn) -> None:
     first = obs.role is seen.Role.FIRST
-    round_ = lifecycle.round_in_progress(context)
+    round_ = next_card.round_in_progress(context)
     if (
         first
         and round_ is not None
-        and (round_.partial or round_.over or lifecycle.is_complete(round_))
+        and (round_.partial or round_.over or next_card.is_complete(round_))
     ):
         lifecycle.end_or_abort_round(context, round_)
         round_ = None
     shoe = context.state.shoe
     if shoe is None or shoe.finished or (first and round_ is None and shoe.out):
         shoe = shoe_lifecycle.start_shoe(context, announced=first or shoe is not None)
-    said = first or obs.role is seen.Role.BURN
-    shoe_lifecycle.burn_card(context, shoe, obs.card, first=first, said=said)
+    declared = first or obs.role is seen.Role.BURN
+    shoe_lifecycle.burn_card(context, shoe, obs.card, first=first, declared=declared)
 
 
 _HANDLERS: Final[dict[type, Callable[..., object]]] = {

@@ -39,7 +39,7 @@ def test_every_verb_is_told_with_its_weight_and_its_fields() -> None:
     rows = {verb: (weight, fields) for verb, weight, fields in ROW.findall(PAGE)}
     assert rows.keys() == VERBS.keys()
     for verb, (weight, fields) in rows.items():
-        assert bool(weight) is COMMANDS[VERBS[verb]].weighty, verb
+        assert bool(weight) is COMMANDS[VERBS[verb]].privileged, verb
         assert set(re.findall(r"`(\w+)`", fields)) <= set(OrderMessage.__struct_fields__)
 
 

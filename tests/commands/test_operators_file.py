@@ -156,7 +156,7 @@ def test_guessing_takes_ever_longer(tmp_path: Path) -> None:
 
 
 def test_every_order_is_weighed() -> None:
-    light = {name for name, order in COMMANDS.items() if not order.weighty}
+    light = {name for name, order in COMMANDS.items() if not order.privileged}
     assert light == {
         "acknowledge",
         "betting_open",

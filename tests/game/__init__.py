@@ -1,3 +1,1 @@
-"""
-Tests of the rules of the game.
-"""
+"""Tests of the rules of the game."""

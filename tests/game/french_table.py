@@ -25,9 +25,7 @@ BANKER = {
 
 
 def hands(points: Sequence[int]) -> tuple[list[int], list[int]]:
-    """
-    Deal a round from the points of six cards, as a French dealer would.
-    """
+    """Deal a round from the points of six cards, as a French dealer would."""
     shoe = iter(points)
     p1, b1, p2, b2 = (next(shoe) for _ in range(4))
     player, banker = [p1, p2], [b1, b2]
@@ -45,8 +43,6 @@ def hands(points: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def winner(points: Sequence[int]) -> str:
-    """
-    Name the winner of the round that these six cards give.
-    """
+    """Name the winner of the round that these six cards give."""
     player, banker = (sum(hand) % 10 for hand in hands(points))
     return "tie" if player == banker else "player" if player > banker else "banker"

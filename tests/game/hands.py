@@ -1,6 +1,4 @@
-"""
-Short ways to write cards and rounds.
-"""
+"""Short ways to write cards and rounds."""
 
 from __future__ import annotations
 
@@ -11,16 +9,12 @@ from shoe_daemon.game.coup import Coup
 
 
 def cards(text: str) -> tuple[Card, ...]:
-    """
-    Read cards from text: ``"AS 10H KD"``.
-    """
+    """Read cards from text: ``"AS 10H KD"``."""
     return tuple(Card(word) for word in text.split())
 
 
 def coup(text: str) -> Coup:
-    """
-    Read a round from text, Player's cards first: ``"9S KD / 3H 4C 10S"``.
-    """
+    """Read a round from text, Player's cards first: ``"9S KD / 3H 4C 10S"``."""
     player, banker = text.split("/")
     return Coup.of(cards(player), cards(banker))
 

@@ -20,9 +20,7 @@ NAMES = {"P": "player", "B": "banker", "T": "tie", "r": "red", "b": "blue"}
 def other_roads(
     sequence: str, *, leading_ties: str = "merge", tail: str = "flat"
 ) -> dict[str, Any]:
-    """
-    Return what ``shoe-daemon roads SEQUENCE --json`` must say, as plain data.
-    """
+    """Return what ``shoe-daemon roads SEQUENCE --json`` must say, as plain data."""
     rounds = re.findall("[PBT][pbn]*", sequence)
     drawn = _drawn(rounds, leading_ties, tail)
     ask = {NAMES[side]: _news(drawn, _drawn([*rounds, side], leading_ties, tail)) for side in "BP"}
@@ -68,9 +66,7 @@ def _drawn(rounds: list[str], leading_ties: str, tail: str) -> dict[str, list[di
 
 
 def _with_ties(rounds: list[str], leading_ties: str) -> list[tuple[str, int]]:
-    """
-    Return the rounds that get a square of the big road, each with how many ties follow.
-    """
+    """Return the rounds that get a square of the big road, each with how many ties follow."""
     text = " ".join(rounds) + " "
     lead, rest = re.findall(r"^((?:T\S* )*)(.*)$", text)[0]
     cells = [(win, ties.count("T")) for win, ties in re.findall(r"([PB]\S*) ((?:T\S* )*)", rest)]
@@ -114,9 +110,7 @@ def _read_off(sides: str, left: int) -> str:
 
 
 def _on_paper(letters: str, tail: str) -> list[tuple[dict[str, int], str]]:
-    """
-    Write letters on six lines of blanks; return where each one stands.
-    """
+    """Write letters on six lines of blanks; return where each one stands."""
     lines = [" " * (2 * len(letters) + 2) for _ in range(6)]
     places, head = [], -1
     for column, streak in enumerate(_streaks(letters)):
@@ -130,9 +124,7 @@ def _on_paper(letters: str, tail: str) -> list[tuple[dict[str, int], str]]:
 
 
 def _straight(lines: list[str], head: int, length: int) -> list[tuple[int, int]]:
-    """
-    Return the squares of a streak with one bend: down, then all along the line.
-    """
+    """Return the squares of a streak with one bend: down, then all along the line."""
     below = "".join(line[head] for line in lines)
     deep = len(below) - len(below.lstrip(" "))
     down = [(head, row) for row in range(min(deep, length))]
@@ -141,9 +133,7 @@ def _straight(lines: list[str], head: int, length: int) -> list[tuple[int, int]]
 
 
 def _bent(lines: list[str], col: int, length: int, row: int = 0) -> list[tuple[int, int]]:
-    """
-    Return the squares of a streak that goes down wherever there is a blank below.
-    """
+    """Return the squares of a streak that goes down wherever there is a blank below."""
     if length == 1:
         return [(col, row)]
     if row < 5 and lines[row + 1][col] == " ":
@@ -154,9 +144,7 @@ def _bent(lines: list[str], col: int, length: int, row: int = 0) -> list[tuple[i
 def _news(
     before: dict[str, list[dict[str, Any]]], after: dict[str, list[dict[str, Any]]]
 ) -> dict[str, dict[str, Any] | None]:
-    """
-    Return what one more round has brought to each road.
-    """
+    """Return what one more round has brought to each road."""
     news: dict[str, dict[str, Any] | None] = {}
     for road, cells in after.items():
         new = [cell for cell in cells if cell not in before[road]]

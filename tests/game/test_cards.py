@@ -1,6 +1,4 @@
-"""
-A card has one name, and counts what every rule sheet says.
-"""
+"""A card has one name, and counts what every rule sheet says."""
 
 from __future__ import annotations
 

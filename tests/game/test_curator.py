@@ -194,9 +194,7 @@ any_moves = st.lists(st.one_of(st.sampled_from(list(MOVES)), some_seats), max_si
 
 
 def played(seats: tuple[int, ...], rules: Curator, moves: list[str | tuple[int, ...]]) -> Rotation:
-    """
-    Make these moves; after each, the shoe is somewhere where it may be.
-    """
+    """Make these moves; after each, the shoe is somewhere where it may be."""
     rotation = Rotation(seats=seats)
     for move in moves:
         before = rotation.holder
@@ -253,9 +251,7 @@ def test_the_other_side_and_the_other_numbering_together_change_nothing(
 def test_numbering_the_seats_the_other_way_round_changes_names_only(
     seats: tuple[int, ...], rules: Curator, moves: list[str | tuple[int, ...]]
 ) -> None:
-    """
-    The same chairs with other numbers: seat n is seat 16 - n, the table passes as before.
-    """
+    """The same chairs with other numbers: seat n is seat 16 - n, the table passes as before."""
 
     def other(numbers: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(sorted(16 - number for number in numbers))
@@ -273,9 +269,7 @@ def test_numbering_the_seats_the_other_way_round_changes_names_only(
 
 @given(st.lists(st.sampled_from(list(Outcome)), max_size=60), some_seats.filter(bool))
 def test_so_many_losses_so_many_steps(outcomes: list[Outcome], seats: tuple[int, ...]) -> None:
-    """
-    Nobody refuses: the n-th loss of the Banker brings the shoe n seats on.
-    """
+    """Nobody refuses: the n-th loss of the Banker brings the shoe n seats on."""
     rotation = offer_new_shoe(
         Rotation(seats=seats), Curator(on=True, first_seat=seats[0])
     ).rotation

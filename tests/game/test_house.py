@@ -1,6 +1,4 @@
-"""
-A house is data: it is read strictly, written in full, and says where it comes from.
-"""
+"""A house is data: it is read strictly, written in full, and says where it comes from."""
 
 from __future__ import annotations
 
@@ -64,18 +62,14 @@ def test_a_house_survives_being_written_in_full(house: str) -> None:
 
 @pytest.mark.parametrize("house", HOUSE_IDS)
 def test_a_house_leaves_nothing_to_defaults(house: str) -> None:
-    """
-    What the code takes for granted may change; a house's own file must not follow.
-    """
+    """What the code takes for granted may change; a house's own file must not follow."""
     mapping = tomllib.loads((FILES / f"{house}.toml").read_text(encoding="utf-8"))
     assert set(mapping) == set(house_to_mapping(load_house(house)))
 
 
 @pytest.mark.parametrize("house", HOUSE_IDS)
 def test_what_no_sheet_says_is_resolved_beside_its_value(house: str) -> None:
-    """
-    In the file, the resolution stands right below the value that it is about.
-    """
+    """In the file, the resolution stands right below the value that it is about."""
     rules = load_house(house)
     assert all(each.gap and each.resolved and each.authority for each in rules.resolutions)
     sections = (FILES / f"{house}.toml").read_text(encoding="utf-8").split("\n[")
@@ -129,9 +123,7 @@ def test_without_a_house_nothing_but_the_draw_is_checked() -> None:
 
 
 def change(**changes: object) -> dict[str, Any]:
-    """
-    Write a good house with changes: keys in one level, None takes a key away.
-    """
+    """Write a good house with changes: keys in one level, None takes a key away."""
     mapping = house_to_mapping(load_house("curator"))
     for key, value in changes.items():
         if isinstance(value, dict):

@@ -1,6 +1,4 @@
-"""
-The list of irregularities is closed, and what is fixed about each stays fixed.
-"""
+"""The list of irregularities is closed, and what is fixed about each stays fixed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-Odds are exact: whole numbers out of all ordered draws of six cards.
-"""
+"""Odds are exact: whole numbers out of all ordered draws of six cards."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ def natural_any(shape: CoupShape) -> bool:
 
 
 def side_events(side: Outcome) -> dict[str, Callable[[CoupShape], bool]]:
-    """
-    Name what one side may win with.
-    """
+    """Name what one side may win with."""
 
     def won(shape: CoupShape) -> bool:
         return shape.outcome is side
@@ -64,9 +60,7 @@ def side_events(side: Outcome) -> dict[str, Callable[[CoupShape], bool]]:
 
 
 def tie_events() -> dict[str, Callable[[CoupShape], bool]]:
-    """
-    Name the ways in which the hands may tie.
-    """
+    """Name the ways in which the hands may tie."""
 
     def tied(shape: CoupShape) -> bool:
         return shape.outcome is Outcome.TIE
@@ -84,9 +78,7 @@ def tie_events() -> dict[str, Callable[[CoupShape], bool]]:
 
 
 def card_events() -> dict[str, Callable[[CoupShape], bool]]:
-    """
-    Name the ways in which the cards may fall.
-    """
+    """Name the ways in which the cards may fall."""
 
     def cards(player: int, banker: int) -> Callable[[CoupShape], bool]:
         return lambda s: (s.player.cards, s.banker.cards) == (player, banker)
@@ -136,9 +128,7 @@ def test_every_draw_is_counted_once(decks: int) -> None:
 
 
 def counted_rank_by_rank(decks: int) -> Counter[tuple[str, bool, bool]]:
-    """
-    Count outcomes and pairs once more: over thirteen ranks, and the French table.
-    """
+    """Count outcomes and pairs once more: over thirteen ranks, and the French table."""
     copies, points = 4 * decks, [*range(1, 10), 0, 0, 0, 0]
     counts: Counter[tuple[str, bool, bool]] = Counter()
     memo: dict[tuple[int, ...], dict[str, int]] = {}
@@ -155,9 +145,7 @@ def counted_rank_by_rank(decks: int) -> Counter[tuple[str, bool, bool]]:
 
 
 def outcomes_after(four: tuple[int, ...], decks: int) -> dict[str, int]:
-    """
-    Count the outcomes of two more cards, drawn by their points.
-    """
+    """Count the outcomes of two more cards, drawn by their points."""
     left = [16 * decks, *[4 * decks] * 9]
     for point in four:
         left[point] -= 1
@@ -184,9 +172,7 @@ def share(decks: int, happens: Callable[[CoupShape], bool]) -> Fraction:
 
 @pytest.mark.parametrize("decks", ALL_DECKS)
 def test_pairs_fall_as_two_cards_of_the_shoe_pair(decks: int) -> None:
-    """
-    Given any first card, so many of the others make a pair of it.
-    """
+    """Given any first card, so many of the others make a pair of it."""
     others = 52 * decks - 1
     both_perfect = Fraction(
         52 * perm(decks, 4) + 52 * 51 * perm(decks, 2) ** 2, perm(52 * decks, 4)

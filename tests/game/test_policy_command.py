@@ -27,9 +27,7 @@ PAIRS = list(combinations(POLICY_IDS, 2))
 
 @pytest.fixture
 def policy() -> Policy:
-    """
-    Run `rules policy` with these words; the answer is what it prints.
-    """
+    """Run `rules policy` with these words; the answer is what it prints."""
 
     def run(*words: str, status: int = 0) -> str:
         result = CliRunner().invoke(main, ["rules", "policy", *words])
@@ -40,9 +38,7 @@ def policy() -> Policy:
 
 
 def squeezed(text: str) -> str:
-    """
-    Take out line ends and indents, so that a sentence is found wherever it was wrapped.
-    """
+    """Take out line ends and indents, so that a sentence is found wherever it was wrapped."""
     return re.sub(r"\s+", " ", text)
 
 

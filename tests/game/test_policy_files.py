@@ -1,6 +1,4 @@
-"""
-A policy is data: it is read strictly, written in full, and documented.
-"""
+"""A policy is data: it is read strictly, written in full, and documented."""
 
 from __future__ import annotations
 
@@ -80,9 +78,7 @@ def severity(**severities: object) -> dict[str, Any]:
 
 
 def ruling(**changes: object) -> dict[str, Any]:
-    """
-    Change the second ruling on a missing draw; None takes a key away.
-    """
+    """Change the second ruling on a missing draw; None takes a key away."""
     mapping = spain()
     changed = {**mapping["rulings"]["missing_draw"][1], **changes}
     mapping["rulings"]["missing_draw"][1] = {k: v for k, v in changed.items() if v is not None}

@@ -30,9 +30,7 @@ CUT = 14
 
 
 def deal(chance: Random) -> list[Result]:
-    """
-    Deal a shoe.
-    """
+    """Deal a shoe."""
     shoe = chance.sample(DECK * 8, 8 * 52)
     at, results = 1 + (shoe[0].points or 10), []
     while at < len(shoe) - CUT:
@@ -44,9 +42,7 @@ def deal(chance: Random) -> list[Result]:
 
 
 def shoes(part: int) -> Iterator[tuple[Random, list[Result], LeadingTies, Tail]]:
-    """
-    Deal a part of the shoes, each to be drawn by other options than the one before.
-    """
+    """Deal a part of the shoes, each to be drawn by other options than the one before."""
     ways = [(ties, tail) for ties in LeadingTies for tail in Tail]
     for number in range(part, SHOES, PARTS):
         chance = Random(number)
@@ -70,9 +66,7 @@ def test_many_shoes(part: int) -> None:
 
 
 def check_squares(drawn: Roads, results: Sequence[Result]) -> None:
-    """
-    No square is taken twice, all are on six rows, and nothing is missing or too much.
-    """
+    """No square is taken twice, all are on six rows, and nothing is missing or too much."""
     for road in ("bead", "big", *DERIVED):
         cells = getattr(drawn, road)
         squares = {(cell.col, cell.row) for cell in cells}
@@ -104,9 +98,7 @@ def check_marks(drawn: Roads) -> None:
 
 
 def check_asks(drawn: Roads) -> None:
-    """
-    Of the marks that a Banker and a Player would bring one is red, the other blue.
-    """
+    """Of the marks that a Banker and a Player would bring one is red, the other blue."""
     for road in DERIVED:
         banker, player = getattr(drawn.ask.banker, road), getattr(drawn.ask.player, road)
         assert (banker is None) == (player is None)
@@ -127,9 +119,7 @@ def check_tie(after: Roads, before: Roads) -> None:
 
 
 def check_last(before: Roads, after: Roads, outcome: Outcome) -> None:
-    """
-    What was asked is what then happened.
-    """
+    """What was asked is what then happened."""
     if outcome is Outcome.TIE:
         assert len(after.big) == len(before.big)
         return

@@ -27,9 +27,7 @@ FACTS = {
 
 
 def those_with(fact: str) -> pytest.MarkDecorator:
-    """
-    Try all cases that tell this fact.
-    """
+    """Try all cases that tell this fact."""
     found = [case for case in CASES if fact in case]
     assert found
     return pytest.mark.parametrize(
@@ -38,9 +36,7 @@ def those_with(fact: str) -> pytest.MarkDecorator:
 
 
 def drawn(case: dict[str, Any]) -> Roads:
-    """
-    Draw a case by the tail that its source draws.
-    """
+    """Draw a case by the tail that its source draws."""
     return draw(case["sequence"], tail=case.get("tail", "flat"))
 
 

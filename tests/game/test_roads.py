@@ -1,6 +1,4 @@
-"""
-The roads, cell by cell, in the cases that boards get wrong.
-"""
+"""The roads, cell by cell, in the cases that boards get wrong."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-The roads agree with those that are drawn by other rules (`other_roads`).
-"""
+"""The roads agree with those that are drawn by other rules (`other_roads`)."""
 
 from __future__ import annotations
 
@@ -53,9 +51,7 @@ def test_every_sequence_with_pairs_up_to_four_rounds(leading_ties: str) -> None:
 
 @st.composite
 def sequences(draw_from: st.DrawFn) -> str:
-    """
-    Draw a shoe: its streaks may be as long as no shoe has them, so that tails meet tails.
-    """
+    """Draw a shoe: its streaks may be as long as no shoe has them, so that tails meet tails."""
     chance = Random(draw_from(st.integers(0, 2**32)))
     change, tie = draw_from(st.sampled_from([(0.5, 0.1), (0.12, 0.1), (0.06, 0), (0.3, 0.4)]))
     side, rounds = chance.choice("PB"), []

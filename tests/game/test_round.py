@@ -1,6 +1,4 @@
-"""
-Hands are counted, compared and dealt by the rules.
-"""
+"""Hands are counted, compared and dealt by the rules."""
 
 from __future__ import annotations
 

@@ -22,9 +22,7 @@ DRAWS, STANDS, NATURAL = "draws", "stands", "natural"
 
 
 class Cell(NamedTuple):
-    """
-    A statement of a sheet: where it stands, what it says, and how we answer it.
-    """
+    """A statement of a sheet: where it stands, what it says, and how we answer it."""
 
     name: str
     says: object
@@ -37,24 +35,18 @@ def cell(name: str, says: object, ask: Callable[..., object], *about: object) ->
 
 
 def player(total: int, banker: int = 0) -> str:
-    """
-    Say what a Player does with a two-card total, against a Banker's.
-    """
+    """Say what a Player does with a two-card total, against a Banker's."""
     return decision([total, banker, 0, 0], Hand.PLAYER)
 
 
 def banker(total: int, third: int) -> str:
-    """
-    Say what a Banker does once the Player drew this card, whatever the Player had.
-    """
+    """Say what a Banker does once the Player drew this card, whatever the Player had."""
     answers = {decision([at, total, 0, 0, third], Hand.BANKER) for at in range(6)}
     return answers.pop() if len(answers) == 1 else f"it depends: {answers}"
 
 
 def banker_alone(total: int) -> str:
-    """
-    Say what a Banker does where the Player stood, on 6 or on 7.
-    """
+    """Say what a Banker does where the Player stood, on 6 or on 7."""
     answers = {decision([at, total, 0, 0], Hand.BANKER) for at in (6, 7)}
     return answers.pop() if len(answers) == 1 else f"it depends: {answers}"
 
@@ -66,9 +58,7 @@ def decision(points: list[int], hand: Hand) -> str:
 
 
 def counts(rank: str) -> set[int]:
-    """
-    Say what the four cards of a rank count.
-    """
+    """Say what the four cards of a rank count."""
     return {card.points for card in DECK if card.rank == rank}
 
 
@@ -77,17 +67,13 @@ def total(text: str) -> int:
 
 
 def settled(house: House, wager: str, text: str) -> str | None:
-    """
-    Say what a wager comes to in a round: its odds, push or lose.
-    """
+    """Say what a wager comes to in a round: its odds, push or lose."""
     results = {each.wager: each for each in house.settle(coup(text))}
     return results[wager].pays or results[wager].result
 
 
 def most_cards() -> set[Hand]:
-    """
-    Say who is due a seventh card.
-    """
+    """Say who is due a seventh card."""
     return {hand_due([at, other, 0, 0, 0, 0]) for at in ALL for other in ALL}
 
 
@@ -120,9 +106,7 @@ def thirds(at: int, row: Iterable[int], says: str) -> Iterator[Cell]:
 
 
 def naturals() -> Iterator[Cell]:
-    """
-    Either hand with 8 or 9 on two cards ends the round, whatever the other has.
-    """
+    """Either hand with 8 or 9 on two cards ends the round, whatever the other has."""
     for at in (8, 9):
         for other in ALL:
             yield cell(f"natural-player-{at}-against-{other}", NATURAL, player, at, other)
@@ -136,9 +120,7 @@ NO_VALUE = {"10": 0, "J": 0, "Q": 0, "K": 0}
 
 
 def main_wagers(house: House) -> Iterator[Cell]:
-    """
-    Player 1 to 1, Banker 1 to 1 less five per cent, Tie 8 to 1.
-    """
+    """Player 1 to 1, Banker 1 to 1 less five per cent, Tie 8 to 1."""
     for wager, text, says in (
         ("player", PLAYER_WINS, "1:1"),
         ("banker", BANKER_WINS, "19:20"),
@@ -164,9 +146,7 @@ def outcomes() -> Iterator[Cell]:
 
 
 def dealing_order() -> Iterator[Cell]:
-    """
-    First and third card to the Player, second and fourth to the Banker.
-    """
+    """First and third card to the Player, second and fourth to the Banker."""
     for dealt, hand in enumerate((Hand.PLAYER, Hand.BANKER) * 2):
         yield cell(f"order-card-{dealt + 1}", hand, hand_due, [0] * dealt)
 
@@ -350,9 +330,7 @@ def test_a_cell_of_a_rule_sheet(statement: Cell) -> None:
 
 @pytest.mark.parametrize("sheet", SHEETS)
 def test_no_cell_is_left_out(sheet: str) -> None:
-    """
-    Eight Banker totals against ten third cards, ten Player totals.
-    """
+    """Eight Banker totals against ten third cards, ten Player totals."""
     names = [each.name for each in SHEETS[sheet](load_house(sheet))]
     assert len(names) == len(set(names))
     wanted = {f"banker-{at}-third-{third}" for at in range(8) for third in ALL}

@@ -24,9 +24,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def rules() -> Run:
-    """
-    Run `rules` with these words; the answer is what it prints.
-    """
+    """Run `rules` with these words; the answer is what it prints."""
 
     def run(*words: str, status: int = 0) -> str:
         result = CliRunner().invoke(main, ["rules", *words])

@@ -1,6 +1,4 @@
-"""
-A policy says what its authority says, no more, and how sure that is.
-"""
+"""A policy says what its authority says, no more, and how sure that is."""
 
 from __future__ import annotations
 
@@ -112,9 +110,7 @@ BROUGHT_BY: dict[str, list[tuple[IrregularityKind, dict[str, object]]]] = {
 
 
 def written(policy: Policy, kind: IrregularityKind, **attributes: object) -> str:
-    """
-    Write the proposals as the table above does.
-    """
+    """Write the proposals as the table above does."""
     found = policy.rulings(kind, **attributes)  # type: ignore[arg-type]  # exposed is a bool
     return " ".join(each.action + ("" if each.verified else "?") for each in found)
 

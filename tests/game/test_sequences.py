@@ -1,6 +1,4 @@
-"""
-Sequences are read as they are written, and what is wrong is said with its place.
-"""
+"""Sequences are read as they are written, and what is wrong is said with its place."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-Who draws, for every sequence of cards that there is.
-"""
+"""Who draws, for every sequence of cards that there is."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ SIX_POINTS = st.lists(st.integers(0, 9), min_size=6, max_size=6)
 
 
 def whole_rounds(begun: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], str]]:
-    """
-    Give every round that `due` allows, by its cards' points, and who got each card.
-    """
+    """Give every round that `due` allows, by its cards' points, and who got each card."""
     stack = [(begun, "")]
     while stack:
         points, owners = stack.pop()

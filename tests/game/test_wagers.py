@@ -1,6 +1,4 @@
-"""
-Every wager is settled as its sheet says, and paid in whole numbers.
-"""
+"""Every wager is settled as its sheet says, and paid in whole numbers."""
 
 from __future__ import annotations
 
@@ -44,9 +42,7 @@ EZ_BACCARAT = msgspec.structs.replace(
 
 
 def by_hand(dealt: Coup) -> dict[str, tuple[str, str | None]]:
-    """
-    Settle every wager from the cards alone, without anything of the mechanism.
-    """
+    """Settle every wager from the cards alone, without anything of the mechanism."""
     player = [card.rank for card in dealt.player.cards]
     banker = [card.rank for card in dealt.banker.cards]
     at_player, at_banker = count(player), count(banker)
@@ -80,9 +76,7 @@ def perfect_pair(dealt: Coup) -> dict[str, tuple[str, str | None]]:
 def by_totals(
     player: int, player_cards: int, banker: int, banker_cards: int
 ) -> dict[str, tuple[str, str | None]]:
-    """
-    Settle what asks for totals and numbers of cards alone.
-    """
+    """Settle what asks for totals and numbers of cards alone."""
     won: dict[str, str] = (
         {"small": "3:2"} if player_cards + banker_cards == 4 else {"big": "27:50"}
     )
@@ -204,9 +198,7 @@ def test_dragon_bonus(case: str) -> None:
 
 
 def test_wagers_come_in_the_catalogues_order_whatever_the_houses() -> None:
-    """
-    A log writes a house with its keys sorted, and must replay to the same bytes.
-    """
+    """A log writes a house with its keys sorted, and must replay to the same bytes."""
     backwards = msgspec.structs.replace(
         EVERY_WAGER, wagers=dict(reversed(EVERY_WAGER.wagers.items()))
     )
@@ -257,9 +249,7 @@ def test_a_prize_that_a_table_leaves_out_is_paid_as_the_next(text: str) -> None:
 
 
 def test_settling_by_shape_overlooks_nothing_that_any_definition_asks() -> None:
-    """
-    One settler for all cases, so that a shape that is too coarse mixes them up.
-    """
+    """One settler for all cases, so that a shape that is too coarse mixes them up."""
     settler = Settler(EVERY_WAGER.offered)
     for text in [*PERFECT, *TOTALS]:
         assert settler(coup(text)) == settle_wagers(EVERY_WAGER.offered, coup(text))

@@ -113,9 +113,7 @@ class Books:
             self.faces[face] += n
 
     def check(self, table: Table) -> None:
-        """
-        Hold the table against the books.
-        """
+        """Hold the table against the books."""
         public, shoe = table.public(), table.state.shoe
         assert public.seq == self.seq
         if shoe is None:
@@ -154,9 +152,7 @@ class Books:
 
 
 def check_result(data: RoundFinished) -> None:
-    """
-    Hold a result against its own cards.
-    """
+    """Hold a result against its own cards."""
     if data.partial:
         assert data.outcome is not None or data.wagers == ()
         return

@@ -62,15 +62,11 @@ class Log(NamedTuple):
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """
-        The heads of a policy: that of the kind's own name where none is given.
-        """
+        """The heads of a policy: that of the kind's own name where none is given."""
         return (self.kind,) if self.situations is None else self.situations
 
     def observations(self, policy: str) -> Iterator[seen.AnyObservation]:
-        """
-        Read the log under a policy.
-        """
+        """Read the log under a policy."""
         start: Line = {"type": "session", "policy": policy, "options": self.options}
         if self.rules is not None:
             start["rules"] = house_to_mapping(self.rules)
@@ -82,38 +78,28 @@ class Log(NamedTuple):
 
 
 def deal(text: str) -> tuple[Line, ...]:
-    """
-    Deal cards: ``P1 8S, B1 3H``.
-    """
+    """Deal cards: ``P1 8S, B1 3H``."""
     pairs = (each.split() for each in text.split(", "))
     return tuple({"type": "card", "slot": slot, "card": face} for slot, face in pairs)
 
 
 def burn(count: int, role: str = "burn") -> tuple[Line, ...]:
-    """
-    Burn so many cards, each another one.
-    """
+    """Burn so many cards, each another one."""
     return tuple({"type": "card", "role": role, "card": card.value} for card in DECK[:count])
 
 
 def order(name: str, **fields: Any) -> Line:  # noqa: ANN401 - of any order
-    """
-    Give an order.
-    """
+    """Give an order."""
     return {"type": "command", "name": name, "operator": "ann", **fields}
 
 
 def error(cause: str) -> Line:
-    """
-    Let the reader report an error.
-    """
+    """Let the reader report an error."""
     return {"type": "device_error", "cause": cause}
 
 
 def result(outcome: str) -> Line:
-    """
-    Declare a result.
-    """
+    """Declare a result."""
     return {"type": "result", "outcome": outcome}
 
 

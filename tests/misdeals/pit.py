@@ -24,9 +24,7 @@ __all__ = ["Pit"]
 
 
 class Pit(Dealer):
-    """
-    One table, its dealer, and its supervisor, whose name is ann.
-    """
+    """One table, its dealer, and its supervisor, whose name is ann."""
 
     def __init__(
         self,
@@ -43,17 +41,13 @@ class Pit(Dealer):
         )
 
     def cmd(self, name: str, **fields: Any) -> list[Event]:  # noqa: ANN401 - of any order
-        """
-        Give an order that must fit the moment.
-        """
+        """Give an order that must fit the moment."""
         order = self.command(name, **fields)
         assert self.table.refusal(order) is None, (order, self.table.refusal(order))
         return self.say(order)
 
     def refused(self, name: str, **fields: Any) -> str:  # noqa: ANN401 - of any order
-        """
-        Give an order that must be refused, and change nothing; return why.
-        """
+        """Give an order that must be refused, and change nothing; return why."""
         order = self.command(name, **fields)
         reason = self.table.refusal(order)
         assert reason is not None, order
@@ -66,9 +60,7 @@ class Pit(Dealer):
 
     @staticmethod
     def command(name: str, **fields: Any) -> seen.Command:  # noqa: ANN401 - of any order
-        """
-        Write an order; a card may be given as text.
-        """
+        """Write an order; a card may be given as text."""
         if isinstance(fields.get("card"), str):
             fields["card"] = card(fields["card"])
         if "outcome" in fields:
@@ -77,36 +69,26 @@ class Pit(Dealer):
         return seen.Command(name=name, **fields)
 
     def rule(self, action: str, kind: str | None = None) -> list[Event]:
-        """
-        Choose what is done about an open irregularity, or the only one.
-        """
+        """Choose what is done about an open irregularity, or the only one."""
         return self.cmd("rule", action=action, irregularity=self.id_of(kind))
 
     def id_of(self, kind: str | None) -> int | None:
-        """
-        Return the id of the latest open irregularity of a kind.
-        """
+        """Return the id of the latest open irregularity of a kind."""
         found = [a.data.id for a in self.table.public().alerts if kind in {None, a.data.kind}]
         assert found, kind
         return found[-1]
 
     def memory(self) -> dict[str, Any]:
-        """
-        Return all that the table remembers, the time apart.
-        """
+        """Return all that the table remembers, the time apart."""
         state = Table.restore(self.table.checkpoint()).state
         return {name: value for name, value in asdict(state).items() if name != "now"}
 
     def said(self) -> list[bytes]:
-        """
-        Return all that it said.
-        """
+        """Return all that it said."""
         return list(map(encode_event, self.events))
 
     def replayed(self) -> list[bytes]:
-        """
-        Tell another table all of this again, as a log holds it, and return what that says.
-        """
+        """Tell another table all of this again, as a log holds it, and return what that says."""
         table = Table()
         lines = list(map(seen.encode_observation, self.log))
         return [
@@ -116,20 +98,14 @@ class Pit(Dealer):
         ]
 
     def counts(self) -> dict[str, int]:
-        """
-        Return what the board counts, without what is 0.
-        """
+        """Return what the board counts, without what is 0."""
         counts: dict[str, int] = asdict(self.table.public().counts)
         return {name: value for name, value in counts.items() if value}
 
     def last(self) -> Any:  # noqa: ANN401 - the last result, or None
-        """
-        Return the last result on the board.
-        """
+        """Return the last result on the board."""
         return self.table.public().last_result
 
     def closed(self) -> list[tuple[str, str | None]]:
-        """
-        Say how irregularities were closed, and by whom.
-        """
+        """Say how irregularities were closed, and by whom."""
         return [(e.action, e.operator) for e in of_type(self.events, "irregularity_closed")]

@@ -82,9 +82,7 @@ OFTEN = ["rule", "rule", "rule", "acknowledge", "correct_card", "correct_card", 
 
 
 class Watch(Embargo):
-    """
-    What players may know, at a table where a person gives orders too.
-    """
+    """What players may know, at a table where a person gives orders too."""
 
     def _see(self, told: seen.Observation, now: int) -> None:
         super()._see(told, now)
@@ -93,9 +91,7 @@ class Watch(Embargo):
 
 
 class AnyShoe(RuleBasedStateMachine):
-    """
-    One table, its dealer, who makes mistakes, and its supervisor, who does too.
-    """
+    """One table, its dealer, who makes mistakes, and its supervisor, who does too."""
 
     @initialize(
         style=st.sampled_from(list(DealingStyle)),
@@ -107,9 +103,7 @@ class AnyShoe(RuleBasedStateMachine):
         slots=st.booleans(),
     )
     def open(self, style: DealingStyle, seed: int, *, slots: bool, **how: Any) -> None:  # noqa: ANN401 - as drawn
-        """
-        Open the table with one deck, of which every card can be told from every other.
-        """
+        """Open the table with one deck, of which every card can be told from every other."""
         policy, mode = how.pop("policy"), how.pop("mode")
         self.pit = Pit(house(dealing_style=style), policy=policy, decks=1, round_end=mode, **how)
         self.deck = Random(seed).sample(DECK, 52)
@@ -119,9 +113,7 @@ class AnyShoe(RuleBasedStateMachine):
     def say(
         self, told: seen.Observation, after: float = 1, *, drawn: Card | None = None, n: int = 0
     ) -> list[Event]:
-        """
-        Tell it something, with which so many cards leave the shoe.
-        """
+        """Tell it something, with which so many cards leave the shoe."""
         twin = Table.restore(self.pit.table.checkpoint())
         read, kept = self.read(), len(self.pit.table.state.changes)
         said = self.pit.say(told, after)
@@ -143,31 +135,23 @@ class AnyShoe(RuleBasedStateMachine):
         return said
 
     def read(self) -> dict[str, int]:
-        """
-        Return how often each face was read of this shoe.
-        """
+        """Return how often each face was read of this shoe."""
         shoe = self.pit.table.state.shoe
         return {str(card): 0 if shoe is None else shoe.seen[card.index] for card in DECK}
 
     @staticmethod
     def is_new(said: list[Event]) -> bool:
-        """
-        Tell whether another shoe was begun.
-        """
+        """Tell whether another shoe was begun."""
         return any(event.type == "shoe_started" for event in said)
 
     def due(self) -> Slot:
-        """
-        Say which place a reader would name that only counts.
-        """
+        """Say which place a reader would name that only counts."""
         round_ = self.pit.table.state.round
         dealt = 0 if round_ is None or round_.ended else len(round_.cards)
         return DEALING_ORDER[dealt % 6]
 
     def free(self, slot: Slot) -> Slot | None:
-        """
-        Name a place, if the reader names any, and no card lies there unread.
-        """
+        """Name a place, if the reader names any, and no card lies there unread."""
         round_ = self.pit.table.state.round
         unread = {card.slot for card in round_.cards if card.unread} if round_ else set()
         declared = {card.declared for card in round_.cards if card.unread} if round_ else set()
@@ -176,9 +160,7 @@ class AnyShoe(RuleBasedStateMachine):
     @precondition(lambda self: self.deck)
     @rule(times=st.integers(1, 5), after=SECONDS)
     def deal(self, times: int, after: float) -> None:
-        """
-        Deal some cards, whether they are due or not.
-        """
+        """Deal some cards, whether they are due or not."""
         for _ in range(min(times, len(self.deck))):
             card = self.deck.pop()
             told = seen.CardDrawn(card=card, slot=self.free(self.due()))
@@ -187,9 +169,7 @@ class AnyShoe(RuleBasedStateMachine):
     @precondition(lambda self: self.deck)
     @rule(slot=st.sampled_from(DEALING_ORDER), role=st.sampled_from(list(seen.Role)))
     def misdeal(self, slot: Slot, role: seen.Role) -> None:
-        """
-        Lay a card anywhere, or burn it, or draw it outside the game.
-        """
+        """Lay a card anywhere, or burn it, or draw it outside the game."""
         card = self.deck.pop()
         place = self.free(slot) if role is seen.Role.PLAY else None
         self.say(seen.CardDrawn(card=card, slot=place, role=role), drawn=card, n=1)
@@ -197,24 +177,18 @@ class AnyShoe(RuleBasedStateMachine):
     @precondition(lambda self: self.deck)
     @rule()
     def unread(self) -> None:
-        """
-        Let a card pass unread.
-        """
+        """Let a card pass unread."""
         self.deck.pop()
         self.say(seen.Unreadable(slot=self.free(self.due())), n=1)
 
     @rule(told=st.sampled_from(ENDS), after=SECONDS)
     def end(self, told: seen.Observation, after: float) -> None:
-        """
-        Press a button, or wait.
-        """
+        """Press a button, or wait."""
         self.say(told, after)
 
     @rule(told=st.sampled_from(BREAKS))
     def fail(self, told: seen.Observation) -> None:
-        """
-        Let the reader fail.
-        """
+        """Let the reader fail."""
         self.say(told)
 
     @rule(
@@ -229,9 +203,7 @@ class AnyShoe(RuleBasedStateMachine):
         flag=st.none() | st.booleans(),
     )
     def order(self, name: str, **how: Any) -> None:  # noqa: ANN401 - as drawn
-        """
-        Give an order, whether it fits or not.
-        """
+        """Give an order, whether it fits or not."""
         open_ = [alert.data.id for alert in self.pit.table.public().alerts]
         values = {
             "irregularity": open_[how["which"] % len(open_)] if open_ else None,
@@ -249,9 +221,7 @@ class AnyShoe(RuleBasedStateMachine):
             self.pit.refused(name, **fields)
 
     def teardown(self) -> None:
-        """
-        Come clean with the next shoe, and say the same once more to another table.
-        """
+        """Come clean with the next shoe, and say the same once more to another table."""
         if not hasattr(self, "pit"):
             return
         pit = self.pit

@@ -38,9 +38,7 @@ FAULTS = [
 
 
 class Passing(NamedTuple):
-    """
-    One card that leaves the shoe.
-    """
+    """One card that leaves the shoe."""
 
     at: float
     face: Card
@@ -50,9 +48,7 @@ class Passing(NamedTuple):
 
 
 class Told(NamedTuple):
-    """
-    One observation, and when the table takes it.
-    """
+    """One observation, and when the table takes it."""
 
     at: float
     observation: seen.Observation
@@ -129,9 +125,7 @@ class TwoReaders:
 
     @property
     def left(self) -> float:
-        """
-        When the main reader goes away for good.
-        """
+        """When the main reader goes away for good."""
         struck = next(n for n, card in enumerate(self.cards) if card.number == self.struck)
         return self.cards[struck + self.place + 1].at + max(self.delay.values()) + self.away
 
@@ -218,15 +212,11 @@ class TwoReaders:
         return self._without(source, told, place, down, up, back)
 
     def conflicts(self) -> int:
-        """
-        Count what the table said of its readers.
-        """
+        """Count what the table said of its readers."""
         return self.pit.kinds().count("source_conflict")
 
     def wrong(self) -> list[Any]:
-        """
-        Return the rounds published as complete that were never dealt.
-        """
+        """Return the rounds published as complete that were never dealt."""
         dealt = [hands(each) for each in self.deal]
         found = []
         for each in self.pit.finished():
@@ -243,25 +233,19 @@ class TwoReaders:
 
 
 def apart(random: Random, shoe: list[str]) -> list[str]:
-    """
-    Shuffle until no two equal cards follow each other: to miss either is the same.
-    """
+    """Shuffle until no two equal cards follow each other: to miss either is the same."""
     while any(one == other for one, other in pairwise(shoe)):
         random.shuffle(shoe)
     return shoe
 
 
 def hands(each: Expected) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
-    """
-    Return both hands of a round.
-    """
+    """Return both hands of a round."""
     return tuple(map(Card, each.player)), tuple(map(Card, each.banker))
 
 
 def check(seed: int, fault: tuple[str, str]) -> None:
-    """
-    Compare what the table said with what was dealt.
-    """
+    """Compare what the table said with what was dealt."""
     told = TwoReaders(seed, fault)
     reader, kind = fault
     late = (MAIN, "gap")  # it is reported only after the other reader has shown it

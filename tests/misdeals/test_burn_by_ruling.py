@@ -1,6 +1,4 @@
-"""
-A ruling wants cards burned: they are expected, and are no part of any round.
-"""
+"""A ruling wants cards burned: they are expected, and are no part of any round."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ ROLES = pytest.mark.parametrize("role", [seen.Role.BURN, seen.Role.PLAY])
 
 
 def ruled(card: str = "3C", *, ended: bool = True, mode: RoundEnd = RoundEnd.BUTTON) -> Pit:
-    """
-    Deal a natural and a card too many, and choose to burn it and its value.
-    """
+    """Deal a natural and a card too many, and choose to burn it and its value."""
     pit = Pit(round_end=mode)
     pit.deal(NATURAL, slots=False)
     pit.draw(card)
@@ -28,9 +24,7 @@ def ruled(card: str = "3C", *, ended: bool = True, mode: RoundEnd = RoundEnd.BUT
 
 
 def burn(pit: Pit, role: seen.Role, count: int) -> list[int | None]:
-    """
-    Burn so many cards, and say how many the table still expected each time.
-    """
+    """Burn so many cards, and say how many the table still expected each time."""
     said = []
     for face in ("7H", "8H", "9H", "10H", "JH")[:count]:
         drawn = pit.say(seen.CardDrawn(card=Card(face), role=role))

@@ -37,9 +37,7 @@ ALL_ENDS = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 
 
 def unread(end: seen.Observation, style: DealingStyle = SQUEEZE) -> Pit:
-    """
-    Deal four cards, the last of which passes unread, and end the round without a result.
-    """
+    """Deal four cards, the last of which passes unread, and end the round without a result."""
     pit = Pit(house(dealing_style=style))
     pit.deal("P1 9S, B1 2H, P2 KD")
     pit.say(seen.Unreadable(slot=Slot.B2))
@@ -48,9 +46,7 @@ def unread(end: seen.Observation, style: DealingStyle = SQUEEZE) -> Pit:
 
 
 def shown(pit: Pit, said: list[Event]) -> str:
-    """
-    Return what players may see of events, and of the table.
-    """
+    """Return what players may see of events, and of the table."""
     return json.dumps(public_json(said)) + encode_public_table(pit.table.public()).decode()
 
 

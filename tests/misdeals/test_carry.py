@@ -1,6 +1,4 @@
-"""
-A card too many is carried to the next hand: it begins that, and is counted once.
-"""
+"""A card too many is carried to the next hand: it begins that, and is counted once."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ READERS = pytest.mark.parametrize("slots", [True, False], ids=["slots", "no slot
 
 
 def button(*, slots: bool, action: str = "carry_to_next_hand", **options: Any) -> Pit:  # noqa: ANN401 - of the options
-    """
-    Deal a natural and a card too many, and choose to carry it.
-    """
+    """Deal a natural and a card too many, and choose to carry it."""
     mode = RoundEnd.DEVICE if slots else RoundEnd.BUTTON
     pit = Pit(round_end=mode, **options)
     pit.deal(NATURAL, slots=slots)

@@ -16,9 +16,7 @@ from tests.table.dealer import of_type, one, types
 
 
 def place(pit: Pit, layout: str) -> None:
-    """
-    Show cards to the camera: ``P1 2C, B1 KD``.
-    """
+    """Show cards to the camera: ``P1 2C, B1 KD``."""
     for each in layout.split(", "):
         slot, face = each.split(" ")
         pit.say(seen.Placed(slot=Slot(slot), card=Card(face), source="camera"))
@@ -57,9 +55,7 @@ def test_a_round_whose_first_card_was_not_seen_is_partial() -> None:
 
 
 def without_places(*, ruled: bool = False) -> Pit:
-    """
-    A shoe that names no places: the third card is forgotten, and the bets go on.
-    """
+    """A shoe that names no places: the third card is forgotten, and the bets go on."""
     pit = Pit(round_end=RoundEnd.RULES)
     pit.deal("P1 2C, B1 KD, P2 3C, B2 7D", slots=False)
     pit.say(seen.BettingOpen())

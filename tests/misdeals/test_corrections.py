@@ -29,16 +29,12 @@ if TYPE_CHECKING:
 
 
 def correct(pit: Pit, slot: str, card: str, **fields: Any) -> list[Event]:  # noqa: ANN401
-    """
-    Correct a card.
-    """
+    """Correct a card."""
     return pit.cmd("correct_card", slot=Slot(slot), card=card, **fields)
 
 
 def finished(text: str = NATURAL, outcome: str = "player", *, ended: bool = True) -> Pit:
-    """
-    Deal a round, and end it.
-    """
+    """Deal a round, and end it."""
     pit = Pit()
     pit.deal(text)
     if ended:

@@ -1,6 +1,4 @@
-"""
-Players draw the cards: who has the shoe, and when it passes.
-"""
+"""Players draw the cards: who has the shoe, and when it passes."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ def curated(
     seats: tuple[int, ...] = (1, 2, 3),
     **rules: Any,  # noqa: ANN401 - any field of the rules
 ) -> Pit:
-    """
-    A table where players draw, with a new shoe on it.
-    """
+    """A table where players draw, with a new shoe on it."""
     options: dict[str, Any] = {"round_end": RoundEnd.DEVICE, "seats": seats}
     pit = Pit(house(curator={"on": True} | rules), policy=policy, **options)
     pit.cmd("new_shoe")
@@ -38,16 +34,12 @@ def curated(
 
 
 def passes(events: list[Event]) -> list[int | None]:
-    """
-    Say to whom the shoe passed.
-    """
+    """Say to whom the shoe passed."""
     return [each.seat for each in of_type(events, "shoe_passed")]
 
 
 def play(pit: Pit, text: str, outcome: str) -> list[int | None]:
-    """
-    Deal a round, and say to whom the shoe passed.
-    """
+    """Deal a round, and say to whom the shoe passed."""
     return passes([*pit.deal(text), *pit.result(outcome)])
 
 

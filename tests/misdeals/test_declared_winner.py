@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 
 def unread(*, hold_from: int | None = 3) -> Pit:
-    """
-    Deal a round whose P2 passed unread; the device declares the Player.
-    """
+    """Deal a round whose P2 passed unread; the device declares the Player."""
     pit = Pit(hold_from=hold_from)
     pit.deal("P1 9S, B1 2H")
     pit.say(seen.Unreadable(slot=Slot.P2))
@@ -126,9 +124,7 @@ def test_a_premature_declaration_is_not_kept() -> None:
 
 
 def points(cards: Sequence[str]) -> tuple[list[int | None], Outcome]:
-    """
-    Return the points of a coup by place, and its outcome, by the oracle.
-    """
+    """Return the points of a coup by place, and its outcome, by the oracle."""
     coup = oracle.deal(list(cards))
     found: list[int | None] = [None] * 6
     worth = {str(card): card.points for card in DECK}

@@ -63,9 +63,7 @@ EQUIPMENT: list[tuple[Signal, ...]] = [
 
 
 def machines(log: Log) -> bool:
-    """
-    Tell whether a log is one of what equipment sees, and not a person.
-    """
+    """Tell whether a log is one of what equipment sees, and not a person."""
     return all(line.get("name") != "hold" for line in log.lines)
 
 
@@ -94,9 +92,7 @@ def test_what_only_a_person_sees_is_always_called_so() -> None:
 
 
 class Weather:
-    """
-    Anything that this equipment may say, where people make every mistake.
-    """
+    """Anything that this equipment may say, where people make every mistake."""
 
     def __init__(self, seed: int, signals: tuple[Signal, ...], mode: str) -> None:
         self.random = Random(seed)
@@ -105,9 +101,7 @@ class Weather:
         self.deck: list[str] = []
 
     def round(self) -> Iterator[seen.Observation]:
-        """
-        Deal a round, rightly or wrongly.
-        """
+        """Deal a round, rightly or wrongly."""
         if len(self.deck) < 8:
             self.deck = [str(card.value) for card in self.random.sample(DECK * 8, 416)]
         expected = deal_round(self.deck)
@@ -168,9 +162,7 @@ class Weather:
 
 
 def blown(rules: House, options: Options, seed: int, rounds: int = 60) -> set[str]:
-    """
-    Let a table stand in the weather, and name all that it says is wrong.
-    """
+    """Let a table stand in the weather, and name all that it says is wrong."""
     table, found, now = Table(), set(), START
     weather = Weather(seed, options.signals or (), options.round_end)
     session = seen.Session(rules=house_to_mapping(rules), options=options)

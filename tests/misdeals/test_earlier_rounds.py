@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 
 def two(text: str, outcome: str, **options: Any) -> Pit:  # noqa: ANN401 - any field of the options
-    """
-    Deal a round, and another after it.
-    """
+    """Deal a round, and another after it."""
     pit = Pit(**options)
     pit.deal(text)
     pit.result(outcome)
@@ -30,9 +28,7 @@ def two(text: str, outcome: str, **options: Any) -> Pit:  # noqa: ANN401 - any f
 
 
 def correct(pit: Pit, slot: str, card: str) -> list[Event]:
-    """
-    Correct a card of the first round.
-    """
+    """Correct a card of the first round."""
     said = pit.cmd("correct_card", slot=Slot(slot), card=card, round=1)
     assert {event.round for event in said} <= {1, None}
     return said

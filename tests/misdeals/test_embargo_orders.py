@@ -36,9 +36,7 @@ TOO_MUCH = {"out", "seen", "left", "remain", "composition", "read", "unread", "c
 
 
 def dealt(faces: tuple[str, ...], orders: list[tuple[str, dict[str, Any]]]) -> Pit:
-    """
-    Deal four cards face down, and give orders.
-    """
+    """Deal four cards face down, and give orders."""
     pit = Pit(house(dealing_style=SQUEEZE), policy="us_nj_pa", hold_from=3)
     for slot, face in zip(Slot, faces, strict=False):
         pit.draw(face, slot)
@@ -90,9 +88,7 @@ def test_staff_is_told_what_a_hidden_card_is_now() -> None:
 
 
 def keys(value: object) -> set[str]:
-    """
-    Name every key of a document.
-    """
+    """Name every key of a document."""
     if isinstance(value, dict):
         return set(value) | {key for each in value.values() for key in keys(each)}
     if isinstance(value, list):

@@ -11,9 +11,7 @@ from tests.misdeals.pit import Pit
 
 
 def dealt_unread(first: str, rest: str, outcome: str) -> Pit:
-    """
-    Play a round whose first card could not be read, which a person then enters.
-    """
+    """Play a round whose first card could not be read, which a person then enters."""
     pit = Pit()
     pit.say(seen.Unreadable(slot=Slot.P1))
     pit.deal(rest)

@@ -11,8 +11,8 @@ import pytest
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.table import observations as seen
+from shoe_daemon.table.alerts import MAX_HOLDING_ALERTS
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.table_context import MAX_HOLDING_ALERTS
 from tests.misdeals.pit import Pit
 from tests.table.dealer import BANKER_STANDS, NATURAL, SQUEEZE, house, of_type, one, types
 
@@ -20,9 +20,7 @@ HELD = f"{NATURAL}, P3 4C"
 
 
 def held(**options: Any) -> Pit:  # noqa: ANN401 - any field of the options
-    """
-    Deal a natural and a card too many where the result is held for that.
-    """
+    """Deal a natural and a card too many where the result is held for that."""
     pit = Pit(house(dealing_style=SQUEEZE), hold_from=3, **options)
     pit.deal(HELD)
     pit.result("player")
@@ -31,9 +29,7 @@ def held(**options: Any) -> Pit:  # noqa: ANN401 - any field of the options
 
 
 def numbers(pit: Pit, kind: str) -> list[int | None]:
-    """
-    Return the rounds of the events of a type.
-    """
+    """Return the rounds of the events of a type."""
     return [event.round for event in pit.events if event.type == kind]
 
 
@@ -191,17 +187,13 @@ def test_nothing_is_ever_voided_by_itself() -> None:
 
 
 def report(pit: Pit) -> None:
-    """
-    Report between two rounds what only a person can see.
-    """
+    """Report between two rounds what only a person can see."""
     pit.cmd("hold", kind="foreign_card")
     pit.cmd("resume")
 
 
 def mismatched(rounds: int) -> Pit:
-    """
-    Deal so many rounds whose results wait, each for an irregularity of its own.
-    """
+    """Deal so many rounds whose results wait, each for an irregularity of its own."""
     pit = Pit(house(reshuffle="per_hand"), hold_from=3, result_on="confirmed")
     for _ in range(rounds):
         pit.deal(NATURAL)

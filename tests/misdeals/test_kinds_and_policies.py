@@ -29,17 +29,13 @@ EACH_POLICY = pytest.mark.parametrize("policy", POLICY_IDS)
 
 @cache
 def file_of(policy: str) -> dict[str, Any]:
-    """
-    Read a policy as it is written.
-    """
+    """Read a policy as it is written."""
     place = resources.files("shoe_daemon.game").joinpath("policies", f"{policy}.toml")
     return tomllib.loads(place.read_text(encoding="utf-8"))
 
 
 def told(log: Log, policy: str) -> list[Event]:
-    """
-    Tell a table a log.
-    """
+    """Tell a table a log."""
     table = Table()
     return [event for seen in log.observations(policy) for event in table.apply(seen)]
 

@@ -32,17 +32,13 @@ MODES = [
 
 
 def coup(pit: Pit, cards: str, *, slots: bool) -> None:
-    """
-    Deal a whole coup, and its end where one is declared.
-    """
+    """Deal a whole coup, and its end where one is declared."""
     pit.deal(cards, slots=slots)
     end(pit)
 
 
 def end(pit: Pit) -> None:
-    """
-    End the coup as the table's equipment does.
-    """
+    """End the coup as the table's equipment does."""
     if pit.table.mode is RoundEnd.QUIET:
         pit.wait(11)
     elif pit.table.mode is not RoundEnd.RULES:

@@ -23,9 +23,7 @@ EACH_ACTION = pytest.mark.parametrize("action", list(Action))
 
 
 def ordered(log: Log, policy: str = "management") -> tuple[Table, list[str]]:
-    """
-    Tell a table a log.
-    """
+    """Tell a table a log."""
     table, said = Table(), []
     for observation in log.observations(policy):
         said += types(table.apply(observation))

@@ -30,9 +30,7 @@ SILENCE = 15
 
 
 class Said(NamedTuple):
-    """
-    What is told, and when.
-    """
+    """What is told, and when."""
 
     at: float
     order: int
@@ -66,9 +64,7 @@ def deal(
 
 
 def tell(said: list[Said], mode: RoundEnd, swap: dict[str, float] | None = None) -> Pit:
-    """
-    Tell a table all of it, each source earlier or later by so much.
-    """
+    """Tell a table all of it, each source earlier or later by so much."""
     pit = Pit(round_end=mode, checkers=("scanner",))
     for source in ("shoe", "scanner"):
         pit.say(seen.Link(up=True, source=source))

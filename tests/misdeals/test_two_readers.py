@@ -1,6 +1,4 @@
-"""
-Two readers on one table: they check each other, and either may be away.
-"""
+"""Two readers on one table: they check each other, and either may be away."""
 
 from __future__ import annotations
 
@@ -23,9 +21,7 @@ FACES = [each.split()[1] for each in SIX.split(", ")]
 
 
 def two(round_end: RoundEnd = RoundEnd.BUTTON) -> Pit:
-    """
-    A shoe that reads, and a scanner at its mouth.
-    """
+    """A shoe that reads, and a scanner at its mouth."""
     pit = Pit(round_end=round_end, checkers=("scanner",))
     for source in ("shoe", "scanner"):
         pit.say(seen.Link(up=True, source=source))
@@ -33,25 +29,19 @@ def two(round_end: RoundEnd = RoundEnd.BUTTON) -> Pit:
 
 
 def read(pit: Dealer, source: str, face: str | None) -> list[Event]:
-    """
-    Let one reader read a card.
-    """
+    """Let one reader read a card."""
     return pit.say(seen.CardDrawn(card=card(face), source=source), 0.1)
 
 
 def both(pit: Dealer, faces: list[str], other: list[str | None] | None = None) -> None:
-    """
-    Let both read cards, the scanner those of `other`.
-    """
+    """Let both read cards, the scanner those of `other`."""
     for face, twin in zip(faces, other or faces, strict=True):
         read(pit, "shoe", face)
         read(pit, "scanner", twin)
 
 
 def link(pit: Dealer, source: str, *, up: bool) -> None:
-    """
-    Let a reader come or go.
-    """
+    """Let a reader come or go."""
     pit.say(seen.Link(up=up, source=source))
 
 
@@ -266,9 +256,7 @@ def test_both_away() -> None:
 
 
 def early(pit: Dealer, faces: list[str], other: list[str | None] | None = None) -> None:
-    """
-    Let both read cards, the scanner first; None for a card that it misses.
-    """
+    """Let both read cards, the scanner first; None for a card that it misses."""
     for face, twin in zip(faces, other or faces, strict=True):
         if twin is not None:
             read(pit, "scanner", twin)
@@ -413,9 +401,7 @@ def test_a_face_that_is_entered_is_compared() -> None:
 
 
 def place(pit: Dealer, text: str) -> list[Event]:
-    """
-    Let the camera see cards on their places.
-    """
+    """Let the camera see cards on their places."""
     said = []
     for each in text.split(", "):
         slot, face = each.split()
@@ -425,9 +411,7 @@ def place(pit: Dealer, text: str) -> list[Event]:
 
 
 def with_camera(style: str = "face_up") -> Pit:
-    """
-    A shoe that reads, and a camera above the table.
-    """
+    """A shoe that reads, and a camera above the table."""
     rules = house(dealing_style=SQUEEZE) if style == "squeeze" else None
     pit = Pit(rules, round_end=RoundEnd.BUTTON)
     for source in ("shoe", "camera"):

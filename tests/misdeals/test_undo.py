@@ -1,6 +1,4 @@
-"""
-What a person did last is taken back, whole or not at all.
-"""
+"""What a person did last is taken back, whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ if TYPE_CHECKING:
 
 
 def unread(**options: Any) -> Pit:  # noqa: ANN401 - any field of the options
-    """
-    Deal a round of which a card passed unread, and end it.
-    """
+    """Deal a round of which a card passed unread, and end it."""
     pit = Pit(**options)
     pit.deal("P1 9S, B1 2H")
     pit.say(seen.Unreadable(slot=Slot.P2))
@@ -233,9 +229,7 @@ DOES_NOT_FIT = {
 
 
 def whole_state(pit: Pit) -> dict[str, Any]:
-    """
-    Return all that the table remembers but its counters.
-    """
+    """Return all that the table remembers but its counters."""
     state = pit.memory()
     for counter in ("seq", "changes", "since"):
         del state[counter]

@@ -14,9 +14,7 @@ from tests.misdeals.pit import Pit
 
 
 def corrected(mode: RoundEnd, *drawn: str) -> Pit:
-    """
-    Deal a natural and cards too many, the last of them unread; the natural was none.
-    """
+    """Deal a natural and cards too many, the last of them unread; the natural was none."""
     pit = Pit(round_end=mode)
     pit.deal("P1 7C, B1 10S, P2 2H, B2 AD")
     for face in drawn:

@@ -1,3 +1,1 @@
-"""
-The table: what it says of what it is told, promise by promise.
-"""
+"""The table: what it says of what it is told, promise by promise."""

@@ -39,9 +39,7 @@ class Board:
         self.shoes: list[tuple[int, str]] = []
 
     def hear(self, events: Iterable[dict[str, Any]]) -> None:
-        """
-        Write down what public events say of rounds.
-        """
+        """Write down what public events say of rounds."""
         for event in events:
             self._hear_of_results(event)
             self._hear_of_none(event)
@@ -87,9 +85,7 @@ class Board:
         self.without_result[number] = {"at": at, **plain, **what}
 
     def sequence(self) -> str:
-        """
-        Write what is on the roads.
-        """
+        """Write what is on the roads."""
         return "".join(
             LETTERS[data["outcome"]]
             + "p" * bool(data["player"]["pair"])
@@ -100,9 +96,7 @@ class Board:
         )
 
     def check(self, table: Table) -> None:
-        """
-        Hold a table's own account against this one.
-        """
+        """Hold a table's own account against this one."""
         told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(table.history()))
         assert told["shoe"] == self.shoe
         assert [(each["shoe"], each["sequence"]) for each in told["shoes"]] == self.shoes[-12:]
@@ -151,16 +145,12 @@ class Board:
 
 
 def is_without_result(told: dict[str, Any]) -> bool:
-    """
-    Tell whether the history has a round as aborted, held, or void before its end.
-    """
+    """Tell whether the history has a round as aborted, held, or void before its end."""
     void = told["voided"] and told["outcome"] is None
     return bool(told["aborted"] or told["held"] or void)
 
 
 def in_progress(table: Table) -> set[int]:
-    """
-    Return the number of the round that goes on, where one does.
-    """
+    """Return the number of the round that goes on, where one does."""
     round_ = table.state.round
     return set() if round_ is None or round_.ended else {round_.number}

@@ -61,9 +61,7 @@ NUMBERS = {"number", "round", "started_at"}
 
 
 def random_command(random: Random, verb: str | None = None) -> Observed:
-    """
-    Make a command that fits the table most of the time.
-    """
+    """Make a command that fits the table most of the time."""
     verb = verb or random.choice(VERBS)
     state = random.getrandbits(32)
 
@@ -91,9 +89,7 @@ def random_command(random: Random, verb: str | None = None) -> Observed:
 
 
 def with_commands(steps: list[Step], random: Random, most: int = 6) -> list[Step]:
-    """
-    Put random commands between the observations of a log.
-    """
+    """Put random commands between the observations of a log."""
     mixed = list(steps)
     for _ in range(random.randint(1, most)):
         place = random.randrange(2, len(mixed))
@@ -122,9 +118,7 @@ class Consumer:
         self.wrong: list[str] = []
 
     def hear(self, events: list[Event]) -> None:
-        """
-        Take the events of one observation.
-        """
+        """Take the events of one observation."""
         public = [event for event in events if not is_staff(event.type)]
         for event in public:
             self._enter(event)
@@ -171,9 +165,7 @@ class Consumer:
             self.wrong.append(f"round {event.round} is {what} while its irregularity is open")
 
     def compare(self, table: Table) -> list[str]:
-        """
-        Return in what the table differs from what the events say.
-        """
+        """Return in what the table differs from what the events say."""
         public, wrong = table.public(), self.wrong
         self.wrong = []
         try:
@@ -199,9 +191,7 @@ class Consumer:
 
 
 def whole(table: Table) -> Any:  # noqa: ANN401 - plain data
-    """
-    Return the complete state of a table, without counters and moments.
-    """
+    """Return the complete state of a table, without counters and moments."""
     state = msgspec.to_builtins(table.state)
     state["alerts"] = [
         [alert["data"]["kind"], alert["shoe"], alert["round"], alert["data"]["slot"]]
@@ -230,9 +220,7 @@ def _bare(value: Any, without: set[str] = IGNORED) -> Any:  # noqa: ANN401 - pla
 
 
 def differences(one: Any, two: Any, path: str = "") -> list[str]:  # noqa: ANN401
-    """
-    Name the places in which two pieces of plain data differ.
-    """
+    """Name the places in which two pieces of plain data differ."""
     if isinstance(one, dict) and isinstance(two, dict):
         keys = sorted({*one, *two}, key=str)
         return [d for k in keys for d in differences(one.get(k), two.get(k), f"{path}.{k}")]
@@ -243,9 +231,7 @@ def differences(one: Any, two: Any, path: str = "") -> list[str]:  # noqa: ANN40
 
 
 def fork(table: Table) -> Table:
-    """
-    Copy a table through its checkpoint.
-    """
+    """Copy a table through its checkpoint."""
     return Table.restore(table.checkpoint())
 
 
@@ -271,16 +257,12 @@ class Commanded:
     changes: list[tuple[int, bytes, bytes]]
 
     def lines(self) -> str:
-        """
-        Write the log as JSON lines.
-        """
+        """Write the log as JSON lines."""
         return "\n".join(seen.encode_observation(told).decode() for told in self.log)
 
 
 def commanded(seed: int) -> Commanded:
-    """
-    Make and play a log with random commands out of a seed.
-    """
+    """Make and play a log with random commands out of a seed."""
     random = Random(seed)
     rounds = random.choice([1, 2, 3])
     if random.random() < 0.5:
@@ -298,9 +280,7 @@ def commanded(seed: int) -> Commanded:
 
 
 def smallest(run: Commanded, wrong: Callable[[Commanded], list[str]]) -> Commanded:
-    """
-    Leave out observations, one after another, as long as something stays wrong.
-    """
+    """Leave out observations, one after another, as long as something stays wrong."""
     place = len(run.log)
     while place > 1:
         place -= 1
@@ -337,9 +317,7 @@ def _tell(run: Commanded, told: seen.Observation) -> None:
 
 
 def compare(run: Commanded) -> list[str]:
-    """
-    Return where an outside consumer of the events differs from the table.
-    """
+    """Return where an outside consumer of the events differs from the table."""
     table, consumer = Table(), Consumer(run.hold_from)
     for told in run.log:
         said = table.apply(told)
@@ -352,9 +330,7 @@ def compare(run: Commanded) -> list[str]:
 
 
 def replays(run: Commanded) -> list[str]:
-    """
-    Return whether the log as text, or with restored checkpoints, gives other bytes.
-    """
+    """Return whether the log as text, or with restored checkpoints, gives other bytes."""
     random, plain, restored = Random(len(run.log)), Table(), Table()
     for told in run.log:
         again = seen.decode_observation(seen.encode_observation(told))
@@ -368,9 +344,7 @@ def replays(run: Commanded) -> list[str]:
 
 
 def undone_at_once(run: Commanded) -> list[str]:
-    """
-    Undo every change before anything else happens; return what it does not restore.
-    """
+    """Undo every change before anything else happens; return what it does not restore."""
     wrong = []
     for place, before, after in run.changes:
         table, order = Table.restore(after), run.log[place - 1]
@@ -385,9 +359,7 @@ def undone_at_once(run: Commanded) -> list[str]:
 
 
 def undone_later(run: Commanded) -> list[str]:
-    """
-    Undo every change after a few observations; return what differs from a log without it.
-    """
+    """Undo every change after a few observations; return what differs from a log without it."""
     wrong = []
     for place, before, after in run.changes:
         follow = run.log[place : place + 1 + place % 12]

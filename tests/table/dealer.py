@@ -69,59 +69,43 @@ TIE = "P1 7S, B1 7H, P2 KD, B2 QC"
 
 
 def house(**changes: Any) -> House:  # noqa: ANN401 - any field of a house
-    """
-    Make a house that differs from no house at all in a few things.
-    """
+    """Make a house that differs from no house at all in a few things."""
     return replace(DEFAULT_HOUSE, name="A house", **changes)
 
 
 def card(text: str | None) -> Card | None:
-    """
-    Read a card; ``--`` is one whose face is not known.
-    """
+    """Read a card; ``--`` is one whose face is not known."""
     return None if text in {None, "--"} else Card(text)
 
 
 def cards(text: str) -> tuple[Card, ...]:
-    """
-    Read cards: ``8S 10H``.
-    """
+    """Read cards: ``8S 10H``."""
     return tuple(map(Card, text.split()))
 
 
 def types(events: Iterable[Event]) -> list[str]:
-    """
-    Name the events.
-    """
+    """Name the events."""
     return [event.type for event in events]
 
 
 def of_type(events: Iterable[Event], kind: str) -> list[Any]:
-    """
-    Return the data of the events of one type.
-    """
+    """Return the data of the events of one type."""
     return [event.data for event in events if event.type == kind]
 
 
 def one(events: Iterable[Event], kind: str) -> Any:  # noqa: ANN401 - the data of any event
-    """
-    Return the data of the only event of a type.
-    """
+    """Return the data of the only event of a type."""
     (data,) = of_type(events, kind)
     return data
 
 
 def kinds(events: Iterable[Event]) -> list[str]:
-    """
-    Name the irregularities.
-    """
+    """Name the irregularities."""
     return [str(data.kind) for data in of_type(events, "irregularity")]
 
 
 def public_json(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """
-    Return what goes to the players, as they would read it.
-    """
+    """Return what goes to the players, as they would read it."""
     return [msgspec.json.decode(encode_event(e)) for e in events if not is_staff(e.type)]
 
 
@@ -156,17 +140,13 @@ class Dealer:
         table: str = "table",
         **options: Any,  # noqa: ANN401 - any field of the options
     ) -> seen.Session:
-        """
-        Make a session with a house by name or in full.
-        """
+        """Make a session with a house by name or in full."""
         full = house_to_mapping(rules) if isinstance(rules, House) else None
         name = rules if isinstance(rules, str) else None
         return seen.Session(house=name, rules=full, table=table, options=Options(**options))
 
     def say(self, observation: seen.Observation, after: float = 1) -> list[Event]:
-        """
-        Tell the table something, some seconds after the last.
-        """
+        """Tell the table something, some seconds after the last."""
         self.now += round(after * 1_000_000)
         stamped = replace(observation, at=from_microseconds(self.now))
         self.log.append(stamped)
@@ -175,16 +155,12 @@ class Dealer:
         return said
 
     def draw(self, face: str | None, slot: str | None = None, after: float = 1) -> list[Event]:
-        """
-        Draw one card for play.
-        """
+        """Draw one card for play."""
         place = None if slot is None else Slot(slot)
         return self.say(seen.CardDrawn(card=card(face), slot=place), after)
 
     def deal(self, text: str, *, slots: bool = True, hidden: bool = False) -> list[Event]:
-        """
-        Draw cards, ``P1 8S, B1 3H``, and return all that the table said.
-        """
+        """Draw cards, ``P1 8S, B1 3H``, and return all that the table said."""
         said = []
         for each in text.split(", "):
             slot, face = each.split()
@@ -192,9 +168,7 @@ class Dealer:
         return said
 
     def disclose(self, text: str) -> list[Event]:
-        """
-        Turn cards over, ``P1 8S, B1 3H``.
-        """
+        """Turn cards over, ``P1 8S, B1 3H``."""
         said = []
         for each in text.split(", "):
             slot, face = each.split()
@@ -202,9 +176,7 @@ class Dealer:
         return said
 
     def burn(self, text: str, *, first: bool = True) -> list[Event]:
-        """
-        Burn cards; the first of them as the first card of a shoe.
-        """
+        """Burn cards; the first of them as the first card of a shoe."""
         said = []
         for place, face in enumerate(text.split()):
             role = seen.Role.FIRST if first and place == 0 else seen.Role.BURN
@@ -212,17 +184,13 @@ class Dealer:
         return said
 
     def outside(self, face: str | None = None) -> list[Event]:
-        """
-        Draw a card outside the game.
-        """
+        """Draw a card outside the game."""
         return self.say(seen.CardDrawn(card=card(face), role=seen.Role.OUTSIDE))
 
     def result(
         self, outcome: str | None = None, *, forced: bool = False, pairs: str | None = None
     ) -> list[Event]:
-        """
-        Declare a result; `pairs` holds ``p`` and ``b``, or is None where not said.
-        """
+        """Declare a result; `pairs` holds ``p`` and ``b``, or is None where not said."""
         return self.say(
             seen.Result(
                 outcome=outcome,
@@ -233,58 +201,40 @@ class Dealer:
         )
 
     def order(self, name: str, refused: str | None = None) -> list[Event]:
-        """
-        Give an operator's order.
-        """
+        """Give an operator's order."""
         return self.say(seen.Command(name=name, operator="ann", refused=refused))
 
     def error(self, cause: str, source: str | None = None) -> list[Event]:
-        """
-        Let the reader report an error.
-        """
+        """Let the reader report an error."""
         return self.say(seen.DeviceError(cause=seen.Cause(cause), source=source))
 
     def cleared(self, cause: str | None = None) -> list[Event]:
-        """
-        Let the reader report the end of an error.
-        """
+        """Let the reader report the end of an error."""
         return self.say(
             seen.DeviceErrorCleared(cause=None if cause is None else seen.Cause(cause))
         )
 
     def gap(self, detail: str = "lost_frames") -> list[Event]:
-        """
-        Say that something was missed.
-        """
+        """Say that something was missed."""
         return self.say(seen.Gap(detail=seen.GapDetail(detail)))
 
     def wait(self, seconds: float) -> list[Event]:
-        """
-        Let time pass.
-        """
+        """Let time pass."""
         return self.say(seen.Tick(), seconds)
 
     def kinds(self) -> list[str]:
-        """
-        Name every irregularity so far.
-        """
+        """Name every irregularity so far."""
         return kinds(self.events)
 
     def open_kinds(self) -> list[str]:
-        """
-        Name the irregularities that are open.
-        """
+        """Name the irregularities that are open."""
         return [str(alert.data.kind) for alert in self.table.public().alerts]
 
     def finished(self) -> list[Any]:
-        """
-        Return every result so far.
-        """
+        """Return every result so far."""
         return of_type(self.events, "round_finished")
 
     def out(self) -> int:
-        """
-        Return how many cards have left this shoe.
-        """
+        """Return how many cards have left this shoe."""
         shoe = self.table.state.shoe
         return 0 if shoe is None else shoe.out

@@ -1,6 +1,4 @@
-"""
-Logs of true coups with exactly one mistake, made from a seed.
-"""
+"""Logs of true coups with exactly one mistake, made from a seed."""
 
 from __future__ import annotations
 
@@ -100,9 +98,7 @@ def make_log(
     rounds: int = 5,
     **fixed: Any,  # noqa: ANN401
 ) -> tuple[Dealing, Verdict]:
-    """
-    Make one log with one mistake out of a seed.
-    """
+    """Make one log with one mistake out of a seed."""
     random = Random(seed)
     while True:
         setup = make_setup(random, **fixed)
@@ -123,9 +119,7 @@ SEED: Final = int(os.environ.get("MISTAKE_SEED", "0"))
 
 
 def shortest(seed: int, mistake: Mistake, tries: int = 300) -> tuple[int, Dealing, Verdict]:
-    """
-    Look for a shorter log in which the same mistake leads to a disagreement.
-    """
+    """Look for a shorter log in which the same mistake leads to a disagreement."""
     dealing, verdict = make_log(seed, mistake)
     best = (seed, dealing, verdict)
     wanted = _complaints(dealing, verdict)
@@ -145,9 +139,7 @@ def _complaints(dealing: Dealing, verdict: Verdict) -> set[str]:
 
 
 def report(dealing: Dealing, verdict: Verdict, run: Run, wrong: list[str], seed: int) -> str:
-    """
-    Write down a disagreement: the truth, the log and what differs.
-    """
+    """Write down a disagreement: the truth, the log and what differs."""
     coups = "\n".join(
         f"  coup {at}: {' '.join(c.truth.player)} | {' '.join(c.truth.banker)} {c.truth.outcome}"
         for at, c in enumerate(dealing.coups)

@@ -1,6 +1,4 @@
-"""
-What follows from a mistake: what is read, what may be published, what is raised.
-"""
+"""What follows from a mistake: what is read, what may be published, what is raised."""
 
 from __future__ import annotations
 
@@ -72,8 +70,6 @@ def flagged(name: str, setup: Setup, at: int) -> Verdict:
 
 
 def contradicts(setup: Setup, truth: oracle.Expected, faces: list[str]) -> bool:
-    """
-    Tell whether cards that make a whole coup give another winner or pair than declared.
-    """
+    """Tell whether cards that make a whole coup give another winner or pair than declared."""
     whole = as_read(faces, None) is not None and setup.end == "result"
     return whole and as_read(faces, declared(setup, truth)) is None

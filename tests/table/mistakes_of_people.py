@@ -66,9 +66,7 @@ def _winner(cards: list[str]) -> str:
 
 
 def missed_draw(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Forget the last card of a coup that needs one, and declare its end.
-    """
+    """Forget the last card of a coup that needs one, and declare its end."""
     setup, coup = dealing.setup, dealing.coups[at]
     if coup.truth.used == 4 or setup.reader == "pair":
         return None
@@ -108,9 +106,7 @@ def missed_draw(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def missed_then_ruled(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Forget a card; a supervisor rules that play continues.
-    """
+    """Forget a card; a supervisor rules that play continues."""
     if not dealing.setup.declares:
         return None
     verdict = missed_draw(dealing, at)
@@ -125,9 +121,7 @@ def missed_then_ruled(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def drawn_after_ruling(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Forget a card; a supervisor has it drawn, and the end is declared again.
-    """
+    """Forget a card; a supervisor has it drawn, and the end is declared again."""
     setup, coup = dealing.setup, dealing.coups[at]
     if coup.truth.used == 4 or setup.reader == "pair" or setup.end == "none":
         return None
@@ -157,9 +151,7 @@ def _rule(kind: str, action: str) -> Callable[[Table], seen.Observation | None]:
 
 
 def excess_card(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Draw one card too many before the end of a coup is declared.
-    """
+    """Draw one card too many before the end of a coup is declared."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader in {"rules", "pair"}:
         return None
@@ -184,9 +176,7 @@ def excess_card(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def wrong_winner(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Declare another winner than the cards give.
-    """
+    """Declare another winner than the cards give."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.end != "result":
         return None
@@ -196,9 +186,7 @@ def wrong_winner(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def unread_then_entered(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Let one card pass unread; a person enters it, rightly or with a typing error.
-    """
+    """Let one card pass unread; a person enters it, rightly or with a typing error."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader in {"rules", "pair", "hidden"} or setup.style is not DealingStyle.FACE_UP:
         return None
@@ -233,9 +221,7 @@ def unread_then_entered(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def corrected_wrongly(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Correct a card that was read rightly into another, after or before the end.
-    """
+    """Correct a card that was read rightly into another, after or before the end."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader in {"rules", "pair", "hidden"} or setup.style is not DealingStyle.FACE_UP:
         return None
@@ -259,9 +245,7 @@ def corrected_wrongly(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def void_in_between(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Void a round while it is being dealt; the rest of its coup is still dealt.
-    """
+    """Void a round while it is being dealt; the rest of its coup is still dealt."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader == "pair":
         return None
@@ -279,9 +263,7 @@ def void_in_between(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def forgotten_burn(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Burn no card from a new shoe.
-    """
+    """Burn no card from a new shoe."""
     if not dealing.burned:
         return None
     dealing.start = dealing.start[:1]
@@ -289,9 +271,7 @@ def forgotten_burn(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def late_card(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Draw a card much later than a dealer does.
-    """
+    """Draw a card much later than a dealer does."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader != "quiet" or setup.declares:
         return None
@@ -310,9 +290,7 @@ def late_card(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def lost_signal(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Lose one signal of the table: bets opened or closed, cards cleared, a result.
-    """
+    """Lose one signal of the table: bets opened or closed, cards cleared, a result."""
     setup, coup = dealing.setup, dealing.coups[at]
     signals = (seen.BettingOpen, seen.NoMoreBets, seen.TableCleared, seen.Result)
     there = [step for step in coup.before + coup.end if isinstance(step.says, signals)]
@@ -329,9 +307,7 @@ def lost_signal(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def signal_twice(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Give one signal twice.
-    """
+    """Give one signal twice."""
     coup = dealing.coups[at]
     signals = (seen.BettingOpen, seen.NoMoreBets, seen.TableCleared, seen.Result, seen.Command)
     part = dealing.random.choice([coup.before, coup.end])
@@ -344,9 +320,7 @@ def signal_twice(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def premature_draw(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Draw the first card before betting is closed.
-    """
+    """Draw the first card before betting is closed."""
     setup, coup = dealing.setup, dealing.coups[at]
     if not setup.betting or setup.reader == "pair":
         return None
@@ -358,9 +332,7 @@ def premature_draw(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def result_entered(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Enter the right result by hand while the coup is still being dealt.
-    """
+    """Enter the right result by hand while the coup is still being dealt."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader == "pair" or (setup.reader == "rules" and not setup.declares):
         return None
@@ -373,9 +345,7 @@ def result_entered(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def shoe_changed(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Change the shoe while the daemon is down: old cards come again.
-    """
+    """Change the shoe while the daemon is down: old cards come again."""
     setup, random = dealing.setup, dealing.random
     if setup.decks != 1 or setup.reader in {"pair", "rules"} or setup.house == "single-deck":
         return None
@@ -406,9 +376,7 @@ def shoe_changed(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def miscounted(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Put a new shoe on and count too few cards in the old one.
-    """
+    """Put a new shoe on and count too few cards in the old one."""
     setup = dealing.setup
     if at == 0 or setup.house is not None or setup.reader == "pair" or setup.decks != 1:
         return None
@@ -421,9 +389,7 @@ def miscounted(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def misread_then_corrected(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Read a card wrongly; a person corrects it, in the coup or later in the shoe.
-    """
+    """Read a card wrongly; a person corrects it, in the coup or later in the shoe."""
     setup, coup, random = dealing.setup, dealing.coups[at], dealing.random
     if setup.reader in {"rules", "pair", "hidden"} or setup.style is not DealingStyle.FACE_UP:
         return None
@@ -463,9 +429,7 @@ def _reads_other(step: Step) -> bool:
 
 
 def change_then_undo(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Correct a card wrongly, or void the round, and take that back a little later.
-    """
+    """Correct a card wrongly, or void the round, and take that back a little later."""
     setup, coup, random = dealing.setup, dealing.coups[at], dealing.random
     if setup.reader in {"rules", "pair"} or setup.style is not DealingStyle.FACE_UP:
         return None

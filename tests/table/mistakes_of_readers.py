@@ -24,9 +24,7 @@ IN_STEP_AFTER: Final = 4
 
 
 def misread(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Read one card as another.
-    """
+    """Read one card as another."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader in {"hidden", "pair"}:
         return None
@@ -45,9 +43,7 @@ def misread(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def unread(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Let one card pass unread, and say so.
-    """
+    """Let one card pass unread, and say so."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader in {"rules", "pair", "hidden"}:
         return None
@@ -73,9 +69,7 @@ def _unread_verdict(dealing: Dealing, at: int, name: str) -> Verdict | None:
 
 
 def unread_as_error(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Let one card pass unread, reported as an error of the device that is cleared.
-    """
+    """Let one card pass unread, reported as an error of the device that is cleared."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader in {"rules", "pair", "hidden"}:
         return None
@@ -87,9 +81,7 @@ def unread_as_error(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def unseen(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Lose the report of one card, without any sign of it.
-    """
+    """Lose the report of one card, without any sign of it."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader in {"pair", "hidden"}:
         return None
@@ -112,9 +104,7 @@ def unseen(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def lost_frame(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Lose the report of one card, and notice the lost frame.
-    """
+    """Lose the report of one card, and notice the lost frame."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader in {"pair", "rules"}:
         return None
@@ -132,9 +122,7 @@ def lost_frame(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def lost_frame_between(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Notice a lost frame between two rounds, in which there was no card.
-    """
+    """Notice a lost frame between two rounds, in which there was no card."""
     setup, coup = dealing.setup, dealing.coups[at]
     detail = dealing.random.choice(list(seen.GapDetail))
     coup.before.insert(len(coup.before) - 1, Step(seen.Gap(detail=detail), 3.0))
@@ -149,9 +137,7 @@ def lost_frame_between(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def repeated(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Read the same card twice.
-    """
+    """Read the same card twice."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader in {"pair", "hidden"}:
         return None
@@ -180,9 +166,7 @@ def repeated(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def swapped(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Lay two neighbours on each other's places.
-    """
+    """Lay two neighbours on each other's places."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader != "slots":
         return None
@@ -204,9 +188,7 @@ def swapped(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def power_cycle(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Break the connection to the reader, or its power, at any moment.
-    """
+    """Break the connection to the reader, or its power, at any moment."""
     setup, coup, random = dealing.setup, dealing.coups[at], dealing.random
     if setup.reader == "pair":
         return None
@@ -240,9 +222,7 @@ def power_cycle(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def error_without_end(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Report an error twice, in different rounds, and never its end.
-    """
+    """Report an error twice, in different rounds, and never its end."""
     setup = dealing.setup
     if setup.reader in {"pair", "rules"} or at + 1 >= len(dealing.coups):
         return None
@@ -264,9 +244,7 @@ def error_without_end(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def checker_misreads(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Let the checking reader read a card wrongly, or not at all.
-    """
+    """Let the checking reader read a card wrongly, or not at all."""
     return _checker(dealing, at, lose=dealing.random.random() < 0.5)
 
 
@@ -291,9 +269,7 @@ def _checker(dealing: Dealing, at: int, *, lose: bool) -> Verdict | None:
 
 
 def checker_without_burn(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Let the checking reader see nothing of the burn.
-    """
+    """Let the checking reader see nothing of the burn."""
     if dealing.setup.reader != "pair" or not dealing.burned:
         return None
     dealing.start = [
@@ -303,9 +279,7 @@ def checker_without_burn(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def main_misreads(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Let the main reader of two read a card wrongly.
-    """
+    """Let the main reader of two read a card wrongly."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader != "pair" or setup.style is not DealingStyle.FACE_UP:
         return None
@@ -330,9 +304,7 @@ def main_misreads(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def main_drops_out(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Let the main reader go away in mid-round after the checking one lost a card.
-    """
+    """Let the main reader go away in mid-round after the checking one lost a card."""
     if dealing.setup.reader != "pair":
         return None
     verdict, coup = _checker(dealing, at, lose=True), dealing.coups[at]
@@ -360,9 +332,7 @@ def main_drops_out(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def read_again(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Let a card pass unread, and read it on the second try.
-    """
+    """Let a card pass unread, and read it on the second try."""
     setup, coup = dealing.setup, dealing.coups[at]
     if setup.reader in {"pair", "hidden", "rules"}:
         return None
@@ -380,9 +350,7 @@ def read_again(dealing: Dealing, at: int) -> Verdict | None:
 
 
 def main_goes_between(dealing: Dealing, at: int) -> Verdict | None:
-    """
-    Let the main reader of two go away between two rounds, with nothing wrong before.
-    """
+    """Let the main reader of two go away between two rounds, with nothing wrong before."""
     if dealing.setup.reader != "pair":
         return None
     gone = [step for coup in dealing.coups[at:] for step in coup.steps]

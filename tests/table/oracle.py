@@ -22,9 +22,7 @@ WORTH = {"A": 1, "10": 0, "J": 0, "Q": 0, "K": 0}
 
 
 class Expected(NamedTuple):
-    """
-    A round: the slots in the order of drawing, both hands, and how it ends.
-    """
+    """A round: the slots in the order of drawing, both hands, and how it ends."""
 
     slots: list[str]
     player: list[str]
@@ -40,39 +38,29 @@ class Expected(NamedTuple):
 
     @property
     def used(self) -> int:
-        """
-        How many cards it took.
-        """
+        """How many cards it took."""
         return len(self.slots)
 
     @property
     def cards(self) -> list[str]:
-        """
-        The cards in the order of drawing.
-        """
+        """The cards in the order of drawing."""
         hands = {"P": list(self.player), "B": list(self.banker)}
         return [hands[slot[0]].pop(0) for slot in self.slots]
 
 
 def worth(card: str) -> int:
-    """
-    Count one card.
-    """
+    """Count one card."""
     rank = card[:-1]
     return WORTH[rank] if rank in WORTH else int(rank)
 
 
 def total(hand: list[str]) -> int:
-    """
-    Count a hand.
-    """
+    """Count a hand."""
     return sum(worth(card) for card in hand) % 10
 
 
 def deal(shoe: list[str]) -> Expected:
-    """
-    Deal a round from the front of a shoe.
-    """
+    """Deal a round from the front of a shoe."""
     player, banker = [shoe[0], shoe[2]], [shoe[1], shoe[3]]
     slots = ["P1", "B1", "P2", "B2"]
     rest = list(shoe[4:6])
@@ -107,9 +95,7 @@ def deal(shoe: list[str]) -> Expected:
 
 
 def wagers(outcome: str) -> list[dict[str, Any]]:
-    """
-    Settle what a table without a house offers: Player, Banker at 5 %, Tie.
-    """
+    """Settle what a table without a house offers: Player, Banker at 5 %, Tie."""
     odds = {"player": "1:1", "banker": "19:20", "tie": "8:1"}
     results = {name: "win" if name == outcome else "lose" for name in odds}
     if outcome == "tie":
@@ -121,9 +107,7 @@ def wagers(outcome: str) -> list[dict[str, Any]]:
 
 
 def rounds(shoe: list[str]) -> list[Expected]:
-    """
-    Deal a shoe until too few cards are left for any round.
-    """
+    """Deal a shoe until too few cards are left for any round."""
     dealt = []
     while len(shoe) >= 6:
         dealt.append(deal(shoe))
@@ -132,9 +116,7 @@ def rounds(shoe: list[str]) -> list[Expected]:
 
 
 def finished(expected: Expected) -> dict[str, Any]:
-    """
-    Write the data of the event that must end the round, in a table without a house.
-    """
+    """Write the data of the event that must end the round, in a table without a house."""
     return {
         "banker": _hand(expected.banker, expected.banker_pair),
         "kind": "normal",

@@ -49,9 +49,7 @@ PLAIN = [
 
 
 class Storm:
-    """
-    One table's weather.
-    """
+    """One table's weather."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -61,26 +59,20 @@ class Storm:
         self.hides = self.random.random() < 0.3
 
     def blow(self, count: int) -> Iterator[seen.Observation]:
-        """
-        Make so many observations, the first of them a session.
-        """
+        """Make so many observations, the first of them a session."""
         yield self.stamped(self.session())
         for _ in range(count - 1):
             yield self.stamped(self.observation())
 
     def stamped(self, observation: seen.Observation) -> seen.Observation:
-        """
-        Let some time pass.
-        """
+        """Let some time pass."""
         self.now += self.random.choice([0, 1, 40, 700, 1_000, 1_000, 2_500, 9_999, 10_000]) * 1000
         return replace(
             observation, at=from_microseconds(self.now), source=self.random.choice(SOURCES)
         )
 
     def session(self) -> seen.Observation:
-        """
-        Make any configuration, as a log holds it.
-        """
+        """Make any configuration, as a log holds it."""
         pick = self.random.choice
         rules = house(
             dealing_style=pick(list(DealingStyle)),
@@ -110,9 +102,7 @@ class Storm:
         return seen.decode_observation(seen.encode_observation(session))
 
     def observation(self) -> seen.Observation:
-        """
-        Make any observation.
-        """
+        """Make any observation."""
         dice = self.random.random()
         if dice < 0.62:
             return self.card()
@@ -125,17 +115,13 @@ class Storm:
         return self.decision() if dice < 0.995 else self.session()
 
     def face(self) -> Card | None:
-        """
-        Draw a face, if the reader tells it.
-        """
+        """Draw a face, if the reader tells it."""
         if self.random.random() < (0.7 if self.hides else 0.03):
             return None
         return self.random.choice(DECK)
 
     def slot(self) -> Slot | None:
-        """
-        Name a place: the next in order, or none, or any.
-        """
+        """Name a place: the next in order, or none, or any."""
         if self.random.random() < 0.03:
             return self.random.choice(DEALING_ORDER)
         if not self.slots:
@@ -147,9 +133,7 @@ class Storm:
         return slot
 
     def card(self) -> seen.Observation:
-        """
-        Draw a card.
-        """
+        """Draw a card."""
         dice = self.random.random()
         if dice < 0.94:
             return seen.CardDrawn(card=self.face(), slot=self.slot())
@@ -158,9 +142,7 @@ class Storm:
         return seen.Unreadable(slot=self.slot())
 
     def end(self) -> seen.Observation:
-        """
-        Say something of a round that is dealt.
-        """
+        """Say something of a round that is dealt."""
         dice, pick = self.random.random(), self.random.choice
         if dice < 0.5:
             self.next = 0
@@ -179,9 +161,7 @@ class Storm:
         return seen.Command(name=pick(ORDERS), operator="ann", refused=refused)
 
     def decision(self) -> seen.Observation:
-        """
-        Let an operator decide something, with any fields that an order may have.
-        """
+        """Let an operator decide something, with any fields that an order may have."""
         pick, dice = self.random.choice, self.random.randrange
         return seen.Command(
             name=pick(DECISIONS),
@@ -201,9 +181,7 @@ class Storm:
         )
 
     def fault(self) -> seen.Observation:
-        """
-        Let the reader fail.
-        """
+        """Let the reader fail."""
         pick = self.random.choice
         cause = pick(list(seen.Cause))
         return pick(

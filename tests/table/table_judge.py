@@ -1,6 +1,4 @@
-"""
-What the rules say of a log with one mistake, and whether the table agrees.
-"""
+"""What the rules say of a log with one mistake, and whether the table agrees."""
 
 from __future__ import annotations
 
@@ -64,16 +62,12 @@ Result = tuple[tuple[str, ...], tuple[str, ...], str]
 
 
 def as_result(truth: oracle.Expected) -> Result:
-    """
-    Name a coup by its cards and winner.
-    """
+    """Name a coup by its cards and winner."""
     return (tuple(truth.player), tuple(truth.banker), truth.outcome)
 
 
 def published_result(data: RoundFinished) -> Result:
-    """
-    Name a published result likewise.
-    """
+    """Name a published result likewise."""
     return (
         tuple(str(card) for card in data.player.cards),
         tuple(str(card) for card in data.banker.cards),
@@ -82,9 +76,7 @@ def published_result(data: RoundFinished) -> Result:
 
 
 def judge(dealing: Dealing, verdict: Verdict, run: Run) -> list[str]:
-    """
-    Compare the table with the truth; return every disagreement.
-    """
+    """Compare the table with the truth; return every disagreement."""
     refused = (isinstance(told, seen.Command) and told.refused for told in run.log)
     if verdict.undone and any(refused):
         return []
@@ -109,9 +101,7 @@ def _every_result(run: Run) -> list[tuple[Where, RoundFinished]]:
 
 
 def final_results(events: list[Event]) -> dict[Where, RoundFinished]:
-    """
-    Return what every round came to in the end, by shoe and round.
-    """
+    """Return what every round came to in the end, by shoe and round."""
     final: dict[Where, RoundFinished] = {}
     for event in events:
         where, data = (event.shoe, event.round), event.data

@@ -80,16 +80,12 @@ class Setup:
 
     @property
     def slots(self) -> bool:
-        """
-        Tell whether the reader names places.
-        """
+        """Tell whether the reader names places."""
         return self.reader in HAS_SLOTS
 
     @property
     def end(self) -> str:
-        """
-        Name what declares the end: ``result``, ``button`` or ``none``.
-        """
+        """Name what declares the end: ``result``, ``button`` or ``none``."""
         if self.reader == "pair":
             return self.main_end
         ends = {"slots": "result", "hidden": "result", "results": "result", "button": "button"}
@@ -97,16 +93,12 @@ class Setup:
 
     @property
     def declares(self) -> bool:
-        """
-        Tell whether any end of a round is declared, by whatever signal.
-        """
+        """Tell whether any end of a round is declared, by whatever signal."""
         return self.end != "none" or self.betting or self.cleared
 
     @property
     def round_end(self) -> RoundEnd:
-        """
-        Return the configured mode.
-        """
+        """Return the configured mode."""
         if self.auto:
             return RoundEnd.AUTO
         if self.reader == "rules":
@@ -116,9 +108,7 @@ class Setup:
         return RoundEnd.QUIET if self.end == "none" else RoundEnd.BUTTON
 
     def session(self) -> seen.Session:
-        """
-        Write the first line of the log.
-        """
+        """Write the first line of the log."""
         plain = self.house is not None or self.style is DealingStyle.FACE_UP
         rules = None if plain else house_to_mapping(house(dealing_style=self.style))
         options = Options(
@@ -135,9 +125,7 @@ class Setup:
         return told
 
     def signals(self) -> tuple[Signal, ...]:
-        """
-        List what the equipment can tell.
-        """
+        """List what the equipment can tell."""
         has = {
             Signal.SLOTS: self.slots,
             Signal.RESULTS: self.end == "result",
@@ -149,9 +137,7 @@ class Setup:
 
 
 def make_setup(random: Random, **fixed: Any) -> Setup:  # noqa: ANN401 - any field
-    """
-    Draw a setup; `fixed` names what is given.
-    """
+    """Draw a setup; `fixed` names what is given."""
     pick = random.choice
     reader = fixed.get("reader") or pick(READERS)
     name = fixed.get("house", pick(HOUSES))
@@ -211,15 +197,11 @@ class Coup:
 
     @property
     def steps(self) -> list[Step]:
-        """
-        Return all of them.
-        """
+        """Return all of them."""
         return self.before + self.play + self.end
 
     def drawn(self) -> list[int]:
-        """
-        Return where in `play` the main reader reads cards.
-        """
+        """Return where in `play` the main reader reads cards."""
         return [
             at
             for at, step in enumerate(self.play)
@@ -266,9 +248,7 @@ class Dealing:
         return True
 
     def coup(self, truth: oracle.Expected) -> Coup:
-        """
-        Observe one lawful coup.
-        """
+        """Observe one lawful coup."""
         coup = Coup(truth)
         if self.setup.betting:
             coup.before.append(Step(seen.BettingOpen(), self.near(6)))
@@ -280,9 +260,7 @@ class Dealing:
         return coup
 
     def near(self, seconds: float) -> float:
-        """
-        Return about so many seconds.
-        """
+        """Return about so many seconds."""
         return round(seconds * self.random.uniform(0.7, 1.3), 2)
 
     def _play(self, coup: Coup) -> None:
@@ -302,9 +280,7 @@ class Dealing:
                 coup.play.append(Step(told, self.near(1), shows=(face,)))
 
     def card(self, slot: str, face: str, fourth: list[str] | None = None) -> list[Step]:
-        """
-        Draw a card; with the fourth come those that are seen a little later.
-        """
+        """Draw a card; with the fourth come those that are seen a little later."""
         setup, hidden = self.setup, self.setup.reader == "hidden"
         told = seen.CardDrawn(
             card=None if hidden else Card(face), slot=Slot(slot) if setup.slots else None
@@ -322,9 +298,7 @@ class Dealing:
         )
 
     def twice(self, step: Step) -> list[Step]:
-        """
-        Let the second reader read the card too, where there is one.
-        """
+        """Let the second reader read the card too, where there is one."""
         if self.setup.reader != "pair" or not isinstance(step.says, seen.CardDrawn):
             return [step]
         step.says = replace(step.says, source="shoe")
@@ -336,18 +310,14 @@ class Dealing:
         return [step, other]
 
     def hides(self, slot: str) -> bool:
-        """
-        Tell whether the card of a place lies face down at first.
-        """
+        """Tell whether the card of a place lies face down at first."""
         style = self.setup.style
         return style is DealingStyle.SQUEEZE or (
             style is DealingStyle.BANKER_TUCKED and slot in {"B1", "B2"}
         )
 
     def ending(self, truth: oracle.Expected, outcome: str | None = None) -> list[Step]:
-        """
-        Declare the end by all signals that there are.
-        """
+        """Declare the end by all signals that there are."""
         setup, steps = self.setup, []
         cards = tuple(truth.cards) if setup.style is DealingStyle.SQUEEZE else ()
         if setup.end == "result":
@@ -364,9 +334,7 @@ class Dealing:
         return steps
 
     def steps(self) -> list[Step]:
-        """
-        Return the whole log.
-        """
+        """Return the whole log."""
         links = [Step(seen.Link(up=True, source=s)) for s in ("shoe", "scanner")]
         opening = links if self.setup.reader == "pair" else []
         last = [Step(seen.BettingOpen(), 5.0)] if self.setup.betting else []
@@ -381,9 +349,7 @@ class Dealing:
 
 
 def command(name: str, **fields: Any) -> seen.Command:  # noqa: ANN401 - of any order
-    """
-    Write an operator's command.
-    """
+    """Write an operator's command."""
     return seen.Command(name=name, operator="ann", **({"reason": "as seen"} | fields))
 
 
@@ -407,15 +373,11 @@ class Run:
 
     @property
     def events(self) -> list[Event]:
-        """
-        Return all events in their order.
-        """
+        """Return all events in their order."""
         return [event for events in self.said for event in events]
 
     def lines(self) -> str:
-        """
-        Write the log as JSON lines.
-        """
+        """Write the log as JSON lines."""
         return "\n".join(seen.encode_observation(o).decode() for o in self.log)
 
 
@@ -425,9 +387,7 @@ THIRDS = 4
 
 
 def play(steps: list[Step], *, hides: bool = True, closes: bool = True) -> Run:
-    """
-    Tell a new table all of this; in the end a person closes what is open.
-    """
+    """Tell a new table all of this; in the end a person closes what is open."""
     run, now = Run(Table()), START
     due: list[tuple[int, tuple[str, ...]]] = []
     seen_faces: set[str] = set()

@@ -1,6 +1,4 @@
-"""
-Betting: when it is open, and a card drawn too early.
-"""
+"""Betting: when it is open, and a card drawn too early."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-What is burned from a new shoe, in every mode.
-"""
+"""What is burned from a new shoe, in every mode."""
 
 from __future__ import annotations
 
@@ -11,9 +9,7 @@ from tests.table.dealer import NATURAL, Burn, Dealer, house, of_type, one, types
 
 
 def shoe(burn: Burn, **changes: object) -> Dealer:
-    """
-    Put a new shoe of a house that burns on the table.
-    """
+    """Put a new shoe of a house that burns on the table."""
     dealer = Dealer(house(burn=burn, **changes))
     dealer.order("new_shoe")
     return dealer

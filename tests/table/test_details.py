@@ -40,9 +40,7 @@ LENGTH = 1500
 
 
 def holds(code: str, values: dict[str, DetailValue], text: str) -> None:
-    """
-    Check one sentence against its code and its values.
-    """
+    """Check one sentence against its code and its values."""
     assert detail_text(code, values) == text
     names = {*DETAIL_VALUES[code], *DETAIL_VALUES.get(str(values.get("because")), ())}
     required = {
@@ -104,9 +102,7 @@ def test_a_sentence_within_a_sentence() -> None:
 
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
-    """
-    Find every place that makes a sentence from a code that is written there.
-    """
+    """Find every place that makes a sentence from a code that is written there."""
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "detail":
@@ -158,9 +154,7 @@ def test_a_proposal_has_its_code() -> None:
 
 
 def without(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """
-    Take every code and its values out, as they were before there were any.
-    """
+    """Take every code and its values out, as they were before there were any."""
     if isinstance(value, dict):
         return {k: without(v) for k, v in value.items() if not k.startswith("detail_")}
     return [without(each) for each in value] if isinstance(value, list) else value

@@ -1,6 +1,4 @@
-"""
-What the players see, and when: every dealing style, both disclosure modes.
-"""
+"""What the players see, and when: every dealing style, both disclosure modes."""
 
 from __future__ import annotations
 
@@ -28,18 +26,14 @@ STYLES = [FACE_UP, TUCKED, SQUEEZE]
 
 
 def faces(dealer: Dealer) -> dict[str, str | None]:
-    """
-    Say what a display shows on each place.
-    """
+    """Say what a display shows on each place."""
     round_ = dealer.table.public().round
     assert round_ is not None
     return {str(view.slot): view.card and view.card.value for view in round_.cards}
 
 
 def last_due(dealer: Dealer) -> str:
-    """
-    Return the code of the last word on who draws.
-    """
+    """Return the code of the last word on who draws."""
     code: str = of_type(dealer.events, "draw_due")[-1].code
     return code
 
@@ -235,9 +229,7 @@ class TestSqueeze:
 
 @pytest.mark.parametrize("style", STYLES)
 class TestHiddenShoe:
-    """
-    A shoe that does not tell faces until they are disclosed, on any table.
-    """
+    """A shoe that does not tell faces until they are disclosed, on any table."""
 
     def test_slots_only_until_the_faces_come(self, style: str) -> None:
         dealer = Dealer(house(dealing_style=style))

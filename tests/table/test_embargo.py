@@ -62,9 +62,7 @@ BOUNDARIES: list[seen.Observation] = [
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[Dealer, Embargo, Iterator[tuple[seen.Observation, float]]]:
-    """
-    Draw a table and what it is told.
-    """
+    """Draw a table and what it is told."""
     style = draw(st.sampled_from(list(DealingStyle)))
     mode = draw(st.sampled_from(list(RoundEnd)))
     deck = iter(draw(DECKS))
@@ -119,9 +117,7 @@ class Embargo:
         self.times: dict[str, int] = {}
 
     def hold(self, dealer: Dealer, told: seen.Observation, said: list[Event]) -> None:
-        """
-        Check what the table said of one observation, and what it shows now.
-        """
+        """Check what the table said of one observation, and what it shows now."""
         self._see(told, dealer.now)
         for event in said:
             if getattr(told, "action", None) == "burn_card_plus_value":

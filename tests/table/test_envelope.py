@@ -1,6 +1,4 @@
-"""
-The envelope of every event, and the order of the events of one observation.
-"""
+"""The envelope of every event, and the order of the events of one observation."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ RANK = {
 
 
 def rounds_of(events: list[Event]) -> Iterator[list[str]]:
-    """
-    Part the events of one observation: by their moment, and by their round.
-    """
+    """Part the events of one observation: by their moment, and by their round."""
     for _, same in groupby(events, key=lambda event: (event.at, event.shoe, event.round)):
         yield [event.type for event in same if event.type in RANK]
 

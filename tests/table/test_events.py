@@ -1,6 +1,4 @@
-"""
-Events on the wire: one JSON for each, the same everywhere.
-"""
+"""Events on the wire: one JSON for each, the same everywhere."""
 
 from __future__ import annotations
 
@@ -41,9 +39,7 @@ CONTRACT = {
 
 
 def busy() -> Dealer:
-    """
-    Let a table say something of every type.
-    """
+    """Let a table say something of every type."""
     dealer = Dealer(house(dealing_style=SQUEEZE, cut_card=CutCard(mode="checked", hands_after=0)))
     dealer.say(seen.Link(up=True, source="shoe"))
     dealer.order("new_shoe")
@@ -64,9 +60,7 @@ BUSY = busy()
 
 
 def structs() -> list[type[msgspec.Struct]]:
-    """
-    Return every type that goes out.
-    """
+    """Return every type that goes out."""
     found = []
     for module in (events, public_types):
         own = [each for each in vars(module).values() if isinstance(each, type)]
@@ -79,9 +73,7 @@ def structs() -> list[type[msgspec.Struct]]:
 
 
 def no_floats(value: Any) -> bool:  # noqa: ANN401 - any JSON
-    """
-    Tell whether a value is made of words and whole numbers.
-    """
+    """Tell whether a value is made of words and whole numbers."""
     if isinstance(value, dict):
         return all(isinstance(key, str) and no_floats(each) for key, each in value.items())
     if isinstance(value, list):
@@ -90,9 +82,7 @@ def no_floats(value: Any) -> bool:  # noqa: ANN401 - any JSON
 
 
 def is_sorted(value: Any) -> bool:  # noqa: ANN401 - any JSON
-    """
-    Tell whether the keys stand in order, however deep.
-    """
+    """Tell whether the keys stand in order, however deep."""
     if isinstance(value, dict):
         return list(value) == sorted(value) and all(map(is_sorted, value.values()))
     return not isinstance(value, list) or all(map(is_sorted, value))

@@ -1,6 +1,4 @@
-"""
-A card too many: in every context, with all its evidence one irregularity.
-"""
+"""A card too many: in every context, with all its evidence one irregularity."""
 
 from __future__ import annotations
 
@@ -37,9 +35,7 @@ CONTEXTS = {
 
 
 def counted(dealer: Dealer, face: str) -> int:
-    """
-    Say how many copies of a card the table has seen leave the shoe.
-    """
+    """Say how many copies of a card the table has seen leave the shoe."""
     shoe, known = dealer.table.state.shoe, card(face)
     assert shoe is not None
     assert known is not None
@@ -111,9 +107,7 @@ class TestItsFace:
 
 
 class TestOneCause:
-    """
-    All that speaks of one card too many is one irregularity, in any order.
-    """
+    """All that speaks of one card too many is one irregularity, in any order."""
 
     def overdrawn(self, *, hidden: bool) -> Dealer:
         dealer = Dealer()

@@ -27,17 +27,13 @@ SEEDS = [*range(12), 1121]  # in the last, silence lets a new session release a 
 
 
 def fold(table: Table, observations: Iterable[seen.Observation]) -> bytes:
-    """
-    Return all that a table says, as it is written.
-    """
+    """Return all that a table says, as it is written."""
     lines = [encode_event(event) for each in observations for event in table.apply(each)]
     return b"\n".join(lines)
 
 
 def with_ticks(observations: Iterable[seen.Observation], seed: int) -> Iterator[seen.Observation]:
-    """
-    Add a tick at each deadline, and some that are owed to nobody.
-    """
+    """Add a tick at each deadline, and some that are owed to nobody."""
     table, random, before = Table(), Random(seed), None
     for observation in observations:
         now = to_microseconds(observation.at)

@@ -1,6 +1,4 @@
-"""
-A result that is held back follows a correction of its cards.
-"""
+"""A result that is held back follows a correction of its cards."""
 
 from __future__ import annotations
 
@@ -11,9 +9,7 @@ from tests.table.dealer import Dealer, types
 
 
 def held_natural() -> Dealer:
-    """
-    Hold back a round in which the Banker has a natural.
-    """
+    """Hold back a round in which the Banker has a natural."""
     dealer = Dealer()
     dealer.order("hold")
     dealer.deal("P1 7H, B1 5H, P2 10C, B2 3H")
@@ -22,9 +18,7 @@ def held_natural() -> Dealer:
 
 
 def corrected(dealer: Dealer, card: str) -> list[str]:
-    """
-    Correct the Banker's first card.
-    """
+    """Correct the Banker's first card."""
     order = seen.Command(name="correct_card", slot=Slot.B1, card=Card(card), operator="ann")
     return types(dealer.say(order))
 

@@ -39,9 +39,7 @@ STYLES = [DealingStyle.BANKER_TUCKED, DealingStyle.SQUEEZE]
 
 
 def dealt(seed: int) -> Dealing:
-    """
-    Deal two coups with hidden cards, with or without a mistake.
-    """
+    """Deal two coups with hidden cards, with or without a mistake."""
     random = Random(seed)
     mistake, style = random.choice(MISTAKES), random.choice(STYLES)
     # The place of a third card is seen by all: only a reader that names it is compared.
@@ -52,9 +50,7 @@ def dealt(seed: int) -> Dealing:
 
 
 def until_shown(steps: list[Step], faces: set[str]) -> list[Step]:
-    """
-    Return the steps before the first that shows one of these faces.
-    """
+    """Return the steps before the first that shows one of these faces."""
     now, due = 0.0, float("inf")
     for at, step in enumerate(steps):
         now += step.after
@@ -82,18 +78,14 @@ def told(steps: list[Step], swap: dict[str, str], faces: list[str]) -> list[Any]
 
 
 def board(table: Table) -> list[Any]:
-    """
-    Return the public table, without the numbers that staff events move on.
-    """
+    """Return the public table, without the numbers that staff events move on."""
     public = msgspec.to_builtins(table.public())
     names = ("round", "counts", "held", "betting", "readers", "shoe")
     return [{name: public[name]} for name in names]
 
 
 def refusals(table: Table, faces: list[str]) -> list[Any]:
-    """
-    Return how corrections to these faces would be answered.
-    """
+    """Return how corrections to these faces would be answered."""
     return [
         {name: table.refusal(command(name, slot=slot, card=Card(face))), "slot": slot}
         for name in ("correct_card", "enter_card")
@@ -103,9 +95,7 @@ def refusals(table: Table, faces: list[str]) -> list[Any]:
 
 
 def without_numbers(event: Event) -> dict[str, Any]:
-    """
-    Return an event without the numbers that staff events move on.
-    """
+    """Return an event without the numbers that staff events move on."""
     body: dict[str, Any] = msgspec.json.decode(encode_event(event))
     body.pop("seq")
     body["data"].pop("id", None)
@@ -114,9 +104,7 @@ def without_numbers(event: Event) -> dict[str, Any]:
 
 
 def differ(seed: int) -> str | None:
-    """
-    Exchange the hidden faces of a coup; describe the first public difference.
-    """
+    """Exchange the hidden faces of a coup; describe the first public difference."""
     dealing, random = dealt(seed), Random(seed)
     coup = random.choice(dealing.coups)
     hidden = [

@@ -1,6 +1,4 @@
-"""
-Copies of a card: none leaves the shoe more often than the shoe holds it.
-"""
+"""Copies of a card: none leaves the shoe more often than the shoe holds it."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ from tests.table.dealer import (
 
 
 def natural(dealer: Dealer, face: str, times: int) -> list[str]:
-    """
-    Deal whole rounds, each of the same four cards, and name what is wrong.
-    """
+    """Deal whole rounds, each of the same four cards, and name what is wrong."""
     for _ in range(times):
         dealer.deal(f"P1 {face}, B1 10H, P2 KD, B2 JC")
         dealer.result("player")

@@ -1,6 +1,4 @@
-"""
-Lawful shoes, in every mode, against the oracle: the same rounds, and nothing wrong.
-"""
+"""Lawful shoes, in every mode, against the oracle: the same rounds, and nothing wrong."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ SHOES = st.integers(0, 2**32).map(lambda seed: Random(seed).sample(CARDS, 52))
 
 
 class Way(NamedTuple):
-    """
-    How a table is dealt, and what its reader says.
-    """
+    """How a table is dealt, and what its reader says."""
 
     mode: RoundEnd
     style: DealingStyle
@@ -39,9 +35,7 @@ class Way(NamedTuple):
     declares: bool
 
     def table(self) -> Dealer:
-        """
-        Open a table of this kind.
-        """
+        """Open a table of this kind."""
         return Dealer(
             house(dealing_style=self.style), round_end=self.mode, result_on=self.result_on
         )
@@ -49,9 +43,7 @@ class Way(NamedTuple):
 
 @st.composite
 def ways(draw: st.DrawFn) -> Way:
-    """
-    Draw a way; a shoe that hides faces names the places.
-    """
+    """Draw a way; a shoe that hides faces names the places."""
     hidden = draw(st.booleans())
     return Way(
         draw(st.sampled_from(MODES)),
@@ -64,16 +56,12 @@ def ways(draw: st.DrawFn) -> Way:
 
 
 def text(expected: Expected) -> str:
-    """
-    Write a round as the dealer reads it.
-    """
+    """Write a round as the dealer reads it."""
     return ", ".join(map(" ".join, zip(expected.slots, expected.cards, strict=True)))
 
 
 def tell(dealer: Dealer, way: Way, expected: Expected) -> None:
-    """
-    Deal one round in one way, to its end.
-    """
+    """Deal one round in one way, to its end."""
     dealer.deal(text(expected), slots=way.slots, hidden=way.hidden)
     if way.hidden:
         dealer.disclose(text(expected))
@@ -115,9 +103,7 @@ def test_a_lawful_shoe_gives_the_oracles_rounds(shoe: list[str], way: Way) -> No
 
 
 def due_after(expected: Expected, dealt: int) -> tuple[str, str]:
-    """
-    Say who draws after so many cards of a round, and in which code.
-    """
+    """Say who draws after so many cards of a round, and in which code."""
     if dealt < 4:
         return ("player" if dealt % 2 == 0 else "banker", "dealing")
     if dealt == expected.used:
@@ -153,9 +139,7 @@ def test_after_every_card_it_is_said_who_draws(
 
 
 def heard(dealer: Dealer) -> list[dict[str, Any]]:
-    """
-    Return the rounds that a table has published.
-    """
+    """Return the rounds that a table has published."""
     return [e["data"] for e in public_json(dealer.events) if e["type"] == "round_finished"]
 
 

@@ -1,6 +1,4 @@
-"""
-A card too few: the round stays open until the card comes, or the next P1.
-"""
+"""A card too few: the round stays open until the card comes, or the next P1."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-The observation log: what a line may hold, and what is said of one that is wrong.
-"""
+"""The observation log: what a line may hold, and what is said of one that is wrong."""
 
 from __future__ import annotations
 
@@ -65,16 +63,12 @@ EXAMPLES = [(kind, fields) for kind, every in LINES.items() for fields in every]
 
 
 def line(kind: str, **fields: object) -> bytes:
-    """
-    Write a line of a log.
-    """
+    """Write a line of a log."""
     return json.dumps({"at": AT, "type": kind, **fields}).encode()
 
 
 def wrong(text: bytes | str) -> str:
-    """
-    Return what is said of a line that is wrong.
-    """
+    """Return what is said of a line that is wrong."""
     with pytest.raises(UserError) as raised:
         seen.decode_observation(text)
     said = str(raised.value)

@@ -1,6 +1,4 @@
-"""
-Rounds of which something is missing: partial or absent, never wrong.
-"""
+"""Rounds of which something is missing: partial or absent, never wrong."""
 
 from __future__ import annotations
 
@@ -38,17 +36,13 @@ BOUNDARIES = {
 
 
 def state(dealer: Dealer) -> str:
-    """
-    Say what the table expects of its reader.
-    """
+    """Say what the table expects of its reader."""
     (reader,) = dealer.table.public().readers
     return reader.state
 
 
 def is_partial(dealer: Dealer) -> bool:
-    """
-    Tell whether the round on the table is partial.
-    """
+    """Tell whether the round on the table is partial."""
     round_ = dealer.table.public().round
     assert round_ is not None
     return round_.partial
@@ -269,9 +263,7 @@ class TestWithoutSlots:
 
 
 class TestWhatIsStillSaid:
-    """
-    A partial round still raises whatever does not depend on the missing cards.
-    """
+    """A partial round still raises whatever does not depend on the missing cards."""
 
     def test_a_card_too_often(self) -> None:
         dealer = Dealer(decks=1)

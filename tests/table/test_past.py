@@ -1,6 +1,4 @@
-"""
-Roads and history follow the table: every result, and whatever a person changes in it.
-"""
+"""Roads and history follow the table: every result, and whatever a person changes in it."""
 
 from __future__ import annotations
 
@@ -52,17 +50,13 @@ def rounds(pit: Pit) -> tuple[Any, ...]:
 
 
 def brief(pit: Pit) -> list[tuple[int, str | None, bool]]:
-    """
-    Number, outcome, and whether it is void, of every round of the history.
-    """
+    """Number, outcome, and whether it is void, of every round of the history."""
     return [(each.round, each.outcome, each.voided) for each in rounds(pit)]
 
 
 @pytest.fixture
 def pit() -> Pit:
-    """
-    A table with three rounds behind it.
-    """
+    """A table with three rounds behind it."""
     return play(Pit(hold_from=3), NATURAL, BOTH_STAND, PAIRS)
 
 

@@ -1,6 +1,4 @@
-"""
-Cards with the wrong hand: the order out of the shoe governs.
-"""
+"""Cards with the wrong hand: the order out of the shoe governs."""
 
 from __future__ import annotations
 
@@ -113,9 +111,7 @@ class TestHiddenShoe:
 
 
 class TestCamera:
-    """
-    A camera beside a reader that names no places.
-    """
+    """A camera beside a reader that names no places."""
 
     def seen_on(self, dealer: Dealer, slot: str, face: str) -> list[str]:
         return types(dealer.say(seen.Placed(slot=Slot(slot), card=Card(face), source="cam")))
@@ -168,9 +164,7 @@ class TestCamera:
 
 
 class TestCameraAlone:
-    """
-    A table whose only source is a camera.
-    """
+    """A table whose only source is a camera."""
 
     def see(self, dealer: Dealer, text: str) -> list[str]:
         said = []

@@ -1,6 +1,4 @@
-"""
-The public table shows the round that lies on it, and none that came to nothing.
-"""
+"""The public table shows the round that lies on it, and none that came to nothing."""
 
 from __future__ import annotations
 

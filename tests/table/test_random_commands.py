@@ -27,9 +27,7 @@ SEEDS = range(SEED, SEED + LOGS // 2)
 
 
 def check(wrong: Callable[[Commanded], list[str]]) -> None:
-    """
-    Check logs; print the first that is wrong, made as short as it can be.
-    """
+    """Check logs; print the first that is wrong, made as short as it can be."""
     found = [seed for seed in SEEDS if wrong(commanded(seed))]
     if found:
         run = smallest(commanded(found[0]), wrong)

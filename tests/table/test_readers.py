@@ -18,9 +18,7 @@ FAULTS = ["button", "card_code", "timeout", "other"]
 
 
 def unread(dealer: Dealer, slot: str | None = None) -> list[str]:
-    """
-    Let a card pass that cannot be read.
-    """
+    """Let a card pass that cannot be read."""
     return types(dealer.say(seen.Unreadable(slot=None if slot is None else Slot(slot))))
 
 

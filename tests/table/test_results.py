@@ -1,6 +1,4 @@
-"""
-What the reader, or the dealer's button, declares is compared with the cards.
-"""
+"""What the reader, or the dealer's button, declares is compared with the cards."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-When a round ends, in every mode; and what `result_on` waits for.
-"""
+"""When a round ends, in every mode; and what `result_on` waits for."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ BOUNDARIES = [
 
 
 def in_round(dealer: Dealer) -> bool:
-    """
-    Tell whether the next lawful card would still belong to the round on the table.
-    """
+    """Tell whether the next lawful card would still belong to the round on the table."""
     said = dealer.draw("AC", "P1", after=0)
     return "round_started" not in types(said)
 
@@ -254,9 +250,7 @@ class TestQuiet:
 
 
 class TestAuto:
-    """
-    Slots make it `device`; results without slots make it `button`; else it is `quiet`.
-    """
+    """Slots make it `device`; results without slots make it `button`; else it is `quiet`."""
 
     def test_a_declared_result_ends_the_round_where_no_card_has_a_slot(self) -> None:
         dealer = Dealer()

@@ -1,6 +1,4 @@
-"""
-Sessions: who and where a table is, its house and its options.
-"""
+"""Sessions: who and where a table is, its house and its options."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-How a shoe begins, and how it ends.
-"""
+"""How a shoe begins, and how it ends."""
 
 from __future__ import annotations
 
@@ -26,24 +24,18 @@ BOOT = seen.Booted()
 
 
 def started(dealer: Dealer) -> int:
-    """
-    Count the shoes.
-    """
+    """Count the shoes."""
     return len(of_type(dealer.events, "shoe_started"))
 
 
 def rules(hands_after: int, as_first_card: str = "last_hand", **changes: object) -> House:
-    """
-    Make a house that heeds its cut card.
-    """
+    """Make a house that heeds its cut card."""
     cut = CutCard(mode="checked", hands_after=hands_after, as_first_card=as_first_card)  # type: ignore[arg-type]
     return house(cut_card=cut, **changes)
 
 
 def play(dealer: Dealer, rounds: int = 1) -> list[str]:
-    """
-    Play whole rounds, and name all that was said.
-    """
+    """Play whole rounds, and name all that was said."""
     said = []
     for _ in range(rounds):
         said += dealer.deal(NATURAL) + dealer.result("player")
@@ -310,9 +302,7 @@ class TestOverrun:
 
 
 class TestChainHead:
-    """
-    The table knows no journal: the head comes with the observation that ends the shoe.
-    """
+    """The table knows no journal: the head comes with the observation that ends the shoe."""
 
     def ended(self, head: str | None) -> object:
         dealer = Dealer(rules(0))

@@ -30,9 +30,7 @@ AT_THE_TABLE = {"round_started", "card_dealt", "card_disclosed", "draw_due", "ro
 
 
 def agrees_with_itself(data: RoundFinished) -> bool:
-    """
-    Tell whether a result is that of its own cards.
-    """
+    """Tell whether a result is that of its own cards."""
     if data.partial:
         return data.outcome is not None or data.wagers == ()
     hands = [[str(card) for card in hand.cards] for hand in (data.player, data.banker)]
@@ -47,9 +45,7 @@ def agrees_with_itself(data: RoundFinished) -> bool:
 
 
 class Record:
-    """
-    Checks what a table says, event by event.
-    """
+    """Checks what a table says, event by event."""
 
     def __init__(self) -> None:
         self.seq = 0
@@ -58,9 +54,7 @@ class Record:
         self.over: set[tuple[int, int | None]] = set()
 
     def check(self, event: Event) -> None:
-        """
-        Check one event against all before it.
-        """
+        """Check one event against all before it."""
         self.seq += 1
         assert event.seq == self.seq
         if event.type == "shoe_started":

@@ -66,9 +66,7 @@ TROUBLES: list[seen.Observation] = [
 
 
 class Pair:
-    """
-    Makes a log of a table with hidden faces, and another that differs in one face.
-    """
+    """Makes a log of a table with hidden faces, and another that differs in one face."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -100,25 +98,19 @@ class Pair:
         )
 
     def log(self) -> list[seen.Observation]:
-        """
-        Make a log.
-        """
+        """Make a log."""
         log: list[seen.Observation] = [self.session]
         for _ in range(self.random.randint(1, 3)):
             log += self.coup()
         return [self.stamped(each) for each in log]
 
     def stamped(self, observation: seen.Observation) -> seen.Observation:
-        """
-        Let some time pass.
-        """
+        """Let some time pass."""
         self.now += self.random.choice([500, 1_000, 1_000, 2_000, 11_000]) * 1000
         return replace(observation, at=from_microseconds(self.now))
 
     def coup(self) -> Iterator[seen.Observation]:
-        """
-        Deal some cards, now and then wrongly, and end the round.
-        """
+        """Deal some cards, now and then wrongly, and end the round."""
         pick, dice = self.random.choice, self.random.random
         drawn: list[tuple[Slot, Card]] = []
         thirds = pick([(), (Slot.P3,), (Slot.B3,), (Slot.P3, Slot.B3), (Slot.P3, Slot.P3)])
@@ -145,9 +137,7 @@ class Pair:
             yield pick(ENDS) if dice() < 0.7 else self.order(pick(drawn))
 
     def order(self, about: tuple[Slot, Card]) -> seen.Observation:
-        """
-        Make an order about a card.
-        """
+        """Make an order about a card."""
         pick = self.random.choice
         slot, face = about
         # Nothing but the faces tells the end of such a coup where only the rules do.
@@ -164,9 +154,7 @@ class Pair:
 
 
 def exchanged(log: list[seen.Observation], one: Card, other: Card) -> list[seen.Observation]:
-    """
-    Return the log with another face wherever a reader names this one.
-    """
+    """Return the log with another face wherever a reader names this one."""
     return [
         replace(each, card=other)
         if getattr(each, "card", None) is one and not isinstance(each, seen.Command)
@@ -176,9 +164,7 @@ def exchanged(log: list[seen.Observation], one: Card, other: Card) -> list[seen.
 
 
 def numberless(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """
-    Take out what is made of `seq`.
-    """
+    """Take out what is made of `seq`."""
     if isinstance(value, dict):
         return {k: numberless(v) for k, v in value.items() if k not in {"seq", "id"}}
     if isinstance(value, list):
@@ -191,9 +177,7 @@ Taken = tuple[list[Any], Any, "str | None", str]
 
 
 class Told:
-    """
-    A table, and what the players are told of it.
-    """
+    """A table, and what the players are told of it."""
 
     def __init__(self) -> None:
         self.table = Table()
@@ -201,9 +185,7 @@ class Told:
         self.changes: list[seen.Observation] = []
 
     def take(self, observation: seen.Observation) -> Taken:
-        """
-        Return the public events, the public document, the refusal, and the events as text.
-        """
+        """Return the public events, the public document, the refusal, and the events as text."""
         refusal = None
         if isinstance(observation, seen.Command):
             refusal = observation.refused or self.table.refusal(observation)
@@ -225,9 +207,7 @@ class Told:
             self.changes.pop()
 
     def unread_pending(self) -> bool:
-        """
-        Tell whether a card passed unread, and its place is not known yet.
-        """
+        """Tell whether a card passed unread, and its place is not known yet."""
         round_ = self.table.state.round
         return round_ is not None and round_.unread_pending
 
@@ -271,30 +251,22 @@ def entered(log: list[seen.Observation], one: Card) -> bool:
 
 
 def places_dealt(events: list[Any]) -> list[Any]:
-    """
-    Return the places on which cards were dealt.
-    """
+    """Return the places on which cards were dealt."""
     return [each["data"]["slot"] for each in events if each["type"] == "card_dealt"]
 
 
 def names(text: str, face: Card) -> bool:
-    """
-    Tell whether a face stands in a text.
-    """
+    """Tell whether a face stands in a text."""
     return re.search(rf"\b{face}\b", text) is not None
 
 
 def shows(events: list[Any], face: Card) -> bool:
-    """
-    Tell whether public events name a face.
-    """
+    """Tell whether public events name a face."""
     return names(json.dumps(events), face)
 
 
 def disclosed(events: list[Any]) -> int:
-    """
-    Count the faces that are turned over.
-    """
+    """Count the faces that are turned over."""
     return sum(each["type"] == "card_disclosed" for each in events)
 
 
@@ -330,9 +302,7 @@ def differ_publicly(here: Taken, there: Taken, one: Card, other: Card, *, same: 
 
 
 def compare(seed: int) -> int:
-    """
-    Follow two logs until the face is public in which they differ; return how far that was.
-    """
+    """Follow two logs until the face is public in which they differ; return how far that was."""
     pair = Pair(seed)
     log = pair.log()
     drawn = [e.card for e in log if isinstance(e, seen.CardDrawn) and e.card and not e.source]
@@ -363,9 +333,7 @@ def test_two_logs_that_look_alike_are_told_alike(batch: int) -> None:
 
 
 def hidden(style: DealingStyle = DealingStyle.SQUEEZE, **options: Any) -> Pit:  # noqa: ANN401
-    """
-    Deal a natural face down, and a card too many.
-    """
+    """Deal a natural face down, and a card too many."""
     pit = Pit(house(dealing_style=style), policy="fr_2007", **options)
     pit.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 5D")
     return pit
@@ -438,18 +406,14 @@ def test_an_open_one_outlives_a_restart() -> None:
 
 
 def two_readers() -> Pit:
-    """
-    Set up a table of hidden faces where a second reader checks the first.
-    """
+    """Set up a table of hidden faces where a second reader checks the first."""
     return Pit(
         house(dealing_style=DealingStyle.SQUEEZE), round_end=RoundEnd.BUTTON, checkers=("second",)
     )
 
 
 def both(pit: Pit, faces: str, second: str | None = None) -> None:
-    """
-    Let both readers read cards, the second reader perhaps others.
-    """
+    """Let both readers read cards, the second reader perhaps others."""
     for face, other in zip(faces.split(), (second or faces).split(), strict=True):
         pit.draw(face)
         pit.say(seen.CardDrawn(card=Card(other), source="second"), 0.1)
@@ -508,9 +472,7 @@ def test_two_rounds_after_a_hidden_card_readers_that_differ_are_public_again() -
 
 
 def void_then(said: list[seen.Observation], faces: str) -> Pit:
-    """
-    Make a round of hidden faces void, and let something else follow.
-    """
+    """Make a round of hidden faces void, and let something else follow."""
     pit = Pit(house(dealing_style=DealingStyle.SQUEEZE), round_end=RoundEnd.DEVICE)
     for face in faces.split():
         pit.draw(face)

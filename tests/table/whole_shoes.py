@@ -18,9 +18,7 @@ HOUSES = ("chickasaw", "curator", "seven-feathers", "single-deck")
 
 
 def whole_shoes(random: Random, shoes: int = 2) -> tuple[Dealing, list[oracle.Expected]]:
-    """
-    Deal some whole shoes; return the dealing and every coup in its order.
-    """
+    """Deal some whole shoes; return the dealing and every coup in its order."""
     name = random.choice(HOUSES)
     setup = make_setup(random, house=name)
     while setup.reader in {"pair", "rules"}:

@@ -1,3 +1,1 @@
-"""
-Commands of an operator: rulings, corrections, entered cards and results, undo.
-"""
+"""Commands of an operator: rulings, corrections, entered cards and results, undo."""

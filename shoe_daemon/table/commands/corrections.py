@@ -10,40 +10,39 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
-from shoe_daemon.table import events
+from shoe_daemon.game.coup import DEALING_ORDER, Slot
+from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.rounds import (
-    card_draw,
     declared_result,
     hidden_faces,
     lifecycle,
+    next_card,
     past_rounds,
+    placement,
     results,
+    round_result,
     third_cards,
 )
+from shoe_daemon.table.shoe_state import DrawnCard, PlayedRound
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
-from shoe_daemon.table.table_state import DrawnCard, PlayedRound
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card, Outcome
     from shoe_daemon.table.events import RoundFinished
     from shoe_daemon.table.observations import Command
+    from shoe_daemon.table.shoe_state import HeldResult, RoundState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import HeldResult, RoundState
 
 
 def find_result(context: TableContext, number: int) -> PlayedRound | HeldResult | None:
-    """
-    Return the result of a round, published or held back.
-    """
+    """Return the result of a round, published or held back."""
     held = results.find_held_result(context, number)
     return held or results.find_played_round(context, number)
 
 
 def round_on_table(context: TableContext, number: int | None) -> RoundState | None:
-    """
-    Return the round of a number, or any, if its cards are still on the table.
-    """
+    """Return the round of a number, or any, if its cards are still on the table."""
     round_ = context.state.round
     return round_ if round_ is not None and number in {None, round_.number} else None
 
@@ -55,15 +54,13 @@ def publish_correction(
     before: Card | None,
     after: Card | None,
 ) -> None:
-    """
-    Say what card it was, showing no more than the players have seen.
-    """
-    shown = (
-        round_.finished or card.public or card_draw.is_public_at_draw(context, round_, card.slot)
+    """Say what card it was, showing no more than the players have seen."""
+    public_face = (
+        round_.finished or card.public or placement.is_public_at_draw(context, round_, card.slot)
     )
     context.emit(
         events.CardCorrected(
-            after if shown else None,
+            after if public_face else None,
             before if card.public else None,
             context.operator,
             context.reason,
@@ -74,9 +71,7 @@ def publish_correction(
 
 
 def correction_refusal(context: TableContext, command: Command) -> str | None:
-    """
-    Say why a card cannot be corrected.
-    """
+    """Say why a card cannot be corrected."""
     if command.card is None or command.slot is None:
         return "which card, on which place? give card and slot, such as 10H and B2"
     before = known_face(context, command.round, command.slot)
@@ -94,9 +89,7 @@ def _is_face_public(context: TableContext, number: int | None, slot: Slot) -> bo
 
 
 def known_face(context: TableContext, number: int | None, slot: Slot) -> Card | None:
-    """
-    Return the card that is known to lie, or to have lain, on a place.
-    """
+    """Return the card that is known to lie, or to have lain, on a place."""
     round_ = round_on_table(context, number)
     if round_ is not None:
         card = round_.spots[DEALING_ORDER.index(slot)]
@@ -106,9 +99,7 @@ def known_face(context: TableContext, number: int | None, slot: Slot) -> Card | 
 
 
 def correct_card(context: TableContext, command: Command) -> None:
-    """
-    Say that a card was another one than was read; the result follows.
-    """
+    """Say that a card was another one than was read; the result follows."""
     if command.slot is None or command.card is None:
         return
     found = round_on_table(context, command.round) or past_rounds.find_record(
@@ -124,13 +115,13 @@ def _close_conflict(context: TableContext, number: int) -> None:
     for alert in list(context.state.alerts):
         conflict = alert.data.kind == IrregularityKind.SOURCE_CONFLICT
         if conflict and alert.chosen is not None and alert.after == number:
-            context.close_alert(alert, alert.chosen, context.reason or "a person said what it is")
+            alerts.close_alert(
+                context, alert, alert.chosen, context.reason or "a person said what it is"
+            )
 
 
 def replace_face(context: TableContext, number: int, slot: Slot, after: Card) -> None:
-    """
-    Put another face on a place, and let all follow from it.
-    """
+    """Put another face on a place, and let all follow from it."""
     round_ = round_on_table(context, number)
     before = known_face(context, number, slot)
     if before is None:
@@ -175,7 +166,7 @@ def _update_round(context: TableContext, round_: RoundState) -> None:
     if round_.finished:
         update_result(context, round_)
     elif not round_.ended:
-        if hidden_faces.has_known_hidden_face(round_):
+        if next_card.has_known_hidden_face(round_):
             # Whether silence ends it is asked anew, by the faces as they are known now.
             round_.over, context.state.quiet_at = False, None
             lifecycle.await_quiet_end(context, round_)
@@ -183,9 +174,7 @@ def _update_round(context: TableContext, round_: RoundState) -> None:
 
 
 def update_result(context: TableContext, round_: RoundState) -> None:
-    """
-    Work the result of a finished round out anew from its cards.
-    """
+    """Work the result of a finished round out anew from its cards."""
     if results.find_voided_round(context, round_.number) is not None:
         return
     result = find_result(context, round_.number)
@@ -206,12 +195,12 @@ def update_result(context: TableContext, round_: RoundState) -> None:
             results.replace_result(
                 context, result, _partial_result(context, round_, result, outcome)
             )
-    elif not lifecycle.is_complete(round_):
+    elif not next_card.is_complete(round_):
         if result is not None:
             results.replace_result(context, result, None)
         _raise_missing_card(context, round_)
     else:
-        own = lifecycle.result_from_cards(context, round_)
+        own = round_result.result_from_cards(context, round_)
         if result is not None:
             results.replace_result(context, result, own)
         else:
@@ -225,8 +214,8 @@ def _partial_result(
     outcome: Outcome | None,
 ) -> RoundFinished:
     # All its cards may be known, where something else of it was missed: see `rounds.finish`.
-    if not (round_.hidden or result.entered) and lifecycle.is_complete(round_):
-        own = lifecycle.result_from_cards(context, round_)
+    if not (round_.hidden or result.entered) and next_card.is_complete(round_):
+        own = round_result.result_from_cards(context, round_)
         if own.outcome is outcome:
             return own
     return partly_known_result(round_, result, outcome)
@@ -241,14 +230,15 @@ def partly_known_result(
     """
     before = result.data
     round_.partial = not round_.unread_result
-    after = lifecycle.result_as_declared(round_, outcome)
+    after = round_result.result_as_declared(round_, outcome)
     round_.partial = True
     if not result.entered:
         return after
-    return _with_pairs(after, (before.player.pair, before.banker.pair))
+    return with_pairs(after, (before.player.pair, before.banker.pair))
 
 
-def _with_pairs(data: RoundFinished, pairs: tuple[bool | None, bool | None]) -> RoundFinished:
+def with_pairs(data: RoundFinished, pairs: tuple[bool | None, bool | None]) -> RoundFinished:
+    """Return a result with these pairs: the Player's and the Banker's."""
     player, banker = pairs
     return replace(
         data,
@@ -260,8 +250,9 @@ def _with_pairs(data: RoundFinished, pairs: tuple[bool | None, bool | None]) -> 
 def _raise_missing_card(context: TableContext, round_: RoundState) -> None:
     # By the cards as they are known now a draw is missing.
     if round_.ended:
-        if context.find_open_alert(IrregularityKind.MISSING_DRAW) is None:
-            context.raise_alert(
+        if alerts.find_open_alert(context, IrregularityKind.MISSING_DRAW) is None:
+            alerts.raise_alert(
+                context,
                 IrregularityKind.MISSING_DRAW,
                 make_detail("missing_by_correction", round=round_.number),
                 number=round_.number,
@@ -270,42 +261,4 @@ def _raise_missing_card(context: TableContext, round_: RoundState) -> None:
         round_.finished, over = False, round_.over
         lifecycle.raise_missing_draw(context, round_, "missing_at_correction")
         round_.over = over  # nothing has ended it
-        lifecycle.publish_due(context, round_, repeat=False)
-
-
-def result_entry_refusal(context: TableContext, command: Command) -> str | None:
-    """
-    Say why a result cannot be entered.
-    """
-    if command.outcome is None:
-        return "which outcome? give player, banker or tie"
-    round_, shoe = lifecycle.round_in_progress(context), context.state.shoe
-    if round_ is None:
-        is_over = shoe is not None and shoe.finished
-        return "the shoe is finished: order a new shoe first" if is_over else None
-    if round_.finished:
-        return "the round on the table has its result; void it, or correct a card"
-    return None if round_.partial else _cards_refusal(round_)
-
-
-def _cards_refusal(round_: RoundState) -> str | None:
-    if len(round_.cards) < FOUR_CARDS:
-        return None
-    if hidden_faces.has_known_hidden_face(round_):
-        # Whether they are all that it needs is not for everybody to know.
-        return "the cards of the round on the table lie face down: reveal them first"
-    if lifecycle.is_complete(round_):
-        return "the cards of the round on the table give its result"
-    return None
-
-
-def enter_result(context: TableContext, command: Command) -> None:
-    """
-    Enter the result of a round that no reader has seen, or not whole.
-    """
-    round_ = lifecycle.round_in_progress(context) or lifecycle.begin_round(context, partial=True)
-    whole, round_.partial = not round_.partial, True
-    context.state.seed = None  # if one was carried, it lies among the cards that nobody saw
-    data = lifecycle.result_as_declared(round_, command.outcome)
-    data = _with_pairs(data, (command.player_pair, command.banker_pair))
-    lifecycle.enter_round_result(context, round_, data, whole=whole)
+        placement.publish_due(context, round_, repeat=False)

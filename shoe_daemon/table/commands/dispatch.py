@@ -1,6 +1,4 @@
-"""
-An operator's orders: whether one fits the moment, and what it does.
-"""
+"""An operator's orders: whether one fits the moment, and what it does."""
 
 from __future__ import annotations
 
@@ -8,9 +6,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shoe_daemon.game import Action, Kind
 from shoe_daemon.game.irregularities import REPORTABLE_KINDS, IrregularityKind
-from shoe_daemon.table.commands import card_entry, corrections, rulings, undo
+from shoe_daemon.table import alerts
+from shoe_daemon.table.commands import corrections, manual_entry, rulings, undo
 from shoe_daemon.table.detail_texts import Detail, make_detail
-from shoe_daemon.table.rounds import lifecycle, results, round_end
+from shoe_daemon.table.rounds import next_card, results, round_end
 from shoe_daemon.table.shoes import shoe_holder
 
 if TYPE_CHECKING:
@@ -26,35 +25,31 @@ class CommandHandler(NamedTuple):
     One verb.
 
     Attributes:
-        act: What it does.
-        check: Why it does not fit now; None where it does.
-        weighty: It changes what was said, or what people are paid by.
+        run: What it does.
+        refusal: Why it does not fit now; None where it does.
+        privileged: It changes what was said, or what people are paid by.
     """
 
-    act: Callable[[TableContext, Command], object]
-    check: Callable[[TableContext, Command], str | None] = lambda _context, _command: None
-    weighty: bool = False
+    run: Callable[[TableContext, Command], object]
+    refusal: Callable[[TableContext, Command], str | None] = lambda _context, _command: None
+    privileged: bool = False
 
 
 def command_refusal(context: TableContext, command: Command) -> str | None:
-    """
-    Say why an order is refused at this moment; None where it fits.
-    """
-    known = COMMANDS.get(command.name)
-    if known is None:
+    """Say why an order is refused at this moment; None where it fits."""
+    handler = COMMANDS.get(command.name)
+    if handler is None:
         return f"there is no order {command.name!r}; there are: {', '.join(sorted(COMMANDS))}"
-    return known.check(context, command)
+    return handler.refusal(context, command)
 
 
 def apply_command(context: TableContext, command: Command) -> None:
-    """
-    Carry an order out; one that was refused, or does not fit, changes nothing.
-    """
+    """Carry an order out; one that was refused, or does not fit, changes nothing."""
     if command.refused is not None or command_refusal(context, command) is not None:
         return
     context.operator, context.reason = command.operator, command.reason
     try:
-        undo.run_command(context, command, COMMANDS[command.name].act)
+        undo.run_command(context, command, COMMANDS[command.name].run)
         results.release_results(context)
     finally:
         context.operator = context.reason = None
@@ -88,7 +83,7 @@ def _alert_refusal(context: TableContext, command: Command) -> str | None:
 def _acknowledge_alert(context: TableContext, command: Command) -> None:
     alert = _chosen_alert(context, command)
     if alert is not None:
-        context.close_alert(alert, "continue", command.reason or "acknowledged")
+        alerts.close_alert(context, alert, "continue", command.reason or "acknowledged")
 
 
 def _rule_refusal(context: TableContext, command: Command) -> str | None:
@@ -110,7 +105,7 @@ def _apply_rule(context: TableContext, command: Command) -> None:
 
 
 def _reveal_refusal(context: TableContext, _command: Command) -> str | None:
-    round_ = lifecycle.round_in_progress(context)
+    round_ = next_card.round_in_progress(context)
     if round_ is None or not any(card.face and not card.public for card in round_.cards):
         return "no card lies face down whose face is known"
     return None
@@ -149,8 +144,8 @@ def _hold_table(context: TableContext, command: Command) -> None:
     context.state.on_hold = True
     if command.kind is not None:
         kind = IrregularityKind(command.kind)
-        said = _person_detail(command, f"reported_{kind}")
-        context.raise_alert(kind, said, slot=command.slot, evidence="person")
+        detail = _person_detail(command, f"reported_{kind}")
+        alerts.raise_alert(context, kind, detail, slot=command.slot, evidence="person")
 
 
 def _person_detail(command: Command, code: str) -> Detail:
@@ -164,7 +159,7 @@ def _resume_table(context: TableContext, _command: Command) -> None:
 
 
 def _void_refusal(context: TableContext, command: Command) -> str | None:
-    round_ = lifecycle.round_in_progress(context)
+    round_ = next_card.round_in_progress(context)
     numbers = {held.number for held in context.state.held}
     if round_ is not None and command.round in {None, round_.number} and not round_.finished:
         return None
@@ -178,18 +173,18 @@ def _void_refusal(context: TableContext, command: Command) -> str | None:
 
 def _void_round(context: TableContext, command: Command) -> None:
     number = _round_to_void(context, command)
-    said = _person_detail(command, "voided_by_person")
-    context.raise_alert(IrregularityKind.MANUAL_VOID, said, number=number)
+    detail = _person_detail(command, "voided_by_person")
+    alerts.raise_alert(context, IrregularityKind.MANUAL_VOID, detail, number=number)
     alert = context.state.alerts[-1]
     rulings.void_round(context, number)
     if alert in context.state.alerts:
-        context.close_alert(alert, "void_round", command.reason or "a supervisor decided")
+        alerts.close_alert(context, alert, "void_round", command.reason or "a supervisor decided")
 
 
 def _round_to_void(context: TableContext, command: Command) -> int:
     if command.round is not None:
         return command.round
-    round_, played = lifecycle.round_in_progress(context), results.find_played_round(context, None)
+    round_, played = next_card.round_in_progress(context), results.find_played_round(context, None)
     if round_ is not None and not round_.finished:
         return round_.number
     latest = [held.number for held in context.state.held]
@@ -207,7 +202,7 @@ def _seat_refusal(context: TableContext, command: Command) -> str | None:
 
 COMMANDS: Final[dict[str, CommandHandler]] = {
     "new_shoe": CommandHandler(
-        lambda context, command: round_end.apply_new_shoe(context, command.left), weighty=True
+        lambda context, command: round_end.apply_new_shoe(context, command.left), privileged=True
     ),
     "no_more_bets": CommandHandler(lambda context, _: round_end.close_betting(context)),
     "betting_open": CommandHandler(lambda context, _: round_end.open_betting(context)),
@@ -216,18 +211,18 @@ COMMANDS: Final[dict[str, CommandHandler]] = {
         lambda context, _: round_end.confirm_result(context), _round_refusal
     ),
     "enter_result": CommandHandler(
-        corrections.enter_result, corrections.result_entry_refusal, weighty=True
+        manual_entry.enter_result, manual_entry.result_entry_refusal, privileged=True
     ),
     "enter_card": CommandHandler(
-        card_entry.enter_card, card_entry.card_entry_refusal, weighty=True
+        manual_entry.enter_card, manual_entry.card_entry_refusal, privileged=True
     ),
     "correct_card": CommandHandler(
-        corrections.correct_card, corrections.correction_refusal, weighty=True
+        corrections.correct_card, corrections.correction_refusal, privileged=True
     ),
-    "undo": CommandHandler(undo.undo_latest, undo.undo_refusal, weighty=True),
-    "void_round": CommandHandler(_void_round, _void_refusal, weighty=True),
+    "undo": CommandHandler(undo.undo_latest, undo.undo_refusal, privileged=True),
+    "void_round": CommandHandler(_void_round, _void_refusal, privileged=True),
     "acknowledge": CommandHandler(_acknowledge_alert, _alert_refusal),
-    "rule": CommandHandler(_apply_rule, _rule_refusal, weighty=True),
+    "rule": CommandHandler(_apply_rule, _rule_refusal, privileged=True),
     "pass_shoe": CommandHandler(
         lambda context, command: shoe_holder.pass_shoe(context, command.seat), _seat_refusal
     ),

@@ -11,15 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import Action, IrregularityKind, Kind
-from shoe_daemon.table import events
-from shoe_daemon.table.rounds import lifecycle, results
+from shoe_daemon.table import alerts, events
+from shoe_daemon.table.rounds import lifecycle, next_card, results
 from shoe_daemon.table.shoes import shoe_lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shoe_daemon.table.shoe_state import DrawnCard
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import DrawnCard, OpenAlert
+    from shoe_daemon.table.table_state import OpenAlert
 
 _EXCESS_KINDS: Final = {
     IrregularityKind.EXCESS_CARD,
@@ -66,9 +67,7 @@ _PENDING_ACTIONS: Final = {Action.DRAW_NOW, Action.RESCAN, Action.MANUAL_ENTRY}
 
 
 def ruling_refusal(context: TableContext, alert: OpenAlert, action: Action) -> str | None:
-    """
-    Say why an action cannot be chosen now; None where it can.
-    """
+    """Say why an action cannot be chosen now; None where it can."""
     kinds = ACTION_KINDS[action]
     if kinds is not None and alert.data.kind not in kinds:
         return f"{action} is no answer to {alert.data.kind}"
@@ -89,21 +88,17 @@ def _card_refusal(context: TableContext, alert: OpenAlert, action: Action) -> st
 
 
 def apply_ruling(context: TableContext, alert: OpenAlert, action: Action) -> None:
-    """
-    Do what was chosen, and close the irregularity unless it waits for more.
-    """
+    """Do what was chosen, and close the irregularity unless it waits for more."""
     alert.chosen, alert.operator = action, context.operator
     act = _RULING_ACTIONS.get(action)
     if act is not None:
         act(context, alert)
     if action not in _PENDING_ACTIONS and alert in context.state.alerts:
-        context.close_alert(alert, action, context.reason or "a supervisor decided")
+        alerts.close_alert(context, alert, action, context.reason or "a supervisor decided")
 
 
 def _excess_card(context: TableContext, alert: OpenAlert) -> DrawnCard | None:
-    """
-    Return the card too many that an irregularity is about.
-    """
+    """Return the card too many that an irregularity is about."""
     round_ = context.state.round
     if round_ is None or alert.after != round_.number:
         return None
@@ -148,10 +143,8 @@ def _void_alert_round(context: TableContext, alert: OpenAlert) -> None:
 
 
 def void_round(context: TableContext, number: int) -> None:
-    """
-    Make a round void: the one in progress, or one whose result is published or held back.
-    """
-    round_, state = lifecycle.round_in_progress(context), context.state
+    """Make a round void: the one in progress, or one whose result is published or held back."""
+    round_, state = next_card.round_in_progress(context), context.state
     if round_ is not None and round_.number == number and not round_.finished:
         lifecycle.void_round(context, round_)
         return
@@ -164,13 +157,13 @@ def void_round(context: TableContext, number: int) -> None:
 
 
 def _continue_play(context: TableContext, alert: OpenAlert) -> None:
-    round_ = lifecycle.round_in_progress(context)
+    round_ = next_card.round_in_progress(context)
     if alert.data.kind == IrregularityKind.MISSING_DRAW and round_ is not None and round_.missing:
         lifecycle.give_up_round(context, round_)
 
 
 def _order_draw(context: TableContext, _alert: OpenAlert) -> None:
-    round_ = lifecycle.round_in_progress(context)
+    round_ = next_card.round_in_progress(context)
     if round_ is not None:
         round_.draw_ordered = round_.missing
 
@@ -180,7 +173,7 @@ def _stop_shoe(context: TableContext, _alert: OpenAlert) -> None:
     if shoe is None or shoe.finished:
         return
     shoe.rounds_left = 0
-    if lifecycle.round_in_progress(context) is None:
+    if next_card.round_in_progress(context) is None:
         shoe_lifecycle.check_last_round(context, shoe)
 
 

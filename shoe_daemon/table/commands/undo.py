@@ -16,18 +16,19 @@ from msgspec.structs import replace
 
 from shoe_daemon.game import DEALING_ORDER, Action, Slot
 from shoe_daemon.table import events
+from shoe_daemon.table.alerts import alert_closed_type, alert_raised_event
 from shoe_daemon.table.observations import Command, Observation, Tick
 from shoe_daemon.table.rounds import next_card, results
 from shoe_daemon.table.shoes import shoe_lifecycle
-from shoe_daemon.table.table_context import alert_closed_type, alert_raised_event
 from shoe_daemon.table.table_state import TableState, UndoableCommand, decode_state, encode_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from shoe_daemon.game import Card
+    from shoe_daemon.table.shoe_state import DrawnCard, PlayedRound, RoundState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import DrawnCard, OpenAlert, PlayedRound, RoundState
+    from shoe_daemon.table.table_state import OpenAlert
 
 _MAX_UNDOABLE_COMMANDS: Final = 20
 _MAX_OBSERVATIONS: Final = 500
@@ -38,9 +39,7 @@ _KEPT_FIELDS: Final = frozenset({"seq", "now", "shoes", "changes", "since"})
 def run_command(
     context: TableContext, command: Command, act: Callable[[TableContext, Command], object]
 ) -> None:
-    """
-    Carry a command out, and remember it: so that it can be undone, if it is such a command.
-    """
+    """Carry a command out, and remember it: so that it can be undone, if it is such a command."""
     if command.name == "undo":
         act(context, command)
         return
@@ -70,9 +69,7 @@ def _is_undoable(command: Command) -> bool:
 
 
 def record_observation(state: TableState, observation: Observation) -> None:
-    """
-    Keep an observation that came after a command that can be undone.
-    """
+    """Keep an observation that came after a command that can be undone."""
     if state.changes and not isinstance(observation, Tick):
         state.since.append(observation)  # type: ignore[arg-type] # each is one of the union
         _drop_old_commands(state)
@@ -91,9 +88,7 @@ def _drop_old_commands(state: TableState) -> None:
 
 
 def undo_refusal(context: TableContext, command: Command) -> str | None:
-    """
-    Say why the latest change cannot be undone.
-    """
+    """Say why the latest change cannot be undone."""
     if not context.state.changes:
         return "no correction of this shoe can be undone"
     change = context.state.changes[-1]
@@ -105,9 +100,7 @@ def undo_refusal(context: TableContext, command: Command) -> str | None:
 
 
 def undo_latest(context: TableContext, _command: Command) -> None:
-    """
-    Take the latest change of this shoe back.
-    """
+    """Take the latest change of this shoe back."""
     state, change = context.state, context.state.changes[-1]
     without = _state_without(context, change, context.at)
     if not isinstance(without, TableState):
@@ -125,9 +118,7 @@ def undo_latest(context: TableContext, _command: Command) -> None:
 
 
 def _state_without(context: TableContext, change: UndoableCommand, at: str) -> TableState | str:
-    """
-    Return the table without a change, or why there is none.
-    """
+    """Return the table without a change, or why there is none."""
     state, later = context.state, context.state.since[change.since :]
     for each in later:
         if isinstance(each, Command) and (each.irregularity or 0) > change.seq:
@@ -185,23 +176,23 @@ def _publish_card(
     now: DrawnCard | None,
 ) -> None:
     face_before, shown_before = _known_and_public_face(was)
-    face, shown = _known_and_public_face(now)
+    face, public_face = _known_and_public_face(now)
     if was is None and now is not None:
         player, banker = next_card.public_totals(round_.spots)
-        _emit(context, events.CardDealt(banker, shown, player, slot), round_.number)
-    elif None not in {face, face_before} and shown is shown_before is None:
+        _emit(context, events.CardDealt(banker, public_face, player, slot), round_.number)
+    elif None not in {face, face_before} and public_face is shown_before is None:
         pass  # there is nothing that the players see of it
-    elif face is face_before and shown is not None and shown_before is None:
+    elif face is face_before and public_face is not None and shown_before is None:
         player, banker = next_card.public_totals(round_.spots)
-        _emit(context, events.CardDisclosed(banker, shown, player, slot), round_.number)
+        _emit(context, events.CardDisclosed(banker, public_face, player, slot), round_.number)
     elif was is not None and (now is None or face is not face_before):
         corrected = events.CardCorrected(
-            shown, shown_before, context.operator, context.reason, slot
+            public_face, shown_before, context.operator, context.reason, slot
         )
         _emit(context, corrected, round_.number)
     else:
         return
-    if face is not None and shown is None and face is not face_before:
+    if face is not None and public_face is None and face is not face_before:
         _emit(context, events.StaffCardDealt(face, slot), round_.number)
 
 

@@ -1,3 +1,1 @@
-"""
-Readers: link and faults, the second reader, and what the equipment cannot detect.
-"""
+"""Readers: link and faults, the second reader, and what the equipment cannot detect."""

@@ -8,13 +8,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import IrregularityKind
-from shoe_daemon.table import events
+from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.observations import Cause, GapDetail
 from shoe_daemon.table.readers import reader_state, second_reader
-from shoe_daemon.table.rounds import card_draw, disclosure, hidden_faces, lifecycle, round_end
+from shoe_daemon.table.rounds import (
+    card_draw,
+    disclosure,
+    lifecycle,
+    next_card,
+    placement,
+    round_end,
+    third_cards,
+)
+from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import shoe_lifecycle
-from shoe_daemon.table.table_state import DrawnCard
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card
@@ -54,12 +62,13 @@ def apply_device_error(context: TableContext, obs: DeviceError) -> None:
     Take an error of the device: evidence for the kind that it names, or else a
     fault of the device.
     """
-    reader = context.reader(obs.source)
+    reader = reader_state.get_reader(context, obs.source)
     if obs.cause in reader.errors:
         return
     reader_state.update_reader(context, obs.source, lambda each: each.errors.append(obs.cause))
     if obs.cause is Cause.TIMEOUT and (
-        Cause.OVERDRAW in reader.errors or context.find_open_alert(IrregularityKind.EXCESS_CARD)
+        Cause.OVERDRAW in reader.errors
+        or alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     ):
         return
     if obs.cause is Cause.UNREADABLE and second_reader.is_only_checking(context, obs.source):
@@ -67,15 +76,15 @@ def apply_device_error(context: TableContext, obs: DeviceError) -> None:
     kind = _KIND_OF_CAUSE.get(obs.cause, IrregularityKind.DEVICE_FAULT)
     if kind in _ENDS_WITH_ERROR:
         if _error_alert(context, obs.source, obs.cause) is None:
-            said = _DETAIL_OF_KIND.get(kind) or _fault_detail(obs)
-            context.raise_alert(kind, said, evidence=_error_key(obs.source, obs.cause))
+            detail = _DETAIL_OF_KIND.get(kind) or _fault_detail(obs)
+            alerts.raise_alert(context, kind, detail, evidence=_error_key(obs.source, obs.cause))
         return
-    round_ = lifecycle.round_in_progress(context)
-    joined = context.join_alert(kind, "device")
+    round_ = next_card.round_in_progress(context)
+    joined = alerts.join_alert(context, kind, "device")
     if joined is None:
         unread = kind is IrregularityKind.UNREADABLE_CARD
-        slot = lifecycle.public_due_slot(round_) if unread and round_ is not None else None
-        context.raise_alert(kind, _DETAIL_OF_KIND[kind], slot=slot, evidence="device")
+        slot = next_card.public_due_slot(round_) if unread and round_ is not None else None
+        alerts.raise_alert(context, kind, _DETAIL_OF_KIND[kind], slot=slot, evidence="device")
         if unread:
             reader.unread_at = _cards_out(context)
             (round_ or context.state).unread_pending = True
@@ -104,10 +113,12 @@ def _fault_detail(obs: DeviceError) -> Detail:
 
 
 def clear_device_error(context: TableContext, obs: DeviceErrorCleared) -> None:
-    """
-    Take the end of an error, as the reader reports it.
-    """
-    over = list(context.reader(obs.source).errors) if obs.cause is None else [obs.cause]
+    """Take the end of an error, as the reader reports it."""
+    over = (
+        list(reader_state.get_reader(context, obs.source).errors)
+        if obs.cause is None
+        else [obs.cause]
+    )
     _end_errors(context, obs.source, over, "the reader's error was cleared")
 
 
@@ -122,7 +133,7 @@ def _end_errors(
     for cause in over:
         alert = _error_alert(context, source, cause)
         if alert is not None:
-            context.close_alert(alert, alert.chosen or "continue", reason)
+            alerts.close_alert(context, alert, alert.chosen or "continue", reason)
 
 
 def _remove_errors(errors: list[str], over: list[Cause] | list[str]) -> None:
@@ -132,9 +143,7 @@ def _remove_errors(errors: list[str], over: list[Cause] | list[str]) -> None:
 
 
 def apply_lock(context: TableContext, obs: Lock) -> None:
-    """
-    Take a turn of a reader's key: a locked reader has no errors any more.
-    """
+    """Take a turn of a reader's key: a locked reader has no errors any more."""
     reader_state.set_reader_lock(context, obs.source, is_locked=obs.locked)
     if obs.locked:
         _end_all_errors(context, obs.source, "the reader was locked")
@@ -151,7 +160,7 @@ def apply_boot(context: TableContext, obs: Booted) -> None:
 
 
 def _end_all_errors(context: TableContext, source: str | None, reason: str) -> None:
-    errors = context.reader(source).errors
+    errors = reader_state.get_reader(context, source).errors
     if errors:
         _end_errors(context, source, list(errors), reason)
 
@@ -180,10 +189,8 @@ def _cards_out(context: TableContext) -> int:
 
 
 def apply_unreadable_card(context: TableContext, obs: Unreadable) -> None:
-    """
-    Take a card that passed unread: it lies on its place, its face unknown.
-    """
-    round_ = lifecycle.round_in_progress(context)
+    """Take a card that passed unread: it lies on its place, its face unknown."""
+    round_ = next_card.round_in_progress(context)
     if compare_checker_card(context, obs.source, None) or _is_camera_confirmation(
         context, obs.source
     ):
@@ -215,9 +222,7 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
 
 
 def apply_link(context: TableContext, source: str | None, *, up: bool) -> None:
-    """
-    The connection to a reader came up, or went: the one that replaces it may be out of step.
-    """
+    """The connection to a reader came up, or went: the one that replaces it may be out of step."""
     reader_state.set_reader_link(context, source, up=up)
     if not up and second_reader.is_replacement_out_of_step(context, source):
         _mark_round_torn(context)
@@ -226,33 +231,33 @@ def apply_link(context: TableContext, source: str | None, *, up: bool) -> None:
 
 def _is_camera_confirmation(context: TableContext, source: str | None) -> bool:
     # A camera that cannot read a card which another reader has drawn has drawn no card.
-    if source is None or not context.reader(source).places or context.state.placing:
+    if (
+        source is None
+        or not reader_state.get_reader(context, source).places
+        or context.state.placing
+    ):
         return False
     return not second_reader.is_only_reader_up(context, source)
 
 
 def apply_outside_card(context: TableContext, face: Card | None) -> None:
-    """
-    Take a card that was drawn outside the game: an excess card.
-    """
+    """Take a card that was drawn outside the game: an excess card."""
     _record_excess(context, face)
 
 
 def apply_withdrawn_card(context: TableContext, obs: Withdrawn) -> None:
-    """
-    An excess card was taken out of play.
-    """
-    hidden_faces.expel_hidden_excess(context, lifecycle.round_in_progress(context))
-    alert = context.find_open_alert(IrregularityKind.EXCESS_CARD)
+    """An excess card was taken out of play."""
+    third_cards.expel_hidden_excess(context, next_card.round_in_progress(context))
+    alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     if alert is None and _is_excess_decided(context, obs.card):
         _set_excess_face(context, obs.card)
     elif alert is None or "card" not in alert.evidence:
         _record_excess(context, obs.card)
     else:
         _set_excess_face(context, obs.card)
-    alert = context.find_open_alert(IrregularityKind.EXCESS_CARD)
+    alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     if alert is not None:
-        context.close_alert(alert, "burn_card", "the reader saw the card withdrawn")
+        alerts.close_alert(context, alert, "burn_card", "the reader saw the card withdrawn")
 
 
 def _is_excess_decided(context: TableContext, face: Card | None) -> bool:
@@ -266,7 +271,7 @@ def _is_excess_decided(context: TableContext, face: Card | None) -> bool:
 def _record_excess(context: TableContext, face: Card | None) -> None:
     if context.state.shoe is None:
         shoe_lifecycle.start_shoe(context, announced=False)
-    card_draw.record_excess_card(context, context.state.round, DrawnCard(face))
+    placement.record_excess_card(context, context.state.round, DrawnCard(face))
 
 
 def _set_excess_face(context: TableContext, face: Card | None) -> None:
@@ -283,11 +288,9 @@ def _set_excess_face(context: TableContext, face: Card | None) -> None:
 
 
 def apply_carried_card(context: TableContext, obs: Carried) -> None:
-    """
-    An excess card became the first card of the next round: the same one card.
-    """
-    hidden_faces.expel_hidden_excess(context, lifecycle.round_in_progress(context))
-    alert = context.find_open_alert(IrregularityKind.EXCESS_CARD)
+    """An excess card became the first card of the next round: the same one card."""
+    third_cards.expel_hidden_excess(context, next_card.round_in_progress(context))
+    alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     round_ = context.state.round
     card, context.state.seed = context.state.seed, None
     if card is None and round_ is not None and round_.excess:
@@ -295,7 +298,7 @@ def apply_carried_card(context: TableContext, obs: Carried) -> None:
     face = obs.card or (None if card is None else card.face)
     card_draw.apply_drawn_card(context, DrawnCard(face, obs.slot), carried=card or True)
     if alert is not None and alert in context.state.alerts:
-        context.close_alert(alert, "carry_to_next_hand", "the card begins the next round")
+        alerts.close_alert(context, alert, "carry_to_next_hand", "the card begins the next round")
 
 
 def apply_gap(context: TableContext, obs: Gap) -> None:
@@ -323,8 +326,8 @@ def apply_gap(context: TableContext, obs: Gap) -> None:
 
 
 def _mark_round_torn(context: TableContext, *, torn: bool = True, restarted: bool = False) -> None:
-    round_ = lifecycle.round_in_progress(context)
-    if round_ is not None and lifecycle.is_complete(round_):
+    round_ = next_card.round_in_progress(context)
+    if round_ is not None and next_card.is_complete(round_):
         round_.over = True  # its end may have been missed, and the next card be of another
     if round_ is not None and not round_.finished:
         round_.partial = True

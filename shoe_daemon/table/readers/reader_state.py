@@ -1,60 +1,87 @@
 """
-What the table knows of its readers: link, lock, and whether anything was
-missed.
+The state of each reader: link, lock, errors, and whether cards may have been missed.
+
+A change that shows in `reader_status` publishes that event.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from shoe_daemon.table.events import ReaderStatus
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import second_reader
-from shoe_daemon.table.table_context import reader_status
+from shoe_daemon.table.table_state import ReaderState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import ReaderState
+
+MAX_READERS: Final = 8
+"""Readers of which a table keeps the state."""
+
+
+def get_reader(context: TableContext, source: str | None) -> ReaderState:
+    """Return the state of a reader; a new one beyond `MAX_READERS` is not stored."""
+    readers = context.state.readers
+    key = source or ""
+    if key not in readers:
+        if len(readers) >= MAX_READERS:
+            return ReaderState()
+        readers[key] = ReaderState(partial=context.state.unsynced)
+    return readers[key]
+
+
+def reader_status(source: str | None, reader: ReaderState) -> ReaderStatus:
+    """Return the `reader_status` event of a reader."""
+    state = (
+        "fault"
+        if reader.errors
+        else "locked"
+        if reader.locked
+        else "partial"
+        if reader.partial
+        else "ok"
+    )
+    return ReaderStatus(reader.link, source or None, state)  # type: ignore[arg-type]
 
 
 def update_reader(
-    context: TableContext, source: str | None, how: Callable[[ReaderState], object]
+    context: TableContext, source: str | None, update: Callable[[ReaderState], object]
 ) -> None:
-    """
-    Change what is known of a reader, and say so if it makes a difference.
-    """
-    reader = context.reader(source)
+    """Update the state of a reader; publish its status if that changed."""
+    reader = get_reader(context, source)
     before = reader_status(source, reader)
-    how(reader)
-    context.publish_reader_status(source, before)
+    update(reader)
+    _publish_status(context, source, before)
+
+
+def _publish_status(context: TableContext, source: str | None, before: ReaderStatus) -> None:
+    status = reader_status(source, get_reader(context, source))
+    if status != before:
+        context.emit(status)
 
 
 def set_reader_link(context: TableContext, source: str | None, *, up: bool) -> None:
-    """
-    The connection to a reader came up, or went.
-    """
+    """Record that the connection to a reader was made or lost."""
     update_reader(context, source, lambda reader: setattr(reader, "link", "up" if up else "down"))
 
 
 def set_reader_lock(context: TableContext, source: str | None, *, is_locked: bool) -> None:
-    """
-    A reader's key was turned.
-    """
+    """Record that a reader's key was turned."""
     update_reader(context, source, lambda reader: setattr(reader, "locked", is_locked))
 
 
 def mark_reader_partial(context: TableContext, source: str | None) -> None:
-    """
-    Something of a reader was missed: it is ``partial`` until a clean boundary.
-    """
+    """Record that a reader missed something: ``partial`` until a clean boundary."""
     update_reader(context, source, lambda reader: setattr(reader, "partial", True))
     context.state.unsynced = True
 
 
 def resync_readers(context: TableContext, *, drawing: bool = False) -> None:
     """
-    Take a boundary that all readers can see.
+    Resynchronise at a boundary that all readers can see.
 
     Args:
         context: The table.
@@ -65,9 +92,7 @@ def resync_readers(context: TableContext, *, drawing: bool = False) -> None:
 
 
 def mark_readers_in_sync(context: TableContext) -> None:
-    """
-    A clean boundary: whatever comes now is seen from its beginning.
-    """
+    """Record a clean boundary: the next round is seen from its first card."""
     context.state.unsynced = context.state.unread_pending = False
     round_ = context.state.round
     if round_ is not None and round_.owns_rest:
@@ -80,21 +105,17 @@ def mark_readers_in_sync(context: TableContext) -> None:
 
 
 def mark_readers_restarted(context: TableContext) -> None:
-    """
-    The daemon was away: what it knew of links, locks and errors is old, and
-    all its readers are ``partial``.
-    """
+    """Reset all readers after a restart of the daemon: link unknown, ``partial``, no errors."""
     for source, reader in context.state.readers.items():
         before = reader_status(source, reader)
         reader.link, reader.locked, reader.partial = "unknown", False, True
         reader.errors.clear()
-        context.publish_reader_status(source, before)
+        _publish_status(context, source, before)
     context.state.unsynced = True
 
 
 def start_quiet_timer(context: TableContext) -> None:
-    """
-    Where only silence tells rounds apart, let it end what is not known.
-    """
+    """Start the quiet gap now, if rounds end by a quiet gap."""
     if context.mode is RoundEnd.QUIET:
-        context.state.quiet_at = context.now_us() + int(context.options.quiet_gap * 1_000_000)
+        gap = int(context.options.quiet_gap * 1_000_000)
+        context.state.quiet_at = context.now_us() + gap

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import IrregularityKind
+from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.table_state import CheckerState
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from shoe_daemon.game import Card
+    from shoe_daemon.table.shoe_state import DrawnCard, RoundState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import DrawnCard, ReaderState, RoundState
+    from shoe_daemon.table.table_state import ReaderState
 
 _MAX_CARDS_APART: Final = 12
 """Cards by which one reader may be ahead of the other."""
@@ -75,9 +77,7 @@ def _align_replacement(context: TableContext, check: CheckerState, face: Card | 
 
 
 def is_replacement_out_of_step(context: TableContext, source: str | None) -> bool:
-    """
-    Tell whether a main reader that has gone away is replaced by one that is out of step.
-    """
+    """Tell whether a main reader that has gone away is replaced by one that is out of step."""
     check = context.state.checks.get(_replacement_reader(context) or "")
     return check is not None and not check.in_step and source not in context.options.checkers
 
@@ -99,9 +99,7 @@ def replace_main_reader(context: TableContext, source: str | None, face: Card | 
 
 
 def undealt_cards(context: TableContext) -> list[Card | None]:
-    """
-    Return the cards that only the reader has read which now replaces the main reader.
-    """
+    """Return the cards that only the reader has read which now replaces the main reader."""
     check = context.state.checks.get(_replacement_reader(context) or "")
     if check is None:
         return []
@@ -111,9 +109,7 @@ def undealt_cards(context: TableContext) -> list[Card | None]:
 
 
 def is_only_checking(context: TableContext, source: str | None) -> bool:
-    """
-    Tell whether a reader is a checking reader, and replaces no other one now.
-    """
+    """Tell whether a reader is a checking reader, and replaces no other one now."""
     return source in context.options.checkers and source != _replacement_reader(context)
 
 
@@ -150,9 +146,7 @@ def _is_down(reader: ReaderState) -> bool:
 
 
 def is_only_reader_up(context: TableContext, source: str | None) -> bool:
-    """
-    Tell whether all readers but a camera are away.
-    """
+    """Tell whether all readers but a camera are away."""
     others = [each for name, each in context.state.readers.items() if name != (source or "")]
     return bool(others) and all(map(_is_down, others))
 
@@ -195,9 +189,7 @@ def _is_of_hand(context: TableContext, card: DrawnCard) -> bool:
 
 
 def record_hidden_cards(context: TableContext, round_: RoundState) -> None:
-    """
-    Remember that cards of a round were compared that the players have not seen at its end.
-    """
+    """Remember that cards of a round were compared that the players have not seen at its end."""
     if context.options.checkers:
         _mark_hidden_comparison(context, [*round_.cards, *round_.excess])
 
@@ -401,9 +393,7 @@ def _is_single_misread(check: CheckerState) -> bool:
 
 
 def reset_for_new_shoe(context: TableContext) -> None:
-    """
-    Forget what the checking readers have not read of the shoe before.
-    """
+    """Forget what the checking readers have not read of the shoe before."""
     for _, check in _checkers(context):
         check.behind.clear()
         check.optional = 0
@@ -411,9 +401,7 @@ def reset_for_new_shoe(context: TableContext) -> None:
 
 
 def compare_disclosed_faces(context: TableContext, round_: RoundState) -> None:
-    """
-    Compare the faces that have become known with what was read of them.
-    """
+    """Compare the faces that have become known with what was read of them."""
     names = ", ".join(context.options.checkers)
     for card in round_.cards:
         if card.checked is not None and card.face not in {None, card.checked}:
@@ -424,14 +412,14 @@ def compare_disclosed_faces(context: TableContext, round_: RoundState) -> None:
 
 
 def _raise_unless_unproven(
-    context: TableContext, check: CheckerState, said: Detail, card: DrawnCard | None = None
+    context: TableContext, check: CheckerState, detail: Detail, card: DrawnCard | None = None
 ) -> None:
     if not check.unproven:
-        _raise_source_conflict(context, said, card)
+        _raise_source_conflict(context, detail, card)
 
 
 def _raise_source_conflict(
-    context: TableContext, said: Detail, card: DrawnCard | None = None
+    context: TableContext, detail: Detail, card: DrawnCard | None = None
 ) -> None:
     kind, round_ = IrregularityKind.SOURCE_CONFLICT, context.state.round
     number = None if round_ is None else round_.number
@@ -439,13 +427,15 @@ def _raise_source_conflict(
     never = any(check.hidden is not None for _, check in _checkers(context))
     hidden = [] if never else _hidden_cards(context, card)
     if never or hidden:
-        context.raise_alert(kind, said, number=number, unseen=hidden, staff_only=never)
+        alerts.raise_alert(
+            context, kind, detail, number=number, hidden_cards=hidden, staff_only=never
+        )
         return
     if round_ is not None:
         if round_.conflict:
             return
         round_.conflict = True
-    context.raise_alert(kind, said, number=number)
+    alerts.raise_alert(context, kind, detail, number=number)
 
 
 def _hidden_cards(context: TableContext, card: DrawnCard | None) -> list[DrawnCard]:

@@ -1,6 +1,4 @@
-"""
-What a table cannot see, with the equipment that it has: a pit must know.
-"""
+"""What a table cannot see, with the equipment that it has: a pit must know."""
 
 from __future__ import annotations
 

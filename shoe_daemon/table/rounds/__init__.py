@@ -1,3 +1,1 @@
-"""
-Rounds: from the first card to the published result.
-"""
+"""Rounds: from the first card to the published result."""

@@ -14,14 +14,14 @@ from shoe_daemon.game import Slot
 from shoe_daemon.table import events
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import reader_state, second_reader
-from shoe_daemon.table.rounds import card_draw, next_card
+from shoe_daemon.table.rounds import next_card, placement
+from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
-from shoe_daemon.table.table_state import DrawnCard
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card
+    from shoe_daemon.table.shoe_state import RoundState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import RoundState
 
 
 def may_cards_follow(context: TableContext, round_: RoundState, *, whole: bool) -> bool:
@@ -40,9 +40,7 @@ def may_cards_follow(context: TableContext, round_: RoundState, *, whole: bool) 
 
 
 def is_rest_card(round_: RoundState, card: DrawnCard) -> bool:
-    """
-    Tell whether a card is one of the coup of a round that owns the rest of it.
-    """
+    """Tell whether a card is one of the coup of a round that owns the rest of it."""
     if card.declared is Slot.P1:
         return False
     # The end of the coup was declared: only a place that the reader names is still its own.
@@ -50,9 +48,7 @@ def is_rest_card(round_: RoundState, card: DrawnCard) -> bool:
 
 
 def count_rest_card(context: TableContext, card: DrawnCard) -> None:
-    """
-    Count a card of the coup; only staff see its face.
-    """
+    """Count a card of the coup; only staff see its face."""
     round_, shoe = context.state.round, context.state.shoe
     if round_ is None or shoe is None or _is_repeat(round_, card):
         return
@@ -104,7 +100,7 @@ def _follow_coup(round_: RoundState, card: DrawnCard) -> None:
     spot = _next_spot(round_)
     if spot is not None:
         laid = DrawnCard(card.face, card.declared, unread=card.unread)
-        card_draw.put_on_spot(round_, laid, spot)
+        placement.put_on_spot(round_, laid, spot)
         round_.cards.append(laid)
         round_.hidden += 1
     round_.owns_rest = _next_spot(round_) is not None

@@ -9,17 +9,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import IrregularityKind, Outcome, banker_draws, is_natural, player_draws
+from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.rounds import next_card
-from shoe_daemon.table.table_state import DeclaredResult
+from shoe_daemon.table.shoe_state import DeclaredResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from shoe_daemon.table.events import RoundFinished
     from shoe_daemon.table.observations import Result
+    from shoe_daemon.table.shoe_state import RoundState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import RoundState
 
 _ALL_OUTCOMES: Final = frozenset(Outcome)
 _MISMATCH: Final = IrregularityKind.RESULT_MISMATCH
@@ -28,9 +29,7 @@ _YES_NO: Final = {True: "yes", False: "no", None: None}
 
 
 def record_declared_result(context: TableContext, round_: RoundState, obs: Result) -> None:
-    """
-    Store what was declared for a round, and compare it with the cards.
-    """
+    """Store what was declared for a round, and compare it with the cards."""
     round_.declared = True
     if context.state.shoe is None or round_.torn:
         return  # its cards may be those of two rounds
@@ -40,24 +39,18 @@ def record_declared_result(context: TableContext, round_: RoundState, obs: Resul
 
 
 def declared_winner(obs: Result) -> Outcome | None:
-    """
-    Return the winner that a result declares; None where it declares none.
-    """
+    """Return the winner that a result declares; None where it declares none."""
     return None if obs.outcome is None else _OUTCOME_OF_TEXT[obs.outcome]
 
 
 def declared_outcome(context: TableContext, number: int) -> Outcome | None:
-    """
-    Return the winner that was declared for a round; None where none was.
-    """
+    """Return the winner that was declared for a round; None where none was."""
     said = _declared_for(context, number)
     return None if said is None else said.outcome
 
 
 def compare_with_cards(context: TableContext, round_: RoundState) -> None:
-    """
-    Compare what was declared with the cards of a round on the table.
-    """
+    """Compare what was declared with the cards of a round on the table."""
     said = _declared_for(context, round_.number)
     if said is None:
         return
@@ -71,9 +64,7 @@ def compare_with_cards(context: TableContext, round_: RoundState) -> None:
 
 
 def compare_with_result(context: TableContext, number: int, data: RoundFinished) -> None:
-    """
-    Compare what was declared with a result whose cards are on the table no more.
-    """
+    """Compare what was declared with a result whose cards are on the table no more."""
     said = _declared_for(context, number)
     if said is None:
         return
@@ -102,8 +93,8 @@ def _raise_mismatch(
             values |= {f"{name}_declared": _YES_NO[declared], f"{name}_cards": _YES_NO[by_cards]}
     is_new, said.differing = values != said.differing, values
     if code and is_new and not _is_mismatch_open(context, number):
-        context.raise_alert(
-            _MISMATCH, make_detail(code, **values), evidence="device", number=number
+        alerts.raise_alert(
+            context, _MISMATCH, make_detail(code, **values), evidence="device", number=number
         )
 
 

@@ -8,34 +8,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
-from shoe_daemon.table import events
+from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
-from shoe_daemon.table.readers import second_reader
+from shoe_daemon.table.readers import reader_state, second_reader
 from shoe_daemon.table.rounds import (
     card_draw,
     coup_rest,
     hidden_faces,
     lifecycle,
     next_card,
+    placement,
     third_cards,
 )
+from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import shoe_lifecycle
-from shoe_daemon.table.table_state import DrawnCard
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card
+    from shoe_daemon.table.shoe_state import RoundState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import RoundState
 
 # Looked up once, as in `drawing`.
 _P1 = Slot.P1
 
 
 def disclose_face(context: TableContext, slot: Slot, face: Card) -> None:
-    """
-    Take the face of a card that was drawn before.
-    """
-    round_ = lifecycle.round_in_progress(context)
+    """Take the face of a card that was drawn before."""
+    round_ = next_card.round_in_progress(context)
     if round_ is None:
         _disclose_after_round(context, slot, face)
         return
@@ -66,7 +65,7 @@ def _turn_card_over(
 def _advance_after_face(context: TableContext, round_: RoundState) -> None:
     if context.state.checks:
         second_reader.compare_disclosed_faces(context, round_)
-    place_third_cards(context, round_)
+    third_cards.place_third_cards(context, round_)
     hidden_faces.publish_staff_alerts(context, round_)
     hidden_faces.raise_staff_alerts(context, round_)
     if round_.relaid:
@@ -95,7 +94,7 @@ def apply_second_reading(context: TableContext, slot: Slot | None, face: Card | 
     Returns:
         Whether it is such a card.
     """
-    round_ = lifecycle.round_in_progress(context)
+    round_ = next_card.round_in_progress(context)
     card = None if round_ is None or face is None else unread_card_on(round_, slot)
     if round_ is None or card is None or face is None:
         return False
@@ -106,10 +105,8 @@ def apply_second_reading(context: TableContext, slot: Slot | None, face: Card | 
 def set_unread_face(
     context: TableContext, round_: RoundState, card: DrawnCard, face: Card
 ) -> None:
-    """
-    Learn the face of a card that passed unread, and go on.
-    """
-    if card_draw.is_public_at_draw(context, round_, card.slot):
+    """Learn the face of a card that passed unread, and go on."""
+    if placement.is_public_at_draw(context, round_, card.slot):
         _turn_card_over(context, round_, card, face)
         return
     card.face = face
@@ -124,7 +121,7 @@ def set_late_face(context: TableContext, round_: RoundState, card: DrawnCard, fa
     came to nothing the players may never have seen it.
     """
     card.face = face
-    card.public = round_.finished or card_draw.is_public_at_draw(context, round_, card.slot)
+    card.public = round_.finished or placement.is_public_at_draw(context, round_, card.slot)
     round_.hidden -= card.public
     if not card.public:
         context.emit(events.StaffCardDealt(face, card.slot), round_.number)
@@ -173,7 +170,7 @@ def _card_on_slot(round_: RoundState, slot: Slot, face: Card) -> DrawnCard | Non
     unplaced = [card for card in round_.cards if card.slot is None and card.declared is None]
     same = [card for card in unplaced if card.face is face]
     for card in same or [card for card in unplaced if card.face is None]:
-        card_draw.put_on_spot(round_, card, DEALING_ORDER.index(slot))
+        placement.put_on_spot(round_, card, DEALING_ORDER.index(slot))
         return card
     return None
 
@@ -196,19 +193,22 @@ def _count_disclosed_card(context: TableContext, card: DrawnCard) -> None:
     if card.unread:
         card.unread = False
         kind = IrregularityKind.UNREADABLE_CARD
-        alert = context.find_open_alert(kind, card.slot) or context.find_open_alert(kind, None)
+        alert = alerts.find_open_alert(context, kind, card.slot) or alerts.find_open_alert(
+            context, kind, None
+        )
         if alert is not None:
             by_hand = context.reason or "a person said what it is"
             reason = by_hand if context.operator else "the card was read after all"
-            context.close_alert(alert, alert.chosen or "rescan", reason)
+            alerts.close_alert(context, alert, alert.chosen or "rescan", reason)
 
 
 def _raise_conflict(context: TableContext, slot: Slot) -> None:
-    round_ = lifecycle.round_in_progress(context)
+    round_ = next_card.round_in_progress(context)
     if context.state.unsynced or (round_ is not None and round_.partial):
         return  # the cards that lie there, or this one, may be of another round
-    if context.find_open_alert(IrregularityKind.SOURCE_CONFLICT) is None:
-        context.raise_alert(
+    if alerts.find_open_alert(context, IrregularityKind.SOURCE_CONFLICT) is None:
+        alerts.raise_alert(
+            context,
             IrregularityKind.SOURCE_CONFLICT,
             make_detail("another_card_on_place", slot=slot),
             slot=slot,
@@ -223,18 +223,22 @@ def apply_placed_card(
     source, else what confirms a card that another source has drawn.
     """
     if source is not None:
-        context.reader(source).places = True
+        reader_state.get_reader(context, source).places = True
     alone = context.state.placing or second_reader.is_only_reader_up(context, source)
-    round_ = lifecycle.round_in_progress(context)
+    round_ = next_card.round_in_progress(context)
     if alone and round_ is not None and round_.cleared:
         # It lacks a card, but what lies here now was laid after the table was cleared.
         lifecycle.end_or_abort_round(context, round_)
         round_ = None
-    lies = None if round_ is None else round_.spots[DEALING_ORDER.index(slot)]
-    if round_ is not None and lies is not None and lies.face in {None, face}:
+    placed_card = None if round_ is None else round_.spots[DEALING_ORDER.index(slot)]
+    if round_ is not None and placed_card is not None and placed_card.face in {None, face}:
         disclose_face(context, slot, face)
     elif alone and not _is_previous_card(context, slot, face):
-        if round_ is not None and lies is not None and not _is_next_first_card(round_, slot):
+        if (
+            round_ is not None
+            and placed_card is not None
+            and not _is_next_first_card(round_, slot)
+        ):
             _raise_conflict(context, slot)
         else:
             card_draw.apply_drawn_card(context, DrawnCard(face, slot))
@@ -253,7 +257,7 @@ def _is_previous_card(context: TableContext, slot: Slot, face: Card) -> bool:
 
 def _is_next_first_card(round_: RoundState, slot: Slot) -> bool:
     # Another first card than the one of a round that is whole.
-    return slot is Slot.P1 and lifecycle.is_complete(round_)
+    return slot is Slot.P1 and next_card.is_complete(round_)
 
 
 def _compare_slot(context: TableContext, round_: RoundState, slot: Slot, face: Card) -> None:
@@ -261,41 +265,9 @@ def _compare_slot(context: TableContext, round_: RoundState, slot: Slot, face: C
         if card.face is face:
             if slot is not (card.declared or card.slot):
                 card.declared = slot
-                problem = card_draw.compare_slots(round_, card)
+                problem = placement.compare_slots(round_, card)
                 if problem is not None:
-                    card_draw.raise_misplaced_card(context, card, problem)
+                    placement.raise_misplaced_card(context, card, problem)
             return
     if round_.spots[DEALING_ORDER.index(slot)] is not None:
         _raise_conflict(context, slot)
-
-
-def place_third_cards(context: TableContext, round_: RoundState) -> None:
-    """
-    Check the third cards that were taken at the reader's word, now that faces
-    are known; by the order out of the shoe each gets the place it is due.
-    """
-    if not round_.unchecked or round_.partial:
-        return
-    if next_card.HIDDEN_POINTS in next_card.public_points(round_.spots)[:4]:
-        return
-    thirds = round_.cards[4:]
-    round_.spots[next_card.P3_SPOT] = round_.spots[next_card.B3_SPOT] = None
-    round_.unchecked = False
-    for card in thirds:
-        verdict = next_card.card_due(next_card.public_points(round_.spots))
-        if not verdict.known:  # the Player's third card lies there, face down
-            round_.unchecked = True
-            card_draw.put_on_spot(round_, card, next_card.B3_SPOT)
-        elif verdict.spot is None:
-            _expel_third_card(context, round_, card)
-        else:
-            card_draw.put_on_spot(round_, card, verdict.spot)
-            problem = card_draw.compare_slots(round_, card)
-            if problem is not None:
-                card_draw.raise_misplaced_card(context, card, problem)
-
-
-def _expel_third_card(context: TableContext, round_: RoundState, card: DrawnCard) -> None:
-    round_.cards.remove(card)
-    round_.hidden -= not card.public
-    card_draw.record_excess_card(context, round_, card, moved=True)

@@ -11,13 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
-from shoe_daemon.table.rounds import card_draw, disclosure, lifecycle
+from shoe_daemon.table import alerts
+from shoe_daemon.table.rounds import next_card, placement
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card
+    from shoe_daemon.table.shoe_state import DrawnCard, RoundState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import DrawnCard, OpenAlert, RoundState
+    from shoe_daemon.table.table_state import OpenAlert
 
 _EXCESS_CARD = IrregularityKind.EXCESS_CARD
 
@@ -31,10 +33,10 @@ def raise_staff_alerts(context: TableContext, round_: RoundState) -> None:
         return
     for card, slot in _third_card_slots(round_):
         problem = _third_card_problem(round_, card, slot)
-        alert = staff_alert_of(context, card)
+        alert = alerts.find_staff_alert(context, card)
         if alert is not None and alert.data.kind != problem:
-            context.close_alert(
-                alert, "continue", "by the faces as they are known nothing is wrong"
+            alerts.close_alert(
+                context, alert, "continue", "by the faces as they are known nothing is wrong"
             )
             card.alert = alert = None
         if problem is not None and card.alert is None:
@@ -42,15 +44,13 @@ def raise_staff_alerts(context: TableContext, round_: RoundState) -> None:
 
 
 def _third_card_slots(round_: RoundState) -> list[tuple[DrawnCard, Slot | None]]:
-    """
-    Return every third card with its place by the known faces; None for one too many.
-    """
+    """Return every third card with its place by the known faces; None for one too many."""
     places: dict[int, Slot] = {
         id(card): DEALING_ORDER[spot]
-        for spot, card in enumerate(lifecycle.spots_by_known_faces(round_))
+        for spot, card in enumerate(next_card.spots_by_known_faces(round_))
         if card is not None
     }
-    if lifecycle.spots_by_known_faces(round_) is round_.spots:
+    if next_card.spots_by_known_faces(round_) is round_.spots:
         return []  # too little is known
     return [(card, places.get(id(card))) for card in round_.cards[FOUR_CARDS:]]
 
@@ -75,42 +75,25 @@ def _raise_staff_alert(
     problem: IrregularityKind,
 ) -> None:
     if problem is _EXCESS_CARD:
-        said = card_draw.excess_detail(lifecycle.known_due(round_), card.face)
+        detail = placement.excess_detail(next_card.known_due(round_), card.face)
     else:
-        said = card_draw.misplaced_detail(problem, card.declared, slot)
+        detail = placement.misplaced_detail(problem, card.declared, slot)
     card.alert = context.state.seq + 1
     # It is told publicly when the third cards are laid by the faces that decide.
-    context.raise_alert(problem, said, slot=slot or card.declared, card=card.face, staff_only=True)
-
-
-def staff_alert_of(context: TableContext, card: DrawnCard) -> OpenAlert | None:
-    """
-    Return the open irregularity of a card that only staff know of.
-    """
-    for alert in context.state.alerts:
-        if alert.staff_only and alert.data.id == card.alert:
-            return alert
-    return None
-
-
-def lay_thirds(context: TableContext, round_: RoundState) -> None:
-    """
-    Lay the third cards by the faces that the players have seen by now.
-    """
-    disclosure.place_third_cards(context, round_)
+    alerts.raise_alert(
+        context, problem, detail, slot=slot or card.declared, card=card.face, staff_only=True
+    )
 
 
 def publish_staff_alerts(context: TableContext, round_: RoundState) -> None:
-    """
-    Tell the players of every irregularity whose faces they have now seen.
-    """
-    told: list[Card | None] = []
+    """Tell the players of every irregularity whose faces they have now seen."""
+    published_faces: list[Card | None] = []
     for alert in [each for each in context.state.alerts if each.staff_only]:
         cards = [card for card in [*round_.cards, *round_.excess] if alert.data.id in card.unsaid]
         if cards and all(card.public for card in cards):
-            context.publish_alert(alert)
-        elif alert.data.card not in told and _is_duplicate_public(context, alert):
-            told.append(alert.data.card)
+            alerts.publish_alert(context, alert)
+        elif alert.data.card not in published_faces and _is_duplicate_public(context, alert):
+            published_faces.append(alert.data.card)
             _publish_duplicate(context, alert)
     inventory.publish_suspect_sequences(context)
 
@@ -127,11 +110,11 @@ def _publish_duplicate(context: TableContext, alert: OpenAlert) -> None:
     if shoe is None or face is None:
         return
     if shoe.mixed:
-        context.close_alert(alert, "continue", "the players know that the shoe is another")
+        alerts.close_alert(context, alert, "continue", "the players know that the shoe is another")
         return
     shoe.mixed = shoe.unwatched
-    said = shoe_lifecycle.duplicate_detail(shoe, shoe_lifecycle.public_copies(shoe, face), face)
-    context.publish_alert(alert, said, slot=alert.data.slot, card=face)
+    detail = shoe_lifecycle.duplicate_detail(shoe, shoe_lifecycle.public_copies(shoe, face), face)
+    alerts.publish_alert(context, alert, detail, slot=alert.data.slot, card=face)
 
 
 def close_wrong_duplicates(context: TableContext) -> None:
@@ -145,28 +128,6 @@ def close_wrong_duplicates(context: TableContext) -> None:
         if alert.data.kind != IrregularityKind.DUPLICATE_CARD or face is None or shoe is None:
             continue
         if shoe.seen[face.index] <= shoe.decks:
-            context.close_alert(alert, "continue", "by the corrected cards nothing is wrong")
-
-
-def expel_hidden_excess(context: TableContext, round_: RoundState | None) -> None:
-    """
-    Take the card too many out of the round that only staff know of: the reader says now
-    what became of it.
-    """
-    for card in [] if round_ is None else list(round_.cards):
-        alert = staff_alert_of(context, card)
-        if round_ is not None and alert is not None and alert.data.kind == _EXCESS_CARD:
-            round_.spots = [None if each is card else each for each in round_.spots]
-            round_.cards = [each for each in round_.cards if each is not card]
-            round_.hidden -= not card.public
-            card_draw.record_excess_card(context, round_, card, moved=True)
-            return
-
-
-def has_known_hidden_face(round_: RoundState) -> bool:
-    """
-    Tell whether a face is known that the players have not seen.
-    """
-    return bool(round_.hidden) and any(
-        card.face is not None and not card.public for card in round_.cards
-    )
+            alerts.close_alert(
+                context, alert, "continue", "by the corrected cards nothing is wrong"
+            )

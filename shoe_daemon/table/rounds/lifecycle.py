@@ -6,33 +6,36 @@ to nothing.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game import (
-    DEALING_ORDER,
-    FOUR_CARDS,
-    Card,
-    CountedHand,
-    Coup,
-    Hand,
-    IrregularityKind,
-    Kind,
-    Outcome,
-    Slot,
-)
+from shoe_daemon.game import DEALING_ORDER
+from shoe_daemon.game import FOUR_CARDS
+from shoe_daemon.game import Hand
+from shoe_daemon.game import IrregularityKind
+from shoe_daemon.game import Kind
+from shoe_daemon.game import Outcome
+from shoe_daemon.game import Slot
 from shoe_daemon.table import events
+from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.readers import reader_state, second_reader
-from shoe_daemon.table.rounds import coup_rest, hidden_faces, next_card, results
+from shoe_daemon.table.rounds import (
+    coup_rest,
+    hidden_faces,
+    next_card,
+    placement,
+    results,
+    round_result,
+    third_cards,
+)
+from shoe_daemon.table.shoe_state import RoundState
 from shoe_daemon.table.shoes import inventory, shoe_holder, shoe_lifecycle
-from shoe_daemon.table.table_state import RoundState
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Settlement
+    from shoe_daemon.table.shoe_state import DrawnCard
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import DrawnCard
 
 _SECOND_US = 1_000_000
 # Looked up once, as in `drawing`.
@@ -42,18 +45,8 @@ _ON_COMPLETE = ResultOn.COMPLETE
 _NORMAL_KIND = Kind.NORMAL
 
 
-def round_in_progress(context: TableContext) -> RoundState | None:
-    """
-    Return the round that has begun and not ended.
-    """
-    round_ = context.state.round
-    return None if round_ is None or round_.ended else round_
-
-
 def begin_round(context: TableContext, *, partial: bool) -> RoundState:
-    """
-    Begin a round, and a shoe where there is none; its first card follows.
-    """
+    """Begin a round, and a shoe where there is none; its first card follows."""
     state = context.state
     shoe = state.shoe
     if shoe is None or shoe.finished:
@@ -74,12 +67,12 @@ def begin_round(context: TableContext, *, partial: bool) -> RoundState:
 
 
 def check_first_card(context: TableContext) -> None:
-    """
-    Say what is wrong with a round's beginning, once its first card is out.
-    """
+    """Say what is wrong with a round's beginning, once its first card is out."""
     state = context.state
     if state.betting == "open":
-        context.raise_alert(IrregularityKind.PREMATURE_DRAW, make_detail("drawn_while_betting"))
+        alerts.raise_alert(
+            context, IrregularityKind.PREMATURE_DRAW, make_detail("drawn_while_betting")
+        )
     if state.betting != "unknown":
         state.betting = "closed"
     if state.shoe is not None and not state.shoe.burn_checked:
@@ -90,122 +83,8 @@ def check_first_card(context: TableContext) -> None:
         inventory.check_cut_card_due(context, state.shoe)
 
 
-def known_due(round_: RoundState) -> next_card.CardDue:
-    """
-    Tell what is due by every face that the daemon knows.
-    """
-    dealt = len(round_.cards)
-    if dealt < FOUR_CARDS and not round_.partial:
-        return next_card.FIRST_FOUR_DUE[dealt]
-    spots = spots_by_known_faces(round_) if round_.unchecked else round_.spots
-    return next_card.card_due(next_card.known_points(spots), partial=round_.partial)
-
-
-def public_due(round_: RoundState) -> next_card.CardDue:
-    """
-    Tell what is due by the faces that the players have seen.
-    """
-    if not round_.hidden:
-        return known_due(round_)
-    return next_card.card_due(next_card.public_points(round_.spots), partial=round_.partial)
-
-
-def spots_by_known_faces(round_: RoundState) -> list[DrawnCard | None]:
-    """
-    Return the cards by place, the third cards as the known faces lay them.
-    """
-    spots = round_.spots
-    if (
-        not round_.unchecked
-        or round_.partial
-        or next_card.HIDDEN_POINTS in next_card.known_points(spots)[:4]
-    ):
-        return spots
-    spots = [*spots[:FOUR_CARDS], None, None]
-    for card in round_.cards[FOUR_CARDS:]:
-        verdict = next_card.card_due(next_card.known_points(spots))
-        if not verdict.known:  # the Player's third card lies there, its face unknown
-            spots[next_card.B3_SPOT] = card
-        elif verdict.spot is not None:
-            spots[verdict.spot] = card
-    return spots
-
-
-def _deciding_due(round_: RoundState) -> next_card.CardDue:
-    # Where something is missing, what nobody has seen decides nothing.
-    return public_due(round_) if round_.partial else known_due(round_)
-
-
-def public_due_slot(round_: RoundState) -> Slot | None:
-    """
-    Return the place of the next card as far as the public faces tell it.
-    """
-    if round_.partial:
-        return None
-    spot = next_card.card_due(next_card.public_points(round_.spots)).spot
-    return None if spot is None else Slot(DEALING_ORDER[spot])
-
-
-def is_complete(round_: RoundState) -> bool:
-    """
-    Tell whether by the known faces no further card is due.
-    """
-    verdict = _deciding_due(round_)
-    return verdict.known and verdict.spot is None
-
-
-def may_burn_card(context: TableContext) -> bool:
-    """
-    Tell whether a card that is drawn now may be one to be burned: none is due to a hand.
-    """
-    round_ = round_in_progress(context)
-    return round_ is None or is_publicly_complete(round_)
-
-
-def is_publicly_complete(round_: RoundState) -> bool:
-    """
-    Tell whether by the faces that the players have seen no further card is due.
-    """
-    verdict = public_due(round_)
-    return verdict.known and verdict.spot is None
-
-
-def is_due_unreadable(round_: RoundState) -> bool:
-    """
-    Tell whether a card that could not be read hides what is due.
-    """
-    return any(card.unread for card in round_.cards) and not _deciding_due(round_).known
-
-
-def publish_due(context: TableContext, round_: RoundState, *, repeat: bool) -> None:
-    """
-    Say whose card is next, as far as the public faces tell.
-
-    Args:
-        context: The table.
-        round_: The round in progress.
-        repeat: Say it even if nothing changed: a card has just been dealt.
-    """
-    publish_due_card(context, round_, known_due(round_), repeat=repeat)
-
-
-def publish_due_card(
-    context: TableContext, round_: RoundState, verdict: next_card.CardDue, *, repeat: bool
-) -> None:
-    """Publish the card that is due, from a `known_due` that the caller has at hand."""
-    if round_.hidden:
-        verdict = next_card.card_due(next_card.public_points(round_.spots), partial=round_.partial)
-    if verdict.spot is not None:
-        inventory.check_shoe_empty(context, round_)
-    if repeat or (verdict.known and verdict.say != round_.due):
-        context.emit(verdict.say)
-    round_.due = verdict.say
-
-
 def set_card_deadlines(context: TableContext, round_: RoundState) -> None:
-    """
-    After a card: from now on count the quiet, and the time to the reveal.
-    """
+    """After a card: from now on count the quiet, and the time to the reveal."""
     if context.mode is _QUIET_MODE:
         round_.card_at = context.now_us()
         await_quiet_end(context, round_)
@@ -213,7 +92,7 @@ def set_card_deadlines(context: TableContext, round_: RoundState) -> None:
     if after is None or not context.banker_tucked:
         return
     if context.options.timeless:
-        if round_.hidden and is_complete(round_):
+        if round_.hidden and next_card.is_complete(round_):
             reveal_faces(context, round_)
     elif len(round_.cards) == FOUR_CARDS or (round_.partial and len(round_.cards) > FOUR_CARDS):
         # Of a partial round nobody knows which card was the fourth: not one before this.
@@ -221,31 +100,27 @@ def set_card_deadlines(context: TableContext, round_: RoundState) -> None:
 
 
 def await_quiet_end(context: TableContext, round_: RoundState) -> None:
-    """
-    Where silence ends rounds, count it from now on, if it would end this one.
-    """
+    """Where silence ends rounds, count it from now on, if it would end this one."""
     if context.mode is not _QUIET_MODE:
         return
-    if round_.partial or is_complete(round_) or is_due_unreadable(round_):
+    if round_.partial or next_card.is_complete(round_) or next_card.is_due_unreadable(round_):
         gap = int(context.options.quiet_gap * _SECOND_US)
         context.state.quiet_at = context.now_us() + gap
 
 
 def reveal_faces(context: TableContext, round_: RoundState) -> None:
-    """
-    The players have now seen every face that the daemon knows.
-    """
+    """The players have now seen every face that the daemon knows."""
     context.state.reveal_at = None
-    if not hidden_faces.has_known_hidden_face(round_):
+    if not next_card.has_known_hidden_face(round_):
         return
     # The first four tell where the others lie.
     _show_cards(context, round_, round_.cards[:FOUR_CARDS])
-    hidden_faces.lay_thirds(context, round_)
+    third_cards.place_third_cards(context, round_)
     for card in round_.cards[FOUR_CARDS:]:
         # The Player's third card tells whether the next one belongs to the round at all.
         if any(each is card for each in round_.cards):
             _show_cards(context, round_, [card])
-            hidden_faces.lay_thirds(context, round_)
+            third_cards.place_third_cards(context, round_)
     hidden_faces.publish_staff_alerts(context, round_)
 
 
@@ -258,9 +133,7 @@ def _show_cards(context: TableContext, round_: RoundState, cards: list[DrawnCard
 def show_card(
     context: TableContext, round_: RoundState, card: DrawnCard, *, counted: bool = True
 ) -> None:
-    """
-    Make one known face public, and say so; it may have been counted in the shoe before.
-    """
+    """Make one known face public, and say so; it may have been counted in the shoe before."""
     if card.face is None:
         return
     card.public = True
@@ -276,32 +149,21 @@ def advance_round(context: TableContext, round_: RoundState, *, repeat: bool) ->
     Say whose card is next, as `say_due` does; finish the round, and end it, as soon as
     the rules and the options let it.
     """
-    verdict = known_due(round_)
-    publish_due_card(context, round_, verdict, repeat=repeat)
-    if verdict.known and verdict.spot is None and not round_.partial:
+    due = next_card.known_due(round_)
+    placement.publish_due_card(context, round_, due, repeat=repeat)
+    if due.known and due.spot is None and not round_.partial:
         _finish_if_ready(context, round_)
 
 
 def _finish_if_ready(context: TableContext, round_: RoundState) -> None:
     if context.mode is _RULES_MODE:
         round_.over = True
-    if awaits_faces(round_):
+    if next_card.awaits_faces(round_):
         return
     if not (round_.finished or round_.hidden) and context.options.result_on is _ON_COMPLETE:
-        _publish_result(context, round_, result_from_cards(context, round_))
+        _publish_result(context, round_, round_result.result_from_cards(context, round_))
     if round_.over:
         end_round(context, round_)
-
-
-def awaits_faces(round_: RoundState) -> bool:
-    """
-    Tell whether faces of this round are still to be seen.
-
-    A card that could not be read is none of them: its face does not come by itself.
-    """
-    if not round_.hidden:
-        return False
-    return any(not (card.public or card.unread) for card in round_.cards)
 
 
 def finish_round(
@@ -314,10 +176,12 @@ def finish_round(
     two rounds, however well they fit: they count only if the device agrees.
     """
     data = (
-        result_from_cards(context, round_) if not round_.hidden and is_complete(round_) else None
+        round_result.result_from_cards(context, round_)
+        if not round_.hidden and next_card.is_complete(round_)
+        else None
     )
     if data is None or (round_.partial and data.outcome is not declared):
-        data = result_as_declared(round_, declared)
+        data = round_result.result_as_declared(round_, declared)
         round_.unread_result = not round_.partial
         round_.partial = True
     _publish_result(context, round_, data)
@@ -328,82 +192,10 @@ def _publish_result(context: TableContext, round_: RoundState, data: events.Roun
     results.publish_or_hold(context, round_.number, data)
 
 
-def hand_faces(round_: RoundState, side: int) -> tuple[Card, ...]:
-    """
-    Return the known faces of one hand: side 0 the Player's, 1 the Banker's.
-    """
-    return tuple(
-        card.face for card in round_.spots[side::2] if card is not None and card.face is not None
-    )
-
-
-def result_from_cards(context: TableContext, round_: RoundState) -> events.RoundFinished:
-    """
-    Return the result that the cards of a complete round give.
-    """
-    coup = Coup.of(hand_faces(round_, 0), hand_faces(round_, 1))
-    return result_of_coup(context, coup, kind=round_.kind, partial=round_.partial)
-
-
-def result_of_coup(
-    context: TableContext, coup: Coup, *, kind: Kind, partial: bool
-) -> events.RoundFinished:
-    """
-    Return the result of a coup; a hand without wagers settles none.
-    """
-    return events.RoundFinished(
-        banker=hand_result(coup.banker),
-        kind=kind,
-        outcome=coup.outcome,
-        partial=partial,
-        player=hand_result(coup.player),
-        wagers=_wager_results(context.house.settle(coup)) if kind is _NORMAL_KIND else (),
-    )
-
-
-def hand_result(hand: CountedHand) -> events.HandResult:
-    """
-    Say what a hand whose cards are all known came to.
-    """
-    return events.HandResult(hand.cards, hand.natural, hand.pair, hand.total)
-
-
-@lru_cache(maxsize=4096)
-def _wager_results(settled: tuple[Settlement, ...]) -> tuple[events.WagerResult, ...]:
-    return tuple(events.WagerResult(each.pays, each.result, each.wager) for each in settled)
-
-
-def result_as_declared(round_: RoundState, declared: Outcome | None) -> events.RoundFinished:
-    """
-    Return the result of a round whose cards are not all known: what was declared.
-    """
-    return events.RoundFinished(
-        banker=_partial_hand_result(round_, 1),
-        kind=round_.kind,
-        outcome=declared,
-        partial=True,
-        player=_partial_hand_result(round_, 0),
-        wagers=(),
-    )
-
-
-def _partial_hand_result(round_: RoundState, side: int) -> events.HandResult:
-    cards = [card for card in round_.spots[side::2] if card is not None]
-    shown = tuple(card.face if card.public else None for card in cards)
-    known = tuple(face for face in shown if face is not None)
-    if not round_.partial and known == shown:
-        # Only the other hand holds a card that nobody could read: this one is known.
-        return hand_result(CountedHand.of(known))
-    pair = known[0].rank == known[1].rank if known[:2] == shown[:2] and known[1:] else None
-    return events.HandResult(shown, None, None if round_.partial else pair, None)
-
-
 def end_round(context: TableContext, round_: RoundState, declared: Outcome | None = None) -> None:
-    """
-    End a round whose cards are complete, or whose result somebody declared.
-    """
+    """End a round whose cards are complete, or whose result somebody declared."""
     reveal_faces(context, round_)
-    publish_due(context, round_, repeat=False)
+    placement.publish_due(context, round_, repeat=False)
     if not round_.finished:
         finish_round(context, round_, declared)
     _close_round(context, round_)
@@ -412,9 +204,7 @@ def end_round(context: TableContext, round_: RoundState, declared: Outcome | Non
 def enter_round_result(
     context: TableContext, round_: RoundState, data: events.RoundFinished, *, whole: bool
 ) -> None:
-    """
-    End a round with a result that a person entered; `whole` as in `coup_rest.may_come`.
-    """
+    """End a round with a result that a person entered; `whole` as in `coup_rest.may_come`."""
     round_.finished = round_.declared = True
     results.publish_or_hold(context, round_.number, data, entered=True)
     round_.owns_rest = coup_rest.may_cards_follow(context, round_, whole=whole)
@@ -435,11 +225,9 @@ def abort_round(context: TableContext, round_: RoundState, cause: events.AbortCa
 
 
 def void_round(context: TableContext, round_: RoundState) -> None:
-    """
-    Make the round in progress void: no wager is settled, its cards stay counted.
-    """
+    """Make the round in progress void: no wager is settled, its cards stay counted."""
     for alert in [each for each in context.state.alerts if each.round == round_.number]:
-        context.close_alert(alert, "void_round", "the round is void")
+        alerts.close_alert(context, alert, "void_round", "the round is void")
     context.emit(events.RoundVoided(None, None, context.operator, context.reason))
     results.store_unfinished_round(context, round_.number, None)
     round_.declared = True  # a result that comes now is not about it
@@ -449,9 +237,7 @@ def void_round(context: TableContext, round_: RoundState) -> None:
 
 
 def give_up_round(context: TableContext, round_: RoundState) -> None:
-    """
-    End a round without the card that it lacks: a person lets play go on.
-    """
+    """End a round without the card that it lacks: a person lets play go on."""
     round_.owns_rest = coup_rest.may_cards_follow(context, round_, whole=not round_.partial)
     abort_round(context, round_, "new_round")
 
@@ -465,7 +251,7 @@ def _close_round(context: TableContext, round_: RoundState) -> None:
     context.in_round = False
     state.quiet_at = state.reveal_at = None
     if round_.owns_rest:
-        if hidden_faces.has_known_hidden_face(round_):
+        if next_card.has_known_hidden_face(round_):
             round_.over = False  # an end that only hidden faces show ends no coup
         reader_state.start_quiet_timer(context)
     elif state.betting == "closed" and not round_.next_closed:
@@ -477,25 +263,21 @@ def _close_round(context: TableContext, round_: RoundState) -> None:
 
 
 def end_or_abort_round(context: TableContext, round_: RoundState) -> None:
-    """
-    Turn away from a round because another begins: end it if it can be ended.
-    """
-    if round_.finished or (not round_.partial and is_complete(round_)):
+    """Turn away from a round because another begins: end it if it can be ended."""
+    if round_.finished or (not round_.partial and next_card.is_complete(round_)):
         end_round(context, round_)
     else:
         abort_round(context, round_, "restart" if round_.restarted else "new_round")
 
 
 def raise_missing_draw(context: TableContext, round_: RoundState, code: str) -> None:
-    """
-    Say that a draw is missing, in the sentence of a code; the round stays open.
-    """
+    """Say that a draw is missing, in the sentence of a code; the round stays open."""
     round_.over = True
     if round_.missing:
         return
     round_.missing = True
-    verdict = known_due(round_)
-    slot = DEALING_ORDER[verdict.spot or 0]
+    due = next_card.known_due(round_)
+    slot = DEALING_ORDER[due.spot or 0]
     hand = Hand.PLAYER if slot.value.startswith("P") else Hand.BANKER
-    said = make_detail(code, hand=hand, slot=slot)
-    context.raise_alert(IrregularityKind.MISSING_DRAW, said, slot=Slot(slot))
+    detail = make_detail(code, hand=hand, slot=slot)
+    alerts.raise_alert(context, IrregularityKind.MISSING_DRAW, detail, slot=Slot(slot))

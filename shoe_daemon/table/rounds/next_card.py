@@ -12,13 +12,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shoe_daemon.game import NATURAL, Hand, banker_draws, is_natural, player_draws
+from shoe_daemon.game.coup import DEALING_ORDER, FOUR_CARDS, Hand, Slot
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.events import DrawDue
+from shoe_daemon.table.shoe_state import DrawnCard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shoe_daemon.table.table_state import DrawnCard
+    from shoe_daemon.table.shoe_state import DrawnCard, RoundState
+    from shoe_daemon.table.table_context import TableContext
 
 P3_SPOT: Final = 4
 B3_SPOT: Final = 5
@@ -35,12 +38,12 @@ class CardDue(NamedTuple):
         spot: The index of the place that is due in dealing order; None where
             none is.
         known: Whether the faces suffice to tell.
-        say: The same for the people at the table.
+        event: The same for the people at the table.
     """
 
     spot: int | None
     known: bool
-    say: DrawDue
+    event: DrawDue
 
 
 _HAND_OF_SPOT: Final = (Hand.PLAYER, Hand.BANKER)
@@ -60,7 +63,7 @@ FIRST_FOUR_DUE: Final = tuple(
     CardDue(
         spot,
         known=True,
-        say=_draw_due_event(
+        event=_draw_due_event(
             "dealing", _HAND_OF_SPOT[spot % 2], make_detail(code, hand=_HAND_OF_SPOT[spot % 2])
         ),
     )
@@ -69,12 +72,12 @@ FIRST_FOUR_DUE: Final = tuple(
 _FACES_HIDDEN: Final = CardDue(
     None,
     known=False,
-    say=_draw_due_event("faces_hidden", Hand.NONE, make_detail("cards_face_down")),
+    event=_draw_due_event("faces_hidden", Hand.NONE, make_detail("cards_face_down")),
 )
 _CARD_NOT_SEEN: Final = CardDue(
     None,
     known=False,
-    say=_draw_due_event("faces_hidden", Hand.NONE, make_detail("card_not_seen")),
+    event=_draw_due_event("faces_hidden", Hand.NONE, make_detail("card_not_seen")),
 )
 
 
@@ -116,7 +119,9 @@ def _third_card_due(
         )
     if player_third is None:
         why = make_detail("player_draws", player=player)
-        return CardDue(P3_SPOT, known=True, say=_draw_due_event("player_draws", Hand.PLAYER, why))
+        return CardDue(
+            P3_SPOT, known=True, event=_draw_due_event("player_draws", Hand.PLAYER, why)
+        )
     if player_third == HIDDEN_POINTS:
         return _FACES_HIDDEN
     third = {"third": player_third}
@@ -139,17 +144,15 @@ def _banker_due(
     if drawn:
         return _no_card_due("complete", make_detail("both_complete"))
     why = make_detail(f"{before}_banker_draws", banker=banker, **values)
-    return CardDue(B3_SPOT, known=True, say=_draw_due_event("banker_draws", Hand.BANKER, why))
+    return CardDue(B3_SPOT, known=True, event=_draw_due_event("banker_draws", Hand.BANKER, why))
 
 
 def _no_card_due(code: str, why: Detail) -> CardDue:
-    return CardDue(None, known=True, say=_draw_due_event(code, Hand.NONE, why))
+    return CardDue(None, known=True, event=_draw_due_event(code, Hand.NONE, why))
 
 
 def known_points(spots: Sequence[DrawnCard | None]) -> list[int | None]:
-    """
-    Return the points of the spots as the daemon knows them.
-    """
+    """Return the points of the spots as the daemon knows them."""
     return [
         None if card is None else HIDDEN_POINTS if card.face is None else card.face.points
         for card in spots
@@ -157,9 +160,7 @@ def known_points(spots: Sequence[DrawnCard | None]) -> list[int | None]:
 
 
 def public_points(spots: Sequence[DrawnCard | None]) -> list[int | None]:
-    """
-    Return the points of the spots as the players know them.
-    """
+    """Return the points of the spots as the players know them."""
     return [
         None
         if card is None
@@ -196,3 +197,94 @@ def _public_total(
             return None
         total += third.face.points
     return total % 10
+
+
+def has_known_hidden_face(round_: RoundState) -> bool:
+    """Tell whether a face is known that the players have not seen."""
+    return bool(round_.hidden) and any(
+        card.face is not None and not card.public for card in round_.cards
+    )
+
+
+def round_in_progress(context: TableContext) -> RoundState | None:
+    """Return the round that has begun and not ended."""
+    round_ = context.state.round
+    return None if round_ is None or round_.ended else round_
+
+
+def known_due(round_: RoundState) -> CardDue:
+    """Tell what is due by every face that the daemon knows."""
+    dealt = len(round_.cards)
+    if dealt < FOUR_CARDS and not round_.partial:
+        return FIRST_FOUR_DUE[dealt]
+    spots = spots_by_known_faces(round_) if round_.unchecked else round_.spots
+    return card_due(known_points(spots), partial=round_.partial)
+
+
+def public_due(round_: RoundState) -> CardDue:
+    """Tell what is due by the faces that the players have seen."""
+    if not round_.hidden:
+        return known_due(round_)
+    return card_due(public_points(round_.spots), partial=round_.partial)
+
+
+def spots_by_known_faces(round_: RoundState) -> list[DrawnCard | None]:
+    """Return the cards by place, the third cards as the known faces lay them."""
+    spots = round_.spots
+    if not round_.unchecked or round_.partial or HIDDEN_POINTS in known_points(spots)[:4]:
+        return spots
+    spots = [*spots[:FOUR_CARDS], None, None]
+    for card in round_.cards[FOUR_CARDS:]:
+        due = card_due(known_points(spots))
+        if not due.known:  # the Player's third card lies there, its face unknown
+            spots[B3_SPOT] = card
+        elif due.spot is not None:
+            spots[due.spot] = card
+    return spots
+
+
+def _deciding_due(round_: RoundState) -> CardDue:
+    # Where something is missing, what nobody has seen decides nothing.
+    return public_due(round_) if round_.partial else known_due(round_)
+
+
+def public_due_slot(round_: RoundState) -> Slot | None:
+    """Return the place of the next card as far as the public faces tell it."""
+    if round_.partial:
+        return None
+    spot = card_due(public_points(round_.spots)).spot
+    return None if spot is None else Slot(DEALING_ORDER[spot])
+
+
+def is_complete(round_: RoundState) -> bool:
+    """Tell whether by the known faces no further card is due."""
+    due = _deciding_due(round_)
+    return due.known and due.spot is None
+
+
+def may_burn_card(context: TableContext) -> bool:
+    """Tell whether a card that is drawn now may be one to be burned: none is due to a hand."""
+    round_ = round_in_progress(context)
+    return round_ is None or is_publicly_complete(round_)
+
+
+def is_publicly_complete(round_: RoundState) -> bool:
+    """Tell whether by the faces that the players have seen no further card is due."""
+    due = public_due(round_)
+    return due.known and due.spot is None
+
+
+def is_due_unreadable(round_: RoundState) -> bool:
+    """Tell whether a card that could not be read hides what is due."""
+    return any(card.unread for card in round_.cards) and not _deciding_due(round_).known
+
+
+def awaits_faces(round_: RoundState) -> bool:
+    """
+    Tell whether faces of this round are still to be seen.
+
+    A card that could not be read is none of them: its face does not come by itself.
+    """
+    if not round_.hidden:
+        return False
+    return any(not (card.public or card.unread) for card in round_.cards)

@@ -18,14 +18,16 @@ from shoe_daemon.game import (
     IrregularityKind,
     Slot,
 )
+from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import make_detail
-from shoe_daemon.table.rounds import declared_result, lifecycle, results
+from shoe_daemon.table.rounds import declared_result, results, round_result
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card
     from shoe_daemon.table.events import HandResult, RoundFinished
+    from shoe_daemon.table.shoe_state import HeldResult, PlayedRound
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import HeldResult, OpenAlert, PlayedRound
+    from shoe_daemon.table.table_state import OpenAlert
 
 _CORRECTION_EVIDENCE: Final = "corrected"
 
@@ -45,9 +47,7 @@ def find_record(context: TableContext, number: int | None) -> PlayedRound | Held
 
 
 def face_on_slot(record: PlayedRound | HeldResult, slot: Slot) -> Card | None:
-    """
-    Return the card that lay on a place.
-    """
+    """Return the card that lay on a place."""
     hand, place = _cards_and_index(record.data, slot)
     if record.data.partial:
         return hand[place] if place < len(hand) else None
@@ -79,9 +79,7 @@ def _dealt_index(data: RoundFinished, slot: Slot) -> int | None:
 def correct_face(
     context: TableContext, record: PlayedRound | HeldResult, slot: Slot, after: Card
 ) -> None:
-    """
-    Put another face on a place, and let the result follow.
-    """
+    """Put another face on a place, and let the result follow."""
     data, index = record.data, _dealt_index(record.data, slot)
     changed = _with_face(data, slot, after)
     if index is None or (data.partial and not _has_both_totals(data)):
@@ -96,7 +94,7 @@ def correct_face(
     over = [] if coup is None else dealt[len(coup.player.cards) + len(coup.banker.cards) :]
     result = None
     if coup is not None:
-        result = lifecycle.result_of_coup(context, coup, kind=data.kind, partial=data.partial)
+        result = round_result.result_of_coup(context, coup, kind=data.kind, partial=data.partial)
     if data.partial:
         if over or result is None or result.outcome is not data.outcome:
             result = replace(changed, wagers=())  # as declared: not what the cards give
@@ -125,7 +123,7 @@ def _with_cards(before: HandResult, cards: tuple[Card | None, ...]) -> HandResul
         if pair is not None and known[:FIRST_CARDS] == cards[:FIRST_CARDS]:
             pair = known[0].rank == known[1].rank
         return replace(before, cards=cards, pair=pair)
-    return lifecycle.hand_result(CountedHand.of(known))
+    return round_result.hand_result(CountedHand.of(known))
 
 
 def _deal_coup(cards: tuple[Card, ...]) -> Coup | None:
@@ -156,7 +154,7 @@ def _update_alerts(context: TableContext, number: int, over: list[Card], *, lack
             _raise_alert(context, number, over)
         return
     for alert in said:
-        context.close_alert(alert, "continue", "by the corrected cards nothing is wrong")
+        alerts.close_alert(context, alert, "continue", "by the corrected cards nothing is wrong")
 
 
 def _excess_alerts(context: TableContext, number: int) -> list[OpenAlert]:
@@ -167,8 +165,10 @@ def _excess_alerts(context: TableContext, number: int) -> list[OpenAlert]:
 def _raise_alert(context: TableContext, number: int, over: list[Card]) -> None:
     if over:
         said = make_detail("excess_by_correction", card=over[0], round=number)
-        context.raise_alert(IrregularityKind.EXCESS_CARD, said, card=over[0], number=number)
+        alerts.raise_alert(
+            context, IrregularityKind.EXCESS_CARD, said, card=over[0], number=number
+        )
     else:
         said = make_detail("missing_by_correction", round=number)
-        context.raise_alert(IrregularityKind.MISSING_DRAW, said, number=number)
+        alerts.raise_alert(context, IrregularityKind.MISSING_DRAW, said, number=number)
     context.state.alerts[-1].evidence.append(_CORRECTION_EVIDENCE)

@@ -1,6 +1,4 @@
-"""
-The results of a shoe: published, held back for a person, revised, voided.
-"""
+"""The results of a shoe: published, held back for a person, revised, voided."""
 
 from __future__ import annotations
 
@@ -8,15 +6,15 @@ from bisect import insort
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import Kind, Outcome
-from shoe_daemon.table import events
+from shoe_daemon.table import alerts, events
 from shoe_daemon.table.public_types import LastResult
+from shoe_daemon.table.shoe_state import HeldResult, PlayedRound, UnfinishedRound
 from shoe_daemon.table.shoes import shoe_holder
-from shoe_daemon.table.table_state import HeldResult, PlayedRound, UnfinishedRound
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import RoundFinished
+    from shoe_daemon.table.shoe_state import RoundState, ShoeState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import RoundState, ShoeState
 
 MAX_PLAYED_ROUNDS: Final = 200
 """
@@ -33,9 +31,7 @@ _IRREGULARITY_REASON: Final = "an irregularity waits for a person"
 def publish_or_hold(
     context: TableContext, number: int, data: RoundFinished, *, entered: bool = False
 ) -> None:
-    """
-    Publish a result, or hold it back while something waits for a person.
-    """
+    """Publish a result, or hold it back while something waits for a person."""
     held = find_held_result(context, number)
     if held is not None:
         held.data, held.lost, held.entered = data, False, entered
@@ -50,9 +46,7 @@ def publish_or_hold(
 
 
 def public_ids(context: TableContext, ids: tuple[int, ...]) -> tuple[int, ...]:
-    """
-    Return those of some irregularities that the players have been told of.
-    """
+    """Return those of some irregularities that the players have been told of."""
     public = {alert.data.id for alert in context.state.alerts if not alert.staff_only}
     return tuple(each for each in ids if each in public)
 
@@ -69,7 +63,7 @@ def holding_alerts(context: TableContext, number: int) -> tuple[int, ...] | None
         else tuple(
             alert.data.id
             for alert in context.state.alerts
-            if context.alert_concerns_round(alert, number) and alert.data.severity >= threshold
+            if alerts.concerns_round(alert, number) and alert.data.severity >= threshold
         )
     )
     return grave if grave or context.state.on_hold else None
@@ -94,9 +88,7 @@ def release_results(context: TableContext, *, at_once: bool = False) -> None:
 def publish_result(
     context: TableContext, number: int, data: RoundFinished, *, entered: bool = False
 ) -> None:
-    """
-    Say the result of a round, and enter it into the shoe.
-    """
+    """Say the result of a round, and enter it into the shoe."""
     state = context.state
     shoe = state.shoe
     before = find_lost_round(context, number)
@@ -115,9 +107,7 @@ def publish_result(
 
 
 def find_held_result(context: TableContext, number: int | None) -> HeldResult | None:
-    """
-    Return the result of a round that waits for a person; None where none does.
-    """
+    """Return the result of a round that waits for a person; None where none does."""
     for held in context.state.held:
         if held.number == number:
             return held
@@ -133,9 +123,7 @@ def _store_unpublished(context: TableContext, held: HeldResult, *, voided: bool 
 
 
 def store_excess_cards(context: TableContext, round_: RoundState) -> None:
-    """
-    Keep the cards too many of a round that has ended, of which nothing is decided yet.
-    """
+    """Keep the cards too many of a round that has ended, of which nothing is decided yet."""
     undecided = {alert.data.id for alert in context.state.alerts}
     faces = [card.face for card in round_.excess if card.alert in undecided]
     record = find_held_result(context, round_.number) or find_played_round(context, round_.number)
@@ -200,9 +188,7 @@ def _count_result(shoe: ShoeState, data: RoundFinished, by: int) -> None:
 
 
 def update_last_result(context: TableContext) -> None:
-    """
-    Show the latest result of the shoe on the board.
-    """
+    """Show the latest result of the shoe on the board."""
     shoe = context.state.shoe
     for played in reversed(shoe.played if shoe is not None else ()):
         if shoe is not None and not (played.voided or played.lost):
@@ -226,9 +212,7 @@ def find_played_round(context: TableContext, number: int | None) -> PlayedRound 
 
 
 def find_lost_round(context: TableContext, number: int) -> PlayedRound | None:
-    """
-    Return a round of this shoe that by a correction has no result any more.
-    """
+    """Return a round of this shoe that by a correction has no result any more."""
     for played in _rounds_numbered(context, number):
         if played.lost:
             return played
@@ -236,9 +220,7 @@ def find_lost_round(context: TableContext, number: int) -> PlayedRound | None:
 
 
 def find_voided_round(context: TableContext, number: int) -> PlayedRound | None:
-    """
-    Return a round of this shoe whose result is void.
-    """
+    """Return a round of this shoe whose result is void."""
     return next((each for each in _rounds_numbered(context, number) if each.voided), None)
 
 
@@ -254,9 +236,7 @@ def _rounds_numbered(context: TableContext, number: int) -> list[PlayedRound]:
 
 
 def revise_result(context: TableContext, played: PlayedRound, after: RoundFinished | None) -> None:
-    """
-    Give a round another result than was published, or none.
-    """
+    """Give a round another result than was published, or none."""
     shoe = context.state.shoe
     before = played.data
     if shoe is None or (after is None if played.lost else after == before):
@@ -295,9 +275,7 @@ def replace_result(
 
 
 def void_played_round(context: TableContext, played: PlayedRound) -> None:
-    """
-    Make a round void that has a result.
-    """
+    """Make a round void that has a result."""
     shoe = context.state.shoe
     if shoe is None:
         return
@@ -310,9 +288,7 @@ def void_played_round(context: TableContext, played: PlayedRound) -> None:
 
 
 def void_held_result(context: TableContext, held: HeldResult) -> None:
-    """
-    Make a round void whose result was held back.
-    """
+    """Make a round void whose result was held back."""
     before = None if held.lost else held.data
     context.emit(events.RoundVoided(None, before, context.operator, context.reason), held.number)
     _store_unpublished(context, held, voided=True)

@@ -8,26 +8,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import FOUR_CARDS, IrregularityKind
-from shoe_daemon.table import events
+from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import reader_state, second_reader
-from shoe_daemon.table.rounds import declared_result, lifecycle
+from shoe_daemon.table.rounds import declared_result, lifecycle, next_card, placement
 from shoe_daemon.table.rounds.card_draw import place_unread_card
 from shoe_daemon.table.shoes import shoe_lifecycle
 
 if TYPE_CHECKING:
     from shoe_daemon.table.observations import Booted, Result
+    from shoe_daemon.table.shoe_state import RoundState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import RoundState
 
 _ENDS_AT_RESULT: Final = frozenset({RoundEnd.DEVICE, RoundEnd.BUTTON})
 
 
 def apply_result(context: TableContext, obs: Result) -> None:
-    """
-    Take what the reader, or the dealer's button, says of the round.
-    """
+    """Take what the reader, or the dealer's button, says of the round."""
     context.resolve_mode_at_result()
     round_ = context.state.round
     if round_ is None or (round_.ended and round_.declared):
@@ -48,22 +46,22 @@ def _apply_forced_end(context: TableContext, round_: RoundState) -> None:
         lifecycle.abort_round(context, round_, "forced")
         return
     round_.declared = True
-    said = make_detail("forced_after_result")
-    context.raise_alert(IrregularityKind.RESULT_MISMATCH, said, evidence="device")
+    detail = make_detail("forced_after_result")
+    alerts.raise_alert(context, IrregularityKind.RESULT_MISMATCH, detail, evidence="device")
     lifecycle.end_round(context, round_)
 
 
 def _apply_declared_result(context: TableContext, round_: RoundState, obs: Result) -> None:
     lifecycle.reveal_faces(context, round_)
     place_unread_card(context, round_)
-    verdict = lifecycle.known_due(round_)
-    if not round_.partial and verdict.known and verdict.spot is not None:
+    due = next_card.known_due(round_)
+    if not round_.partial and due.known and due.spot is not None:
         second_reader.resync_at_boundary(context)
         lifecycle.raise_missing_draw(context, round_, "missing_at_result")
-        lifecycle.publish_due(context, round_, repeat=False)
+        placement.publish_due(context, round_, repeat=False)
         return
     declared_result.record_declared_result(context, round_, obs)
-    if context.mode in _ENDS_AT_RESULT or round_.partial or not verdict.known:
+    if context.mode in _ENDS_AT_RESULT or round_.partial or not due.known:
         lifecycle.end_round(context, round_, declared_result.declared_winner(obs))
         reader_state.resync_readers(context)
     else:
@@ -71,21 +69,19 @@ def _apply_declared_result(context: TableContext, round_: RoundState, obs: Resul
 
 
 def open_betting(context: TableContext) -> None:
-    """
-    Betting opened: the round before is over.
-    """
+    """Betting opened: the round before is over."""
     _apply_boundary(context, "missing_at_betting")
     context.state.betting = "open"
 
 
 def clear_table(context: TableContext) -> None:
-    """
-    The cards were taken off the table: the round is over.
-    """
-    round_ = lifecycle.round_in_progress(context)
+    """The cards were taken off the table: the round is over."""
+    round_ = next_card.round_in_progress(context)
     if round_ is not None and not round_.partial and _is_unpublished(context, round_):
         lifecycle.reveal_faces(context, round_)
-        context.raise_alert(IrregularityKind.PREMATURE_COLLECT, make_detail("collected_early"))
+        alerts.raise_alert(
+            context, IrregularityKind.PREMATURE_COLLECT, make_detail("collected_early")
+        )
     _apply_boundary(context, "missing_at_clearing")
     if context.state.round is not None:
         context.state.round.cleared = True
@@ -94,19 +90,17 @@ def clear_table(context: TableContext) -> None:
 def _is_unpublished(context: TableContext, round_: RoundState) -> bool:
     if any(held.number == round_.number for held in context.state.held):
         return True
-    return lifecycle.is_complete(round_) and lifecycle.awaits_faces(round_)
+    return next_card.is_complete(round_) and next_card.awaits_faces(round_)
 
 
 def close_betting(context: TableContext) -> None:
-    """
-    Betting closed for the round that begins.
-    """
-    round_ = lifecycle.round_in_progress(context)
+    """Betting closed for the round that begins."""
+    round_ = next_card.round_in_progress(context)
     if round_ is not None and (
-        round_.partial or lifecycle.is_complete(round_) or _has_reached_draws(round_)
+        round_.partial or next_card.is_complete(round_) or _has_reached_draws(round_)
     ):
         _apply_boundary(context, "missing_at_closed_betting", drawing=True)
-    round_ = lifecycle.round_in_progress(context)
+    round_ = next_card.round_in_progress(context)
     if round_ is None:
         reader_state.resync_readers(context, drawing=True)
     closed = context.state.betting == "closed"
@@ -126,39 +120,35 @@ def _has_reached_draws(round_: RoundState) -> bool:
 
 
 def _apply_boundary(context: TableContext, code: str, *, drawing: bool = False) -> None:
-    round_ = lifecycle.round_in_progress(context)
+    round_ = next_card.round_in_progress(context)
     if round_ is not None:
         place_unread_card(context, round_)
-        verdict = lifecycle.known_due(round_)
-        if verdict.known and verdict.spot is not None and not round_.partial:
+        due = next_card.known_due(round_)
+        if due.known and due.spot is not None and not round_.partial:
             lifecycle.reveal_faces(context, round_)
             second_reader.resync_at_boundary(context, drawing=drawing)
             lifecycle.raise_missing_draw(context, round_, code)
-            lifecycle.publish_due(context, round_, repeat=False)
+            placement.publish_due(context, round_, repeat=False)
             return
         lifecycle.end_or_abort_round(context, round_)
     reader_state.resync_readers(context, drawing=drawing)
 
 
 def confirm_result(context: TableContext) -> None:
-    """
-    The dealer's button: the round is over, with whatever is known of it.
-    """
-    round_ = lifecycle.round_in_progress(context)
-    if round_ is not None and (round_.partial or not lifecycle.known_due(round_).known):
+    """The dealer's button: the round is over, with whatever is known of it."""
+    round_ = next_card.round_in_progress(context)
+    if round_ is not None and (round_.partial or not next_card.known_due(round_).known):
         lifecycle.end_round(context, round_)
     _apply_boundary(context, "missing_at_confirmation")
 
 
 def apply_quiet_deadline(context: TableContext) -> None:
-    """
-    No card came for so long that the next one belongs to another round.
-    """
-    round_ = lifecycle.round_in_progress(context)
+    """No card came for so long that the next one belongs to another round."""
+    round_ = next_card.round_in_progress(context)
     if round_ is not None:
-        if lifecycle.awaits_faces(round_) and not round_.partial:
+        if next_card.awaits_faces(round_) and not round_.partial:
             round_.over = True
-        elif lifecycle.is_due_unreadable(round_) and not round_.partial:
+        elif next_card.is_due_unreadable(round_) and not round_.partial:
             lifecycle.end_round(context, round_)
         else:
             lifecycle.end_or_abort_round(context, round_)
@@ -166,10 +156,8 @@ def apply_quiet_deadline(context: TableContext) -> None:
 
 
 def apply_reveal(context: TableContext) -> None:
-    """
-    The cards that lay face down have been turned over.
-    """
-    round_ = lifecycle.round_in_progress(context)
+    """The cards that lay face down have been turned over."""
+    round_ = next_card.round_in_progress(context)
     if round_ is not None:
         lifecycle.reveal_faces(context, round_)
         lifecycle.advance_round(context, round_, repeat=False)
@@ -180,13 +168,13 @@ def apply_boot(context: TableContext, _obs: Booted) -> None:
     The reader started: in mid-round that round comes to nothing; after the cut
     card a new shoe begins.
     """
-    round_ = lifecycle.round_in_progress(context)
+    round_ = next_card.round_in_progress(context)
     if round_ is not None:
         betting, aborted = (
             context.state.betting,
             not (round_.finished or _is_publicly_over(round_)),
         )
-        _end_or_reset(context, round_, whole=not round_.hidden and lifecycle.is_complete(round_))
+        _end_or_reset(context, round_, whole=not round_.hidden and next_card.is_complete(round_))
         if aborted and context.state.round is round_ and not round_.finished:
             context.state.betting = betting  # bets were closed before its first card
         if _may_continue(round_):
@@ -207,7 +195,7 @@ def _is_publicly_over(round_: RoundState) -> bool:
 
 def _may_continue(round_: RoundState) -> bool:
     # Without places, nothing tells the rest of this coup from another round.
-    if _is_publicly_over(round_) or lifecycle.is_publicly_complete(round_):
+    if _is_publicly_over(round_) or next_card.is_publicly_complete(round_):
         return False
     return all(card.declared is None for card in round_.cards)
 
@@ -220,12 +208,10 @@ def _end_or_reset(context: TableContext, round_: RoundState, *, whole: bool) -> 
 
 
 def apply_new_shoe(context: TableContext, left: int | None = None) -> None:
-    """
-    A new shoe was put on the table; `left` cards were counted in the one before.
-    """
-    round_ = lifecycle.round_in_progress(context)
+    """A new shoe was put on the table; `left` cards were counted in the one before."""
+    round_ = next_card.round_in_progress(context)
     if round_ is not None:
-        _end_or_reset(context, round_, whole=lifecycle.is_complete(round_))
+        _end_or_reset(context, round_, whole=next_card.is_complete(round_))
     reader_state.resync_readers(context)
     shoe_lifecycle.start_shoe(context, announced=True, left=left)
 
@@ -241,7 +227,7 @@ def apply_cut_card(context: TableContext) -> None:
             context.state.cut_card = True
             context.emit(events.CutCard(0, 0, 0, 0))
         return
-    round_ = lifecycle.round_in_progress(context)
+    round_ = next_card.round_in_progress(context)
     # Rounds are counted in public: a round of hidden faces is dealt until they are seen.
-    over = round_ is None or round_.finished or lifecycle.is_publicly_complete(round_)
+    over = round_ is None or round_.finished or next_card.is_publicly_complete(round_)
     shoe_lifecycle.apply_cut_card(context, shoe, mid_round=not over)

@@ -8,15 +8,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game import IrregularityKind
-from shoe_daemon.table import events
-from shoe_daemon.table.rounds import card_draw, disclosure, hidden_faces, lifecycle, next_card
+from shoe_daemon.game.coup import FOUR_CARDS
+from shoe_daemon.table import alerts, events
+from shoe_daemon.table.rounds import hidden_faces, next_card, placement
+from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.shoes import shoe_lifecycle
+from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_state import OpenAlert
 
 if TYPE_CHECKING:
+    from shoe_daemon.table.shoe_state import DrawnCard, RoundState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import DrawnCard, OpenAlert, RoundState
-
-_FIRST = 4
+    from shoe_daemon.table.table_state import OpenAlert
 
 
 def correct_third_cards(context: TableContext, round_: RoundState) -> None:
@@ -24,21 +27,21 @@ def correct_third_cards(context: TableContext, round_: RoundState) -> None:
     Give each third card the place that it is due by the faces as they are known
     now; one that was too many may be due, and the other way round.
     """
-    round_.unchecked = len(round_.cards) > _FIRST
+    round_.unchecked = len(round_.cards) > FOUR_CARDS
     round_.relaid = True
-    disclosure.place_third_cards(context, round_)
+    place_third_cards(context, round_)
     hidden_faces.raise_staff_alerts(context, round_)
     restore_excess_cards(context, round_)
-    alert = context.find_open_alert(IrregularityKind.MISSING_DRAW)
-    if not round_.partial and lifecycle.is_complete(round_):
+    alert = alerts.find_open_alert(context, IrregularityKind.MISSING_DRAW)
+    if not round_.partial and next_card.is_complete(round_):
         round_.missing = False
         if alert is not None:
             _close_alert(context, alert, "no card is due")
 
 
 def _public_due_spot(round_: RoundState) -> int | None:
-    verdict = lifecycle.public_due(round_)
-    return verdict.spot if verdict.known and not round_.partial else None
+    due = next_card.public_due(round_)
+    return due.spot if due.known and not round_.partial else None
 
 
 def restore_excess_cards(context: TableContext, round_: RoundState) -> None:
@@ -54,9 +57,9 @@ def restore_excess_cards(context: TableContext, round_: RoundState) -> None:
     if len(round_.cards) == laid:
         return
     if not round_.ended:
-        lifecycle.publish_due(context, round_, repeat=True)
+        placement.publish_due(context, round_, repeat=True)
     else:
-        round_.due = lifecycle.known_due(round_).say
+        round_.due = next_card.known_due(round_).event
         context.emit(round_.due, round_.number)
 
 
@@ -75,12 +78,12 @@ def _restore_excess_card(context: TableContext, round_: RoundState, spot: int) -
     if round_.finished and card.face is not None and not card.public:
         card.public = True
         shoe_lifecycle.mark_card_public(context, card)
-    card_draw.put_on_spot(round_, card, spot)
+    placement.put_on_spot(round_, card, spot)
     round_.cards.append(card)
     round_.hidden += not card.public
     player, banker = next_card.public_totals(round_.spots)
-    shown = card.face if card.public else None
-    context.emit(events.CardDealt(banker, shown, player, card.slot), round_.number)
+    public_face = card.face if card.public else None
+    context.emit(events.CardDealt(banker, public_face, player, card.slot), round_.number)
     return True
 
 
@@ -95,4 +98,55 @@ def _undecided_excess(
 
 
 def _close_alert(context: TableContext, alert: OpenAlert, why: str) -> None:
-    context.close_alert(alert, "continue", f"by the corrected cards {why}")
+    alerts.close_alert(context, alert, "continue", f"by the corrected cards {why}")
+
+
+def expel_hidden_excess(context: TableContext, round_: RoundState | None) -> None:
+    """
+    Take the card too many out of the round that only staff know of: the reader says now
+    what became of it.
+    """
+    for card in [] if round_ is None else list(round_.cards):
+        alert = alerts.find_staff_alert(context, card)
+        if (
+            round_ is not None
+            and alert is not None
+            and alert.data.kind == IrregularityKind.EXCESS_CARD
+        ):
+            round_.spots = [None if each is card else each for each in round_.spots]
+            round_.cards = [each for each in round_.cards if each is not card]
+            round_.hidden -= not card.public
+            placement.record_excess_card(context, round_, card, moved=True)
+            return
+
+
+def place_third_cards(context: TableContext, round_: RoundState) -> None:
+    """
+    Check the third cards that were taken at the reader's word, now that faces
+    are known; by the order out of the shoe each gets the place it is due.
+    """
+    if not round_.unchecked or round_.partial:
+        return
+    if next_card.HIDDEN_POINTS in next_card.public_points(round_.spots)[:FOUR_CARDS]:
+        return
+    thirds = round_.cards[FOUR_CARDS:]
+    round_.spots[next_card.P3_SPOT] = round_.spots[next_card.B3_SPOT] = None
+    round_.unchecked = False
+    for card in thirds:
+        due = next_card.card_due(next_card.public_points(round_.spots))
+        if not due.known:  # the Player's third card lies there, face down
+            round_.unchecked = True
+            placement.put_on_spot(round_, card, next_card.B3_SPOT)
+        elif due.spot is None:
+            _expel_third_card(context, round_, card)
+        else:
+            placement.put_on_spot(round_, card, due.spot)
+            problem = placement.compare_slots(round_, card)
+            if problem is not None:
+                placement.raise_misplaced_card(context, card, problem)
+
+
+def _expel_third_card(context: TableContext, round_: RoundState, card: DrawnCard) -> None:
+    round_.cards.remove(card)
+    round_.hidden -= not card.public
+    placement.record_excess_card(context, round_, card, moved=True)

@@ -1,3 +1,1 @@
-"""
-Shoes: start, burn, cut card, end, card counts, and who holds the shoe.
-"""
+"""Shoes: start, burn, cut card, end, card counts, and who holds the shoe."""

@@ -9,12 +9,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import CARDS_PER_DECK, RANKS, IrregularityKind
+from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import make_detail
-from shoe_daemon.table.table_state import RecentCard
+from shoe_daemon.table.shoe_state import RecentCard
 
 if TYPE_CHECKING:
+    from shoe_daemon.table.shoe_state import DrawnCard, RoundState, ShoeState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import DrawnCard, RoundState, ShoeState
 
 _MAX_ROUND_CARDS: Final = 6
 _EXTRA_RECENT_CARDS: Final = 12
@@ -22,9 +23,7 @@ _EXTRA_RECENT_CARDS: Final = 12
 
 
 def cards_left(shoe: ShoeState) -> int:
-    """
-    Return how many cards are left, if it was full when it was begun.
-    """
+    """Return how many cards are left, if it was full when it was begun."""
     return shoe.decks * CARDS_PER_DECK - shoe.out
 
 
@@ -46,21 +45,20 @@ def check_cut_card_due(context: TableContext, shoe: ShoeState) -> None:
     if shoe.cut_card or shoe.cut_missed or cards_left(shoe) >= rule.position - _MAX_ROUND_CARDS:
         return
     shoe.cut_missed = True
-    context.raise_alert(
+    alerts.raise_alert(
+        context,
         IrregularityKind.CUT_CARD_MISSING,
         make_detail("cut_card_missing", position=rule.position),
     )
 
 
 def check_shoe_empty(context: TableContext, round_: RoundState) -> None:
-    """
-    Say that the shoe is empty; to be asked where people can see that a card is due.
-    """
+    """Say that the shoe is empty; to be asked where people can see that a card is due."""
     shoe = context.state.shoe
     if shoe is not None and cards_left(shoe) == 0 and _is_countable(shoe) and not round_.short:
         round_.short = True
-        said = make_detail("shoe_empty", full=shoe.decks * CARDS_PER_DECK)
-        context.raise_alert(IrregularityKind.INSUFFICIENT_CARDS, said)
+        detail = make_detail("shoe_empty", full=shoe.decks * CARDS_PER_DECK)
+        alerts.raise_alert(context, IrregularityKind.INSUFFICIENT_CARDS, detail)
 
 
 def check_card_count(context: TableContext, shoe: ShoeState, left: int | None) -> None:
@@ -74,19 +72,17 @@ def check_card_count(context: TableContext, shoe: ShoeState, left: int | None) -
     """
     full = shoe.decks * CARDS_PER_DECK
     if left is not None and _is_countable(shoe) and shoe.out + left != full:
-        said = make_detail(
+        detail = make_detail(
             "count_mismatch", drawn=shoe.out, counted=left, sum=shoe.out + left, full=full
         )
-        context.raise_alert(IrregularityKind.CARD_COUNT_MISMATCH, said)
+        alerts.raise_alert(context, IrregularityKind.CARD_COUNT_MISMATCH, detail)
     elif left is None and shoe.out > full and not shoe.mixed:
-        said = make_detail("too_many_cards", drawn=shoe.out, full=full)
-        context.raise_alert(IrregularityKind.CARD_COUNT_MISMATCH, said)
+        detail = make_detail("too_many_cards", drawn=shoe.out, full=full)
+        alerts.raise_alert(context, IrregularityKind.CARD_COUNT_MISMATCH, detail)
 
 
 def record_recent_card(context: TableContext, shoe: ShoeState, card: DrawnCard) -> None:
-    """
-    Say, where that was asked for, that cards come in a suspect order.
-    """
+    """Say, where that was asked for, that cards come in a suspect order."""
     needed = context.options.suspect_run
     if needed is None:
         return
@@ -109,15 +105,15 @@ def correct_recent_card(context: TableContext, shoe: ShoeState, card: DrawnCard)
     wrong.index = card.face.index
     for alert in [each for each in context.state.alerts if each.staff_only]:
         if alert.data.id == wrong.alert:
-            context.close_alert(alert, "continue", "by the corrected cards nothing is wrong")
+            alerts.close_alert(
+                context, alert, "continue", "by the corrected cards nothing is wrong"
+            )
             for each in shoe.recent:
                 each.alert = None if each.alert == alert.data.id else each.alert
 
 
 def publish_suspect_sequences(context: TableContext) -> None:
-    """
-    Tell the players of cards in a suspect order, once they have seen all of these.
-    """
+    """Tell the players of cards in a suspect order, once they have seen all of these."""
     needed, shoe = context.options.suspect_run, context.state.shoe
     if needed is None or shoe is None:
         return
@@ -135,7 +131,7 @@ def _publish_sequence(context: TableContext, cards: list[RecentCard], needed: in
     number = ids.pop() if len(ids) == 1 else None
     alert = next((each for each in context.state.alerts if each.data.id == number), None)
     if alert is not None:
-        context.publish_alert(alert)
+        alerts.publish_alert(context, alert)
     elif number is None:  # else staff have closed it
         number = _raise_sequence(context, pattern, needed, staff_only=False)
     for card in cards:
@@ -154,15 +150,13 @@ def _raise_staff_sequence(context: TableContext, cards: list[RecentCard], needed
 
 def _raise_sequence(context: TableContext, pattern: str, needed: int, *, staff_only: bool) -> int:
     number = context.state.seq + 1
-    said = make_detail(f"sequence_{pattern}", cards=needed)
-    context.raise_alert(IrregularityKind.SUSPECT_SEQUENCE, said, staff_only=staff_only)
+    detail = make_detail(f"sequence_{pattern}", cards=needed)
+    alerts.raise_alert(context, IrregularityKind.SUSPECT_SEQUENCE, detail, staff_only=staff_only)
     return number
 
 
 def is_double_feed(context: TableContext) -> bool:
-    """
-    Tell, where that was asked for, whether two cards came too close to be two draws.
-    """
+    """Tell, where that was asked for, whether two cards came too close to be two draws."""
     least = context.options.least_gap
     if least is None or context.options.timeless:
         return False
@@ -171,12 +165,10 @@ def is_double_feed(context: TableContext) -> bool:
 
 
 def raise_double_feed(context: TableContext) -> None:
-    """
-    Say, once the card has been told, if it came together with the one before.
-    """
+    """Say, once the card has been told, if it came together with the one before."""
     if context.is_double_feed:
         context.is_double_feed = False
-        context.raise_alert(IrregularityKind.DOUBLE_FEED, make_detail("drawn_together"))
+        alerts.raise_alert(context, IrregularityKind.DOUBLE_FEED, make_detail("drawn_together"))
 
 
 def _sequence_pattern(cards: list[int]) -> str | None:

@@ -1,6 +1,4 @@
-"""
-Who draws the cards, at a table where players do: see `game.curator`.
-"""
+"""Who draws the cards, at a table where players do: see `game.curator`."""
 
 from __future__ import annotations
 
@@ -33,18 +31,14 @@ def _apply_step(context: TableContext, step: RotationStep) -> None:
 
 
 def offer_new_shoe(context: TableContext) -> None:
-    """
-    Offer a new shoe.
-    """
+    """Offer a new shoe."""
     rotation = _seated_rotation(context)
     if rotation is not None:
         _apply_step(context, shoe_rotation.offer_new_shoe(rotation, context.house.curator))
 
 
 def pass_after_round(context: TableContext, outcome: Outcome | None) -> None:
-    """
-    Let the shoe pass where the rules say so; None for a round that came to nothing.
-    """
+    """Let the shoe pass where the rules say so; None for a round that came to nothing."""
     rotation = _seated_rotation(context)
     if rotation is not None:
         _apply_step(
@@ -73,9 +67,7 @@ def apply_false_draw(context: TableContext, kind: IrregularityKind) -> None:
 
 
 def pass_shoe(context: TableContext, seat: int | None) -> None:
-    """
-    The holder passes or refuses the shoe; or it is given to a seat.
-    """
+    """The holder passes or refuses the shoe; or it is given to a seat."""
     rotation = _seated_rotation(context)
     if rotation is None:
         return

@@ -8,17 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game import DECK, IrregularityKind, Kind
-from shoe_daemon.table import events, history
+from shoe_daemon.table import alerts, events, history
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.readers import second_reader
 from shoe_daemon.table.rounds import results
+from shoe_daemon.table.shoe_state import DrawnCard, ShoeState
 from shoe_daemon.table.shoes import inventory, shoe_holder
-from shoe_daemon.table.table_state import DrawnCard, ShoeState
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card
+    from shoe_daemon.table.shoe_state import RoundState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import RoundState
 
 
 def start_shoe(
@@ -40,7 +40,7 @@ def start_shoe(
         # One that arose after the last round belongs to the first of the new shoe.
         late = alert.shoe is None or alert.after == latest
         if alert.round is not None or alert.staff_only or not late:
-            context.close_alert(alert, "continue", "a new shoe was begun")
+            alerts.close_alert(context, alert, "continue", "a new shoe was begun")
     results.release_results(context, at_once=True)
     second_reader.reset_for_new_shoe(context)
     if state.shoe is not None and (left is not None or not state.shoe.finished):
@@ -76,7 +76,12 @@ def _burn_cards_due(context: TableContext) -> int | None:
 
 
 def burn_card(
-    context: TableContext, shoe: ShoeState, card: Card | None, *, first: bool, said: bool = True
+    context: TableContext,
+    shoe: ShoeState,
+    card: Card | None,
+    *,
+    first: bool,
+    declared: bool = True,
 ) -> None:
     """
     Take a burned card, or the first card, whose value says how many follow.
@@ -86,7 +91,7 @@ def burn_card(
         shoe: Its shoe.
         card: The card; None where its face is not known.
         first: It is the first card.
-        said: The reader says that it is burned; else a ruling does.
+        declared: The reader says that it is burned; else a ruling does.
     """
     burn, ordered = context.house.burn, context.state.burn_due > 0
     fresh = not (shoe.burn_checked or ordered)
@@ -100,7 +105,7 @@ def burn_card(
     shoe.out += 1
     left = context.state.burn_due if ordered else shoe.burn_left
     # A card that the reader calls none of these may be one that is to stay hidden.
-    hides = not said and not context.face_up
+    hides = not declared and not context.face_up
     unseen = (burn.face_down or hides) and not first
     context.emit(
         events.CardBurned(None if unseen else card, None if left is None else max(left, 0))
@@ -115,13 +120,13 @@ def burn_card(
 
 
 def check_burn(context: TableContext, shoe: ShoeState) -> None:
-    """
-    Say, at the first card of a shoe's first round, if its burn is not as due.
-    """
+    """Say, at the first card of a shoe's first round, if its burn is not as due."""
     if shoe.overrun:
         shoe.overrun = False
         if shoe.burned == 0 and context.house.burn.mode not in {"none", "unchecked"}:
-            context.raise_alert(IrregularityKind.CUT_CARD_OVERRUN, make_detail("cut_card_overrun"))
+            alerts.raise_alert(
+                context, IrregularityKind.CUT_CARD_OVERRUN, make_detail("cut_card_overrun")
+            )
         return
     if not shoe.announced or shoe.burn_wrong or context.house.burn.mode == "unchecked":
         return
@@ -132,40 +137,32 @@ def check_burn(context: TableContext, shoe: ShoeState) -> None:
 
 
 def is_last_round(shoe: ShoeState) -> bool:
-    """
-    Tell whether no round is permitted after the one in progress, or the last.
-    """
+    """Tell whether no round is permitted after the one in progress, or the last."""
     return shoe.finished or shoe.rounds_left == 0
 
 
 def awaits_ordered_burn(context: TableContext) -> bool:
-    """
-    Tell whether a ruling wants further cards of this shoe burned.
-    """
+    """Tell whether a ruling wants further cards of this shoe burned."""
     shoe = context.state.shoe
     return context.state.burn_due > 0 and shoe is not None and not shoe.finished
 
 
 def check_ordered_burn(context: TableContext) -> None:
-    """
-    Say, at the first card of a round, if cards that a ruling wants burned were not.
-    """
+    """Say, at the first card of a round, if cards that a ruling wants burned were not."""
     left, context.state.burn_due = context.state.burn_due, 0
     if left:
-        said = make_detail("ordered_burn_incomplete", cards=left)
-        context.raise_alert(IrregularityKind.BURN_ERROR, said)
+        detail = make_detail("ordered_burn_incomplete", cards=left)
+        alerts.raise_alert(context, IrregularityKind.BURN_ERROR, detail)
 
 
-def _raise_burn_error(context: TableContext, shoe: ShoeState, said: Detail) -> None:
+def _raise_burn_error(context: TableContext, shoe: ShoeState, detail: Detail) -> None:
     if not shoe.burn_wrong:
         shoe.burn_wrong = True
-        context.raise_alert(IrregularityKind.BURN_ERROR, said)
+        alerts.raise_alert(context, IrregularityKind.BURN_ERROR, detail)
 
 
 def count_card(context: TableContext, shoe: ShoeState, card: DrawnCard) -> None:
-    """
-    Count a card that has been drawn, or whose face has become known.
-    """
+    """Count a card that has been drawn, or whose face has become known."""
     if context.options.suspect_run is not None:
         inventory.record_recent_card(context, shoe, card)
     if card.face is not None:
@@ -185,13 +182,13 @@ def count_face(context: TableContext, shoe: ShoeState, card: DrawnCard, face: Ca
     copies = shoe.seen[face.index]
     if copies <= shoe.decks or shoe.mixed:
         return
-    shown = public_copies(shoe, face)
-    kind, staff_only = IrregularityKind.DUPLICATE_CARD, shown <= shoe.decks
+    public_count = public_copies(shoe, face)
+    kind, staff_only = IrregularityKind.DUPLICATE_CARD, public_count <= shoe.decks
     if staff_only and shoe.unwatched and _is_open_for_staff(context, kind):
         return
     shoe.mixed = shoe.unwatched and not staff_only
-    said = duplicate_detail(shoe, copies if staff_only else shown, face)
-    context.raise_alert(kind, said, slot=card.slot, card=face, staff_only=staff_only)
+    detail = duplicate_detail(shoe, copies if staff_only else public_count, face)
+    alerts.raise_alert(context, kind, detail, slot=card.slot, card=face, staff_only=staff_only)
 
 
 def _is_open_for_staff(context: TableContext, kind: IrregularityKind) -> bool:
@@ -199,16 +196,12 @@ def _is_open_for_staff(context: TableContext, kind: IrregularityKind) -> bool:
 
 
 def public_copies(shoe: ShoeState, face: Card) -> int:
-    """
-    Return how many copies of a face the players have seen.
-    """
+    """Return how many copies of a face the players have seen."""
     return shoe.seen[face.index] - shoe.unseen[face.index]
 
 
 def mark_card_public(context: TableContext, seen: DrawnCard) -> None:
-    """
-    Remember that the players have seen a card that was counted before.
-    """
+    """Remember that the players have seen a card that was counted before."""
     shoe, face = context.state.shoe, seen.face
     if shoe is None or face is None:
         return
@@ -220,9 +213,7 @@ def mark_card_public(context: TableContext, seen: DrawnCard) -> None:
 
 
 def duplicate_detail(shoe: ShoeState, copies: int, face: Card) -> Detail:
-    """
-    Return the sentence of a card that came too often.
-    """
+    """Return the sentence of a card that came too often."""
     decks = shoe.decks
     if shoe.unwatched:
         return make_detail("duplicate_card_after_gap", card=face, times=copies)
@@ -232,9 +223,7 @@ def duplicate_detail(shoe: ShoeState, copies: int, face: Card) -> Detail:
 
 
 def apply_cut_card(context: TableContext, shoe: ShoeState, *, mid_round: bool) -> None:
-    """
-    Take the cut card: it says how many rounds are still permitted.
-    """
+    """Take the cut card: it says how many rounds are still permitted."""
     if not shoe.cut_card:
         shoe.cut_card = True
         context.emit(events.CutCard(*_round_counts(shoe)))
@@ -255,9 +244,7 @@ def _limit_rounds(context: TableContext, shoe: ShoeState, *, mid_round: bool) ->
 
 
 def check_last_round(context: TableContext, shoe: ShoeState) -> None:
-    """
-    See after a round whether the next is the last, or whether it was.
-    """
+    """See after a round whether the next is the last, or whether it was."""
     if shoe.rounds_left is None or shoe.finished:
         return
     if shoe.rounds_left == 1:
@@ -289,9 +276,7 @@ def _round_counts(shoe: ShoeState) -> tuple[int, int, int, int]:
 
 
 def register_round(context: TableContext, shoe: ShoeState, round_: RoundState) -> None:
-    """
-    Enter a round that has begun into the shoe.
-    """
+    """Enter a round that has begun into the shoe."""
     shoe.begun = round_.number
     if shoe.rounds_left is not None:
         shoe.rounds_left -= 1

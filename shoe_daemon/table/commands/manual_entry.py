@@ -1,21 +1,54 @@
-"""
-A person enters a card that passed unread: one that lies on the table, the one
-that the reader waits over, or the first of the next round.
-"""
+"""Enter by hand the face of an unread card, or the result of a round."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
+from shoe_daemon.game.coup import DEALING_ORDER, FOUR_CARDS, Slot
+from shoe_daemon.table import alerts
 from shoe_daemon.table.commands import corrections
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.rounds import card_draw, disclosure, lifecycle
-from shoe_daemon.table.table_state import DrawnCard
+from shoe_daemon.table.rounds import card_draw, disclosure, lifecycle, next_card, round_result
+from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 
 if TYPE_CHECKING:
     from shoe_daemon.table.observations import Command
     from shoe_daemon.table.table_context import TableContext
+
+
+def result_entry_refusal(context: TableContext, command: Command) -> str | None:
+    """Say why a result cannot be entered."""
+    if command.outcome is None:
+        return "which outcome? give player, banker or tie"
+    round_, shoe = next_card.round_in_progress(context), context.state.shoe
+    if round_ is None:
+        is_over = shoe is not None and shoe.finished
+        return "the shoe is finished: order a new shoe first" if is_over else None
+    if round_.finished:
+        return "the round on the table has its result; void it, or correct a card"
+    return None if round_.partial else _cards_refusal(round_)
+
+
+def _cards_refusal(round_: RoundState) -> str | None:
+    if len(round_.cards) < FOUR_CARDS:
+        return None
+    if next_card.has_known_hidden_face(round_):
+        # Whether they are all that it needs is not for everybody to know.
+        return "the cards of the round on the table lie face down: reveal them first"
+    if next_card.is_complete(round_):
+        return "the cards of the round on the table give its result"
+    return None
+
+
+def enter_result(context: TableContext, command: Command) -> None:
+    """Enter the result of a round that no reader has seen, or not whole."""
+    round_ = next_card.round_in_progress(context) or lifecycle.begin_round(context, partial=True)
+    whole, round_.partial = not round_.partial, True
+    context.state.seed = None  # if one was carried, it lies among the cards that nobody saw
+    data = round_result.result_as_declared(round_, command.outcome)
+    data = corrections.with_pairs(data, (command.player_pair, command.banker_pair))
+    lifecycle.enter_round_result(context, round_, data, whole=whole)
 
 
 def _unread_card(context: TableContext, command: Command) -> DrawnCard | None:
@@ -36,9 +69,9 @@ def _pending_spot(context: TableContext, command: Command) -> int | None:
     round_ = corrections.round_on_table(context, command.round)
     if round_ is None or round_.ended or round_.partial or not round_.unread_pending:
         return None
-    verdict, spot = lifecycle.public_due(round_), None
-    if verdict.known:
-        spot = verdict.spot
+    due, spot = next_card.public_due(round_), None
+    if due.known:
+        spot = due.spot
     elif command.slot in {Slot.P3, Slot.B3}:
         spot = DEALING_ORDER.index(command.slot)  # nobody else can know where it lies
     if spot is None or round_.spots[spot] is not None:
@@ -51,16 +84,14 @@ def _begins_round(context: TableContext, command: Command) -> bool:
     Tell whether the reader has said between two rounds that a card passed unread:
     it is the first of the next one.
     """
-    alert = context.find_open_alert(IrregularityKind.UNREADABLE_CARD)
+    alert = alerts.find_open_alert(context, IrregularityKind.UNREADABLE_CARD)
     if alert is None or alert.round is not None or "card" in alert.evidence:
         return False
-    return lifecycle.round_in_progress(context) is None and command.slot in {None, Slot.P1}
+    return next_card.round_in_progress(context) is None and command.slot in {None, Slot.P1}
 
 
 def card_entry_refusal(context: TableContext, command: Command) -> str | None:
-    """
-    Say why a card cannot be entered.
-    """
+    """Say why a card cannot be entered."""
     if command.card is None:
         return "which card? give it as rank and suit, such as 10H"
     if _begins_round(context, command):
@@ -72,9 +103,7 @@ def card_entry_refusal(context: TableContext, command: Command) -> str | None:
 
 
 def enter_card(context: TableContext, command: Command) -> None:
-    """
-    Say what the card was that passed unread.
-    """
+    """Say what the card was that passed unread."""
     if _begins_round(context, command):
         first = Slot.P1 if context.mode is RoundEnd.DEVICE else None
         card_draw.apply_drawn_card(context, DrawnCard(declared=first, unread=True))
@@ -90,7 +119,7 @@ def enter_card(context: TableContext, command: Command) -> None:
     # A reader that reads it after all speaks of the same card.
     card.declared = card.declared or card.slot
     corrections.publish_correction(context, round_, card, None, command.card)
-    alert = context.find_open_alert(IrregularityKind.UNREADABLE_CARD, card.slot, None)
+    alert = alerts.find_open_alert(context, IrregularityKind.UNREADABLE_CARD, card.slot, None)
     if alert is not None:
         alert.chosen = "manual_entry"
     if not (round_.ended or round_.finished):

@@ -1,0 +1,254 @@
+"""
+The life cycle of an open irregularity: raise, join, publish, close, make room.
+
+An alert that follows from faces which the players have not seen is for staff only: a
+`staff_irregularity`. `publish_alert` emits the public event when those faces are public.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.table.events import (
+    Irregularity,
+    IrregularityClosed,
+    Proposal,
+    StaffIrregularity,
+    StaffIrregularityClosed,
+)
+from shoe_daemon.table.shoes import shoe_holder
+from shoe_daemon.table.table_state import OpenAlert
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game.coup import Slot
+    from shoe_daemon.table.detail_texts import Detail
+    from shoe_daemon.table.shoe_state import DrawnCard
+    from shoe_daemon.table.table_context import TableContext
+
+MAX_ALERTS: Final = 20
+"""Open irregularities of a table; beyond it, the oldest that holds no result is closed."""
+
+MAX_HOLDING_ALERTS: Final = 100
+"""Open irregularities of a table where each of them holds a result."""
+
+
+def raise_alert(  # noqa: PLR0913 - the fields of an irregularity
+    context: TableContext,
+    kind: IrregularityKind,
+    detail: Detail,
+    *,
+    slot: Slot | None = None,
+    card: Card | None = None,
+    evidence: str = "card",
+    number: int | None = None,
+    hidden_cards: Sequence[DrawnCard] = (),
+    staff_only: bool = False,
+) -> None:
+    """
+    Raise an irregularity.
+
+    Args:
+        context: The table.
+        kind: The kind.
+        detail: Its sentence, made of public faces only unless the alert is for staff.
+        slot: The slot concerned.
+        card: The card concerned, if its face is public.
+        evidence: The source: ``card``, ``device``, or the error of a device.
+        number: The round concerned, if it is not the round in progress.
+        hidden_cards: The cards whose faces show it. The alert is for staff only until all
+            of these faces are public.
+        staff_only: The alert is for staff only until `publish_alert`.
+    """
+    state = context.state
+    data = _irregularity(context, kind, detail, state.seq + 1, slot, card, evidence)
+    hidden_cards = [each for each in hidden_cards if not each.public]
+    staff_only = staff_only or bool(hidden_cards)
+    for each in hidden_cards:
+        each.unsaid.append(data.id)
+    alert = OpenAlert(context.at, None, None, context.latest_round, data, [evidence])
+    alert.staff_only = staff_only
+    context.emit(alert_raised_event(alert), number)
+    alert.shoe, alert.round = context.events[-1].shoe, context.events[-1].round
+    state.alerts.append(alert)
+    if not staff_only:
+        shoe_holder.apply_false_draw(context, kind)
+    # Alerts for staff are counted apart: they take no room from the public ones.
+    _make_room(context, [each for each in state.alerts if each.staff_only is staff_only])
+
+
+def _irregularity(  # noqa: PLR0913, PLR0917 - the fields of an irregularity
+    context: TableContext,
+    kind: IrregularityKind,
+    detail: Detail,
+    number: int,
+    slot: Slot | None,
+    card: Card | None,
+    evidence: str,
+) -> Irregularity:
+    # The report of a device does not show who has seen the card.
+    exposed = card is not None if evidence == "card" else None
+    return Irregularity(
+        card=card,
+        detail=detail.text,
+        detail_code=detail.code,
+        detail_values=detail.values,
+        id=number,
+        kind=kind,
+        proposals=_proposals(context, kind, exposed=exposed),
+        severity=context.policy.severity(kind),
+        slot=slot,
+    )
+
+
+def _proposals(
+    context: TableContext, kind: IrregularityKind, *, exposed: bool | None
+) -> tuple[Proposal, ...]:
+    return tuple(
+        Proposal(
+            action=ruling.action,
+            authority=ruling.authority,
+            detail_code=code,
+            section=ruling.section,
+            text=ruling.text,
+            verified=ruling.verified,
+        )
+        for code, ruling in context.policy.coded_rulings(kind, exposed=exposed)
+    )
+
+
+def _make_room(context: TableContext, alerts: list[OpenAlert]) -> None:
+    if len(alerts) <= MAX_ALERTS:
+        return
+    oldest = next((each for each in alerts if not _may_hold_result(context, each)), None)
+    if oldest is not None:
+        close_alert(context, oldest, "continue", "too many are open: the oldest gave way")
+    elif len(alerts) > MAX_HOLDING_ALERTS:
+        # The table goes on hold: a person has to resume it before a result is published.
+        context.state.on_hold |= not alerts[-1].staff_only
+        context.state.alerts.pop()
+
+
+def _may_hold_result(context: TableContext, alert: OpenAlert) -> bool:
+    threshold, state = context.options.hold_from, context.state
+    if threshold is None or alert.data.severity < threshold:
+        return False
+    numbers = {each.number for each in state.held}
+    latest = context.latest_round
+    numbers.add(latest + 1 if state.round is None or state.round.ended else latest)
+    return any(concerns_round(alert, number) for number in numbers)
+
+
+def concerns_round(alert: OpenAlert, number: int) -> bool:
+    """
+    Return whether an irregularity concerns a round of this shoe.
+
+    An irregularity raised between two rounds belongs to the next round, unless it concerns
+    a card of the previous one.
+    """
+    return number == (alert.after + 1 if alert.round is None else alert.round)
+
+
+def join_alert(context: TableContext, kind: IrregularityKind, evidence: str) -> OpenAlert | None:
+    """
+    Add evidence to the open irregularity that it belongs to.
+
+    Returns:
+        That irregularity; None if the evidence shows a new one.
+    """
+    alert = find_open_alert(context, kind)
+    if alert is None or evidence in alert.evidence:
+        return None
+    alert.evidence.append(evidence)
+    return alert
+
+
+def find_open_alert(
+    context: TableContext, kind: IrregularityKind, *slots: Slot | None
+) -> OpenAlert | None:
+    """
+    Return the latest public alert of a kind in the round on the table, or just before it.
+
+    Args:
+        context: The table.
+        kind: The kind.
+        slots: The slots to search; none searches all.
+    """
+    number = context.latest_round
+    for alert in reversed(context.state.alerts):
+        is_just_before = alert.round is None and alert.after == number - 1
+        if alert.data.kind != kind or (slots and alert.data.slot not in slots):
+            continue
+        if alert.staff_only:
+            continue
+        if alert.after == number or is_just_before:
+            return alert
+    return None
+
+
+def find_staff_alert(context: TableContext, card: DrawnCard) -> OpenAlert | None:
+    """Return the open irregularity of a card that is for staff only."""
+    for alert in context.state.alerts:
+        if alert.staff_only and alert.data.id == card.alert:
+            return alert
+    return None
+
+
+def publish_alert(
+    context: TableContext,
+    alert: OpenAlert,
+    detail: Detail | None = None,
+    *,
+    slot: Slot | None = None,
+    card: Card | None = None,
+) -> None:
+    """
+    Publish an irregularity that was for staff only.
+
+    Args:
+        context: The table.
+        alert: The irregularity.
+        detail: The public sentence; None if the sentence for staff may be published.
+        slot: As in `raise_alert`.
+        card: As in `raise_alert`.
+    """
+    kind = IrregularityKind(alert.data.kind)
+    if detail is not None:
+        evidence = alert.evidence[0]
+        alert.data = _irregularity(context, kind, detail, alert.data.id, slot, card, evidence)
+    alert.staff_only, alert.at = False, context.at
+    context.state.alerts.remove(alert)
+    context.state.alerts.append(alert)
+    context.emit(alert.data, alert.round)
+    shoe_holder.apply_false_draw(context, kind)
+
+
+def close_alert(context: TableContext, alert: OpenAlert, action: str, reason: str) -> None:
+    """Close an irregularity: by the equipment, by the game, or by the current command."""
+    context.state.alerts.remove(alert)
+    if alert.data.kind == IrregularityKind.EXCESS_CARD and "card" not in alert.evidence:
+        _mark_excess_decided(context, alert)
+    operator = context.operator or alert.operator
+    context.emit(alert_closed_type(alert)(action, alert.data.id, operator, reason))
+
+
+def _mark_excess_decided(context: TableContext, alert: OpenAlert) -> None:
+    round_ = context.state.round
+    if context.operator and round_ is not None and alert.round == round_.number:
+        round_.excess_decided = True
+
+
+def alert_raised_event(alert: OpenAlert) -> Irregularity | StaffIrregularity:
+    """Return the event that raises an irregularity, public or for staff."""
+    if not alert.staff_only:
+        return alert.data
+    fields = {name: getattr(alert.data, name) for name in alert.data.__struct_fields__}
+    return StaffIrregularity(**fields)
+
+
+def alert_closed_type(alert: OpenAlert) -> type[IrregularityClosed | StaffIrregularityClosed]:
+    """Return the type of the event that closes an irregularity, public or for staff."""
+    return StaffIrregularityClosed if alert.staff_only else IrregularityClosed

@@ -1,0 +1,257 @@
+"""Place a card on its slot, publish it, and publish which card is due next."""
+
+from __future__ import annotations
+
+from bisect import insort
+from typing import TYPE_CHECKING, Final
+
+from shoe_daemon.game.coup import DEALING_ORDER, Slot
+from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.table import alerts, events
+from shoe_daemon.table.detail_texts import Detail, DetailValue, make_detail
+from shoe_daemon.table.readers import second_reader
+from shoe_daemon.table.rounds import next_card
+from shoe_daemon.table.shoes import inventory, shoe_lifecycle
+
+if TYPE_CHECKING:
+    from shoe_daemon.game.cards import Card
+    from shoe_daemon.table.shoe_state import DrawnCard, RoundState
+    from shoe_daemon.table.table_context import TableContext
+
+SPOT_OF_SLOT: Final = {slot: spot for spot, slot in enumerate(DEALING_ORDER)}
+"""The index of each slot in dealing order."""
+
+_MAX_EXCESS_CARDS: Final = 20
+_EXCESS_CARD: Final = IrregularityKind.EXCESS_CARD
+
+
+def publish_due(context: TableContext, round_: RoundState, *, repeat: bool) -> None:
+    """
+    Say whose card is next, as far as the public faces tell.
+
+    Args:
+        context: The table.
+        round_: The round in progress.
+        repeat: Say it even if nothing changed: a card has just been dealt.
+    """
+    publish_due_card(context, round_, next_card.known_due(round_), repeat=repeat)
+
+
+def publish_due_card(
+    context: TableContext, round_: RoundState, due: next_card.CardDue, *, repeat: bool
+) -> None:
+    """Publish the card that is due, from a `known_due` that the caller has at hand."""
+    if round_.hidden:
+        due = next_card.card_due(next_card.public_points(round_.spots), partial=round_.partial)
+    if due.spot is not None:
+        inventory.check_shoe_empty(context, round_)
+    if repeat or (due.known and due.event != round_.due):
+        context.emit(due.event)
+    round_.due = due.event
+
+
+def deal_card(
+    context: TableContext, round_: RoundState, card: DrawnCard, *, seen: DrawnCard | None = None
+) -> None:
+    """
+    Say that a card lies on its place, showing no more than the players see.
+
+    Args:
+        context: The table.
+        round_: The round in progress.
+        card: The card, placed.
+        seen: The same card as an excess card of the round before: what was
+            counted of it then is not counted again.
+    """
+    face, shoe = card.face, context.state.shoe
+    card.public = face is not None and is_public_at_draw(context, round_, card.slot)
+    round_.cards.append(card)
+    round_.hidden += not card.public
+    player, banker = next_card.public_totals(round_.spots)
+    context.emit(events.CardDealt(banker, face if card.public else None, player, card.slot))
+    if face is not None and not card.public:
+        context.emit(events.StaffCardDealt(face, card.slot))
+    if context.is_double_feed:
+        inventory.raise_double_feed(context)
+    if shoe is None:
+        return
+    card.order = shoe.out
+    shoe.out += seen is None
+    if seen is None and context.options.checkers:
+        second_reader.compare_main_card(context, face, card)
+    if seen is None or seen.face is None:
+        shoe_lifecycle.count_card(context, shoe, card)
+    elif card.public and not seen.public:
+        shoe_lifecycle.mark_card_public(context, seen)
+
+
+def is_public_at_draw(context: TableContext, round_: RoundState, slot: Slot | None) -> bool:
+    """Tell whether the players see a card when it is drawn."""
+    if context.face_up:
+        return True
+    if slot is None and round_.partial:
+        return False  # it may be one of the Banker's first two
+    return context.banker_tucked and slot not in {Slot.B1, Slot.B2}
+
+
+def place_card(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
+    """Place a card; return the irregularity that its place or its number shows, if any."""
+    if round_.partial:
+        return _place_as_declared(round_, card)
+    due = next_card.public_due(round_)
+    if not due.known:
+        return _place_unchecked(round_, card)
+    if due.spot is None:
+        return _EXCESS_CARD
+    put_on_spot(round_, card, due.spot)
+    return compare_slots(round_, card)
+
+
+def put_on_spot(round_: RoundState, card: DrawnCard, spot: int) -> None:
+    """Lay a card on a place, by its index in dealing order."""
+    card.slot = DEALING_ORDER[spot]
+    round_.spots[spot] = card
+
+
+def compare_slots(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
+    """
+    Compare the place of a card with the one that was named; one wrong card puts
+    others wrong, and is said once.
+    """
+    if card.declared is None or card.declared is card.slot or round_.misplaced:
+        return None
+    if card.slot is Slot.B3 and card.declared is Slot.P3:
+        return IrregularityKind.PLAYER_THIRD_UNAUTHORISED
+    round_.misplaced = True
+    return IrregularityKind.WRONG_HAND
+
+
+def _place_as_declared(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
+    # Something is missing here, so only the reader's word says where a card is.
+    due = next_card.public_due(round_)
+    if due.known and due.spot is None:
+        return _EXCESS_CARD
+    if card.declared is None:
+        return None
+    if due.spot == next_card.B3_SPOT:
+        # The Player stands, so that no card of the Player's can be missing.
+        put_on_spot(round_, card, next_card.B3_SPOT)
+        return compare_slots(round_, card)
+    spot = SPOT_OF_SLOT[card.declared]
+    if round_.spots[spot] is None:
+        put_on_spot(round_, card, spot)
+    return None
+
+
+def _mark_misplaced(round_: RoundState) -> IrregularityKind:
+    round_.misplaced = True
+    return IrregularityKind.WRONG_HAND
+
+
+def _place_unchecked(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
+    # The faces that decide are not known: the reader's word stands until then.
+    if len(round_.cards) >= len(DEALING_ORDER):
+        return _EXCESS_CARD
+    round_.unchecked = True
+    if card.declared in {Slot.P3, Slot.B3}:
+        spot = SPOT_OF_SLOT[card.declared]
+        if round_.spots[spot] is not None:
+            return _EXCESS_CARD
+        put_on_spot(round_, card, spot)
+        return None
+    if round_.spots[next_card.P3_SPOT] is not None and round_.spots[next_card.B3_SPOT] is None:
+        put_on_spot(round_, card, next_card.B3_SPOT)
+    return None if card.declared is None or round_.misplaced else _mark_misplaced(round_)
+
+
+def raise_misplaced_card(
+    context: TableContext, card: DrawnCard, problem: IrregularityKind
+) -> None:
+    """Say that a card lies with the wrong hand."""
+    detail = misplaced_detail(problem, card.declared, card.slot)
+    _raise_card_alert(context, card, problem, detail)
+
+
+def misplaced_detail(
+    problem: IrregularityKind, declared: Slot | None, slot: Slot | None
+) -> Detail:
+    """Return the sentence of a card that was laid on one place and is due on another."""
+    if problem is IrregularityKind.PLAYER_THIRD_UNAUTHORISED:
+        return make_detail("player_third_unauthorised")
+    if slot is None or slot is declared:
+        return make_detail("second_card_on_place", slot=declared)
+    return make_detail("laid_on_another_place", laid=declared, slot=slot)
+
+
+def _raise_card_alert(
+    context: TableContext, card: DrawnCard, kind: IrregularityKind, detail: Detail
+) -> None:
+    # Staff may have been told of it, and have closed it, before the players could know.
+    public_face, slot = card.face if card.public else None, card.slot or card.declared
+    number = None if context.state.round is None else context.state.round.number
+    known = alerts.find_staff_alert(context, card)
+    if known is not None and known.data.kind == kind:
+        alerts.publish_alert(context, known, detail, slot=slot, card=public_face)
+    elif known is not None or card.alert is None:
+        card.alert = context.state.seq + 1
+        alerts.raise_alert(context, kind, detail, slot=slot, card=public_face, number=number)
+    if known is not None and known.staff_only:
+        alerts.close_alert(context, known, "continue", "it is part of another irregularity")
+
+
+def record_excess_card(
+    context: TableContext, round_: RoundState | None, card: DrawnCard, *, moved: bool = False
+) -> None:
+    """
+    Take a card that belongs to neither hand.
+
+    Args:
+        context: The table.
+        round_: The round that it was drawn in or after; None before the first.
+        card: The card.
+        moved: It was dealt before, and found out when the faces came.
+    """
+    if not moved and context.state.shoe is not None:
+        card.order = context.state.shoe.out
+    if round_ is not None and len(round_.excess) < _MAX_EXCESS_CARDS:
+        insort(round_.excess, card, key=lambda each: each.order)
+    card.slot = None
+    if not moved:
+        card.public = card.face is not None and context.face_up
+    if card.face is not None and not (card.public or moved):
+        context.emit(events.StaffCardDealt(card.face, None))
+    if round_ is not None and round_.excess_decided and not moved:
+        round_.excess_decided = False  # the card that the reader spoke of before
+    elif (alert := alerts.join_alert(context, IrregularityKind.EXCESS_CARD, "card")) is not None:
+        known = alerts.find_staff_alert(context, card)
+        if known is not None:
+            alerts.close_alert(context, known, "continue", "it is part of another irregularity")
+        card.alert = alert.data.id
+    else:
+        due = None if round_ is None else next_card.public_due(round_)
+        detail = excess_detail(due, card.face if card.public else None)
+        _raise_card_alert(context, card, IrregularityKind.EXCESS_CARD, detail)
+    inventory.raise_double_feed(context)
+    if context.state.shoe is not None and not moved:
+        context.state.shoe.out += 1
+        second_reader.compare_main_card(context, card.face, card)
+        shoe_lifecycle.count_card(context, context.state.shoe, card)
+
+
+def excess_detail(due: next_card.CardDue | None, public_face: Card | None) -> Detail:
+    """
+    Return the sentence of a card too many.
+
+    Args:
+        due: What was due in its round; None before the first round.
+        public_face: The card, where it may be named.
+    """
+    values: dict[str, DetailValue] = {} if public_face is None else {"card": public_face}
+    suffix = "_unseen" if public_face is None else ""
+    if due is None:
+        return make_detail(f"excess_before_any_round{suffix}", **values)
+    if due.known and due.spot is None:
+        event = due.event
+        values |= {"because": event.detail_code, **event.detail_values}
+        return make_detail(f"excess_after_end{suffix}", **values)
+    return make_detail(f"excess_out_of_order{suffix}", **values)
