@@ -1,7 +1,9 @@
 """
-What can go wrong at a table: a closed list of kinds.
+The closed list of irregularities, and the one table of their properties.
 
-What an authority says about each is for policies, not for this list.
+A new kind is a member of `IrregularityKind` and a row of `IRREGULARITIES`. Severity, the kinds
+that a person may report, and the kinds that a table cannot detect follow from that row; its
+sentence is in `table.detail_texts`. Rulings are in the policies.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ if TYPE_CHECKING:
 
 class Evidence(StrEnum):
     """
-    What can show an irregularity.
+    The kinds of evidence for an irregularity.
 
     ``sequence``: the cards themselves, in the order in which they left the
     shoe; ``boundary``: a signal where a round begins or ends, such as no more
     bets, a result or cleared cards; ``placement``: a camera that sees which
     card lies where; ``inventory``: how often each card has left the shoe;
-    ``device``: what the reader says of itself; ``manual``: a person.
+    ``device``: a report of the reader about itself; ``manual``: a person.
     """
 
     SEQUENCE = "sequence"
@@ -31,6 +33,34 @@ class Evidence(StrEnum):
     INVENTORY = "inventory"
     DEVICE = "device"
     MANUAL = "manual"
+
+
+class Requirement(StrEnum):
+    """
+    The equipment or setting that detecting a kind requires.
+
+    The value is the reason that `doctor` gives where the requirement is not met.
+    """
+
+    PERSON = "only a person can see it, and report it with the order `hold`"
+    BETTING_SIGNAL = "nothing tells when bets are open"
+    SLOT_SIGNAL = "nothing tells where a card is laid"
+    RESULT_SIGNAL = "nobody declares a result"
+    END_SIGNAL = "nothing tells when a round is over"
+    END_NOT_BY_RULES = "rounds end by the rules alone, so such a card begins the next one"
+    CLEARED_SIGNAL = "nothing tells when cards are taken off"
+    FACES_OR_HOLD = "all cards are seen at once, and nothing waits for a person"
+    UNREAD_SIGNAL = "the reader does not say that a card passed unread"
+    RETURN_SIGNAL = "the reader does not say that a card went back"
+    FAULT_SIGNAL = "the reader does not report errors of its own"
+    SECOND_READER = "there is no second reader"
+    LEAST_GAP = "no `least_gap` between two cards is set"
+    SUSPECT_RUN = "it is not looked for; `suspect_run` sets it"
+    BURN_CHECKED = "the house's burn is not checked"
+    BURN_AT_START = "no burn is checked, which would tell a new shoe from one that goes on"
+    CUT_CARD_CHECKED = "the house's cut card is not checked"
+    CUT_CARD_POSITION = "the house does not say where its cut card lies"
+    CUT_CARD_SIGNAL = "the reader does not tell the cut card"
 
 
 class IrregularityKind(StrEnum):
@@ -63,64 +93,97 @@ class IrregularityKind(StrEnum):
 
 class IrregularityFacts(NamedTuple):
     """
-    What is fixed about a kind.
+    The fixed properties of a kind.
 
     Attributes:
-        severity:
-            1 for information; 2 a warning, play goes on; 3 the result waits
-            for a person; 4 the round may be void; 5 the table stops. A policy
-            may raise it, never lower it.
-        evidence: What can show it; any one of these is enough.
-        text: What it is, in one sentence.
+        severity: 1 information; 2 warning, play goes on; 3 the result waits for a person;
+            4 the round may be void; 5 the table stops. A policy may raise it.
+        evidence: The evidence that can show it; any of these is enough.
+        text: Its definition, in one sentence.
+        requires: All that the table needs to detect it; the first that is not met is the
+            reason that people read.
+        reportable: A person may report it with ``hold``.
     """
 
     severity: int
     evidence: frozenset[Evidence]
     text: str
+    requires: tuple[Requirement, ...]
+    reportable: bool
 
 
-def _facts(severity: int, evidence: str, text: str) -> IrregularityFacts:
-    return IrregularityFacts(severity, frozenset(map(Evidence, evidence.split())), text)
+def _facts(
+    severity: int, evidence: str, text: str, *requires: Requirement, reportable: bool = False
+) -> IrregularityFacts:
+    kinds = frozenset(map(Evidence, evidence.split()))
+    return IrregularityFacts(severity, kinds, text, requires, reportable)
 
 
 _K = IrregularityKind
+_R = Requirement
 
 IRREGULARITIES: Final[Mapping[IrregularityKind, IrregularityFacts]] = MappingProxyType(
     {
         _K.PREMATURE_DRAW: _facts(
-            2, "boundary", "A card was drawn while bets could still be placed."
+            2, "boundary", "A card was drawn while bets could still be placed.", _R.BETTING_SIGNAL
         ),
         _K.PLAYER_THIRD_UNAUTHORISED: _facts(
             2,
             "placement manual",
             "The Player stood and was given the third card that was due to the Banker.",
+            _R.SLOT_SIGNAL,
+            reportable=True,
         ),
-        _K.EXCESS_CARD: _facts(3, "boundary", "A card was drawn after the round was complete."),
+        _K.EXCESS_CARD: _facts(
+            3, "boundary", "A card was drawn after the round was complete.", _R.END_NOT_BY_RULES
+        ),
         _K.MISSING_DRAW: _facts(
-            3, "boundary", "The round was ended while the rules required another card."
+            3,
+            "boundary",
+            "The round was ended while the rules required another card.",
+            _R.END_SIGNAL,
         ),
         _K.WRONG_HAND: _facts(
-            3, "placement", "A card lies with the hand that it was not drawn for."
+            3, "placement", "A card lies with the hand that it was not drawn for.", _R.SLOT_SIGNAL
         ),
         _K.RESULT_MISMATCH: _facts(
-            3, "boundary", "The declared result is not the one that the cards give."
+            3,
+            "boundary",
+            "The declared result is not the one that the cards give.",
+            _R.RESULT_SIGNAL,
         ),
         _K.PREMATURE_COLLECT: _facts(
-            3, "boundary", "The cards were collected before the result was confirmed."
+            3,
+            "boundary",
+            "The cards were collected before the result was confirmed.",
+            _R.CLEARED_SIGNAL,
+            _R.FACES_OR_HOLD,
         ),
         _K.FACE_UP_IN_SHOE: _facts(
-            2, "placement manual", "A card came out of the shoe with its face up."
+            2,
+            "placement manual",
+            "A card came out of the shoe with its face up.",
+            _R.PERSON,
+            reportable=True,
         ),
-        _K.DOUBLE_FEED: _facts(3, "device", "Two cards left the shoe together."),
-        _K.UNREADABLE_CARD: _facts(3, "device", "A card passed the reader and could not be read."),
+        _K.DOUBLE_FEED: _facts(
+            3, "device", "Two cards left the shoe together.", _R.LEAST_GAP, reportable=True
+        ),
+        _K.UNREADABLE_CARD: _facts(
+            3, "device", "A card passed the reader and could not be read.", _R.UNREAD_SIGNAL
+        ),
         _K.SOURCE_CONFLICT: _facts(
-            3, "placement", "Two sources name different faces for the same card."
+            3, "placement", "Two sources name different faces for the same card.", _R.SECOND_READER
         ),
         _K.DUPLICATE_CARD: _facts(
             5, "inventory", "A card left the shoe more often than the shoe holds it."
         ),
         _K.FOREIGN_CARD: _facts(
-            5, "inventory device", "A card that does not belong to these decks was drawn."
+            5,
+            "inventory device",
+            "A card that does not belong to these decks was drawn.",
+            _R.PERSON,
+            reportable=True,
         ),
         _K.CARD_COUNT_MISMATCH: _facts(
             4,
@@ -128,31 +191,55 @@ IRREGULARITIES: Final[Mapping[IrregularityKind, IrregularityFacts]] = MappingPro
             "The cards of a finished shoe are not as many as its decks hold.",
         ),
         _K.BURN_ERROR: _facts(
-            2, "sequence", "The cards burned for a new shoe are not those that the house burns."
+            2,
+            "sequence",
+            "The cards burned for a new shoe are not those that the house burns.",
+            _R.BURN_CHECKED,
         ),
         _K.INSUFFICIENT_CARDS: _facts(
             4, "inventory device", "The shoe ran out of cards before the round was complete."
         ),
         _K.CUT_CARD_OVERRUN: _facts(
-            3, "boundary", "A round was begun after the last one that the cut card permits."
+            3,
+            "boundary",
+            "A round was begun after the last one that the cut card permits.",
+            _R.BURN_AT_START,
+            _R.CUT_CARD_CHECKED,
+            _R.CUT_CARD_SIGNAL,
         ),
         _K.CUT_CARD_MISSING: _facts(
-            2, "inventory", "Too few cards are left and the cut card has not appeared."
+            2,
+            "inventory",
+            "Too few cards are left and the cut card has not appeared.",
+            _R.CUT_CARD_POSITION,
+            _R.CUT_CARD_SIGNAL,
         ),
         _K.CARD_RETURNED: _facts(
-            3, "device manual", "A card that had left the shoe was pushed back into it."
+            3,
+            "device manual",
+            "A card that had left the shoe was pushed back into it.",
+            _R.RETURN_SIGNAL,
+            reportable=True,
         ),
-        _K.CARD_OFF_TABLE: _facts(2, "manual", "A card fell off the table."),
+        _K.CARD_OFF_TABLE: _facts(
+            2, "manual", "A card fell off the table.", _R.PERSON, reportable=True
+        ),
         _K.SUSPECT_SEQUENCE: _facts(
-            5, "sequence", "The cards come in an order that a shuffled shoe would hardly give."
+            5,
+            "sequence",
+            "The cards come in an order that a shuffled shoe would hardly give.",
+            _R.SUSPECT_RUN,
         ),
         _K.DEVICE_FAULT: _facts(
-            3, "device", "The reader failed, or what it said cannot be relied upon."
+            3,
+            "device",
+            "The reader failed, or what it said cannot be relied upon.",
+            _R.FAULT_SIGNAL,
         ),
         _K.MANUAL_VOID: _facts(4, "manual", "A supervisor declared the round void."),
     }
 )
-"""Every kind, and what is fixed about it."""
+"""The properties of every kind."""
 
 SEVERITY: Final[Mapping[IrregularityKind, int]] = MappingProxyType(
     {kind: facts.severity for kind, facts in IRREGULARITIES.items()}
@@ -160,13 +247,6 @@ SEVERITY: Final[Mapping[IrregularityKind, int]] = MappingProxyType(
 """The severity of every kind, 1 to 5."""
 
 REPORTABLE_KINDS: Final = frozenset(
-    {
-        IrregularityKind.PLAYER_THIRD_UNAUTHORISED,
-        IrregularityKind.FACE_UP_IN_SHOE,
-        IrregularityKind.DOUBLE_FEED,
-        IrregularityKind.FOREIGN_CARD,
-        IrregularityKind.CARD_RETURNED,
-        IrregularityKind.CARD_OFF_TABLE,
-    }
+    kind for kind, facts in IRREGULARITIES.items() if facts.reportable
 )
-"""What a person may have seen that no reader has: reported with ``hold``."""
+"""The kinds that a person may report with ``hold``."""

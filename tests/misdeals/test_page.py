@@ -15,7 +15,13 @@ from click.testing import CliRunner
 
 from shoe_daemon.cli import main
 from shoe_daemon.cli.cmd import command
-from shoe_daemon.game.irregularities import REPORTABLE_KINDS, SEVERITY, IrregularityKind
+from shoe_daemon.game.irregularities import (
+    IRREGULARITIES,
+    REPORTABLE_KINDS,
+    SEVERITY,
+    IrregularityKind,
+    Requirement,
+)
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.table.events import Irregularity
@@ -38,6 +44,15 @@ def test_every_kind_is_there_in_its_order_with_its_severity() -> None:
     for kind in KINDS:
         for part in ("**Sees**", "**Says**", "**You**"):
             assert part in section(kind), kind
+
+
+def test_every_kind_states_its_requirements() -> None:
+    assert f"these {len(IRREGULARITIES)} and no others" in " ".join(PAGE.split())
+    for kind, facts in IRREGULARITIES.items():
+        only_person = "[only a person does]" in section(kind)
+        assert only_person is (Requirement.PERSON in facts.requires), kind
+        if facts.requires and not only_person:
+            assert "*It needs*" in section(kind), kind
 
 
 @pytest.mark.parametrize("kind", KINDS)

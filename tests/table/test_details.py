@@ -105,7 +105,7 @@ def calls() -> Iterator[tuple[str, ast.Call]]:
     """Find every place that makes a sentence from a code that is written there."""
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "detail":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "make_detail":
                 first = node.args[0]
                 if isinstance(first, ast.Constant):
                     yield str(first.value), node
@@ -120,7 +120,7 @@ def test_every_place_gives_the_values_that_its_sentence_names() -> None:
 
 
 def test_every_code_is_used() -> None:
-    others = [path for path in SOURCES if path.name != "details.py"]
+    others = [path for path in SOURCES if path.name != "detail_texts.py"]
     text = "\n".join(path.read_text(encoding="utf-8") for path in others)
     made = {f"reported_{kind}" for kind in REPORTABLE_KINDS}
     for code in DETAIL_TEMPLATES:

@@ -1,103 +1,80 @@
-"""What a table cannot see, with the equipment that it has: a pit must know."""
+"""
+The irregularities that a table cannot detect with its equipment and its settings.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import DealingStyle, IrregularityKind
+from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind, Requirement
 from shoe_daemon.table.options import RoundEnd, Signal
 
 if TYPE_CHECKING:
     from shoe_daemon.game import House
+    from collections.abc import Callable
+
     from shoe_daemon.table.options import Options
 
-_K = IrregularityKind
-_ENDS: Final = (Signal.RESULTS, Signal.BETTING, Signal.CLEARED)
-_PLACES: Final = (Signal.SLOTS, Signal.PLACEMENT)
-_PERSON: Final = "only a person can see it, and report it with the order `hold`"
-_NEEDS: Final = {
-    _K.PREMATURE_DRAW: ((Signal.BETTING,), "nothing tells when bets are open"),
-    _K.PLAYER_THIRD_UNAUTHORISED: (_PLACES, "nothing tells where a card is laid"),
-    _K.WRONG_HAND: (_PLACES, "nothing tells where a card is laid"),
-    _K.RESULT_MISMATCH: ((Signal.RESULTS,), "nobody declares a result"),
-    _K.UNREADABLE_CARD: (
-        (Signal.FAULTS, Signal.PLACEMENT),
-        "the reader does not say that a card passed unread",
-    ),
-    _K.CARD_RETURNED: ((Signal.FAULTS,), "the reader does not say that a card went back"),
-    _K.DEVICE_FAULT: ((Signal.FAULTS,), "the reader does not report errors of its own"),
-    _K.CUT_CARD_OVERRUN: ((Signal.CUT_CARD,), "the reader does not tell the cut card"),
-    _K.CUT_CARD_MISSING: ((Signal.CUT_CARD,), "the reader does not tell the cut card"),
+_R = Requirement
+
+_SIGNALS: Final[dict[Requirement, tuple[Signal, ...]]] = {
+    _R.BETTING_SIGNAL: (Signal.BETTING,),
+    _R.SLOT_SIGNAL: (Signal.SLOTS, Signal.PLACEMENT),
+    _R.RESULT_SIGNAL: (Signal.RESULTS,),
+    _R.CLEARED_SIGNAL: (Signal.CLEARED,),
+    _R.UNREAD_SIGNAL: (Signal.FAULTS, Signal.PLACEMENT),
+    _R.RETURN_SIGNAL: (Signal.FAULTS,),
+    _R.FAULT_SIGNAL: (Signal.FAULTS,),
+    _R.CUT_CARD_SIGNAL: (Signal.CUT_CARD,),
 }
+"""Requirements that any of these signals meets."""
+
+_END_SIGNALS: Final = (Signal.RESULTS, Signal.BETTING, Signal.CLEARED)
+
+_SETTINGS: Final[dict[Requirement, Callable[[House, Options], bool]]] = {
+    _R.PERSON: lambda _house, _options: False,
+    _R.END_SIGNAL: lambda _, options: (
+        options.round_end is RoundEnd.BUTTON or _has_signal(options, _END_SIGNALS)
+    ),
+    _R.END_NOT_BY_RULES: lambda _, options: options.round_end is not RoundEnd.RULES,
+    _R.FACES_OR_HOLD: lambda house, options: (
+        house.dealing_style is not DealingStyle.FACE_UP or options.hold_from is not None
+    ),
+    _R.SECOND_READER: lambda _, options: (
+        bool(options.checkers) or _has_signal(options, (Signal.PLACEMENT,))
+    ),
+    _R.LEAST_GAP: lambda _, options: options.least_gap is not None,
+    _R.SUSPECT_RUN: lambda _, options: options.suspect_run is not None,
+    _R.BURN_CHECKED: lambda house, _: house.burn.mode != "unchecked",
+    _R.BURN_AT_START: lambda house, _: house.burn.mode not in {"none", "unchecked"},
+    _R.CUT_CARD_CHECKED: lambda house, _: house.cut_card.mode == "checked",
+    _R.CUT_CARD_POSITION: lambda house, _: (
+        house.cut_card.mode == "checked" and house.cut_card.position is not None
+    ),
+}
+"""Requirements that the house or the options meet."""
 
 
 def undetectable_kinds(house: House, options: Options) -> dict[IrregularityKind, str]:
     """
-    Return the kinds that this table cannot detect, in the list's order, and why.
+    Return the kinds that this table cannot detect, in the order of the list, and why.
 
-    Where nobody has said what the equipment can tell, what it might is left out.
+    Without configured signals the equipment is unknown: every signal may come.
     """
-    reasons: dict[IrregularityKind, str] = dict.fromkeys(
-        (_K.FACE_UP_IN_SHOE, _K.FOREIGN_CARD, _K.CARD_OFF_TABLE), _PERSON
-    )
-    for kind, (signals, why) in _NEEDS.items():
-        if options.signals is not None and not set(signals) & set(options.signals):
-            reasons[kind] = why
-    reasons |= {kind: why for kind, why, blind in _settings(house, options) if blind}
-    return {kind: reasons[kind] for kind in IrregularityKind if kind in reasons}
+    reasons: dict[IrregularityKind, str] = {}
+    for kind, facts in IRREGULARITIES.items():
+        unmet = next((each for each in facts.requires if not _is_met(each, house, options)), None)
+        if unmet is not None:
+            reasons[kind] = unmet.value
+    return reasons
 
 
-def _settings(house: House, options: Options) -> list[tuple[IrregularityKind, str, bool]]:
-    signals = options.signals
-    no_camera = signals is not None and Signal.PLACEMENT not in signals
-    return [
-        (
-            _K.EXCESS_CARD,
-            "rounds end by the rules alone, so such a card begins the next one",
-            options.round_end is RoundEnd.RULES,
-        ),
-        (
-            _K.MISSING_DRAW,
-            "nothing tells when a round is over",
-            options.round_end is not RoundEnd.BUTTON
-            and signals is not None
-            and not set(_ENDS) & set(signals),
-        ),
-        (
-            _K.PREMATURE_COLLECT,
-            "all cards are seen at once, and nothing waits for a person",
-            house.dealing_style is DealingStyle.FACE_UP and options.hold_from is None,
-        ),
-        (
-            _K.PREMATURE_COLLECT,
-            "nothing tells when cards are taken off",
-            signals is not None and Signal.CLEARED not in signals,
-        ),
-        (_K.DOUBLE_FEED, "no `least_gap` between two cards is set", options.least_gap is None),
-        (
-            _K.SOURCE_CONFLICT,
-            "there is no second reader",
-            no_camera and not options.checkers,
-        ),
-        (_K.BURN_ERROR, "the house's burn is not checked", house.burn.mode == "unchecked"),
-        (
-            _K.CUT_CARD_OVERRUN,
-            "the house's cut card is not checked",
-            house.cut_card.mode != "checked",
-        ),
-        (
-            _K.CUT_CARD_OVERRUN,
-            "no burn is checked, which would tell a new shoe from one that goes on",
-            house.burn.mode in {"none", "unchecked"},
-        ),
-        (
-            _K.CUT_CARD_MISSING,
-            "the house does not say where its cut card lies",
-            house.cut_card.mode != "checked" or house.cut_card.position is None,
-        ),
-        (
-            _K.SUSPECT_SEQUENCE,
-            "it is not looked for; `suspect_run` sets it",
-            options.suspect_run is None,
-        ),
-    ]
+def _is_met(requirement: Requirement, house: House, options: Options) -> bool:
+    if requirement in _SIGNALS:
+        return _has_signal(options, _SIGNALS[requirement])
+    return _SETTINGS[requirement](house, options)
+
+
+def _has_signal(options: Options, signals: tuple[Signal, ...]) -> bool:
+    return options.signals is None or not set(signals).isdisjoint(options.signals)
