@@ -11,7 +11,7 @@ from shoe_daemon.game import IrregularityKind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.observations import Cause, GapDetail
-from shoe_daemon.table.readers import reader_state, second_reader
+from shoe_daemon.table.readers import checker_replacement, reader_state, second_reader
 from shoe_daemon.table.rounds import (
     card_draw,
     disclosure,
@@ -71,7 +71,7 @@ def apply_device_error(context: TableContext, obs: DeviceError) -> None:
         or alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     ):
         return
-    if obs.cause is Cause.UNREADABLE and second_reader.is_only_checking(context, obs.source):
+    if obs.cause is Cause.UNREADABLE and checker_replacement.is_only_checking(context, obs.source):
         return
     kind = _KIND_OF_CAUSE.get(obs.cause, IrregularityKind.DEVICE_FAULT)
     if kind in _ENDS_WITH_ERROR:
@@ -214,8 +214,8 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
     if second_reader.compare_checker_card(context, source, face):
         _end_all_errors(context, source, _CARD_DEALT_REASON)
         return True
-    dealt = second_reader.skip_dealt_card(context, source, face)
-    if dealt or second_reader.replace_main_reader(context, source, face):
+    dealt = checker_replacement.skip_dealt_card(context, source, face)
+    if dealt or checker_replacement.replace_main_reader(context, source, face):
         _mark_round_torn(context)
         context.state.unsynced = True
     return dealt
@@ -224,7 +224,7 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
 def apply_link(context: TableContext, source: str | None, *, up: bool) -> None:
     """The connection to a reader came up, or went: the one that replaces it may be out of step."""
     reader_state.set_reader_link(context, source, up=up)
-    if not up and second_reader.is_replacement_out_of_step(context, source):
+    if not up and checker_replacement.is_replacement_out_of_step(context, source):
         _mark_round_torn(context)
         context.state.unsynced = True
 
@@ -237,7 +237,7 @@ def _is_camera_confirmation(context: TableContext, source: str | None) -> bool:
         or context.state.placing
     ):
         return False
-    return not second_reader.is_only_reader_up(context, source)
+    return not checker_replacement.is_only_reader_up(context, source)
 
 
 def apply_outside_card(context: TableContext, face: Card | None) -> None:

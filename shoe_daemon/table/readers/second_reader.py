@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from shoe_daemon.game import IrregularityKind
 from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import Detail, make_detail
+from shoe_daemon.table.readers import checker_replacement
 from shoe_daemon.table.table_state import CheckerState
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from shoe_daemon.game import Card
     from shoe_daemon.table.shoe_state import DrawnCard, RoundState
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import ReaderState
 
 _MAX_CARDS_APART: Final = 12
 """Cards by which one reader may be ahead of the other."""
@@ -44,24 +44,11 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
     if source is None or source not in context.options.checkers:
         return False
     check = context.state.checks.setdefault(source, CheckerState())
-    replaces = source == _replacement_reader(context)
+    replaces = source == checker_replacement.replacement_reader(context)
     if replaces and check.in_step:
         _align_replacement(context, check, face)
     _read_checker_card(context, source, check, face)
     return not (replaces and (check.ahead or not check.in_step))
-
-
-def skip_dealt_card(context: TableContext, source: str | None, face: Card | None) -> bool:
-    """
-    Tell whether the reader that replaces the main reader, and is out of step, has read a
-    card that the main reader had read before it went away.
-    """
-    check = context.state.checks.get(source or "")
-    if check is None or check.in_step or face is None or face not in check.behind:
-        return False
-    del check.behind[: check.behind.index(face) + 1]
-    check.ahead.clear()
-    return True
 
 
 def _align_replacement(context: TableContext, check: CheckerState, face: Card | None) -> None:
@@ -76,43 +63,6 @@ def _align_replacement(context: TableContext, check: CheckerState, face: Card | 
         check.in_step = place >= check.optional
 
 
-def is_replacement_out_of_step(context: TableContext, source: str | None) -> bool:
-    """Tell whether a main reader that has gone away is replaced by one that is out of step."""
-    check = context.state.checks.get(_replacement_reader(context) or "")
-    return check is not None and not check.in_step and source not in context.options.checkers
-
-
-def replace_main_reader(context: TableContext, source: str | None, face: Card | None) -> bool:
-    """
-    Let the reader that replaces the main reader deal this card.
-
-    Returns:
-        Whether it was out of step: cards may be missing before this one.
-    """
-    if source is None or source not in context.options.checkers:
-        return False
-    if context.state.checks[source].in_step:
-        return False
-    hidden = context.state.checks[source].hidden
-    context.state.checks[source] = CheckerState(ahead=[face], hidden=hidden)
-    return True
-
-
-def undealt_cards(context: TableContext) -> list[Card | None]:
-    """Return the cards that only the reader has read which now replaces the main reader."""
-    check = context.state.checks.get(_replacement_reader(context) or "")
-    if check is None:
-        return []
-    if check.ahead and (check.unproven or context.now_us() < check.late_until):
-        check.in_step = False  # they may be late cards of a round that has ended
-    return list(check.ahead) if check.in_step else []
-
-
-def is_only_checking(context: TableContext, source: str | None) -> bool:
-    """Tell whether a reader is a checking reader, and replaces no other one now."""
-    return source in context.options.checkers and source != _replacement_reader(context)
-
-
 def mark_cards_missed(context: TableContext, source: str | None) -> bool:
     """
     Take it that a reader has missed cards: a checking reader is out of step
@@ -121,34 +71,11 @@ def mark_cards_missed(context: TableContext, source: str | None) -> bool:
     Returns:
         Whether it is a reader that only checks.
     """
-    only = is_only_checking(context, source)
+    only = checker_replacement.is_only_checking(context, source)
     for name, check in _checkers(context):
         if not only or name == source:
             check.in_step, check.unproven = False, True
     return only
-
-
-def _replacement_reader(context: TableContext) -> str | None:
-    checkers, known = context.options.checkers, context.state.readers
-    dealing = [
-        reader
-        for name, reader in known.items()
-        if name not in checkers and not reader.places and (name or reader.link != "unknown")
-    ]
-    if not dealing or not all(map(_is_down, dealing)):
-        return None
-    up = (name for name in checkers if name not in known or not _is_down(known[name]))
-    return next(up, None)
-
-
-def _is_down(reader: ReaderState) -> bool:
-    return reader.link == "down"
-
-
-def is_only_reader_up(context: TableContext, source: str | None) -> bool:
-    """Tell whether all readers but a camera are away."""
-    others = [each for name, each in context.state.readers.items() if name != (source or "")]
-    return bool(others) and all(map(_is_down, others))
 
 
 def _checkers(context: TableContext) -> Iterator[tuple[str, CheckerState]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
-from shoe_daemon.table.readers import reader_state, second_reader
+from shoe_daemon.table.readers import checker_replacement, reader_state, second_reader
 from shoe_daemon.table.rounds import (
     card_draw,
     coup_rest,
@@ -224,7 +224,7 @@ def apply_placed_card(
     """
     if source is not None:
         reader_state.get_reader(context, source).places = True
-    alone = context.state.placing or second_reader.is_only_reader_up(context, source)
+    alone = context.state.placing or checker_replacement.is_only_reader_up(context, source)
     round_ = next_card.round_in_progress(context)
     if alone and round_ is not None and round_.cleared:
         # It lacks a card, but what lies here now was laid after the table was cleared.
