@@ -11,7 +11,7 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands import dispatch, undo
 from shoe_daemon.table.history import public_history, road_results
 from shoe_daemon.table.public_snapshot import public_table, staff_alerts
-from shoe_daemon.table.readers import checker_replacement, reader_faults, second_reader
+from shoe_daemon.table.readers import checker_comparison, checker_replacement, reader_faults
 from shoe_daemon.table.rounds import (
     card_draw,
     disclosure,
@@ -205,7 +205,7 @@ def _apply_link(context: TableContext, obs: seen.Link) -> None:
     if obs.up:
         return
     if obs.source in context.options.checkers:
-        second_reader.mark_cards_missed(context, obs.source)
+        checker_comparison.mark_cards_missed(context, obs.source)
     for card in checker_replacement.undealt_cards(context):
         card_draw.apply_drawn_card(context, DrawnCard(card))
 

@@ -12,7 +12,7 @@ from copy import copy
 from typing import Any, Self
 
 from shoe_daemon.journal import JournalReader
-from tests.game.other_roads import other_roads
+from tests.game.reference_roads import other_roads
 
 __all__ = ["Ledger"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.game.drawing import colours, draw
+from tests.game.road_data import colours, draw
 
 if TYPE_CHECKING:
     from shoe_daemon.game.roads import Roads

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shoe_daemon.game.roads import Ask, BigCell, MarkPlace, Place, RoadCounts
-from tests.game.drawing import DERIVED, colours, draw
+from tests.game.road_data import DERIVED, colours, draw
 
 
 def places(cells: tuple[BigCell, ...]) -> list[tuple[int, int]]:

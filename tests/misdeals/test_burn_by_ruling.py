@@ -6,7 +6,7 @@ import pytest
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.table import observations as seen
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import NATURAL, SQUEEZE, Burn, RoundEnd, house, of_type, one, types
 
 ROLES = pytest.mark.parametrize("role", [seen.Role.BURN, seen.Role.PLAY])

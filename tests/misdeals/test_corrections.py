@@ -12,8 +12,8 @@ import pytest
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.misdeals.logs import DRAWS
-from tests.misdeals.pit import Pit
+from tests.misdeals.irregularity_logs import DRAWS
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import (
     BANKER_STANDS,
     NATURAL,

@@ -16,8 +16,8 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.rounds.declared_result import possible_outcomes
 from shoe_daemon.table.rounds.next_card import HIDDEN_POINTS
-from tests.misdeals.pit import Pit
-from tests.table import oracle
+from tests.misdeals.supervised_table import Pit
+from tests.table import reference_rules
 from tests.table.dealer import NATURAL, of_type, one
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def test_a_premature_declaration_is_not_kept() -> None:
 
 def points(cards: Sequence[str]) -> tuple[list[int | None], Outcome]:
     """Return the points of a coup by place, and its outcome, by the oracle."""
-    coup = oracle.deal(list(cards))
+    coup = reference_rules.deal(list(cards))
     found: list[int | None] = [None] * 6
     worth = {str(card): card.points for card in DECK}
     for side, hand in enumerate((coup.player, coup.banker)):

@@ -20,9 +20,9 @@ from shoe_daemon.table.options import Options, RoundEnd, Signal
 from shoe_daemon.table.readers.undetectable import undetectable_kinds
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
-from tests.misdeals.logs import LOGS, Log
+from tests.misdeals.irregularity_logs import LOGS, Log
 from tests.table.dealer import START, Burn, CutCard, House, house, kinds
-from tests.table.oracle import deal as deal_round
+from tests.table.reference_rules import deal as deal_round
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

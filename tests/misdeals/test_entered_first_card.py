@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 
 
 def dealt_unread(first: str, rest: str, outcome: str) -> Pit:

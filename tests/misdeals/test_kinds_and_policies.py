@@ -19,7 +19,7 @@ from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.table import Table
-from tests.misdeals.logs import LOGS, Log
+from tests.misdeals.irregularity_logs import LOGS, Log
 from tests.table.dealer import of_type, one
 
 SAID = ("action", "authority", "section", "text", "verified")

@@ -14,8 +14,8 @@ from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.table import Table
-from tests.misdeals.logs import DRAWS, LOGS, Log
-from tests.misdeals.pit import Pit
+from tests.misdeals.irregularity_logs import DRAWS, LOGS, Log
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import NATURAL, SQUEEZE, CutCard, RoundEnd, house, of_type, types
 
 WAIT = {Action.DRAW_NOW, Action.RESCAN, Action.MANUAL_ENTRY}

@@ -9,8 +9,8 @@ import pytest
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from tests.misdeals.logs import DRAWS
-from tests.misdeals.pit import Pit
+from tests.misdeals.irregularity_logs import DRAWS
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import BANKER_DRAWS, NATURAL, SQUEEZE, house, of_type, one, types
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from shoe_daemon.table.events import (
 )
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
-from tests.table.board import Board
 from tests.table.dealer import START, public_json
+from tests.table.history_model import Board
 from tests.table.mistake_logs import make_log
 from tests.table.table_model import Dealing, Observed, Step, command, make_setup
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shoe_daemon.game.house import DealingStyle
-from tests.table import oracle
+from tests.table import reference_rules
 from tests.table.table_judge import Verdict
 from tests.table.table_model import Dealing, Setup
 
@@ -13,11 +13,17 @@ def collects(setup: Setup) -> tuple[str, ...]:
     return ("premature_collect",) if held else ()
 
 
-def as_read(faces: list[str], declared: tuple[str, bool, bool] | None) -> oracle.Expected | None:
+def as_read(
+    faces: list[str], declared: tuple[str, bool, bool] | None
+) -> reference_rules.Expected | None:
     # The coup as it was read, if nothing in it contradicts the rules or the end.
     if len(faces) < 4:
         return None
-    coup = oracle.deal([*faces, "0X", "0X"]) if len(faces) < 6 else oracle.deal(faces)
+    coup = (
+        reference_rules.deal([*faces, "0X", "0X"])
+        if len(faces) < 6
+        else reference_rules.deal(faces)
+    )
     if coup.used != len(faces):
         return None
     if declared and (coup.outcome, coup.player_pair, coup.banker_pair) != declared:
@@ -28,10 +34,10 @@ def as_read(faces: list[str], declared: tuple[str, bool, bool] | None) -> oracle
 def shortfall(faces: list[str]) -> int:
     # How many cards more (or fewer, below 0) the rules want than were read.
     padded = [*faces, *["2X"] * max(0, 6 - len(faces))]
-    return oracle.deal(padded).used - len(faces)
+    return reference_rules.deal(padded).used - len(faces)
 
 
-def declared(setup: Setup, truth: oracle.Expected) -> tuple[str, bool, bool] | None:
+def declared(setup: Setup, truth: reference_rules.Expected) -> tuple[str, bool, bool] | None:
     if setup.end != "result":
         return None
     return (truth.outcome, truth.player_pair, truth.banker_pair)
@@ -69,7 +75,7 @@ def flagged(name: str, setup: Setup, at: int) -> Verdict:
     )
 
 
-def contradicts(setup: Setup, truth: oracle.Expected, faces: list[str]) -> bool:
+def contradicts(setup: Setup, truth: reference_rules.Expected, faces: list[str]) -> bool:
     """Tell whether cards that make a whole coup give another winner or pair than declared."""
     whole = as_read(faces, None) is not None and setup.end == "result"
     return whole and as_read(faces, declared(setup, truth)) is None

@@ -17,7 +17,7 @@ from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
-from tests.table import oracle
+from tests.table import reference_rules
 from tests.table.mistake_rules import collects, consequence, contradicts, shortfall
 from tests.table.mistakes_of_readers import misread, unread
 from tests.table.table_judge import Verdict
@@ -61,7 +61,7 @@ def _declare(coup: Coup, outcome: str) -> None:
 def _winner(cards: list[str]) -> str:
     # What a dealer reads from an incomplete table: P1 B1 P2 B2 and perhaps P3.
     player, banker = cards[0:3:2] + cards[4:5], cards[1:4:2]
-    won = oracle.total(player) - oracle.total(banker)
+    won = reference_rules.total(player) - reference_rules.total(banker)
     return "tie" if won == 0 else "player" if won > 0 else "banker"
 
 
@@ -356,7 +356,7 @@ def shoe_changed(dealing: Dealing, at: int) -> Verdict | None:
     random.shuffle(deck)
     later: list[Coup] = []
     while len(deck) >= 6 and len(later) < 3:
-        truth = oracle.deal(deck)
+        truth = reference_rules.deal(deck)
         deck = deck[truth.used :]
         later.append(dealing.coup(truth))
     down = [

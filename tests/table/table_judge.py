@@ -13,7 +13,7 @@ from shoe_daemon.table.events import (
     RoundFinished,
     RoundVoided,
 )
-from tests.table import oracle
+from tests.table import reference_rules
 from tests.table.table_model import Dealing, Run
 
 
@@ -46,7 +46,7 @@ class Verdict:
     must: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     most: int = 1
-    accepted: list[oracle.Expected] = field(default_factory=list)
+    accepted: list[reference_rules.Expected] = field(default_factory=list)
     flagged: bool = False
     stays: tuple[str, ...] = ()
     aborts: int | None = None
@@ -61,7 +61,7 @@ Where = tuple[int | None, int | None]
 Result = tuple[tuple[str, ...], tuple[str, ...], str]
 
 
-def as_result(truth: oracle.Expected) -> Result:
+def as_result(truth: reference_rules.Expected) -> Result:
     """Name a coup by its cards and winner."""
     return (tuple(truth.player), tuple(truth.banker), truth.outcome)
 

@@ -30,7 +30,7 @@ from shoe_daemon.table.options import Options, ResultOn, RoundEnd, Signal
 from shoe_daemon.table.public_types import encode_public_table
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
-from tests.table import oracle
+from tests.table import reference_rules
 from tests.table.dealer import START, house
 
 READERS = ("slots", "hidden", "results", "button", "quiet", "rules", "pair")
@@ -190,7 +190,7 @@ class Coup:
     turns them, and its end.
     """
 
-    truth: oracle.Expected
+    truth: reference_rules.Expected
     before: list[Step] = field(default_factory=list)
     play: list[Step] = field(default_factory=list)
     end: list[Step] = field(default_factory=list)
@@ -224,7 +224,7 @@ class Dealing:
         self.burned = self._burn(deck)
         self.coups: list[Coup] = []
         while len(self.coups) < rounds and len(deck) >= 14:
-            truth = oracle.deal(deck)
+            truth = reference_rules.deal(deck)
             deck = deck[truth.used :]
             self.coups.append(self.coup(truth))
         self.spare = deck
@@ -236,18 +236,18 @@ class Dealing:
         self.start.append(Step(command("new_shoe")))
         if load_house(name).burn.mode != "first_card":
             return False
-        low = next(c for c in deck if 0 < oracle.worth(c) < 6)
+        low = next(c for c in deck if 0 < reference_rules.worth(c) < 6)
         deck.remove(low)
         first = seen.CardDrawn(card=Card(low), role=seen.Role.FIRST)
         self.start += self.twice(Step(first, 3.0, face=low, shows=(low,)))
-        for _ in range(oracle.worth(low)):
+        for _ in range(reference_rules.worth(low)):
             face = deck.pop()
             card = seen.CardDrawn(card=Card(face), role=seen.Role.BURN)
             self.start += self.twice(Step(card, 1.5, face=face))
         self.start.append(Step(seen.Tick(), 12.0))
         return True
 
-    def coup(self, truth: oracle.Expected) -> Coup:
+    def coup(self, truth: reference_rules.Expected) -> Coup:
         """Observe one lawful coup."""
         coup = Coup(truth)
         if self.setup.betting:
@@ -316,7 +316,7 @@ class Dealing:
             style is DealingStyle.BANKER_TUCKED and slot in {"B1", "B2"}
         )
 
-    def ending(self, truth: oracle.Expected, outcome: str | None = None) -> list[Step]:
+    def ending(self, truth: reference_rules.Expected, outcome: str | None = None) -> list[Step]:
         """Declare the end by all signals that there are."""
         setup, steps = self.setup, []
         cards = tuple(truth.cards) if setup.style is DealingStyle.SQUEEZE else ()

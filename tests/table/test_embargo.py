@@ -22,7 +22,7 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import is_staff
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.public_types import encode_public_table
-from tests.table import oracle
+from tests.table import reference_rules
 from tests.table.dealer import FACE_UP, SQUEEZE, TUCKED, Dealer, house, of_type, public_json
 from tests.volume import volume
 
@@ -185,7 +185,7 @@ class Embargo:
             hand = [lies[slot] for slot in Slot if slot in lies and slot[0] == side]
             if total is not None:
                 assert None not in hand
-                assert total == oracle.total([str(card) for card in hand])
+                assert total == reference_rules.total([str(card) for card in hand])
         if round_.draw_due is None or round_.draw_due.code in {"dealing", "faces_hidden"}:
             return
         first = [lies.get(slot) for slot in list(Slot)[:4]]

@@ -11,13 +11,13 @@ from random import Random
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.house import House, load_house
 from shoe_daemon.table import observations as seen
-from tests.table import oracle
+from tests.table import reference_rules
 from tests.table.table_model import Coup, Dealing, Step, command, make_setup
 
 HOUSES = ("chickasaw", "curator", "seven-feathers", "single-deck")
 
 
-def whole_shoes(random: Random, shoes: int = 2) -> tuple[Dealing, list[oracle.Expected]]:
+def whole_shoes(random: Random, shoes: int = 2) -> tuple[Dealing, list[reference_rules.Expected]]:
     """Deal some whole shoes; return the dealing and every coup in its order."""
     name = random.choice(HOUSES)
     setup = make_setup(random, house=name)
@@ -41,7 +41,7 @@ def _shoe(dealing: Dealing, random: Random, rules: House) -> None:
         _until_cut(dealing, random, deck, rules)
     else:
         for _ in range(random.randint(1, 8)):  # shuffled for each hand
-            dealing.coups.append(dealing.coup(oracle.deal(random.sample(deck, 6))))
+            dealing.coups.append(dealing.coup(reference_rules.deal(random.sample(deck, 6))))
     dealing.coups[first].before[:0] = opening
 
 
@@ -50,7 +50,7 @@ def _burn(dealing: Dealing, deck: list[str], rules: House) -> list[Step]:
         return []
     face = deck.pop(0)
     steps = [_burned(seen.Role.FIRST, face, 3.0)]
-    more = oracle.worth(face) or rules.burn.face_value
+    more = reference_rules.worth(face) or rules.burn.face_value
     return steps + [_burned(seen.Role.BURN, deck.pop(0), 1.5) for _ in range(more)]
 
 
@@ -62,7 +62,7 @@ def _until_cut(dealing: Dealing, random: Random, deck: list[str], rules: House) 
     behind = rules.cut_card.position or 0
     left: int | None = None
     while left != 0:
-        truth = oracle.deal(deck)
+        truth = reference_rules.deal(deck)
         coup = dealing.coup(truth)
         cut = len(deck) - behind
         if left is None and cut < truth.used:

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
 from shoe_daemon.game.coup import DEALING_ORDER, Slot
 from shoe_daemon.table import alerts, events
+from shoe_daemon.table.commands import past_corrections
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.rounds import (
     declared_result,
     hidden_faces,
     lifecycle,
     next_card,
-    past_rounds,
     placement,
     results,
     round_result,
@@ -94,15 +94,15 @@ def known_face(context: TableContext, number: int | None, slot: Slot) -> Card | 
     if round_ is not None:
         card = round_.spots[DEALING_ORDER.index(slot)]
         return None if card is None else card.face
-    record = past_rounds.find_record(context, number)
-    return None if record is None else past_rounds.face_on_slot(record, slot)
+    record = past_corrections.find_record(context, number)
+    return None if record is None else past_corrections.face_on_slot(record, slot)
 
 
 def correct_card(context: TableContext, command: Command) -> None:
     """Say that a card was another one than was read; the result follows."""
     if command.slot is None or command.card is None:
         return
-    found = round_on_table(context, command.round) or past_rounds.find_record(
+    found = round_on_table(context, command.round) or past_corrections.find_record(
         context, command.round
     )
     number = 0 if found is None else found.number
@@ -140,9 +140,9 @@ def replace_face(context: TableContext, number: int, slot: Slot, after: Card) ->
     )
     if context.house.reshuffle == "per_shoe":  # else it has been shuffled back
         _recount(context, before, after, DrawnCard(after, public=True))
-    record = past_rounds.find_record(context, number)
+    record = past_corrections.find_record(context, number)
     if record is not None:
-        past_rounds.correct_face(context, record, slot, after)
+        past_corrections.correct_face(context, record, slot, after)
 
 
 def _recount(context: TableContext, before: Card, after: Card, card: DrawnCard) -> None:

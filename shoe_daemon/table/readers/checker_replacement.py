@@ -64,6 +64,7 @@ def is_only_checking(context: TableContext, source: str | None) -> bool:
 
 
 def replacement_reader(context: TableContext) -> str | None:
+    """Return the checking reader that deals while the main reader is away; None if none does."""
     checkers, known = context.options.checkers, context.state.readers
     dealing = [
         reader

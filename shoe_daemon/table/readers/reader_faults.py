@@ -11,7 +11,7 @@ from shoe_daemon.game import IrregularityKind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.observations import Cause, GapDetail
-from shoe_daemon.table.readers import checker_replacement, reader_state, second_reader
+from shoe_daemon.table.readers import checker_comparison, checker_replacement, reader_state
 from shoe_daemon.table.rounds import (
     card_draw,
     disclosure,
@@ -155,7 +155,7 @@ def apply_boot(context: TableContext, obs: Booted) -> None:
     goes on without it.
     """
     _end_all_errors(context, obs.source, "the reader was started")
-    if not second_reader.mark_cards_missed(context, obs.source):
+    if not checker_comparison.mark_cards_missed(context, obs.source):
         round_end.apply_boot(context, obs)
 
 
@@ -211,7 +211,7 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
     """
     if not context.options.checkers:
         return False
-    if second_reader.compare_checker_card(context, source, face):
+    if checker_comparison.compare_checker_card(context, source, face):
         _end_all_errors(context, source, _CARD_DEALT_REASON)
         return True
     dealt = checker_replacement.skip_dealt_card(context, source, face)
@@ -307,7 +307,7 @@ def apply_gap(context: TableContext, obs: Gap) -> None:
     here on, and so is all that comes before a clean boundary.
     """
     restart = obs.detail is GapDetail.RESTART
-    if second_reader.mark_cards_missed(context, None if restart else obs.source):
+    if checker_comparison.mark_cards_missed(context, None if restart else obs.source):
         reader_state.update_reader(
             context, obs.source, lambda reader: setattr(reader, "partial", True)
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.table.events import ReaderStatus
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers import second_reader
+from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.table_state import ReaderState
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def resync_readers(context: TableContext, *, drawing: bool = False) -> None:
         context: The table.
         drawing: The first card of the next round may have left the shoe already.
     """
-    second_reader.resync_at_boundary(context, drawing=drawing)
+    checker_comparison.resync_at_boundary(context, drawing=drawing)
     mark_readers_in_sync(context)
 
 

@@ -10,9 +10,9 @@ from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
 from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers import second_reader
+from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.readers.reader_state import mark_readers_in_sync
-from shoe_daemon.table.rounds import coup_rest, hidden_faces, lifecycle, next_card, placement
+from shoe_daemon.table.rounds import hidden_faces, lifecycle, next_card, placement, rest_of_coup
 from shoe_daemon.table.rounds.placement import SPOT_OF_SLOT
 from shoe_daemon.table.shoe_state import DrawnCard
 
@@ -53,9 +53,9 @@ def apply_drawn_card(
         round_ is not None
         and round_.owns_rest
         and not carried
-        and coup_rest.is_rest_card(round_, card)
+        and rest_of_coup.is_rest_card(round_, card)
     ):
-        coup_rest.count_rest_card(context, card)
+        rest_of_coup.count_rest_card(context, card)
         return
     round_ = next_card.round_in_progress(context)
     if round_ is not None:
@@ -78,7 +78,7 @@ def apply_drawn_card(
     if at_start:
         mark_readers_in_sync(context)
     elif partial and not context.state.unsynced:
-        second_reader.mark_cards_missed(context, None)
+        checker_comparison.mark_cards_missed(context, None)
     round_ = lifecycle.begin_round(context, partial=partial)
     # In another shoe, or after a shuffle, a card that was counted counts anew.
     kept = context.state.shoe is shoe and context.house.reshuffle == "per_shoe"

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
-from shoe_daemon.table.readers import checker_replacement, reader_state, second_reader
+from shoe_daemon.table.readers import checker_comparison, checker_replacement, reader_state
 from shoe_daemon.table.rounds import (
     card_draw,
-    coup_rest,
     hidden_faces,
     lifecycle,
     next_card,
     placement,
+    rest_of_coup,
     third_cards,
 )
 from shoe_daemon.table.shoe_state import DrawnCard
@@ -64,7 +64,7 @@ def _turn_card_over(
 
 def _advance_after_face(context: TableContext, round_: RoundState) -> None:
     if context.state.checks:
-        second_reader.compare_disclosed_faces(context, round_)
+        checker_comparison.compare_disclosed_faces(context, round_)
     third_cards.place_third_cards(context, round_)
     hidden_faces.publish_staff_alerts(context, round_)
     hidden_faces.raise_staff_alerts(context, round_)
@@ -132,7 +132,7 @@ def set_late_face(context: TableContext, round_: RoundState, card: DrawnCard, fa
 def _disclose_after_round(context: TableContext, slot: Slot, face: Card) -> None:
     # It may be the face of a card that still lies on the table. Otherwise a
     # round has begun that nobody saw.
-    if coup_rest.set_rest_face(context, slot, face):
+    if rest_of_coup.set_rest_face(context, slot, face):
         return
     last = context.state.round
     card = None if last is None or context.state.unsynced else _card_on_slot(last, slot, face)

@@ -19,12 +19,12 @@ from shoe_daemon.table import events
 from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import ResultOn, RoundEnd
-from shoe_daemon.table.readers import reader_state, second_reader
+from shoe_daemon.table.readers import checker_comparison, reader_state
 from shoe_daemon.table.rounds import (
-    coup_rest,
     hidden_faces,
     next_card,
     placement,
+    rest_of_coup,
     results,
     round_result,
     third_cards,
@@ -207,7 +207,7 @@ def enter_round_result(
     """End a round with a result that a person entered; `whole` as in `coup_rest.may_come`."""
     round_.finished = round_.declared = True
     results.publish_or_hold(context, round_.number, data, entered=True)
-    round_.owns_rest = coup_rest.may_cards_follow(context, round_, whole=whole)
+    round_.owns_rest = rest_of_coup.may_cards_follow(context, round_, whole=whole)
     _close_round(context, round_)
 
 
@@ -231,21 +231,21 @@ def void_round(context: TableContext, round_: RoundState) -> None:
     context.emit(events.RoundVoided(None, None, context.operator, context.reason))
     results.store_unfinished_round(context, round_.number, None)
     round_.declared = True  # a result that comes now is not about it
-    round_.owns_rest = coup_rest.may_cards_follow(context, round_, whole=not round_.partial)
+    round_.owns_rest = rest_of_coup.may_cards_follow(context, round_, whole=not round_.partial)
     _close_round(context, round_)
     shoe_holder.pass_after_round(context, None)
 
 
 def give_up_round(context: TableContext, round_: RoundState) -> None:
     """End a round without the card that it lacks: a person lets play go on."""
-    round_.owns_rest = coup_rest.may_cards_follow(context, round_, whole=not round_.partial)
+    round_.owns_rest = rest_of_coup.may_cards_follow(context, round_, whole=not round_.partial)
     abort_round(context, round_, "new_round")
 
 
 def _close_round(context: TableContext, round_: RoundState) -> None:
     state = context.state
     round_.ended = True
-    second_reader.record_hidden_cards(context, round_)
+    checker_comparison.record_hidden_cards(context, round_)
     if round_.excess:
         results.store_excess_cards(context, round_)
     context.in_round = False

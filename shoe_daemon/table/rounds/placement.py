@@ -9,7 +9,7 @@ from shoe_daemon.game.coup import DEALING_ORDER, Slot
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import Detail, DetailValue, make_detail
-from shoe_daemon.table.readers import second_reader
+from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.rounds import next_card
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
 
@@ -78,7 +78,7 @@ def deal_card(
     card.order = shoe.out
     shoe.out += seen is None
     if seen is None and context.options.checkers:
-        second_reader.compare_main_card(context, face, card)
+        checker_comparison.compare_main_card(context, face, card)
     if seen is None or seen.face is None:
         shoe_lifecycle.count_card(context, shoe, card)
     elif card.public and not seen.public:
@@ -234,7 +234,7 @@ def record_excess_card(
     inventory.raise_double_feed(context)
     if context.state.shoe is not None and not moved:
         context.state.shoe.out += 1
-        second_reader.compare_main_card(context, card.face, card)
+        checker_comparison.compare_main_card(context, card.face, card)
         shoe_lifecycle.count_card(context, context.state.shoe, card)
 
 

@@ -11,7 +11,7 @@ from shoe_daemon.game import FOUR_CARDS, IrregularityKind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers import reader_state, second_reader
+from shoe_daemon.table.readers import checker_comparison, reader_state
 from shoe_daemon.table.rounds import declared_result, lifecycle, next_card, placement
 from shoe_daemon.table.rounds.card_draw import place_unread_card
 from shoe_daemon.table.shoes import shoe_lifecycle
@@ -56,7 +56,7 @@ def _apply_declared_result(context: TableContext, round_: RoundState, obs: Resul
     place_unread_card(context, round_)
     due = next_card.known_due(round_)
     if not round_.partial and due.known and due.spot is not None:
-        second_reader.resync_at_boundary(context)
+        checker_comparison.resync_at_boundary(context)
         lifecycle.raise_missing_draw(context, round_, "missing_at_result")
         placement.publish_due(context, round_, repeat=False)
         return
@@ -126,7 +126,7 @@ def _apply_boundary(context: TableContext, code: str, *, drawing: bool = False) 
         due = next_card.known_due(round_)
         if due.known and due.spot is not None and not round_.partial:
             lifecycle.reveal_faces(context, round_)
-            second_reader.resync_at_boundary(context, drawing=drawing)
+            checker_comparison.resync_at_boundary(context, drawing=drawing)
             lifecycle.raise_missing_draw(context, round_, code)
             placement.publish_due(context, round_, repeat=False)
             return

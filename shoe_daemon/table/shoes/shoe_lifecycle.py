@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game import DECK, IrregularityKind, Kind
 from shoe_daemon.table import alerts, events, history
 from shoe_daemon.table.detail_texts import Detail, make_detail
-from shoe_daemon.table.readers import second_reader
+from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.rounds import results
 from shoe_daemon.table.shoe_state import DrawnCard, ShoeState
 from shoe_daemon.table.shoes import inventory, shoe_holder
@@ -42,7 +42,7 @@ def start_shoe(
         if alert.round is not None or alert.staff_only or not late:
             alerts.close_alert(context, alert, "continue", "a new shoe was begun")
     results.release_results(context, at_once=True)
-    second_reader.reset_for_new_shoe(context)
+    checker_comparison.reset_for_new_shoe(context)
     if state.shoe is not None and (left is not None or not state.shoe.finished):
         inventory.check_card_count(context, state.shoe, left)
     history.store_past_shoe(state)
@@ -113,7 +113,7 @@ def burn_card(
     if unseen and card is not None:
         context.emit(events.StaffCardDealt(card, None))
     inventory.raise_double_feed(context)
-    second_reader.compare_main_card(context, card)
+    checker_comparison.compare_main_card(context, card)
     count_card(context, shoe, DrawnCard(card, public=not unseen))
     if fresh and left is not None and left < 0 and burn.mode != "unchecked":
         _raise_burn_error(context, shoe, make_detail("burned_too_many", due=shoe.burned - 1))

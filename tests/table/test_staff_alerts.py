@@ -27,7 +27,7 @@ from shoe_daemon.table.options import Options, ResultOn, RoundEnd
 from shoe_daemon.table.public_types import encode_public_table
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import START, house, of_type, one, public_json, types
 from tests.volume import volume
 

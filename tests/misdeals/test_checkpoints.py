@@ -12,8 +12,8 @@ from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import encode_event
 from shoe_daemon.table.table import Table
-from tests.misdeals.logs import LOGS, Log
-from tests.misdeals.pit import Pit
+from tests.misdeals.irregularity_logs import LOGS, Log
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import NATURAL, SQUEEZE, card, house, of_type
 
 

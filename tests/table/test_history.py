@@ -14,8 +14,7 @@ from shoe_daemon.game.roads import build_roads
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.history import MAX_PAST_SHOES
 from shoe_daemon.table.table import Table
-from tests.misdeals.pit import Pit
-from tests.table.board import Board
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import (
     BANKER_DRAWS,
     BANKER_STANDS,
@@ -28,7 +27,8 @@ from tests.table.dealer import (
     house,
     public_json,
 )
-from tests.table.storm import Storm
+from tests.table.history_model import Board
+from tests.table.random_observations import Storm
 
 PAIRS = "P1 KS, B1 3H, P2 KD, B2 3D, P3 4C"
 """Both have a pair; 4 against 6."""

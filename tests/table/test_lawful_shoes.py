@@ -12,12 +12,12 @@ from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import ResultOn, RoundEnd
-from tests.table import oracle
+from tests.table import reference_rules
 from tests.table.dealer import FACE_UP, Dealer, house, of_type, public_json, types
 from tests.volume import volume
 
 if TYPE_CHECKING:
-    from tests.table.oracle import Expected
+    from tests.table.reference_rules import Expected
 
 MODES = [mode for mode in RoundEnd if mode is not RoundEnd.AUTO]
 CARDS = [card.value for card in DECK]
@@ -80,13 +80,13 @@ def tell(dealer: Dealer, way: Way, expected: Expected) -> None:
 @settings(deadline=None, max_examples=volume(60, 120))
 def test_a_lawful_shoe_gives_the_oracles_rounds(shoe: list[str], way: Way) -> None:
     dealer = way.table()
-    rounds = oracle.rounds(shoe)
+    rounds = reference_rules.rounds(shoe)
     for number, expected in enumerate(rounds, 1):
         tell(dealer, way, expected)
         assert len(dealer.finished()) == number
     said = public_json(dealer.events)
     assert [e["data"] for e in said if e["type"] == "round_finished"] == [
-        oracle.finished(expected) for expected in rounds
+        reference_rules.finished(expected) for expected in rounds
     ]
     assert [e["round"] for e in said if e["type"] == "round_finished"] == list(
         range(1, len(rounds) + 1)
@@ -121,7 +121,7 @@ def test_after_every_card_it_is_said_who_draws(
 ) -> None:
     way = Way(mode, FACE_UP, slots, hidden=False, result_on=ResultOn.COMPLETE, declares=False)
     dealer = way.table()
-    for expected in oracle.rounds(shoe):
+    for expected in reference_rules.rounds(shoe):
         before = len(dealer.events)
         tell(dealer, way, expected)
         said = dealer.events[before:]
@@ -151,7 +151,7 @@ def test_all_versions_of_one_shoe_give_the_same_rounds(shoe: list[str]) -> None:
         for slots, hidden in ((True, True), (True, False), (False, False)):
             way = Way(mode, FACE_UP, slots, hidden, ResultOn.COMPLETE, declares=False)
             dealer = way.table()
-            for expected in oracle.rounds(shoe):
+            for expected in reference_rules.rounds(shoe):
                 tell(dealer, way, expected)
             versions.append(heard(dealer))
     assert all(version == versions[0] for version in versions)
@@ -163,10 +163,10 @@ def test_every_house_deals_a_lawful_shoe(shoe: list[str], name: str) -> None:
     dealer = Dealer(name)
     dealer.order("new_shoe")
     if name != "single-deck":
-        number = oracle.worth(shoe[0]) or 10
+        number = reference_rules.worth(shoe[0]) or 10
         dealer.burn(" ".join(shoe[: number + 1]))
         shoe = shoe[number + 1 :]
-    for expected in oracle.rounds(shoe):
+    for expected in reference_rules.rounds(shoe):
         dealer.say(seen.NoMoreBets())
         dealer.deal(text(expected))
         if name == "curator":
@@ -174,5 +174,5 @@ def test_every_house_deals_a_lawful_shoe(shoe: list[str], name: str) -> None:
         dealer.result(expected.outcome)
     assert dealer.kinds() == []
     assert [each.outcome for each in dealer.finished()] == [
-        expected.outcome for expected in oracle.rounds(shoe)
+        expected.outcome for expected in reference_rules.rounds(shoe)
     ]

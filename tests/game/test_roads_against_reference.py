@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.game.drawing import draw, plain
-from tests.game.other_roads import other_roads
 from tests.volume import volume
+from tests.game.reference_roads import other_roads
+from tests.game.road_data import draw, plain
 
 LEADING_TIES = ["merge", "own_column"]
 TAILS = ["flat", "drop"]

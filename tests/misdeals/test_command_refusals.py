@@ -14,8 +14,8 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import IRREGULARITIES, REPORTABLE_KINDS, IrregularityKind
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands.dispatch import COMMANDS
-from tests.misdeals.logs import DRAWS
-from tests.misdeals.pit import Pit
+from tests.misdeals.irregularity_logs import DRAWS
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import NATURAL, SQUEEZE, Burn, house, of_type, one, types
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shoe_daemon.game.coup import Slot
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import BANKER_STANDS, NATURAL, SIX, of_type, one, types
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from shoe_daemon.table.events import (
     RoundHeld,
     RoundVoided,
 )
-from tests.table import oracle
+from tests.table import reference_rules
 
 if TYPE_CHECKING:
     from shoe_daemon.table import observations as seen
@@ -158,13 +158,13 @@ def check_result(data: RoundFinished) -> None:
         return
     hands = [[str(card) for card in hand.cards] for hand in (data.player, data.banker)]
     first = [card for pair in zip(hands[0][:2], hands[1][:2], strict=True) for card in pair]
-    expected = oracle.deal(first + hands[0][2:] + hands[1][2:])
+    expected = reference_rules.deal(first + hands[0][2:] + hands[1][2:])
     assert [expected.player, expected.banker] == hands
     assert data.outcome == expected.outcome
     assert (data.player.total, data.banker.total) == (expected.player_total, expected.banker_total)
     assert (data.player.pair, data.banker.pair) == (expected.player_pair, expected.banker_pair)
     settled = [{"wager": w.wager, "result": w.result, "pays": w.pays} for w in data.wagers]
-    wagers = oracle.wagers(expected.outcome) if data.kind == "normal" else []
+    wagers = reference_rules.wagers(expected.outcome) if data.kind == "normal" else []
     assert sorted(settled, key=str) == sorted(
         ({"wager": w["wager"], "result": w["result"], "pays": w["pays"]} for w in wagers), key=str
     )

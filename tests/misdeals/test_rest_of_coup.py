@@ -12,7 +12,7 @@ import pytest
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import BANKER_DRAWS, NATURAL, SIX, SQUEEZE, house, of_type, types
 
 if TYPE_CHECKING:

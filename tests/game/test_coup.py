@@ -8,7 +8,7 @@ from hypothesis import given
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import CountedHand, Coup, Hand, Outcome, hand_due
 from tests.game import french_table
-from tests.game.hands import cards, coup, shoes
+from tests.game.card_notation import cards, coup, shoes
 
 
 @pytest.mark.parametrize(

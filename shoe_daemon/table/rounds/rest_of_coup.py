@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game import Slot
 from shoe_daemon.table import events
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers import reader_state, second_reader
+from shoe_daemon.table.readers import checker_comparison, reader_state
 from shoe_daemon.table.rounds import next_card, placement
 from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
@@ -57,7 +57,7 @@ def count_rest_card(context: TableContext, card: DrawnCard) -> None:
         context.emit(events.StaffCardDealt(card.face, card.declared), round_.number)
     inventory.raise_double_feed(context)
     shoe.out += 1
-    second_reader.compare_main_card(context, card.face, card)
+    checker_comparison.compare_main_card(context, card.face, card)
     shoe_lifecycle.count_card(context, shoe, card)
     reader_state.start_quiet_timer(context)
     if context.mode is RoundEnd.RULES:

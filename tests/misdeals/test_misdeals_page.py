@@ -26,7 +26,7 @@ from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.table.events import Irregularity
 from shoe_daemon.table.table import Table
-from tests.misdeals.logs import LOGS, Log
+from tests.misdeals.irregularity_logs import LOGS, Log
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "misdeals.md").read_text(encoding="utf-8")

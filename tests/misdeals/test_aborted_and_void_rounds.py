@@ -13,7 +13,7 @@ import pytest
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.public_types import encode_public_table
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import (
     FACE_UP,
     SQUEEZE,

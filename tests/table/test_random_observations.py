@@ -17,9 +17,9 @@ from shoe_daemon.table.events import ResultRevised, RoundFinished, encode_event
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.public_types import encode_public_table
 from shoe_daemon.table.table import Table
-from tests.table import oracle
+from tests.table import reference_rules
 from tests.table.dealer import NATURAL, Dealer, of_type, types
-from tests.table.storm import Storm
+from tests.table.random_observations import Storm
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import Event
@@ -35,7 +35,7 @@ def agrees_with_itself(data: RoundFinished) -> bool:
         return data.outcome is not None or data.wagers == ()
     hands = [[str(card) for card in hand.cards] for hand in (data.player, data.banker)]
     cards = [card for pair in zip(hands[0][:2], hands[1][:2], strict=True) for card in pair]
-    expected = oracle.deal(cards + hands[0][2:] + hands[1][2:])
+    expected = reference_rules.deal(cards + hands[0][2:] + hands[1][2:])
     return (
         [expected.player, expected.banker] == hands
         and data.outcome == expected.outcome

@@ -17,9 +17,9 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import START, RoundEnd
-from tests.table.oracle import Expected, rounds
+from tests.table.reference_rules import Expected, rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

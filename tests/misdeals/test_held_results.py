@@ -13,7 +13,7 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.alerts import MAX_HOLDING_ALERTS
 from shoe_daemon.table.options import RoundEnd
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import BANKER_STANDS, NATURAL, SQUEEZE, house, of_type, one, types
 
 HELD = f"{NATURAL}, P3 4C"

@@ -16,8 +16,8 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from tests.misdeals.pit import Pit
-from tests.table import oracle
+from tests.misdeals.supervised_table import Pit
+from tests.table import reference_rules
 from tests.table.dealer import SQUEEZE, house
 from tests.volume import volume
 
@@ -49,7 +49,7 @@ def deal(
     now = 0.0
     late, faces = iter(delays), [str(card.value) for card in shoe]
     for _ in range(4):
-        expected = oracle.deal(faces)
+        expected = reference_rules.deal(faces)
         dealt.append(expected.cards)
         for face in expected.cards:
             now += PACE
@@ -147,7 +147,7 @@ def test_a_camera_that_is_late_is_no_conflict(
     faces, now, late = [str(card.value) for card in shoe], 0.0, iter(delays)
     told: list[Said] = []
     for _ in range(3):
-        expected = oracle.deal(faces)
+        expected = reference_rules.deal(faces)
         for face, slot in zip(expected.cards, expected.slots, strict=True):
             now += PACE
             card = Card(face)

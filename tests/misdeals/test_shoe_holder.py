@@ -8,7 +8,7 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import NATURAL, TIE, RoundEnd, house, of_type, types
 
 if TYPE_CHECKING:

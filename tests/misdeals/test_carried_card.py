@@ -9,7 +9,7 @@ import pytest
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import NATURAL, SQUEEZE, Burn, CutCard, RoundEnd, house, of_type, one
 
 CARRIED = "P1 4C, B1 9H, P2 2D, B2 KS"

@@ -8,7 +8,7 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import (
     BANKER_STANDS,
     BOTH_STAND,

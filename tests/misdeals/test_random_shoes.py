@@ -33,10 +33,10 @@ from shoe_daemon.table.commands.dispatch import COMMANDS
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.table import Table
-from tests.misdeals.books import Books
-from tests.misdeals.pit import Pit
-from tests.table.board import Board
+from tests.misdeals.event_bookkeeping import Books
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import NATURAL, house, public_json
+from tests.table.history_model import Board
 from tests.table.test_embargo import Embargo
 from tests.volume import volume
 

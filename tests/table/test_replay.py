@@ -18,7 +18,7 @@ from shoe_daemon.table.public_types import encode_public_table
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 from tests.table.dealer import NATURAL, Dealer
-from tests.table.storm import Storm
+from tests.table.random_observations import Storm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

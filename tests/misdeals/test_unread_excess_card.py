@@ -10,7 +10,7 @@ import pytest
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 
 
 def corrected(mode: RoundEnd, *drawn: str) -> Pit:

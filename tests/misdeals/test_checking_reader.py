@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, RoundEnd, card, house, one, types
 
 if TYPE_CHECKING:

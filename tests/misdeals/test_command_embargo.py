@@ -15,8 +15,8 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.public_types import encode_public_table
-from tests.misdeals.logs import LOGS, Log
-from tests.misdeals.pit import Pit
+from tests.misdeals.irregularity_logs import LOGS, Log
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import SQUEEZE, TUCKED, house, of_type, one, public_json
 
 UNSEEN = [

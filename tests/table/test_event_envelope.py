@@ -13,7 +13,7 @@ from shoe_daemon.table.options import ResultOn
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, house, types
-from tests.table.storm import Storm
+from tests.table.random_observations import Storm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

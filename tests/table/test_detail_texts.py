@@ -27,7 +27,7 @@ from shoe_daemon.table.detail_texts import (
 from shoe_daemon.table.events import DrawDue, Irregularity, decode_event, encode_event
 from shoe_daemon.table.table import Table
 from tests.table.dealer import NATURAL, Dealer, one
-from tests.table.storm import Storm
+from tests.table.random_observations import Storm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

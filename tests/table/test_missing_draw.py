@@ -6,7 +6,7 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import ResultOn, RoundEnd
-from tests.misdeals.pit import Pit
+from tests.misdeals.supervised_table import Pit
 from tests.table.dealer import (
     BANKER_DRAWS,
     NATURAL,
