@@ -1,4 +1,4 @@
-"""A card has left the shoe: which place is its own, and was it due at all."""
+"""A card drawn for play: its round, its slot, and whether it was due."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from shoe_daemon.table.shoe_state import RoundState
     from shoe_daemon.table.table_context import TableContext
 
-# What every card is asked is looked up once: in Python 3.11 to find a member of an
-# enumeration takes longer than to call a function.
+# Constants for the checks of every card: in Python 3.11 looking up an enumeration's member
+# takes longer than calling a function.
 _P1 = Slot.P1
 _AUTO_MODE = RoundEnd.AUTO
 _DEVICE_MODE = RoundEnd.DEVICE
@@ -37,14 +37,14 @@ def apply_drawn_card(
     joined: bool = False,
 ) -> None:
     """
-    Take a card that was drawn for play.
+    Apply a card drawn for play.
 
     Args:
         context: The table.
-        card: The card as it came.
-        carried: It is an excess card of the round before (this one, where it was
-            seen), and begins another.
-        joined: It was drawn before anybody looked.
+        card: The card, as the reader reported it.
+        carried: The card is an excess card of the previous round (this one, if it was
+            seen) and begins another round.
+        joined: The round had begun before the table observed it.
     """
     slot, shoe = card.declared, context.state.shoe
     _resolve_mode(context, card)
@@ -70,7 +70,7 @@ def apply_drawn_card(
         cut_off = round_.partial and not round_.over
         context.state.unsynced |= late or cut_off or next_card.is_due_unreadable(round_)
         lifecycle.end_or_abort_round(context, round_)
-        _resolve_mode(context, card)  # a new session may have come into force
+        _resolve_mode(context, card)  # a waiting session may be in force now
     seed = _take_carried_card(context, slot)
     at_start = seed is not None or (slot is _P1 and not joined)
     unsure = context.state.unsynced or (context.state.unread_pending and not card.unread)
@@ -80,7 +80,7 @@ def apply_drawn_card(
     elif partial and not context.state.unsynced:
         checker_comparison.mark_cards_missed(context, None)
     round_ = lifecycle.begin_round(context, partial=partial)
-    # In another shoe, or after a shuffle, a card that was counted counts anew.
+    # In another shoe, or after a shuffle, a counted card is counted again.
     kept = context.state.shoe is shoe and context.house.reshuffle == "per_shoe"
     round_.seeded = seed is not None or isinstance(carried, DrawnCard)
     if round_.seeded and not kept:
@@ -96,7 +96,7 @@ def apply_drawn_card(
 
 def _take_carried_card(context: TableContext, slot: Slot | None) -> DrawnCard | None:
     # A ruling had a card carried into this round. A reader that names its own
-    # card the first one has not been told of that, and its word stands.
+    # card P1 does not know that, and its report stands.
     seed, context.state.seed = context.state.seed, None
     shoe = context.state.shoe
     if seed is None or context.state.unsynced or shoe is None or shoe.finished:
@@ -105,8 +105,8 @@ def _take_carried_card(context: TableContext, slot: Slot | None) -> DrawnCard | 
 
 
 def _resolve_mode(context: TableContext, card: DrawnCard) -> None:
-    # The first card tells whether this reader names the places; one that passed unread
-    # may have none although it does.
+    # The first card shows whether this reader reports slots. An unread card may lack a slot
+    # although the reader reports them.
     names = card.declared is not None
     if context.mode is _AUTO_MODE and (names or not card.unread):
         context.resolve_auto_mode(slot=names)
@@ -120,22 +120,22 @@ def _begins_next_round(context: TableContext, round_: RoundState, card: DrawnCar
     if card.declared is None and _is_given_up(round_):
         return True
     if round_.missing and card.declared is not None and round_.spots[SPOT_OF_SLOT[card.declared]]:
-        return True  # its own first cards were not seen
+        return True  # the first cards of the next round were missed
     if round_.partial and card.declared is not None:
         return any(round_.spots[SPOT_OF_SLOT[card.declared] :])
-    # No round has seven cards; an excess card is one before an end that is seen.
+    # No round has seven cards.
     is_full = len(round_.cards) >= len(DEALING_ORDER)
     return is_full and (round_.partial or context.mode is RoundEnd.RULES)
 
 
 def _is_given_up(round_: RoundState) -> bool:
-    # The end of the round was declared while a draw was missing. Without a place named by
-    # the reader, only an order to draw now makes the next card the missing one.
+    # The end of the round was declared while a draw was missing. Without a slot from
+    # the reader, the next card is the missing one only after the ruling `draw_now`.
     return round_.missing and round_.over and not round_.draw_ordered
 
 
 def _is_late(context: TableContext, round_: RoundState, card: DrawnCard) -> bool:
-    # Where only silence ends rounds, a card that comes late may be the missing one, or the
+    # With `quiet`, a late card may be the missing card or the
     # first of the next round.
     if context.mode is not RoundEnd.QUIET or card.declared is not None or round_.card_at is None:
         return False
@@ -147,7 +147,7 @@ def _is_late(context: TableContext, round_: RoundState, card: DrawnCard) -> bool
 
 
 def _is_repeat(round_: RoundState, card: DrawnCard) -> bool:
-    # The same card said twice of the same place is one card. A P1 later in the
+    # The same card reported twice on the same slot is one card. A P1 later in the
     # round is not: the next round may well begin with an equal card.
     if card.declared is None or card.face is None:
         return False
@@ -162,7 +162,7 @@ def _is_repeat(round_: RoundState, card: DrawnCard) -> bool:
 def add_card(
     context: TableContext, round_: RoundState, card: DrawnCard, *, seen: DrawnCard | None = None
 ) -> None:
-    """Lay a card into the round in progress, and say all that follows from it."""
+    """Add a card to the round in progress, and publish all that follows from it."""
     if round_.unread_pending:
         _place_unread_before(context, round_, card.declared)
     problem = placement.place_card(round_, card)
@@ -186,17 +186,17 @@ def add_card(
 
 def _place_unread_before(context: TableContext, round_: RoundState, slot: Slot | None) -> None:
     if slot is None:
-        # The card that passed unread, read again, or the one after it: nobody can tell.
+        # Unknown: the unread card, read again, or the card after it.
         round_.partial, round_.unread_pending = True, False
         return
-    # A card on a place after the one that is due shows where the card lies of
-    # which the device said that it passed unread. While the faces are hidden,
+    # A card on a slot after the due slot shows where the card lies that
+    # the device reported as unread. While the faces are hidden,
     # a Banker's third card shows that it was the Player's.
     due, spots = next_card.public_due(round_), round_.spots
     if due.spot is not None and SPOT_OF_SLOT[slot] > due.spot:
         place_unread_card(context, round_, due.spot)
     elif next_card.known_due(round_).spot == next_card.B3_SPOT:
-        pass  # by the known faces the Player stands: the card was read on the second try
+        pass  # by the known faces the Player stands: the second attempt read the card
     elif not due.known and slot is Slot.B3 and spots[3] and not spots[next_card.P3_SPOT]:
         place_unread_card(context, round_, next_card.P3_SPOT)
         round_.unchecked = True
@@ -205,8 +205,8 @@ def _place_unread_before(context: TableContext, round_: RoundState, slot: Slot |
 
 def place_unread_card(context: TableContext, round_: RoundState, spot: int | None = None) -> None:
     """
-    Lay the card of which the device said that it passed unread on its spot, or
-    else on the one that is due.
+    Place the card that the device reported as unread: on its spot, or else on the spot that is
+    due.
     """
     if not round_.unread_pending or round_.partial:
         return
@@ -221,7 +221,7 @@ def place_unread_card(context: TableContext, round_: RoundState, spot: int | Non
 
 
 def raise_unread_card(context: TableContext, card: DrawnCard) -> None:
-    """Say that a card passed unread, unless that is said already."""
+    """Raise an unread card, or join the device's report of it."""
     alert = alerts.join_alert(context, IrregularityKind.UNREADABLE_CARD, "card")
     if alert is None:
         detail = make_detail("unread_card", slot=card.slot)

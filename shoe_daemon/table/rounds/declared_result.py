@@ -1,6 +1,8 @@
 """
-The winner and the pairs that the device, or the dealer's button, declared for a round:
-compared with its cards at once, and again after every later change of them.
+The declared result of a round, from the device or from the dealer's button.
+
+The winner and the pairs are compared with the cards at once, and again after every change of
+the cards.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _YES_NO: Final = {True: "yes", False: "no", None: None}
 
 
 def record_declared_result(context: TableContext, round_: RoundState, obs: Result) -> None:
-    """Store what was declared for a round, and compare it with the cards."""
+    """Store the declared result of a round, and compare it with the cards."""
     round_.declared = True
     if context.state.shoe is None or round_.torn:
         return  # its cards may be those of two rounds
@@ -39,22 +41,22 @@ def record_declared_result(context: TableContext, round_: RoundState, obs: Resul
 
 
 def declared_winner(obs: Result) -> Outcome | None:
-    """Return the winner that a result declares; None where it declares none."""
+    """Return the winner of a `result` observation; None if it names none."""
     return None if obs.outcome is None else _OUTCOME_OF_TEXT[obs.outcome]
 
 
 def declared_outcome(context: TableContext, number: int) -> Outcome | None:
-    """Return the winner that was declared for a round; None where none was."""
+    """Return the winner declared for a round; None if none was declared."""
     said = _declared_for(context, number)
     return None if said is None else said.outcome
 
 
 def compare_with_cards(context: TableContext, round_: RoundState) -> None:
-    """Compare what was declared with the cards of a round on the table."""
+    """Compare the declared result with the cards of a round on the table."""
     said = _declared_for(context, round_.number)
     if said is None:
         return
-    # A card whose place nobody knows may be either hand's third.
+    # A card without a known slot may be the third card of either hand.
     unplaced = len(round_.cards) + round_.spots.count(None) > len(round_.spots)
     partial = unplaced or (round_.partial and not round_.unread_result)
     outcomes = _cached_outcomes(tuple(next_card.known_points(round_.spots)), partial)
@@ -64,7 +66,7 @@ def compare_with_cards(context: TableContext, round_: RoundState) -> None:
 
 
 def compare_with_result(context: TableContext, number: int, data: RoundFinished) -> None:
-    """Compare what was declared with a result whose cards are on the table no more."""
+    """Compare the declared result with the result of a past round."""
     said = _declared_for(context, number)
     if said is None:
         return
@@ -132,14 +134,14 @@ def _cached_outcomes(
 
 def possible_outcomes(points: Sequence[int | None], *, partial: bool) -> frozenset[Outcome]:
     """
-    Return the outcomes that the cards of a round can have come to.
+    Return the outcomes that the cards of a round permit.
 
     Args:
-        points: As of `dealing.due`.
-        partial: Cards may lie where none were seen.
+        points: As in `next_card.card_due`.
+        partial: Cards may have been missed.
 
     Returns:
-        All outcomes where no lawful coup fits the cards.
+        All outcomes if no lawful coup fits the cards.
     """
     return frozenset(_lawful_outcomes(points, partial=partial)) or _ALL_OUTCOMES
 

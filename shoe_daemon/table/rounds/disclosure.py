@@ -1,6 +1,6 @@
 """
-A face has become known: of a card that lay face down, passed unread, or is
-seen by a camera.
+Faces that become known after the draw: of cards dealt face down, read later, or seen by a
+camera.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from shoe_daemon.table.shoe_state import RoundState
     from shoe_daemon.table.table_context import TableContext
 
-# Looked up once, as in `drawing`.
+# A constant, as in `card_draw`.
 _P1 = Slot.P1
 
 
 def disclose_face(context: TableContext, slot: Slot, face: Card) -> None:
-    """Take the face of a card that was drawn before."""
+    """Apply the face of a card that was drawn before."""
     round_ = next_card.round_in_progress(context)
     if round_ is None:
         _disclose_after_round(context, slot, face)
@@ -76,8 +76,9 @@ def _advance_after_face(context: TableContext, round_: RoundState) -> None:
 
 def unread_card_on(round_: RoundState, slot: Slot | None) -> DrawnCard | None:
     """
-    Return the card that lies unread on a place, if the reader still speaks of it:
-    a first card later in the round is one of the next.
+    Return the unread card on a slot that the reader reports.
+
+    A P1 later in the round is the first card of the next round.
     """
     if slot is None or (slot is _P1 and len(round_.cards) > 1):
         return None
@@ -89,10 +90,10 @@ def unread_card_on(round_: RoundState, slot: Slot | None) -> DrawnCard | None:
 
 def apply_second_reading(context: TableContext, slot: Slot | None, face: Card | None) -> bool:
     """
-    Take a card that passed unread before, and was read at the second attempt.
+    Apply the face of a card that the reader read at the second attempt.
 
     Returns:
-        Whether it is such a card.
+        Whether an unread card lies on that slot.
     """
     round_ = next_card.round_in_progress(context)
     card = None if round_ is None or face is None else unread_card_on(round_, slot)
@@ -105,7 +106,7 @@ def apply_second_reading(context: TableContext, slot: Slot | None, face: Card | 
 def set_unread_face(
     context: TableContext, round_: RoundState, card: DrawnCard, face: Card
 ) -> None:
-    """Learn the face of a card that passed unread, and go on."""
+    """Set the face of an unread card, and advance the round."""
     if placement.is_public_at_draw(context, round_, card.slot):
         _turn_card_over(context, round_, card, face)
         return
@@ -117,8 +118,9 @@ def set_unread_face(
 
 def set_late_face(context: TableContext, round_: RoundState, card: DrawnCard, face: Card) -> None:
     """
-    Learn the face of a card of a round that has its result, or has ended; of one that
-    came to nothing the players may never have seen it.
+    Set the face of a card of a round that is finished or has ended.
+
+    The cards of an aborted round may never have been public.
     """
     card.face = face
     card.public = round_.finished or placement.is_public_at_draw(context, round_, card.slot)
@@ -130,8 +132,8 @@ def set_late_face(context: TableContext, round_: RoundState, card: DrawnCard, fa
 
 
 def _disclose_after_round(context: TableContext, slot: Slot, face: Card) -> None:
-    # It may be the face of a card that still lies on the table. Otherwise a
-    # round has begun that nobody saw.
+    # The card may still lie on the table. Otherwise a
+    # round has begun unobserved.
     if rest_of_coup.set_rest_face(context, slot, face):
         return
     last = context.state.round
@@ -149,9 +151,9 @@ def _disclose_after_round(context: TableContext, slot: Slot, face: Card) -> None
 
 
 def _are_all_copies_out(context: TableContext, face: Card) -> bool:
-    # After cards were missed: no card is left in the shoe that could have this face, so
-    # that it is one of a round that has ended. Copies that lie face down count too: then the
-    # card that was turned over is one of these, and public (Contract: at `disclosed`).
+    # After missed cards: if all copies of this face have left the shoe, the card belongs
+    # to a round that has ended. Copies that lie face down count too: then the
+    # disclosed card is one of these, and public.
     shoe = context.state.shoe
     if shoe is None or shoe.finished or not context.state.unsynced:
         return False
@@ -159,8 +161,8 @@ def _are_all_copies_out(context: TableContext, face: Card) -> bool:
 
 
 def _card_on_slot(round_: RoundState, slot: Slot, face: Card) -> DrawnCard | None:
-    # The reader speaks of the place that it named, wherever the rules put the
-    # card since; of two cards on one place it means the one that fits.
+    # The reader means the slot that it reported, wherever the rules placed the
+    # card since; of two cards on one slot, the one that fits.
     here = [card for card in round_.cards if slot is (card.declared or card.slot)]
     for card in here:
         if card.face is None or card.face is face:
@@ -176,7 +178,7 @@ def _card_on_slot(round_: RoundState, slot: Slot, face: Card) -> DrawnCard | Non
 
 
 def _set_excess_face(context: TableContext, round_: RoundState, slot: Slot, face: Card) -> bool:
-    # A card found to be none of this round still has a face to be counted.
+    # The face of an excess card is counted too.
     for card in round_.excess:
         if card.declared is slot and card.face in {None, face}:
             if card.face is None and context.state.shoe is not None:
@@ -205,7 +207,7 @@ def _count_disclosed_card(context: TableContext, card: DrawnCard) -> None:
 def _raise_conflict(context: TableContext, slot: Slot) -> None:
     round_ = next_card.round_in_progress(context)
     if context.state.unsynced or (round_ is not None and round_.partial):
-        return  # the cards that lie there, or this one, may be of another round
+        return  # either card may belong to another round
     if alerts.find_open_alert(context, IrregularityKind.SOURCE_CONFLICT) is None:
         alerts.raise_alert(
             context,
@@ -219,15 +221,17 @@ def apply_placed_card(
     context: TableContext, slot: Slot, face: Card, source: str | None = None
 ) -> None:
     """
-    Take what a camera sees on a place: a card to deal, where it is the only
-    source, else what confirms a card that another source has drawn.
+    Apply a card that a camera sees on a slot.
+
+    A camera that is the only source deals the card; else it confirms a card that another source
+    has drawn.
     """
     if source is not None:
         reader_state.get_reader(context, source).places = True
     alone = context.state.placing or checker_replacement.is_only_reader_up(context, source)
     round_ = next_card.round_in_progress(context)
     if alone and round_ is not None and round_.cleared:
-        # It lacks a card, but what lies here now was laid after the table was cleared.
+        # The round lacks a card, but this card was laid after the table was cleared.
         lifecycle.end_or_abort_round(context, round_)
         round_ = None
     placed_card = None if round_ is None else round_.spots[DEALING_ORDER.index(slot)]
@@ -247,7 +251,7 @@ def apply_placed_card(
 
 
 def _is_previous_card(context: TableContext, slot: Slot, face: Card) -> bool:
-    # A card of the round before, which nobody has taken away.
+    # A card of the previous round that was not taken away.
     last = context.state.round
     if last is None or not last.ended or last.cleared:
         return False
@@ -256,7 +260,7 @@ def _is_previous_card(context: TableContext, slot: Slot, face: Card) -> bool:
 
 
 def _is_next_first_card(round_: RoundState, slot: Slot) -> bool:
-    # Another first card than the one of a round that is whole.
+    # A first card that differs from the first card of a complete round.
     return slot is Slot.P1 and next_card.is_complete(round_)
 
 

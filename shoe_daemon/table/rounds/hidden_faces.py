@@ -1,9 +1,9 @@
 """
-What follows from faces that the players have not seen.
+Irregularities that follow from hidden faces.
 
-While such a face decides whose card is next, a third card lies where the reader says, and
-nothing is concluded publicly. Staff are told at once what the known faces show; the players
-when the faces are public.
+While a hidden face decides which card is due, a third card is taken at the slot that the reader
+reports, and no irregularity is published. Staff receive at once the irregularities that the
+known faces show; the players receive them when the faces are public.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _EXCESS_CARD = IrregularityKind.EXCESS_CARD
 
 def raise_staff_alerts(context: TableContext, round_: RoundState) -> None:
     """
-    Tell staff what the known faces show of the third cards, and take back what they do not
-    show any more.
+    Raise for staff the third cards that the known faces show to be wrong; close those that the
+    faces no longer show.
     """
     if not round_.unchecked:
         return
@@ -44,14 +44,14 @@ def raise_staff_alerts(context: TableContext, round_: RoundState) -> None:
 
 
 def _third_card_slots(round_: RoundState) -> list[tuple[DrawnCard, Slot | None]]:
-    """Return every third card with its place by the known faces; None for one too many."""
+    """Return every third card with its slot by the known faces; None for an excess card."""
     places: dict[int, Slot] = {
         id(card): DEALING_ORDER[spot]
         for spot, card in enumerate(next_card.spots_by_known_faces(round_))
         if card is not None
     }
     if next_card.spots_by_known_faces(round_) is round_.spots:
-        return []  # too little is known
+        return []  # too few faces are known
     return [(card, places.get(id(card))) for card in round_.cards[FOUR_CARDS:]]
 
 
@@ -79,14 +79,14 @@ def _raise_staff_alert(
     else:
         detail = placement.misplaced_detail(problem, card.declared, slot)
     card.alert = context.state.seq + 1
-    # It is told publicly when the third cards are laid by the faces that decide.
+    # `place_third_cards` publishes it when the deciding faces are public.
     alerts.raise_alert(
         context, problem, detail, slot=slot or card.declared, card=card.face, staff_only=True
     )
 
 
 def publish_staff_alerts(context: TableContext, round_: RoundState) -> None:
-    """Tell the players of every irregularity whose faces they have now seen."""
+    """Publish every irregularity whose faces are public now."""
     published_faces: list[Card | None] = []
     for alert in [each for each in context.state.alerts if each.staff_only]:
         cards = [card for card in [*round_.cards, *round_.excess] if alert.data.id in card.unsaid]
@@ -118,10 +118,7 @@ def _publish_duplicate(context: TableContext, alert: OpenAlert) -> None:
 
 
 def close_wrong_duplicates(context: TableContext) -> None:
-    """
-    Close what only staff were told of a card that came too often, where a correction shows
-    that it did not.
-    """
+    """Close the duplicates raised for staff that a correction has disproved."""
     shoe = context.state.shoe
     for alert in [each for each in context.state.alerts if each.staff_only]:
         face = alert.data.card

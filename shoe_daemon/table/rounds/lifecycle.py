@@ -1,7 +1,8 @@
 """
-The life of a round: it begins, its faces come to light, it is finished (its
-result is published), it ends (the next card belongs to another), or it comes
-to nothing.
+The life cycle of a round: begin, reveal, finish, end, abort, void.
+
+A round is finished when its result is published or held, and ended when the next card belongs
+to another round.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from shoe_daemon.table.table_context import TableContext
 
 _SECOND_US = 1_000_000
-# Looked up once, as in `drawing`.
+# Constants, as in `card_draw`.
 _QUIET_MODE = RoundEnd.QUIET
 _RULES_MODE = RoundEnd.RULES
 _ON_COMPLETE = ResultOn.COMPLETE
@@ -46,7 +47,7 @@ _NORMAL_KIND = Kind.NORMAL
 
 
 def begin_round(context: TableContext, *, partial: bool) -> RoundState:
-    """Begin a round, and a shoe where there is none; its first card follows."""
+    """Begin a round, and a shoe if there is none; its first card follows."""
     state = context.state
     shoe = state.shoe
     if shoe is None or shoe.finished:
@@ -67,7 +68,7 @@ def begin_round(context: TableContext, *, partial: bool) -> RoundState:
 
 
 def check_first_card(context: TableContext) -> None:
-    """Say what is wrong with a round's beginning, once its first card is out."""
+    """Check betting, burn and cut card at the first card of a round."""
     state = context.state
     if state.betting == "open":
         alerts.raise_alert(
@@ -84,7 +85,7 @@ def check_first_card(context: TableContext) -> None:
 
 
 def set_card_deadlines(context: TableContext, round_: RoundState) -> None:
-    """After a card: from now on count the quiet, and the time to the reveal."""
+    """Start the deadlines that run from a card: the quiet gap and the reveal."""
     if context.mode is _QUIET_MODE:
         round_.card_at = context.now_us()
         await_quiet_end(context, round_)
@@ -95,12 +96,12 @@ def set_card_deadlines(context: TableContext, round_: RoundState) -> None:
         if round_.hidden and next_card.is_complete(round_):
             reveal_faces(context, round_)
     elif len(round_.cards) == FOUR_CARDS or (round_.partial and len(round_.cards) > FOUR_CARDS):
-        # Of a partial round nobody knows which card was the fourth: not one before this.
+        # In a partial round the fourth card is unknown: this one is the earliest possible.
         context.state.reveal_at = context.now_us() + int(after * _SECOND_US)
 
 
 def await_quiet_end(context: TableContext, round_: RoundState) -> None:
-    """Where silence ends rounds, count it from now on, if it would end this one."""
+    """Start the quiet gap if it would end this round."""
     if context.mode is not _QUIET_MODE:
         return
     if round_.partial or next_card.is_complete(round_) or next_card.is_due_unreadable(round_):
@@ -109,15 +110,15 @@ def await_quiet_end(context: TableContext, round_: RoundState) -> None:
 
 
 def reveal_faces(context: TableContext, round_: RoundState) -> None:
-    """The players have now seen every face that the daemon knows."""
+    """Make every known face of a round public."""
     context.state.reveal_at = None
     if not next_card.has_known_hidden_face(round_):
         return
-    # The first four tell where the others lie.
+    # The first four cards decide the slots of the others.
     _show_cards(context, round_, round_.cards[:FOUR_CARDS])
     third_cards.place_third_cards(context, round_)
     for card in round_.cards[FOUR_CARDS:]:
-        # The Player's third card tells whether the next one belongs to the round at all.
+        # The Player's third card decides whether the next card belongs to the round.
         if any(each is card for each in round_.cards):
             _show_cards(context, round_, [card])
             third_cards.place_third_cards(context, round_)
@@ -133,7 +134,7 @@ def _show_cards(context: TableContext, round_: RoundState, cards: list[DrawnCard
 def show_card(
     context: TableContext, round_: RoundState, card: DrawnCard, *, counted: bool = True
 ) -> None:
-    """Make one known face public, and say so; it may have been counted in the shoe before."""
+    """Make one known face public, and publish it; `counted` if the shoe counted it before."""
     if card.face is None:
         return
     card.public = True
@@ -146,8 +147,8 @@ def show_card(
 
 def advance_round(context: TableContext, round_: RoundState, *, repeat: bool) -> None:
     """
-    Say whose card is next, as `say_due` does; finish the round, and end it, as soon as
-    the rules and the options let it.
+    Publish the card that is due; finish and end the round as soon as the rules and options
+    permit.
     """
     due = next_card.known_due(round_)
     placement.publish_due_card(context, round_, due, repeat=repeat)
@@ -170,10 +171,10 @@ def finish_round(
     context: TableContext, round_: RoundState, declared: Outcome | None = None
 ) -> None:
     """
-    Publish the result: the cards' own where they suffice, else what was declared.
+    Publish the result: from the cards if they suffice, else as declared.
 
-    Where something is missing, the cards on both sides of the gap may belong to
-    two rounds, however well they fit: they count only if the device agrees.
+    In a partial round the cards before and after the gap may belong to two rounds: they count
+    only if the declared outcome agrees.
     """
     data = (
         round_result.result_from_cards(context, round_)
@@ -193,7 +194,7 @@ def _publish_result(context: TableContext, round_: RoundState, data: events.Roun
 
 
 def end_round(context: TableContext, round_: RoundState, declared: Outcome | None = None) -> None:
-    """End a round whose cards are complete, or whose result somebody declared."""
+    """End a round whose cards are complete, or whose result was declared."""
     reveal_faces(context, round_)
     placement.publish_due(context, round_, repeat=False)
     if not round_.finished:
@@ -204,7 +205,7 @@ def end_round(context: TableContext, round_: RoundState, declared: Outcome | Non
 def enter_round_result(
     context: TableContext, round_: RoundState, data: events.RoundFinished, *, whole: bool
 ) -> None:
-    """End a round with a result that a person entered; `whole` as in `coup_rest.may_come`."""
+    """End a round with a result entered by a person; `whole` as in `may_cards_follow`."""
     round_.finished = round_.declared = True
     results.publish_or_hold(context, round_.number, data, entered=True)
     round_.owns_rest = rest_of_coup.may_cards_follow(context, round_, whole=whole)
@@ -213,31 +214,31 @@ def enter_round_result(
 
 def abort_round(context: TableContext, round_: RoundState, cause: events.AbortCause) -> None:
     """
-    Let a round come to nothing: its number is used up, its cards stay counted.
+    Abort a round: its number is used up, its cards stay counted.
 
-    That a draw of it is missing stays open until a person has closed it.
+    A `missing_draw` of the round stays open until a person closes it.
     """
     context.emit(events.RoundAborted(cause))
     results.store_unfinished_round(context, round_.number, cause)
-    round_.declared = True  # a result that comes now is not about it
+    round_.declared = True  # a later result concerns another round
     _close_round(context, round_)
     shoe_holder.pass_after_round(context, None)
 
 
 def void_round(context: TableContext, round_: RoundState) -> None:
-    """Make the round in progress void: no wager is settled, its cards stay counted."""
+    """Void the round in progress: no wager is settled, its cards stay counted."""
     for alert in [each for each in context.state.alerts if each.round == round_.number]:
         alerts.close_alert(context, alert, "void_round", "the round is void")
     context.emit(events.RoundVoided(None, None, context.operator, context.reason))
     results.store_unfinished_round(context, round_.number, None)
-    round_.declared = True  # a result that comes now is not about it
+    round_.declared = True  # a later result concerns another round
     round_.owns_rest = rest_of_coup.may_cards_follow(context, round_, whole=not round_.partial)
     _close_round(context, round_)
     shoe_holder.pass_after_round(context, None)
 
 
 def give_up_round(context: TableContext, round_: RoundState) -> None:
-    """End a round without the card that it lacks: a person lets play go on."""
+    """End a round without its missing card, by a ruling of `continue`."""
     round_.owns_rest = rest_of_coup.may_cards_follow(context, round_, whole=not round_.partial)
     abort_round(context, round_, "new_round")
 
@@ -252,7 +253,7 @@ def _close_round(context: TableContext, round_: RoundState) -> None:
     state.quiet_at = state.reveal_at = None
     if round_.owns_rest:
         if next_card.has_known_hidden_face(round_):
-            round_.over = False  # an end that only hidden faces show ends no coup
+            round_.over = False  # hidden faces alone end no coup
         reader_state.start_quiet_timer(context)
     elif state.betting == "closed" and not round_.next_closed:
         state.betting = "open"
@@ -263,7 +264,7 @@ def _close_round(context: TableContext, round_: RoundState) -> None:
 
 
 def end_or_abort_round(context: TableContext, round_: RoundState) -> None:
-    """Turn away from a round because another begins: end it if it can be ended."""
+    """End a round because another begins; abort it if it has no result."""
     if round_.finished or (not round_.partial and next_card.is_complete(round_)):
         end_round(context, round_)
     else:
@@ -271,7 +272,7 @@ def end_or_abort_round(context: TableContext, round_: RoundState) -> None:
 
 
 def raise_missing_draw(context: TableContext, round_: RoundState, code: str) -> None:
-    """Say that a draw is missing, in the sentence of a code; the round stays open."""
+    """Raise a missing draw with the sentence of a code; the round stays open."""
     round_.over = True
     if round_.missing:
         return

@@ -1,9 +1,8 @@
 """
-Whose card is next, as far as the faces tell.
+The card that is due next, by the known faces and by the public faces.
 
-`due` works on six spots in dealing order, each None or a face's points, and is
-asked twice: with every face that the daemon knows, to check the draws; and
-with the public faces alone, to say aloud what is due.
+`card_due` takes six spots in dealing order, each None or a face's points. It is called twice:
+with all known faces, to check the draws; and with the public faces only, to publish `draw_due`.
 """
 
 from __future__ import annotations
@@ -27,18 +26,17 @@ P3_SPOT: Final = 4
 B3_SPOT: Final = 5
 
 HIDDEN_POINTS: Final = -1
-"""The points of a card that lies there and whose face is not known."""
+"""The points of a card whose face is not known."""
 
 
 class CardDue(NamedTuple):
     """
-    What the rules say of the next card.
+    The card that the rules require next.
 
     Attributes:
-        spot: The index of the place that is due in dealing order; None where
-            none is.
-        known: Whether the faces suffice to tell.
-        event: The same for the people at the table.
+        spot: The index of the due slot in dealing order; None if no card is due.
+        known: The faces suffice to decide it.
+        event: The `draw_due` event that publishes it.
     """
 
     spot: int | None
@@ -83,13 +81,13 @@ _CARD_NOT_SEEN: Final = CardDue(
 
 def card_due(points: Sequence[int | None], *, partial: bool = False) -> CardDue:
     """
-    Tell what the rules say of the next card.
+    Return the card that the rules require next.
 
     Args:
         points:
-            Six places in dealing order: None where no card lies, 0 to 9, or
-            `HIDDEN`.
-        partial: Cards may lie where none were seen.
+            Six spots in dealing order: None for no card, 0 to 9, or
+            `HIDDEN_POINTS`.
+        partial: Cards may have been missed.
     """
     first, second, third, fourth, player_third, banker_third = points
     if first is None or second is None or third is None or fourth is None:
@@ -152,7 +150,7 @@ def _no_card_due(code: str, why: Detail) -> CardDue:
 
 
 def known_points(spots: Sequence[DrawnCard | None]) -> list[int | None]:
-    """Return the points of the spots as the daemon knows them."""
+    """Return the points of the spots by all known faces."""
     return [
         None if card is None else HIDDEN_POINTS if card.face is None else card.face.points
         for card in spots
@@ -160,7 +158,7 @@ def known_points(spots: Sequence[DrawnCard | None]) -> list[int | None]:
 
 
 def public_points(spots: Sequence[DrawnCard | None]) -> list[int | None]:
-    """Return the points of the spots as the players know them."""
+    """Return the points of the spots by the public faces."""
     return [
         None
         if card is None
@@ -173,9 +171,9 @@ def public_points(spots: Sequence[DrawnCard | None]) -> list[int | None]:
 
 def public_totals(spots: Sequence[DrawnCard | None]) -> tuple[int | None, int | None]:
     """
-    Return the totals of the Player and of the Banker, 0 to 9, as the players know them.
+    Return the public totals of the Player and of the Banker, 0 to 9.
 
-    A hand without cards, or of which one is hidden or was not seen, has None.
+    A hand that is empty, or has a hidden or missed card, has None.
     """
     return _public_total(spots[0], spots[2], spots[P3_SPOT]), _public_total(
         spots[1], spots[3], spots[B3_SPOT]
@@ -200,7 +198,7 @@ def _public_total(
 
 
 def has_known_hidden_face(round_: RoundState) -> bool:
-    """Tell whether a face is known that the players have not seen."""
+    """Return whether a known face of this round is not public."""
     return bool(round_.hidden) and any(
         card.face is not None and not card.public for card in round_.cards
     )
@@ -213,7 +211,7 @@ def round_in_progress(context: TableContext) -> RoundState | None:
 
 
 def known_due(round_: RoundState) -> CardDue:
-    """Tell what is due by every face that the daemon knows."""
+    """Return the card that is due by all known faces."""
     dealt = len(round_.cards)
     if dealt < FOUR_CARDS and not round_.partial:
         return FIRST_FOUR_DUE[dealt]
@@ -222,21 +220,21 @@ def known_due(round_: RoundState) -> CardDue:
 
 
 def public_due(round_: RoundState) -> CardDue:
-    """Tell what is due by the faces that the players have seen."""
+    """Return the card that is due by the public faces."""
     if not round_.hidden:
         return known_due(round_)
     return card_due(public_points(round_.spots), partial=round_.partial)
 
 
 def spots_by_known_faces(round_: RoundState) -> list[DrawnCard | None]:
-    """Return the cards by place, the third cards as the known faces lay them."""
+    """Return the cards by spot, with the third cards placed by the known faces."""
     spots = round_.spots
     if not round_.unchecked or round_.partial or HIDDEN_POINTS in known_points(spots)[:4]:
         return spots
     spots = [*spots[:FOUR_CARDS], None, None]
     for card in round_.cards[FOUR_CARDS:]:
         due = card_due(known_points(spots))
-        if not due.known:  # the Player's third card lies there, its face unknown
+        if not due.known:  # the face of the Player's third card is unknown
             spots[B3_SPOT] = card
         elif due.spot is not None:
             spots[due.spot] = card
@@ -244,12 +242,12 @@ def spots_by_known_faces(round_: RoundState) -> list[DrawnCard | None]:
 
 
 def _deciding_due(round_: RoundState) -> CardDue:
-    # Where something is missing, what nobody has seen decides nothing.
+    # In a partial round, hidden faces decide nothing.
     return public_due(round_) if round_.partial else known_due(round_)
 
 
 def public_due_slot(round_: RoundState) -> Slot | None:
-    """Return the place of the next card as far as the public faces tell it."""
+    """Return the slot that is due by the public faces."""
     if round_.partial:
         return None
     spot = card_due(public_points(round_.spots)).spot
@@ -257,33 +255,33 @@ def public_due_slot(round_: RoundState) -> Slot | None:
 
 
 def is_complete(round_: RoundState) -> bool:
-    """Tell whether by the known faces no further card is due."""
+    """Return whether no further card is due by the known faces."""
     due = _deciding_due(round_)
     return due.known and due.spot is None
 
 
 def may_burn_card(context: TableContext) -> bool:
-    """Tell whether a card that is drawn now may be one to be burned: none is due to a hand."""
+    """Return whether a card drawn now may be a burned card: none is due to a hand."""
     round_ = round_in_progress(context)
     return round_ is None or is_publicly_complete(round_)
 
 
 def is_publicly_complete(round_: RoundState) -> bool:
-    """Tell whether by the faces that the players have seen no further card is due."""
+    """Return whether no further card is due by the public faces."""
     due = public_due(round_)
     return due.known and due.spot is None
 
 
 def is_due_unreadable(round_: RoundState) -> bool:
-    """Tell whether a card that could not be read hides what is due."""
+    """Return whether the due card depends on a card that could not be read."""
     return any(card.unread for card in round_.cards) and not _deciding_due(round_).known
 
 
 def awaits_faces(round_: RoundState) -> bool:
     """
-    Tell whether faces of this round are still to be seen.
+    Return whether faces of this round are still to be disclosed.
 
-    A card that could not be read is none of them: its face does not come by itself.
+    An unread card does not count: its face does not come by itself.
     """
     if not round_.hidden:
         return False

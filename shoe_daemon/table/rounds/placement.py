@@ -1,4 +1,4 @@
-"""Place a card on its slot, publish it, and publish which card is due next."""
+"""The slot of a card: place the card, publish it, and publish which card is due next."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _EXCESS_CARD: Final = IrregularityKind.EXCESS_CARD
 
 def publish_due(context: TableContext, round_: RoundState, *, repeat: bool) -> None:
     """
-    Say whose card is next, as far as the public faces tell.
+    Publish the card that is due by the public faces.
 
     Args:
         context: The table.
         round_: The round in progress.
-        repeat: Say it even if nothing changed: a card has just been dealt.
+        repeat: Publish it even if unchanged: a card has just been dealt.
     """
     publish_due_card(context, round_, next_card.known_due(round_), repeat=repeat)
 
@@ -40,7 +40,7 @@ def publish_due(context: TableContext, round_: RoundState, *, repeat: bool) -> N
 def publish_due_card(
     context: TableContext, round_: RoundState, due: next_card.CardDue, *, repeat: bool
 ) -> None:
-    """Publish the card that is due, from a `known_due` that the caller has at hand."""
+    """Publish the card that is due, given the result of `known_due`."""
     if round_.hidden:
         due = next_card.card_due(next_card.public_points(round_.spots), partial=round_.partial)
     if due.spot is not None:
@@ -54,14 +54,14 @@ def deal_card(
     context: TableContext, round_: RoundState, card: DrawnCard, *, seen: DrawnCard | None = None
 ) -> None:
     """
-    Say that a card lies on its place, showing no more than the players see.
+    Publish a placed card, with its face only if the players see it.
 
     Args:
         context: The table.
         round_: The round in progress.
         card: The card, placed.
-        seen: The same card as an excess card of the round before: what was
-            counted of it then is not counted again.
+        seen: The same card as an excess card of the previous round; it is not counted
+            again.
     """
     face, shoe = card.face, context.state.shoe
     card.public = face is not None and is_public_at_draw(context, round_, card.slot)
@@ -86,16 +86,16 @@ def deal_card(
 
 
 def is_public_at_draw(context: TableContext, round_: RoundState, slot: Slot | None) -> bool:
-    """Tell whether the players see a card when it is drawn."""
+    """Return whether the players see the face of a card at the draw."""
     if context.face_up:
         return True
     if slot is None and round_.partial:
-        return False  # it may be one of the Banker's first two
+        return False  # the card may be one of the Banker's first two
     return context.banker_tucked and slot not in {Slot.B1, Slot.B2}
 
 
 def place_card(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
-    """Place a card; return the irregularity that its place or its number shows, if any."""
+    """Place a card; return the irregularity that its slot or its number shows."""
     if round_.partial:
         return _place_as_declared(round_, card)
     due = next_card.public_due(round_)
@@ -108,15 +108,15 @@ def place_card(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
 
 
 def put_on_spot(round_: RoundState, card: DrawnCard, spot: int) -> None:
-    """Lay a card on a place, by its index in dealing order."""
+    """Put a card on a spot, the index of its slot in dealing order."""
     card.slot = DEALING_ORDER[spot]
     round_.spots[spot] = card
 
 
 def compare_slots(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
     """
-    Compare the place of a card with the one that was named; one wrong card puts
-    others wrong, and is said once.
+    Compare the slot of a card with the reported slot; only the first difference is an
+    irregularity.
     """
     if card.declared is None or card.declared is card.slot or round_.misplaced:
         return None
@@ -127,14 +127,14 @@ def compare_slots(round_: RoundState, card: DrawnCard) -> IrregularityKind | Non
 
 
 def _place_as_declared(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
-    # Something is missing here, so only the reader's word says where a card is.
+    # Cards were missed: only the reader's report shows the slot.
     due = next_card.public_due(round_)
     if due.known and due.spot is None:
         return _EXCESS_CARD
     if card.declared is None:
         return None
     if due.spot == next_card.B3_SPOT:
-        # The Player stands, so that no card of the Player's can be missing.
+        # The Player stands, so no card of the Player can be missing.
         put_on_spot(round_, card, next_card.B3_SPOT)
         return compare_slots(round_, card)
     spot = SPOT_OF_SLOT[card.declared]
@@ -149,7 +149,7 @@ def _mark_misplaced(round_: RoundState) -> IrregularityKind:
 
 
 def _place_unchecked(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
-    # The faces that decide are not known: the reader's word stands until then.
+    # The deciding faces are unknown: the reported slot stands until then.
     if len(round_.cards) >= len(DEALING_ORDER):
         return _EXCESS_CARD
     round_.unchecked = True
@@ -167,7 +167,7 @@ def _place_unchecked(round_: RoundState, card: DrawnCard) -> IrregularityKind | 
 def raise_misplaced_card(
     context: TableContext, card: DrawnCard, problem: IrregularityKind
 ) -> None:
-    """Say that a card lies with the wrong hand."""
+    """Raise a card that was laid to the wrong hand."""
     detail = misplaced_detail(problem, card.declared, card.slot)
     _raise_card_alert(context, card, problem, detail)
 
@@ -175,7 +175,7 @@ def raise_misplaced_card(
 def misplaced_detail(
     problem: IrregularityKind, declared: Slot | None, slot: Slot | None
 ) -> Detail:
-    """Return the sentence of a card that was laid on one place and is due on another."""
+    """Return the sentence for a card laid on another slot than the due one."""
     if problem is IrregularityKind.PLAYER_THIRD_UNAUTHORISED:
         return make_detail("player_third_unauthorised")
     if slot is None or slot is declared:
@@ -186,7 +186,7 @@ def misplaced_detail(
 def _raise_card_alert(
     context: TableContext, card: DrawnCard, kind: IrregularityKind, detail: Detail
 ) -> None:
-    # Staff may have been told of it, and have closed it, before the players could know.
+    # Staff may have closed it before the players could know of it.
     public_face, slot = card.face if card.public else None, card.slot or card.declared
     number = None if context.state.round is None else context.state.round.number
     known = alerts.find_staff_alert(context, card)
@@ -203,13 +203,13 @@ def record_excess_card(
     context: TableContext, round_: RoundState | None, card: DrawnCard, *, moved: bool = False
 ) -> None:
     """
-    Take a card that belongs to neither hand.
+    Record a card that belongs to neither hand.
 
     Args:
         context: The table.
-        round_: The round that it was drawn in or after; None before the first.
+        round_: The round in or after which it was drawn; None before the first.
         card: The card.
-        moved: It was dealt before, and found out when the faces came.
+        moved: The card was dealt, and its faces have shown it to be an excess card.
     """
     if not moved and context.state.shoe is not None:
         card.order = context.state.shoe.out
@@ -221,7 +221,7 @@ def record_excess_card(
     if card.face is not None and not (card.public or moved):
         context.emit(events.StaffCardDealt(card.face, None))
     if round_ is not None and round_.excess_decided and not moved:
-        round_.excess_decided = False  # the card that the reader spoke of before
+        round_.excess_decided = False  # the card that the reader has reported before
     elif (alert := alerts.join_alert(context, IrregularityKind.EXCESS_CARD, "card")) is not None:
         known = alerts.find_staff_alert(context, card)
         if known is not None:
@@ -240,11 +240,11 @@ def record_excess_card(
 
 def excess_detail(due: next_card.CardDue | None, public_face: Card | None) -> Detail:
     """
-    Return the sentence of a card too many.
+    Return the sentence for an excess card.
 
     Args:
-        due: What was due in its round; None before the first round.
-        public_face: The card, where it may be named.
+        due: The card due in its round; None before the first round.
+        public_face: The card, if its face is public.
     """
     values: dict[str, DetailValue] = {} if public_face is None else {"card": public_face}
     suffix = "_unseen" if public_face is None else ""

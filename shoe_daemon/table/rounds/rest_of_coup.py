@@ -1,9 +1,8 @@
 """
-The rest of a coup whose round is over before its cards are out: voided, entered by hand,
-or given up by a ruling.
+The rest of a coup whose round ended early: voided, entered by hand, or given up by a ruling.
 
-Its further cards are counted and belong to no round, until the next boundary or a card
-that the reader names the Player's first.
+Further cards of the coup are counted and belong to no round, until the next boundary or a card
+that the reader reports as P1.
 """
 
 from __future__ import annotations
@@ -26,29 +25,29 @@ if TYPE_CHECKING:
 
 def may_cards_follow(context: TableContext, round_: RoundState, *, whole: bool) -> bool:
     """
-    Tell whether cards of a round's coup may still come after the round.
+    Return whether cards of a round's coup may still follow the round.
 
     Args:
         context: The table.
         round_: The round.
-        whole: All of its cards so far were seen, and their faces are known.
+        whole: All of its cards so far were observed.
     """
     if context.mode is RoundEnd.RULES:
-        # Nothing but the rules ends a coup here, and they need all of its cards.
+        # Here only the rules end a coup, and they need all of its cards.
         return whole and _next_spot(round_) is not None
     return bool(round_.cards) or _is_reader_away(context)
 
 
 def is_rest_card(round_: RoundState, card: DrawnCard) -> bool:
-    """Tell whether a card is one of the coup of a round that owns the rest of it."""
+    """Return whether a card belongs to the rest of a round's coup."""
     if card.declared is Slot.P1:
         return False
-    # The end of the coup was declared: only a place that the reader names is still its own.
+    # The end of the coup was declared: only a card with a reported slot still belongs to it.
     return card.declared is not None or not round_.over
 
 
 def count_rest_card(context: TableContext, card: DrawnCard) -> None:
-    """Count a card of the coup; only staff see its face."""
+    """Count a card of the rest of the coup; only staff see its face."""
     round_, shoe = context.state.round, context.state.shoe
     if round_ is None or shoe is None or _is_repeat(round_, card):
         return
@@ -66,10 +65,10 @@ def count_rest_card(context: TableContext, card: DrawnCard) -> None:
 
 def set_rest_face(context: TableContext, slot: Slot, face: Card) -> bool:
     """
-    Take the face of a card that was drawn face down after the round was over.
+    Set the face of a card of the rest of the coup that was drawn face down.
 
     Returns:
-        Whether a round that owns the rest of its coup is on the table.
+        Whether such a card lies on that slot.
     """
     round_, shoe = context.state.round, context.state.shoe
     if round_ is None or shoe is None or not (round_.owns_rest and round_.rest):
@@ -96,7 +95,7 @@ def _is_reader_away(context: TableContext) -> bool:
 
 
 def _follow_coup(round_: RoundState, card: DrawnCard) -> None:
-    # The coup is followed in silence, to know its last card.
+    # The coup is followed without events, to know its last card.
     spot = _next_spot(round_)
     if spot is not None:
         laid = DrawnCard(card.face, card.declared, unread=card.unread)

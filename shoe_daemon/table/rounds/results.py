@@ -1,4 +1,4 @@
-"""The results of a shoe: published, held back for a person, revised, voided."""
+"""The results of the rounds of a shoe: publish, hold, release, revise, void."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _IRREGULARITY_REASON: Final = "an irregularity waits for a person"
 def publish_or_hold(
     context: TableContext, number: int, data: RoundFinished, *, entered: bool = False
 ) -> None:
-    """Publish a result, or hold it back while something waits for a person."""
+    """Publish a result, or hold it while an irregularity or the table's hold is open."""
     held = find_held_result(context, number)
     if held is not None:
         held.data, held.lost, held.entered = data, False, entered
@@ -46,15 +46,15 @@ def publish_or_hold(
 
 
 def public_ids(context: TableContext, ids: tuple[int, ...]) -> tuple[int, ...]:
-    """Return those of some irregularities that the players have been told of."""
+    """Return the ids that belong to public irregularities."""
     public = {alert.data.id for alert in context.state.alerts if not alert.staff_only}
     return tuple(each for each in ids if each in public)
 
 
 def holding_alerts(context: TableContext, number: int) -> tuple[int, ...] | None:
     """
-    Return the irregularities that hold the result of a round back, none where the table is
-    on hold; None where nothing does.
+    Return the irregularities that hold the result of a round; an empty tuple if the table is on
+    hold, None if nothing holds it.
     """
     threshold = context.options.hold_from
     grave = (
@@ -71,8 +71,8 @@ def holding_alerts(context: TableContext, number: int) -> tuple[int, ...] | None
 
 def release_results(context: TableContext, *, at_once: bool = False) -> None:
     """
-    Publish, in order, the held results that nothing waits for any more; at once
-    all of them, where the shoe that they are of is over.
+    Publish, in order, the held results that nothing holds any more; `at_once` all of them,
+    because their shoe is over.
     """
     for held in list(context.state.held):
         if at_once or holding_alerts(context, held.number) is None:
@@ -88,7 +88,7 @@ def release_results(context: TableContext, *, at_once: bool = False) -> None:
 def publish_result(
     context: TableContext, number: int, data: RoundFinished, *, entered: bool = False
 ) -> None:
-    """Say the result of a round, and enter it into the shoe."""
+    """Publish the result of a round, and store it in the shoe."""
     state = context.state
     shoe = state.shoe
     before = find_lost_round(context, number)
@@ -107,7 +107,7 @@ def publish_result(
 
 
 def find_held_result(context: TableContext, number: int | None) -> HeldResult | None:
-    """Return the result of a round that waits for a person; None where none does."""
+    """Return the held result of a round; None if there is none."""
     for held in context.state.held:
         if held.number == number:
             return held
@@ -123,7 +123,7 @@ def _store_unpublished(context: TableContext, held: HeldResult, *, voided: bool 
 
 
 def store_excess_cards(context: TableContext, round_: RoundState) -> None:
-    """Keep the cards too many of a round that has ended, of which nothing is decided yet."""
+    """Store the undecided excess cards of a round that has ended."""
     undecided = {alert.data.id for alert in context.state.alerts}
     faces = [card.face for card in round_.excess if card.alert in undecided]
     record = find_held_result(context, round_.number) or find_played_round(context, round_.number)
@@ -139,7 +139,7 @@ def _store_dealt_cards(context: TableContext, held: HeldResult) -> None:
 
 
 def _store_played_round(shoe: ShoeState, played: PlayedRound) -> None:
-    # A result that was held may come after that of a later round.
+    # A held result may be published after that of a later round.
     insort(shoe.played, played, key=lambda each: each.number)
     if len(shoe.played) > MAX_PLAYED_ROUNDS:
         del shoe.played[:_DROPPED_ROUNDS]
@@ -151,16 +151,16 @@ def store_unfinished_round(
     context: TableContext, number: int, cause: events.AbortCause | None
 ) -> None:
     """
-    Remember a round that ended without a result, for the history.
+    Store a round that ended without a result, for the history.
 
     Args:
         context: The table.
         number: The round.
-        cause: Why it was aborted; None where a person made it void.
+        cause: The cause of the abort; None if a person voided it.
     """
     shoe, held = context.state.shoe, find_held_result(context, number)
     if held is not None:
-        context.state.held.remove(held)  # a correction had left it without a result
+        context.state.held.remove(held)  # a correction has removed its result
     if shoe is not None:
         shoe.unfinished.append(UnfinishedRound(number, context.at, cause))
         del shoe.unfinished[:-MAX_PLAYED_ROUNDS]
@@ -175,7 +175,7 @@ def _restore_result(context: TableContext, played: PlayedRound, data: RoundFinis
 
 
 def _count_result(shoe: ShoeState, data: RoundFinished, by: int) -> None:
-    # A hand without wagers is in no count.
+    # Hands without wagers are not counted.
     if data.kind is not Kind.NORMAL:
         return
     shoe.rounds += by
@@ -188,7 +188,7 @@ def _count_result(shoe: ShoeState, data: RoundFinished, by: int) -> None:
 
 
 def update_last_result(context: TableContext) -> None:
-    """Show the latest result of the shoe on the board."""
+    """Set the last result that displays show."""
     shoe = context.state.shoe
     for played in reversed(shoe.played if shoe is not None else ()):
         if shoe is not None and not (played.voided or played.lost):
@@ -200,10 +200,7 @@ def update_last_result(context: TableContext) -> None:
 
 
 def find_played_round(context: TableContext, number: int | None) -> PlayedRound | None:
-    """
-    Return a round of this shoe that has a result, and is not void; the latest
-    where no number is given.
-    """
+    """Return a round of this shoe with a valid result; the latest if no number is given."""
     shoe = context.state.shoe
     for played in reversed(shoe.played if shoe is not None else []):
         if number in {None, played.number} and not (played.voided or played.lost):
@@ -212,7 +209,7 @@ def find_played_round(context: TableContext, number: int | None) -> PlayedRound 
 
 
 def find_lost_round(context: TableContext, number: int) -> PlayedRound | None:
-    """Return a round of this shoe that by a correction has no result any more."""
+    """Return a round of this shoe that lost its result by a correction."""
     for played in _rounds_numbered(context, number):
         if played.lost:
             return played
@@ -225,7 +222,7 @@ def find_voided_round(context: TableContext, number: int) -> PlayedRound | None:
 
 
 def _rounds_numbered(context: TableContext, number: int) -> list[PlayedRound]:
-    # They stand in the order of their numbers, and mostly the latest is wanted.
+    # The list is in the order of the numbers, and mostly the latest is wanted.
     shoe, found = context.state.shoe, []
     for played in reversed(shoe.played if shoe is not None else ()):
         if played.number < number:
@@ -236,7 +233,7 @@ def _rounds_numbered(context: TableContext, number: int) -> list[PlayedRound]:
 
 
 def revise_result(context: TableContext, played: PlayedRound, after: RoundFinished | None) -> None:
-    """Give a round another result than was published, or none."""
+    """Replace the published result of a round; None removes it."""
     shoe = context.state.shoe
     before = played.data
     if shoe is None or (after is None if played.lost else after == before):
@@ -257,10 +254,10 @@ def replace_result(
     context: TableContext, result: PlayedRound | HeldResult, after: RoundFinished | None
 ) -> None:
     """
-    Put another result in the place of one, published or held back, or none.
+    Replace a result, published or held; None removes it.
 
-    Where an irregularity of the round waits for a person, what was published is taken
-    back, and the new result is held back.
+    If an irregularity holds the round, the published result is withdrawn and the new result is
+    held.
     """
     if isinstance(result, PlayedRound):
         holding = holding_alerts(context, result.number)
@@ -275,7 +272,7 @@ def replace_result(
 
 
 def void_played_round(context: TableContext, played: PlayedRound) -> None:
-    """Make a round void that has a result."""
+    """Void a round that has a result."""
     shoe = context.state.shoe
     if shoe is None:
         return
@@ -288,7 +285,7 @@ def void_played_round(context: TableContext, played: PlayedRound) -> None:
 
 
 def void_held_result(context: TableContext, held: HeldResult) -> None:
-    """Make a round void whose result was held back."""
+    """Void a round whose result is held."""
     before = None if held.lost else held.data
     context.emit(events.RoundVoided(None, before, context.operator, context.reason), held.number)
     _store_unpublished(context, held, voided=True)

@@ -1,6 +1,5 @@
 """
-What ends a round, or begins betting, beside a card: results, buttons, silence,
-boots, and the orders of an operator.
+Ends and starts of rounds without a card: results, betting signals, quiet gaps, boots, commands.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _ENDS_AT_RESULT: Final = frozenset({RoundEnd.DEVICE, RoundEnd.BUTTON})
 
 
 def apply_result(context: TableContext, obs: Result) -> None:
-    """Take what the reader, or the dealer's button, says of the round."""
+    """Apply a result from the reader, or from the dealer's button."""
     context.resolve_mode_at_result()
     round_ = context.state.round
     if round_ is None or (round_.ended and round_.declared):
@@ -69,13 +68,13 @@ def _apply_declared_result(context: TableContext, round_: RoundState, obs: Resul
 
 
 def open_betting(context: TableContext) -> None:
-    """Betting opened: the round before is over."""
+    """Open betting: the previous round is over."""
     _apply_boundary(context, "missing_at_betting")
     context.state.betting = "open"
 
 
 def clear_table(context: TableContext) -> None:
-    """The cards were taken off the table: the round is over."""
+    """Record that the cards were taken off the table: the round is over."""
     round_ = next_card.round_in_progress(context)
     if round_ is not None and not round_.partial and _is_unpublished(context, round_):
         lifecycle.reveal_faces(context, round_)
@@ -94,7 +93,7 @@ def _is_unpublished(context: TableContext, round_: RoundState) -> bool:
 
 
 def close_betting(context: TableContext) -> None:
-    """Betting closed for the round that begins."""
+    """Close betting for the round that begins."""
     round_ = next_card.round_in_progress(context)
     if round_ is not None and (
         round_.partial or next_card.is_complete(round_) or _has_reached_draws(round_)
@@ -107,7 +106,7 @@ def close_betting(context: TableContext) -> None:
     if round_ is not None and not round_.missing:
         return
     if round_ is not None:
-        # The table goes on to the next round without the card that is due.
+        # The table proceeds to the next round without the due card.
         closed, round_.next_closed = round_.next_closed, True
     if not closed:
         context.state.betting = "closed"
@@ -115,7 +114,7 @@ def close_betting(context: TableContext) -> None:
 
 
 def _has_reached_draws(round_: RoundState) -> bool:
-    # Its own bets were closed before its first card, and it has come as far as its draws.
+    # Its own its bets were closed before its first card, and its draws have begun.
     return round_.bets_closed and len(round_.cards) >= FOUR_CARDS
 
 
@@ -135,7 +134,7 @@ def _apply_boundary(context: TableContext, code: str, *, drawing: bool = False) 
 
 
 def confirm_result(context: TableContext) -> None:
-    """The dealer's button: the round is over, with whatever is known of it."""
+    """End the round by the dealer's button, with the known cards."""
     round_ = next_card.round_in_progress(context)
     if round_ is not None and (round_.partial or not next_card.known_due(round_).known):
         lifecycle.end_round(context, round_)
@@ -143,7 +142,7 @@ def confirm_result(context: TableContext) -> None:
 
 
 def apply_quiet_deadline(context: TableContext) -> None:
-    """No card came for so long that the next one belongs to another round."""
+    """End the round after the quiet gap."""
     round_ = next_card.round_in_progress(context)
     if round_ is not None:
         if next_card.awaits_faces(round_) and not round_.partial:
@@ -156,7 +155,7 @@ def apply_quiet_deadline(context: TableContext) -> None:
 
 
 def apply_reveal(context: TableContext) -> None:
-    """The cards that lay face down have been turned over."""
+    """Make the face-down cards public, and advance the round."""
     round_ = next_card.round_in_progress(context)
     if round_ is not None:
         lifecycle.reveal_faces(context, round_)
@@ -165,8 +164,7 @@ def apply_reveal(context: TableContext) -> None:
 
 def apply_boot(context: TableContext, _obs: Booted) -> None:
     """
-    The reader started: in mid-round that round comes to nothing; after the cut
-    card a new shoe begins.
+    Abort the round in progress after a boot of the reader; after the cut card start a new shoe.
     """
     round_ = next_card.round_in_progress(context)
     if round_ is not None:
@@ -176,7 +174,7 @@ def apply_boot(context: TableContext, _obs: Booted) -> None:
         )
         _end_or_reset(context, round_, whole=not round_.hidden and next_card.is_complete(round_))
         if aborted and context.state.round is round_ and not round_.finished:
-            context.state.betting = betting  # bets were closed before its first card
+            context.state.betting = betting  # its bets were closed before its first card
         if _may_continue(round_):
             round_.interrupted = context.state.unsynced = True
     last, shoe = context.state.round, context.state.shoe
@@ -189,12 +187,12 @@ def apply_boot(context: TableContext, _obs: Booted) -> None:
 
 
 def _is_publicly_over(round_: RoundState) -> bool:
-    # An end that only hidden faces show is for nobody to know.
+    # An end that only hidden faces show stays secret.
     return round_.over and not round_.hidden
 
 
 def _may_continue(round_: RoundState) -> bool:
-    # Without places, nothing tells the rest of this coup from another round.
+    # Without slots, the rest of this coup cannot be distinguished from another round.
     if _is_publicly_over(round_) or next_card.is_publicly_complete(round_):
         return False
     return all(card.declared is None for card in round_.cards)
@@ -208,7 +206,7 @@ def _end_or_reset(context: TableContext, round_: RoundState, *, whole: bool) -> 
 
 
 def apply_new_shoe(context: TableContext, left: int | None = None) -> None:
-    """A new shoe was put on the table; `left` cards were counted in the one before."""
+    """Put a new shoe on the table; `left` cards were counted in the previous one."""
     round_ = next_card.round_in_progress(context)
     if round_ is not None:
         _end_or_reset(context, round_, whole=next_card.is_complete(round_))
@@ -217,10 +215,7 @@ def apply_new_shoe(context: TableContext, left: int | None = None) -> None:
 
 
 def apply_cut_card(context: TableContext) -> None:
-    """
-    The cut card came out; in place of a round's first card, where no round is
-    being dealt.
-    """
+    """Apply the cut card; between two rounds it replaces the first card of the next one."""
     shoe = context.state.shoe
     if shoe is None:
         if not context.state.cut_card:
@@ -228,6 +223,6 @@ def apply_cut_card(context: TableContext) -> None:
             context.emit(events.CutCard(0, 0, 0, 0))
         return
     round_ = next_card.round_in_progress(context)
-    # Rounds are counted in public: a round of hidden faces is dealt until they are seen.
+    # Rounds are counted by the public faces: hidden faces leave a round in progress.
     over = round_ is None or round_.finished or next_card.is_publicly_complete(round_)
     shoe_lifecycle.apply_cut_card(context, shoe, mid_round=not over)

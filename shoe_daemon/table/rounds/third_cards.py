@@ -1,7 +1,4 @@
-"""
-A card turned out to be another one: which third cards were due is worked out
-anew, by the order in which they left the shoe.
-"""
+"""Third cards: checked when the deciding faces are public, and placed again after a correction."""
 
 from __future__ import annotations
 
@@ -24,8 +21,8 @@ if TYPE_CHECKING:
 
 def correct_third_cards(context: TableContext, round_: RoundState) -> None:
     """
-    Give each third card the place that it is due by the faces as they are known
-    now; one that was too many may be due, and the other way round.
+    Place the third cards again after a correction; an excess card may be due, and a dealt card
+    may be in excess.
     """
     round_.unchecked = len(round_.cards) > FOUR_CARDS
     round_.relaid = True
@@ -45,10 +42,7 @@ def _public_due_spot(round_: RoundState) -> int | None:
 
 
 def restore_excess_cards(context: TableContext, round_: RoundState) -> None:
-    """
-    Lay those cards that were too many by a wrong face where they are due; some of
-    them only when the face of one before has come.
-    """
+    """Deal the excess cards that are due by the corrected faces."""
     laid = len(round_.cards)
     while (spot := _public_due_spot(round_)) is not None and _restore_excess_card(
         context, round_, spot
@@ -64,10 +58,7 @@ def restore_excess_cards(context: TableContext, round_: RoundState) -> None:
 
 
 def _restore_excess_card(context: TableContext, round_: RoundState, spot: int) -> bool:
-    """
-    Lay the first card that was too many on a place, unless a person has decided
-    what becomes of it.
-    """
+    """Deal the first undecided excess card; return whether there was one."""
     found = _undecided_excess(context, round_)
     if found is None:
         return False
@@ -103,8 +94,8 @@ def _close_alert(context: TableContext, alert: OpenAlert, why: str) -> None:
 
 def expel_hidden_excess(context: TableContext, round_: RoundState | None) -> None:
     """
-    Take the card too many out of the round that only staff know of: the reader says now
-    what became of it.
+    Remove from the round the excess card that only staff know of, because the reader reports
+    its removal.
     """
     for card in [] if round_ is None else list(round_.cards):
         alert = alerts.find_staff_alert(context, card)
@@ -122,8 +113,7 @@ def expel_hidden_excess(context: TableContext, round_: RoundState | None) -> Non
 
 def place_third_cards(context: TableContext, round_: RoundState) -> None:
     """
-    Check the third cards that were taken at the reader's word, now that faces
-    are known; by the order out of the shoe each gets the place it is due.
+    Place the third cards by the public faces, in the order out of the shoe; expel excess cards.
     """
     if not round_.unchecked or round_.partial:
         return
@@ -134,7 +124,7 @@ def place_third_cards(context: TableContext, round_: RoundState) -> None:
     round_.unchecked = False
     for card in thirds:
         due = next_card.card_due(next_card.public_points(round_.spots))
-        if not due.known:  # the Player's third card lies there, face down
+        if not due.known:  # the Player's third card lies face down
             round_.unchecked = True
             placement.put_on_spot(round_, card, next_card.B3_SPOT)
         elif due.spot is None:
