@@ -43,9 +43,7 @@ from shoe_daemon.table import (
     from_microseconds,
 )
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.table_state import ShoeState
 from shoe_daemon.table.shoe_state import ShoeState
-from shoe_daemon.table.table_state import TableState
 
 DECKS: Final = 8
 BEHIND: Final = 14

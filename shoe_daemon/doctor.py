@@ -22,8 +22,7 @@ from shoe_daemon.display.display_config import DisplaySettings, DisplaySetup
 from shoe_daemon.doctor_broker import Finding, display_broker, table_broker
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import IRREGULARITIES
-from shoe_daemon.table import RoundEnd
-from shoe_daemon.table.readers.undetectable import undetectable_kinds
+from shoe_daemon.table import RoundEnd, undetectable_kinds
 
 _SLOW_DISK: Final = 0.05
 """Seconds for one durable write from which a table feels it."""

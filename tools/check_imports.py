@@ -65,14 +65,6 @@ KNOWN_CYCLES = frozenset(
         "drivers.camera.stations.make_station",
         "shoe_daemon.display.cmd_options",
         "shoe_daemon.display.display_config",
-        "shoe_daemon.table.rounds.card_draw",
-        "shoe_daemon.table.rounds.coup_rest",
-        "shoe_daemon.table.rounds.disclosure",
-        "shoe_daemon.table.rounds.hidden_faces",
-        "shoe_daemon.table.rounds.lifecycle",
-        "shoe_daemon.table.rounds.third_cards",
-        "shoe_daemon.table.shoes.shoe_holder",
-        "shoe_daemon.table.table_context",
     }
 )
 

@@ -11,8 +11,7 @@ import click
 import msgspec
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game import parse_sequence
-from shoe_daemon.game.roads import LeadingTies, Roads, Tail, build_roads
+from shoe_daemon.game import LeadingTies, Roads, Tail, build_roads, parse_sequence
 
 if TYPE_CHECKING:
     from shoe_daemon.display.terminal.symbols import Signs

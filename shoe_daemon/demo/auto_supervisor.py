@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.event_text import card_text
-from shoe_daemon.game import Card, IrregularityKind, Slot
-from shoe_daemon.game.ruling_situations import ACTION_NAMES, Action
+from shoe_daemon.game import ACTION_NAMES, Action, Card, IrregularityKind, Slot
 from shoe_daemon.table import Command, Event, IrregularityData, events
 
 __all__ = ["OPERATOR", "Case", "Mind", "Order"]

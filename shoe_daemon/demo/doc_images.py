@@ -20,8 +20,7 @@ from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.display.terminal.svg import to_svg
 from shoe_daemon.display.terminal.symbols import LETTERS
 from shoe_daemon.display.terminal.view_model import Seen
-from shoe_daemon.game import Outcome, Slot, parse_sequence
-from shoe_daemon.game.roads import LeadingTies, build_roads
+from shoe_daemon.game import LeadingTies, Outcome, Slot, build_roads, parse_sequence
 from shoe_daemon.table import PublicTable
 
 _DEMO: Final = (100, 38)

@@ -13,7 +13,7 @@ from shoe_daemon.display.terminal.road_counts import COUNTS, draw_counts
 from shoe_daemon.display.terminal.roads import HEIGHT, bead_plate, big_road, draw_cells
 from shoe_daemon.display.terminal.roads import draw_road as draw_captioned
 from shoe_daemon.display.terminal.symbols import LETTERS, Look
-from shoe_daemon.game.roads import ROWS, LeadingTies, build_roads
+from shoe_daemon.game import ROWS, LeadingTies, build_roads
 
 __all__ = ["draw_foot", "draw_log", "draw_road"]
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shoe_daemon.game.result_sequence import format_sequence
+from shoe_daemon.game import format_sequence
 from shoe_daemon.mqtt.messages import DOCUMENTS, State
 from shoe_daemon.mqtt.topics import ALERTS, HISTORY, RESULT, ROADS, STAFF_ALERTS, STATE, STATUS
 from shoe_daemon.table import EVENT_TYPES, is_staff, to_microseconds

@@ -59,6 +59,7 @@ from shoe_daemon.game.irregularities import (
     Evidence,
     IrregularityFacts,
     IrregularityKind,
+    Requirement,
 )
 from shoe_daemon.game.result_sequence import format_sequence, parse_sequence
 from shoe_daemon.game.roads import (
@@ -154,6 +155,7 @@ __all__ = [
     "Place",
     "Policy",
     "Provision",
+    "Requirement",
     "Resolution",
     "Result",
     "RoadCounts",

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct, field
 
-from shoe_daemon.game.roads import LeadingTies, Result, Roads, Tail, build_roads
+from shoe_daemon.game import LeadingTies, Result, Roads, Tail, build_roads
 from shoe_daemon.table import SCHEMA, Alert, Detail, LastResult, PublicHistory, PublicTable
 
 __all__ = [

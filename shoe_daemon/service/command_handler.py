@@ -24,8 +24,7 @@ from shoe_daemon.mqtt.messages import Earlier, Reply, encode_message
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.operators import AuthenticationError
 from shoe_daemon.service.processing_core import Core
-from shoe_daemon.table import Command, Event, from_microseconds, to_microseconds
-from shoe_daemon.table.commands.dispatch import COMMANDS
+from shoe_daemon.table import COMMANDS, Command, Event, from_microseconds, to_microseconds
 
 __all__ = ["MAX_REPLAYED_EVENTS", "CommandHandler"]
 

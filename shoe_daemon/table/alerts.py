@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import IrregularityKind
 from shoe_daemon.table.events import (
     Irregularity,
     IrregularityClosed,
@@ -23,8 +23,7 @@ from shoe_daemon.table.table_state import OpenAlert
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shoe_daemon.game.cards import Card
-    from shoe_daemon.game.coup import Slot
+    from shoe_daemon.game import Card, Slot
     from shoe_daemon.table.detail_texts import Detail
     from shoe_daemon.table.shoe_state import DrawnCard
     from shoe_daemon.table.table_context import TableContext

@@ -19,7 +19,7 @@ from functools import cache
 from string import Formatter
 from typing import Final, NamedTuple
 
-from shoe_daemon.game.irregularities import IRREGULARITIES, REPORTABLE_KINDS
+from shoe_daemon.game import IRREGULARITIES, REPORTABLE_KINDS
 
 DetailValue = str | int | None
 

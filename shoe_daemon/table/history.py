@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from shoe_daemon.game import Kind, Outcome, Result
-from shoe_daemon.game.result_sequence import format_sequence
+from shoe_daemon.game import Kind, Outcome, Result, format_sequence
 from shoe_daemon.table.events import HandResult
 from shoe_daemon.table.public_types import PastRound, PastShoe, PublicHistory
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from shoe_daemon.game.cards import Card
-from shoe_daemon.game.coup import Kind, Outcome, Slot
+from shoe_daemon.game import Card, Kind, Outcome, Slot
 from shoe_daemon.table.events import AbortCause, DrawDue, RoundFinished
 
 

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game import DealingStyle
-from shoe_daemon.game import House
-from shoe_daemon.table.events import SCHEMA
-from shoe_daemon.table.events import Event
-from shoe_daemon.table.events import EventData
+from shoe_daemon.game import DealingStyle, House
+from shoe_daemon.table.events import SCHEMA, Event, EventData
 from shoe_daemon.table.observations import Observation, Session, house_of, policy_of
 from shoe_daemon.table.options import Options, RoundEnd, Signal, automatic_round_end
 from shoe_daemon.table.timestamps import to_microseconds
@@ -19,7 +16,7 @@ from shoe_daemon.table.timestamps import to_microseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from shoe_daemon.game.rulings import Policy
+    from shoe_daemon.game import Policy
     from shoe_daemon.table.table_state import TableState
 
 _DRAW_WITHIN_S: Final = 60

@@ -9,8 +9,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from shoe_daemon.game import DEALING_ORDER, Card, Kind, Outcome, Rotation, Slot
-from shoe_daemon.game.coup import DEALING_ORDER, Kind
+from shoe_daemon.game import DEALING_ORDER, Card, Kind, Rotation
 from shoe_daemon.table.events import Irregularity
 from shoe_daemon.table.observations import AnyObservation, Session
 from shoe_daemon.table.options import RoundEnd

@@ -15,8 +15,8 @@ import pytest
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Coup, Outcome
 from shoe_daemon.game.roads import LeadingTies, Result, Roads, Tail, build_roads
-from tests.volume import volume
 from tests.game.road_data import DERIVED
+from tests.volume import volume
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.volume import volume
 from tests.game.reference_roads import other_roads
 from tests.game.road_data import draw, plain
+from tests.volume import volume
 
 LEADING_TIES = ["merge", "own_column"]
 TAILS = ["flat", "drop"]

@@ -18,8 +18,8 @@ from shoe_daemon.game.wagers import (
     parse_share,
     settle_wagers,
 )
-from tests.volume import volume
 from tests.game.card_notation import coup, lawful_coups
+from tests.volume import volume
 
 EVERY_WAGER = House(
     name="Every wager",

@@ -7,7 +7,9 @@ from itertools import zip_longest
 
 from shoe_daemon.cli.rules.text_width import ends, indented, indented_zh
 from shoe_daemon.game import (
+    ACTION_NAMES,
     SEVERITY,
+    SITUATION_NAMES,
     Action,
     IrregularityKind,
     Policy,
@@ -15,7 +17,6 @@ from shoe_daemon.game import (
     Ruling,
     Situation,
 )
-from shoe_daemon.game.ruling_situations import ACTION_NAMES, SITUATION_NAMES
 
 NO_RULING = "no ruling"
 UNVERIFIED = "UNVERIFIED"

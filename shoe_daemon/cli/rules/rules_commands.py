@@ -12,6 +12,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game import (
     HOUSE_IDS,
     NATURAL,
+    WAGER_CATALOGUE,
     Wager,
     banker_draws,
     find_house,
@@ -20,7 +21,6 @@ from shoe_daemon.game import (
     player_draws,
 )
 from shoe_daemon.game.odds import count_odds
-from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 
 USUAL_DECKS = 8
 USUAL_COMMISSION = "1/20"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
-from shoe_daemon.game.coup import DEALING_ORDER, Slot
+from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.commands import past_corrections
 from shoe_daemon.table.detail_texts import make_detail

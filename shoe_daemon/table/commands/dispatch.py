@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shoe_daemon.game import Action, Kind
-from shoe_daemon.game.irregularities import REPORTABLE_KINDS, IrregularityKind
+from shoe_daemon.game import REPORTABLE_KINDS, Action, IrregularityKind, Kind
 from shoe_daemon.table import alerts
 from shoe_daemon.table.commands import corrections, manual_entry, rulings, undo
 from shoe_daemon.table.detail_texts import Detail, make_detail

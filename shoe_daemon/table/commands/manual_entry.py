@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
-from shoe_daemon.game.coup import DEALING_ORDER, FOUR_CARDS, Slot
+from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
 from shoe_daemon.table import alerts
 from shoe_daemon.table.commands import corrections
 from shoe_daemon.table.options import RoundEnd

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from shoe_daemon.table.table_state import CheckerState, ReaderState
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game import Card
     from shoe_daemon.table.table_context import TableContext
 
 

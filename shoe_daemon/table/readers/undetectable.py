@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game import DealingStyle, IrregularityKind
-from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind, Requirement
+from shoe_daemon.game import IRREGULARITIES, DealingStyle, IrregularityKind, Requirement
 from shoe_daemon.table.options import RoundEnd, Signal
 
 if TYPE_CHECKING:
-    from shoe_daemon.game import House
     from collections.abc import Callable
 
+    from shoe_daemon.game import House
     from shoe_daemon.table.options import Options
 
 _R = Requirement

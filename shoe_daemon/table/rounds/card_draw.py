@@ -17,7 +17,6 @@ from shoe_daemon.table.rounds.placement import SPOT_OF_SLOT
 from shoe_daemon.table.shoe_state import DrawnCard
 
 if TYPE_CHECKING:
-    from shoe_daemon.game import Card
     from shoe_daemon.table.shoe_state import RoundState
     from shoe_daemon.table.table_context import TableContext
 

@@ -9,15 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game import DEALING_ORDER
-from shoe_daemon.game import FOUR_CARDS
-from shoe_daemon.game import Hand
-from shoe_daemon.game import IrregularityKind
-from shoe_daemon.game import Kind
-from shoe_daemon.game import Outcome
-from shoe_daemon.game import Slot
-from shoe_daemon.table import events
-from shoe_daemon.table import alerts
+from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, Hand, IrregularityKind, Kind, Outcome, Slot
+from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.readers import checker_comparison, reader_state
@@ -34,7 +27,6 @@ from shoe_daemon.table.shoe_state import RoundState
 from shoe_daemon.table.shoes import inventory, shoe_holder, shoe_lifecycle
 
 if TYPE_CHECKING:
-    from shoe_daemon.game import Settlement
     from shoe_daemon.table.shoe_state import DrawnCard
     from shoe_daemon.table.table_context import TableContext
 

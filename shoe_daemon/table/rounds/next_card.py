@@ -10,8 +10,16 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shoe_daemon.game import NATURAL, Hand, banker_draws, is_natural, player_draws
-from shoe_daemon.game.coup import DEALING_ORDER, FOUR_CARDS, Hand, Slot
+from shoe_daemon.game import (
+    DEALING_ORDER,
+    FOUR_CARDS,
+    NATURAL,
+    Hand,
+    Slot,
+    banker_draws,
+    is_natural,
+    player_draws,
+)
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.events import DrawDue
 from shoe_daemon.table.shoe_state import DrawnCard

@@ -5,8 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING, Final
 
-from shoe_daemon.game.coup import DEALING_ORDER, Slot
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import Detail, DetailValue, make_detail
 from shoe_daemon.table.readers import checker_comparison
@@ -14,7 +13,7 @@ from shoe_daemon.table.rounds import next_card
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.cards import Card
+    from shoe_daemon.game import Card
     from shoe_daemon.table.shoe_state import DrawnCard, RoundState
     from shoe_daemon.table.table_context import TableContext
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game.coup import CountedHand, Coup, Kind, Outcome
+from shoe_daemon.game import CountedHand, Coup, Kind, Outcome
 from shoe_daemon.table import events
 
 if TYPE_CHECKING:
-    from shoe_daemon.game.cards import Card
-    from shoe_daemon.game.wagers import Settlement
+    from shoe_daemon.game import Card, Settlement
     from shoe_daemon.table.shoe_state import RoundState
     from shoe_daemon.table.table_context import TableContext
 

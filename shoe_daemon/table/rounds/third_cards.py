@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoe_daemon.game import IrregularityKind
-from shoe_daemon.game.coup import FOUR_CARDS
+from shoe_daemon.game import FOUR_CARDS, IrregularityKind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.rounds import hidden_faces, next_card, placement
 from shoe_daemon.table.shoe_state import DrawnCard, RoundState

@@ -8,8 +8,7 @@ from shoe_daemon.game import shoe_rotation
 from shoe_daemon.table import events
 
 if TYPE_CHECKING:
-    from shoe_daemon.game import IrregularityKind, Outcome
-    from shoe_daemon.game.shoe_rotation import Rotation, RotationStep
+    from shoe_daemon.game import IrregularityKind, Outcome, Rotation, RotationStep
     from shoe_daemon.table.table_context import TableContext
 
 
