@@ -1,10 +1,9 @@
 """
-Captures: what a reader once sent, in a file.
+Capture files: the bytes that a reader sent.
 
-A file whose name ends in ``.hex`` is text for people: two hex digits a byte,
-spaces as one likes, and whatever follows a ``#`` is a comment. Lines such as
-``# origin: simulated`` at its head say where the capture comes from. Any other
-file is the bytes themselves.
+A file with the suffix ``.hex`` is text: two hex digits per byte, optional spaces, and
+comments after ``#``. Lines such as ``# origin: simulated`` at its head describe the
+origin of the capture. Any other file has the bytes themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def read_capture(path: Path) -> bytes:
     Return the bytes of a capture.
 
     Raises:
-        UserError: The file cannot be read, or a line of it is no hex.
+        UserError: The file cannot be read, or a line is not hexadecimal.
     """
     try:
         content = path.read_bytes()
@@ -39,7 +38,7 @@ def read_capture(path: Path) -> bytes:
 
 def write_hex(path: Path, header: Mapping[str, str], frames: Iterable[tuple[bytes, str]]) -> None:
     """
-    Write a capture for people: a header, then one frame a line with its comment.
+    Write a capture as text: a header, then one line per frame with its comment.
     """
     lines = [f"# {key}: {value}" for key, value in header.items()]
     lines += [f"{raw.hex(' ').upper()}{f'  # {note}' if note else ''}" for raw, note in frames]

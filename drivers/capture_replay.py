@@ -1,9 +1,9 @@
 """
-A capture as observations, as if its reader had sent it just now.
+Decodes a capture to observations.
 
-Bytes have no times, so each frame is given one: 1970-01-01T00:00:00Z plus its
-number in milliseconds. Frames count from 1; repeats and noise do not count, so
-a clean copy of a noisy capture gives the same observations.
+Bytes have no times, so each frame gets one: 1970-01-01T00:00:00Z plus its number in
+milliseconds. Frames are counted from 1, without repeats and noise: a clean copy of
+a noisy capture gives the same observations.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - written as UTC below
 
 def frames_of(driver: Driver, data: bytes) -> list[Frame]:
     """
-    Decode a whole capture, all of it received at the moment 0.
+    Decode a whole capture, received at time 0.
     """
     return driver.decoder().feed(data, 0.0)
 
 
 def observations_of(driver: Driver, data: bytes) -> Iterator[Observation]:
     """
-    Give the observations of a whole capture, each with its `at`.
+    Yield the observations of a whole capture, each with its `at`.
     """
     frames = (frame for frame in frames_of(driver, data) if frame.kind is FrameKind.FRAME)
     for number, frame in enumerate(frames, 1):
-        moment = _EPOCH + timedelta(milliseconds=number)
-        at = f"{moment.isoformat(timespec='milliseconds')}Z"
+        time = _EPOCH + timedelta(milliseconds=number)
+        at = f"{time.isoformat(timespec='milliseconds')}Z"
         yield from (replace(observation, at=at) for observation in frame.observations)

@@ -1,5 +1,5 @@
 """
-Where a decoder raised: the line of the driver, not of a library below it.
+The line of a driver in which its decoder raised an error.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
-What a driver is: a decoder for one wire, and what the line needs to carry it.
+The interface of a driver: a decoder for one protocol, and the settings of its line.
 
-A driver knows no baccarat. Its decoder is sans-I/O: it is fed bytes, with the
-moment at which they came, and returns frames; it opens nothing, reads no
-clock, and raises nothing whatever the bytes.
+A driver has no rules of the game. Its decoder is sans-I/O: it receives bytes and the
+time at which they were read, and returns frames; it opens nothing, reads no
+clock, and raises nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from shoe_daemon.table.observations import Observation, Signal
 
 class FrameKind(StrEnum):
     """
-    What a stretch of bytes turned out to be.
+    The kind of a piece of bytes.
 
-    ``frame``: valid, with what it says; ``repeat``: a frame said before;
-    ``noise``: anything else. Only counts are kept of repeats and noise.
+    ``frame``: a valid frame; ``repeat``: a copy of an earlier frame; ``noise``:
+    anything else. Repeats and noise are only counted.
     """
 
     FRAME = "frame"
@@ -32,14 +32,14 @@ class FrameKind(StrEnum):
 
 class Frame(Struct, frozen=True):
     """
-    A stretch of bytes and what it means.
+    A piece of bytes and its observations.
 
     Attributes:
-        raw: The bytes as they came; empty for what the line itself says.
-        kind: What they are.
-        observations: In order; not yet stamped with `at` and `source`.
-        received: Seconds of the monotonic clock when the last byte came.
-        note: For people: why noise is noise.
+        raw: The bytes as received; empty for changes of the line itself.
+        kind: Their kind.
+        observations: In order; without `at` and `source`.
+        received: When the last byte was received (monotonic seconds).
+        note: For people: the reason why the bytes are noise.
     """
 
     raw: bytes
@@ -51,27 +51,27 @@ class Frame(Struct, frozen=True):
 
 class Decoder(Protocol):
     """
-    Bytes in, frames out. Memory is bounded, nothing is ever raised.
+    Decodes bytes to frames. Memory is bounded, nothing is raised.
     """
 
     def feed(self, data: bytes, now: float) -> list[Frame]:
         """
-        Take the next bytes, received at `now` (monotonic seconds).
+        Decode the next bytes, received at `now` (monotonic seconds).
 
-        However the bytes are cut into calls, the frames are the same.
+        The frames do not depend on how the bytes are divided into calls.
         """
         ...
 
     def reset(self) -> None:
         """
-        Forget a half-received frame: the line was closed in between.
+        Forget a half-received frame: the line was closed meanwhile.
         """
         ...
 
 
 class LineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    How the serial line is set. Device servers ignore it on ``socket://``.
+    The settings of a serial line; ignored on ``socket://``.
 
     Attributes:
         baudrate: Bits a second.
@@ -89,7 +89,7 @@ class LineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def __post_init__(self) -> None:
         """
-        Refuse stop bits that no line has.
+        Reject invalid stop bits.
         """
         if self.stopbits not in {1, 1.5, 2}:
             msg = f"Expected `1`, `1.5` or `2` stop bits, got `{self.stopbits}`"
@@ -98,55 +98,55 @@ class LineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 class Driver(Protocol):
     """
-    One reader family; found by an entry point of group ``shoe_daemon.drivers``.
+    A driver; found by an entry point of group ``shoe_daemon.drivers``.
     """
 
     name: ClassVar[str]
-    """The profile's id, as in a configuration: ``angel-eye-ii``."""
+    """The driver's name in a configuration: ``angel-eye-ii``."""
 
     line: ClassVar[LineSettings]
-    """The settings such a reader leaves the factory with."""
+    """The factory settings of such a reader."""
 
     @property
     def signals(self) -> tuple[Signal, ...]:
         """
-        What it can tell beside the cards, so that a table knows what it cannot see.
+        What it reports besides the cards: a table derives from it what it cannot detect.
         """
         ...
 
     options_type: ClassVar[type[Struct]]
-    """The driver's own options, all with defaults; unknown keys forbidden."""
+    """The driver's options, all with defaults; unknown keys forbidden."""
 
     def __init__(self, options: Struct) -> None:
         """
-        Take options of `options_type`.
+        Create the driver with options of `options_type`.
         """
         ...
 
     def decoder(self) -> Decoder:
         """
-        Return a fresh decoder.
+        Return a new decoder.
         """
         ...
 
 
 class Transport(Protocol):
     """
-    An open line. Whatever goes wrong with it is a `drivers.transport.LineError`.
+    An open line. Every failure is a `drivers.transport.LineError`.
     """
 
     def read(self) -> bytes:
         """
-        Return what has come, at once; nothing after a fifth of a second of silence.
+        Return received bytes at once; nothing after a fifth of a second of silence.
 
         Raises:
-            LineError: The line is gone.
+            LineError: The line is lost.
         """
         ...
 
     def check(self) -> None:
         """
-        Ask whether the line still stands: an unplugged one may just be silent.
+        Check that the line still exists: an unplugged one may only be silent.
 
         Raises:
             LineError: It does not.
@@ -164,7 +164,7 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """
-        Give the line back; nothing is raised.
+        Close the line; nothing is raised.
         """
         ...
 
@@ -172,32 +172,32 @@ class Transport(Protocol):
 @runtime_checkable
 class OpensLine(Protocol):
     """
-    A driver whose reader hangs on no serial line: it opens its own kind of line.
+    A driver that opens its own kind of line in place of a serial line.
     """
 
     @property
     def look(self) -> str:
         """
-        How a person looks at what comes over such a line: a part of a sentence.
+        How a person inspects the data of such a line: a part of a sentence.
         """
         ...
 
     def check_url(self, url: str) -> None:
         """
-        Look whether this can name a line, without opening anything.
+        Check the url and the files of the options, without opening the line.
 
         Raises:
-            UserError: What is wrong with it, or with what the options name.
+            UserError: One of them is invalid.
         """
         ...
 
     def open_line(self, url: str) -> Transport:
         """
-        Open it.
+        Open the line.
 
         Raises:
-            UserError: The name or the options cannot be right.
-            LineError: It cannot be opened now.
+            UserError: The url or the options are invalid.
+            LineError: The line cannot be opened now.
         """
         ...
 
@@ -210,11 +210,11 @@ class NamesFiles(Protocol):
 
     def beside(self, folder: Path, journal: Path) -> Self:
         """
-        Return the driver that looks for its files where the configuration lies.
+        Return the driver with its files relative to the configuration's folder.
 
         Args:
-            folder: Paths without a leading slash start here.
-            journal: What is kept for the journal lies beside this file.
+            folder: Paths without a leading slash are relative to it.
+            journal: Files that belong to the journal are stored beside it.
         """
         ...
 
@@ -222,12 +222,12 @@ class NamesFiles(Protocol):
 @runtime_checkable
 class KeepsPictures(Protocol):
     """
-    A driver that keeps pictures of what it read, for people to look at.
+    A driver that stores photos of the cards that it reads, as evidence.
     """
 
     @property
     def evidence(self) -> Path | None:
         """
-        The folder; None where none are kept.
+        The folder; None if no photos are stored.
         """
         ...

@@ -1,7 +1,7 @@
 """
-Checks, when a driver is loaded, that it has the interface of `drivers.driver_interface`.
+Checks a loaded driver against the interface of `drivers.driver_interface`.
 
-A missing or wrong part is one line of text, before a line is opened.
+A missing or invalid part is reported on one line, before a line is opened.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from shoe_daemon.table.observations import Signal
 __all__ = ["check_class", "make_driver"]
 
 _SIGNALS: Final = f"a tuple of signals: {', '.join(sorted(Signal))}"
-_OWN_LINE: Final = ("look", "check_url", "open_line")
+_OPENS_LINE_PARTS: Final = ("look", "check_url", "open_line")
 
 
 def check_class(kind: object, place: str) -> type[Driver]:
     """
-    Return a loaded entry point, if it is a class with the parts of a driver.
+    Check that a loaded entry point is a driver class, and return it.
 
     Args:
-        kind: What the entry point names.
-        place: Name of the driver, for the message.
+        kind: The object of the entry point.
+        place: The driver's name, for the message.
 
     Raises:
-        UserError: The first part that is missing or wrong, and what is expected.
+        UserError: The first missing or invalid part, and what is expected.
     """
     if not isinstance(kind, type):
         raise UserError(f"{place}: {kind!r}; expected a class")
@@ -44,16 +44,17 @@ def check_class(kind: object, place: str) -> type[Driver]:
 def _class_problems(kind: type) -> Iterator[str]:
     name, line = getattr(kind, "name", None), getattr(kind, "line", None)
     if not (isinstance(name, str) and name):
-        yield f"name: {_shown(kind, 'name')}; expected a text, such as 'my-reader'"
+        yield f"name: {_repr_of(kind, 'name')}; expected a text, such as 'my-reader'"
     if not isinstance(line, LineSettings):
-        yield f"line: {_shown(kind, 'line')}; expected drivers.driver_interface.LineSettings(...)"
+        shown = _repr_of(kind, "line")
+        yield f"line: {shown}; expected drivers.driver_interface.LineSettings(...)"
     yield from _options_problems(kind)
     if not hasattr(kind, "signals"):
         yield f"signals: missing; expected {_SIGNALS}"
     if not callable(getattr(kind, "decoder", None)):
-        yield f"decoder: {_shown(kind, 'decoder')}; expected a method"
-    has = [part for part in _OWN_LINE if hasattr(kind, part)]
-    for part in _OWN_LINE if has else ():
+        yield f"decoder: {_repr_of(kind, 'decoder')}; expected a method"
+    has = [part for part in _OPENS_LINE_PARTS if hasattr(kind, part)]
+    for part in _OPENS_LINE_PARTS if has else ():
         if part not in has:
             yield f"{part}: missing; expected beside {has[0]} (drivers.driver_interface.OpensLine)"
 
@@ -61,7 +62,7 @@ def _class_problems(kind: type) -> Iterator[str]:
 def _options_problems(kind: type) -> Iterator[str]:
     options: Any = getattr(kind, "options_type", None)
     if not (isinstance(options, type) and issubclass(options, Struct)):
-        shown = _shown(kind, "options_type")
+        shown = _repr_of(kind, "options_type")
         yield f"options_type: {shown}; expected a subclass of msgspec.Struct"
         return
     if not options.__struct_config__.forbid_unknown_fields:
@@ -75,17 +76,17 @@ def make_driver(
     kind: type[Driver], options: Struct, place: str, files: tuple[Path, Path] | None = None
 ) -> Driver:
     """
-    Make a driver and check it.
+    Create a driver and check it.
 
     Args:
         kind: The driver's class.
         options: Of its `options_type`.
-        place: Name of the driver, for the message.
+        place: The driver's name, for the message.
         files: Folder of the configuration and path of the journal, for a driver
             whose options name files.
 
     Raises:
-        UserError: It cannot be made, or a part of it is wrong.
+        UserError: It cannot be created, or a part of it is invalid.
     """
     try:
         driver = kind(options)
@@ -114,5 +115,5 @@ def _problem(driver: Driver) -> str | None:
     return None
 
 
-def _shown(kind: type, part: str) -> str:
+def _repr_of(kind: type, part: str) -> str:
     return repr(getattr(kind, part)) if hasattr(kind, part) else "missing"

@@ -1,7 +1,7 @@
 """
-Finds drivers by their names: entry points of the group ``shoe_daemon.drivers``.
+Finds drivers by name: entry points of the group ``shoe_daemon.drivers``.
 
-Any installed package may add its own; two of one name are refused.
+Any installed package may add drivers; two of the same name are rejected.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def find_driver(name: str) -> type[Driver]:
     Import the driver of this name.
 
     Raises:
-        UserError: There is none, or two, or it cannot be imported, or a part of its
-            interface is missing.
+        UserError: There is none, or two, or it cannot be imported, or its interface
+            is incomplete.
     """
     entry = _entry(name)
     place = f"driver {name!r} ({entry.value})"
     try:
         kind = entry.load()
     except Exception as error:
-        # Whatever a driver of somebody else does while it is imported.
+        # A driver of another author may raise anything.
         raise UserError(f"{place} cannot be loaded: {error}") from error
     return check_class(kind, place)
 
@@ -59,10 +59,10 @@ def driver_version(name: str) -> str | None:
 
 def create_driver(name: str, options: Mapping[str, Any] | None = None) -> Driver:
     """
-    Return a driver with these options, as they stand in a configuration.
+    Return a driver with options as in a configuration.
 
     Raises:
-        UserError: There is no such driver, or an option of it is wrong.
+        UserError: There is no such driver, or an option is invalid.
     """
     kind = find_driver(name)
     try:
@@ -73,7 +73,7 @@ def create_driver(name: str, options: Mapping[str, Any] | None = None) -> Driver
 
 
 def _entry(name: str) -> EntryPoint:
-    # One driver may be installed twice, as a wheel and as the folder beside it.
+    # A driver may be installed twice, as a wheel and as a source folder.
     found = {entry.value: entry for entry in entry_points(group=GROUP, name=name)}
     if not found:
         raise UserError(f"no driver {name!r}; there are: {', '.join(driver_names()) or 'none'}")

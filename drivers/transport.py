@@ -1,12 +1,12 @@
 """
-The one door to a line: serial port, device server, or a capture.
+Opens lines: serial ports, device servers and captures.
 
-    /dev/shoe/table-1           a serial port, opened for nobody else
+    /dev/shoe/table-1           a serial port, opened exclusively
     socket://HOST:PORT          raw bytes from a device server
-    rfc2217://HOST:PORT         a device server that sets its line as told
+    rfc2217://HOST:PORT         a device server with serial settings
     file:PATH                   a capture, from its beginning to its end
 
-Whatever goes wrong with a line is a `LineError` of one line of text.
+Every failure of a line is a `LineError` with one line of text.
 """
 
 from __future__ import annotations
@@ -28,45 +28,45 @@ from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["EndOfCaptureError", "LineError", "Transport", "check_url", "open_transport"]
 
-READ_TIMEOUT: Final = 0.2
-"""Seconds after which a read without bytes returns."""
+READ_TIMEOUT_S: Final = 0.2
+"""A read without bytes returns after this time."""
 
-_CONNECT_TIMEOUT: Final = 5.0
-_CHUNK: Final = 4096
+_CONNECT_TIMEOUT_S: Final = 5.0
+_CHUNK_BYTES: Final = 4096
 _SOCKET: Final = "socket"
 _RFC_2217: Final = "rfc2217"
 _FILE: Final = "file"
 
-# Pseudo terminals have no modem lines, and some adapters do not answer for theirs.
+# Pseudo terminals have no modem lines, and some adapters cannot read theirs.
 _NO_MODEM_LINES: Final = {errno.ENOTTY, errno.EINVAL}
 
-_ALLOWED: Final = (
+_PERMISSION_HINT: Final = (
     ": the user must be in the group of the port, usually dialout: "
     "`sudo usermod -aG dialout USER`, then log in again"
 )
 
-# A peer that vanished without a word is noticed within about 25 seconds.
+# A peer that vanished is detected within about 25 seconds.
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
 
 
 class LineError(Exception):
     """
-    The line is not there, or no longer; opening it again may help.
+    The line cannot be opened or is lost; opening it again may help.
     """
 
 
 class EndOfCaptureError(LineError):
     """
-    A capture is over; opening it again would only repeat it.
+    The end of a capture; opening it again would repeat it.
     """
 
 
 def check_url(url: str) -> None:
     """
-    Look whether this can name a line, without opening anything.
+    Check the url of a line without opening it.
 
     Raises:
-        UserError: What is wrong with it.
+        UserError: It is invalid.
     """
     scheme = _scheme(url)
     if scheme in {_SOCKET, _RFC_2217}:
@@ -82,8 +82,8 @@ def open_transport(url: str, line: LineSettings) -> Transport:
     Open a line.
 
     Raises:
-        UserError: The name or the settings cannot be right.
-        LineError: It cannot be opened now.
+        UserError: The url or the settings are invalid.
+        LineError: The line cannot be opened now.
     """
     check_url(url)
     scheme = _scheme(url)
@@ -111,25 +111,25 @@ def _host_and_port(url: str) -> tuple[str, int]:
     return parts.hostname, port
 
 
-def _in_words(name: str, error: Exception) -> LineError:
+def _line_error(name: str, error: Exception) -> LineError:
     """
-    Say on one line what a library said on several, or with its own name in it.
+    Return the reason of a failure on one line, without the library's additions.
     """
     cause = error.__context__ if isinstance(error, serial.SerialException) else None
-    told = cause if isinstance(cause, OSError) else error
-    if isinstance(told, OSError) and told.errno == errno.EWOULDBLOCK:
+    failure = cause if isinstance(cause, OSError) else error
+    if isinstance(failure, OSError) and failure.errno == errno.EWOULDBLOCK:
         return LineError(f"{name}: another program has it open")
-    if "returned no data" in str(error):  # pySerial's long words for an end of file
+    if "returned no data" in str(error):  # pySerial's message for an end of file
         return LineError(f"{name}: unplugged, or another program reads it too")
-    if isinstance(told, PermissionError) and not _scheme(name):
-        return LineError(f"{name}: Permission denied{_ALLOWED}")
-    reason = told if isinstance(told, OSError) and told.strerror else error
+    if isinstance(failure, PermissionError) and not _scheme(name):
+        return LineError(f"{name}: Permission denied{_PERMISSION_HINT}")
+    reason = failure if isinstance(failure, OSError) and failure.strerror else error
     return LineError(f"{name}: {one_line(reason)}")
 
 
 class _Port(Protocol):
     """
-    What of pySerial is used.
+    The part of pySerial that is used.
     """
 
     @property
@@ -155,7 +155,7 @@ class _Serial:
         except ValueError as error:
             raise UserError(f"port {url!r}: {error}") from error
         except (OSError, serial.SerialException) as error:
-            raise _in_words(url, error) from error
+            raise _line_error(url, error) from error
         self._keep_alive()
 
     def _open(self, line: LineSettings) -> _Port:
@@ -164,10 +164,10 @@ class _Serial:
         }
         if self._is_path:
             settings["exclusive"] = True
-        # At a path it is we who wait: pySerial would wait until as many bytes are there as
-        # it was asked for, and bytes that came together would come out one and then the rest.
-        patience = 0 if self._is_path else READ_TIMEOUT
-        port: Any = serial.serial_for_url(self._url, timeout=patience, **settings)
+        # At a path, `read` waits by select: pySerial would wait for as many bytes as were
+        # requested, and return bytes that arrived together one by one.
+        timeout_s = 0 if self._is_path else READ_TIMEOUT_S
+        port: Any = serial.serial_for_url(self._url, timeout=timeout_s, **settings)
         return cast("_Port", port)
 
     def _keep_alive(self) -> None:
@@ -179,26 +179,26 @@ class _Serial:
         try:
             if not self._is_path:
                 return bytes(self._port.read(max(1, self._port.in_waiting)))
-            if not select.select([self._port], [], [], READ_TIMEOUT)[0]:
+            if not select.select([self._port], [], [], READ_TIMEOUT_S)[0]:
                 return b""
-            return bytes(self._port.read(_CHUNK))
+            return bytes(self._port.read(_CHUNK_BYTES))
         except Exception as error:
-            # pySerial lets TypeError and others out when a port is closed under it.
-            raise _in_words(self._url, error) from error
+            # pySerial raises TypeError and others when a port is closed meanwhile.
+            raise _line_error(self._url, error) from error
 
     def check(self) -> None:
         if not self._is_path:
-            return  # a read notices by itself that the connection has ended
+            return  # a read detects the end of a connection
         try:
-            self._still_there()
+            self._check_path()
             _ = self._port.cts
         except OSError as error:  # pySerial's own exceptions are of this kind
             if error.errno not in _NO_MODEM_LINES:
-                raise _in_words(self._url, error) from error
+                raise _line_error(self._url, error) from error
 
-    def _still_there(self) -> None:
-        # An adapter that was pulled out takes its path with it, or the path now
-        # leads to another one, while the old port is silent for ever.
+    def _check_path(self) -> None:
+        # The path of an unplugged adapter is gone or leads to another one, while the
+        # old port stays silent.
         if Path(self._url).stat().st_rdev != os.fstat(self._port.fileno()).st_rdev:
             raise OSError(errno.ENODEV, "the path leads to another port now")
 
@@ -206,7 +206,7 @@ class _Serial:
         try:
             self._port.write(data)
         except Exception as error:
-            raise _in_words(self._url, error) from error
+            raise _line_error(self._url, error) from error
 
     def close(self) -> None:
         _close_quietly(self._port)
@@ -220,19 +220,19 @@ class _Socket:
     def __init__(self, url: str) -> None:
         self._url = url
         try:
-            self._connection = socket.create_connection(_host_and_port(url), _CONNECT_TIMEOUT)
+            self._connection = socket.create_connection(_host_and_port(url), _CONNECT_TIMEOUT_S)
             _keep_alive(self._connection)
             self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
-            raise _in_words(url, error) from error
+            raise _line_error(url, error) from error
 
     def read(self) -> bytes:
         try:
-            if not select.select([self._connection], [], [], READ_TIMEOUT)[0]:
+            if not select.select([self._connection], [], [], READ_TIMEOUT_S)[0]:
                 return b""
-            data = self._connection.recv(_CHUNK)
+            data = self._connection.recv(_CHUNK_BYTES)
         except (OSError, ValueError) as error:
-            raise _in_words(self._url, error) from error
+            raise _line_error(self._url, error) from error
         if not data:
             raise LineError(f"{self._url}: closed by the other side")
         return data
@@ -241,7 +241,7 @@ class _Socket:
         try:
             code = self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         except OSError as error:
-            raise _in_words(self._url, error) from error
+            raise _line_error(self._url, error) from error
         if code:
             raise LineError(f"{self._url}: {os.strerror(code)}")
 
@@ -249,7 +249,7 @@ class _Socket:
         try:
             self._connection.sendall(data)
         except OSError as error:
-            raise _in_words(self._url, error) from error
+            raise _line_error(self._url, error) from error
 
     def close(self) -> None:
         _close_quietly(self._connection)
@@ -257,19 +257,19 @@ class _Socket:
 
 class _Capture:
     """
-    A file, as fast as it is read.
+    A capture file, read as fast as possible.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._data = read_capture(path)
-        self._taken = 0
+        self._position = 0
 
     def read(self) -> bytes:
-        piece = self._data[self._taken : self._taken + _CHUNK]
+        piece = self._data[self._position : self._position + _CHUNK_BYTES]
         if not piece:
             raise EndOfCaptureError(f"{self._path}: the capture is over")
-        self._taken += len(piece)
+        self._position += len(piece)
         return piece
 
     def check(self) -> None:
@@ -285,12 +285,12 @@ class _Capture:
 def _keep_alive(connection: socket.socket) -> None:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEPALIVE:
-        option = getattr(socket, name, None)  # not every system has them
+        option = getattr(socket, name, None)  # not on every system
         if option is not None:
             connection.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _close_quietly(port: _Port | socket.socket) -> None:
-    # The line is given up, whatever it says to that.
+    # The line is abandoned, so errors do not matter.
     with contextlib.suppress(Exception):
         port.close()

@@ -1,5 +1,5 @@
 """
-What is well with a table or a display, what is not, and what a table cannot see.
+The checks of `doctor`: a table's journal, disk, readers and broker, or a display.
 """
 
 from __future__ import annotations
@@ -24,47 +24,47 @@ from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import IRREGULARITIES
 from shoe_daemon.table import RoundEnd, undetectable_kinds
 
-_SLOW_DISK: Final = 0.05
-"""Seconds for one durable write from which a table feels it."""
+_SLOW_WRITE_S: Final = 0.05
+"""A durable write that takes longer delays the table."""
 
-_LITTLE_ROOM: Final = 500_000_000
-_WRITES: Final = 15
-_UNSTABLE: Final = ("/dev/ttyUSB", "/dev/ttyACM")
+_MIN_FREE_BYTES: Final = 500_000_000
+_TEST_WRITES: Final = 15
+_UNSTABLE_NAMES: Final = ("/dev/ttyUSB", "/dev/ttyACM")
 
 
 def examine(setup: Setup) -> Iterator[Finding]:
     """
-    Look at everything that a table stands on. Nothing is changed, but for a
-    file that is written beside the journal, to time the disk, and removed.
+    Check everything that a table depends on. Nothing is changed, except for a file
+    beside the journal that is written to time the disk, and removed.
     """
     for note in setup.notes:
         yield Finding("file", "note", note)
-    yield from _journal(setup.journal, setup.service)
+    yield from _check_journal(setup.journal, setup.service)
     for reader in setup.readers:
-        yield _reader(reader)
+        yield _check_reader(reader)
         if isinstance(reader.driver, KeepsPictures):
-            yield _evidence(f"reader {reader.id}", reader.driver.evidence)
+            yield _check_evidence(f"reader {reader.id}", reader.driver.evidence)
     if not setup.readers:
         yield Finding("reader", "bad", "none is configured: nothing will be seen")
     yield from table_broker(setup)
-    yield from _blind(setup)
+    yield from _undetected(setup)
 
 
 def examine_display(setup: DisplaySetup) -> Iterator[Finding]:
     """
-    Look at everything that a display depends on. Nothing is changed.
+    Check everything that a display depends on. Nothing is changed.
     """
     for note in setup.notes:
         yield Finding("file", "note", note)
     display = setup.config.display
-    yield _listen(display)
+    yield _check_listen(display)
     if display.open_pit:
         text = f"open to everybody who reaches {display.listen}: set [display.pit]"
         yield Finding("pit", "bad", text)
     yield from display_broker(setup)
 
 
-def _listen(display: DisplaySettings) -> Finding:
+def _check_listen(display: DisplaySettings) -> Finding:
     host, port = display.address
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -78,7 +78,7 @@ def _listen(display: DisplaySettings) -> Finding:
     return Finding("listen", "good", f"{display.listen} is free")
 
 
-def _journal(path: Path, service: str | None) -> Iterator[Finding]:
+def _check_journal(path: Path, service: str | None) -> Iterator[Finding]:
     # systemd creates the service's folder when it starts; until then the disk is the same.
     folder = next(each for each in path.parents if service is None or os.path.isdir(each))  # noqa: PTH112
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK):  # noqa: PTH112
@@ -89,12 +89,12 @@ def _journal(path: Path, service: str | None) -> Iterator[Finding]:
             yield Finding("journal", "note", text)
         return
     room = shutil.disk_usage(folder).free
-    verdict: Literal["good", "bad"] = "good" if room > _LITTLE_ROOM else "bad"
+    verdict: Literal["good", "bad"] = "good" if room > _MIN_FREE_BYTES else "bad"
     owner = "" if service is None else f" of shoe-daemon@{service}"
     yield Finding("journal", verdict, f"{path}{owner}, {room // 1_000_000:,} MB free")
-    middle, slowest = _time_writes(folder)
-    text = f"a durable write takes {middle * 1000:.1f} ms, at most {slowest * 1000:.1f} ms"
-    yield Finding("disk", "good" if middle < _SLOW_DISK else "bad", text)
+    median, slowest = _time_writes(folder)
+    text = f"a durable write takes {median * 1000:.1f} ms, at most {slowest * 1000:.1f} ms"
+    yield Finding("disk", "good" if median < _SLOW_WRITE_S else "bad", text)
 
 
 def _time_writes(folder: Path) -> tuple[float, float]:
@@ -104,7 +104,7 @@ def _time_writes(folder: Path) -> tuple[float, float]:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("CREATE TABLE trial (body BLOB)")
-        for _ in range(_WRITES):
+        for _ in range(_TEST_WRITES):
             start = time.perf_counter()
             connection.execute("INSERT INTO trial VALUES (?)", (b"x" * 500,))
             spans.append(time.perf_counter() - start)
@@ -112,7 +112,7 @@ def _time_writes(folder: Path) -> tuple[float, float]:
     return statistics.median(spans), max(spans)
 
 
-def _reader(reader: Reading) -> Finding:
+def _check_reader(reader: Reading) -> Finding:
     about = f"reader {reader.id}"
     own = reader.driver if isinstance(reader.driver, OpensLine) else None
     try:
@@ -123,14 +123,14 @@ def _reader(reader: Reading) -> Finding:
     except (LineError, UserError) as error:
         return Finding(about, "bad", str(error))
     shown = redact_url(reader.port)
-    if reader.port.startswith(_UNSTABLE):
+    if reader.port.startswith(_UNSTABLE_NAMES):
         text = "may be another device after the next start: name it by /dev/serial/by-id"
         return Finding(about, "note", f"{shown} opens, but {text}")
-    look = "listen to it with `calibrate serial`" if own is None else own.look
-    return Finding(about, "good", f"{shown} opens; {look}")
+    advice = "listen to it with `calibrate serial`" if own is None else own.look
+    return Finding(about, "good", f"{shown} opens; {advice}")
 
 
-def _evidence(about: str, folder: Path | None) -> Finding:
+def _check_evidence(about: str, folder: Path | None) -> Finding:
     if folder is None:
         text = "keeps no pictures of what it reads: no dispute can be looked at"
         return Finding(about, "note", text)
@@ -142,7 +142,7 @@ def _evidence(about: str, folder: Path | None) -> Finding:
     return Finding(about, "good", f"keeps pictures of what it reads in {folder}: {count:,} there")
 
 
-def _blind(setup: Setup) -> Iterator[Finding]:
+def _undetected(setup: Setup) -> Iterator[Finding]:
     for kind, why in undetectable_kinds(setup.house, setup.options).items():
         what = IRREGULARITIES[kind].text.rstrip(".")
         yield Finding("blind", "note", f"{kind} ({what[0].lower()}{what[1:]}): {why}")

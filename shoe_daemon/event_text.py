@@ -1,5 +1,5 @@
 """
-Events as a person at the table would tell them, one line each.
+Events as text for people, one line each.
 """
 
 from __future__ import annotations
@@ -44,29 +44,29 @@ _ABORTED: Final[dict[str, str]] = {
 
 def aborted_text(cause: str) -> str:
     """
-    Say why a round was aborted.
+    Return the reason why a round was aborted, as text.
     """
     return _ABORTED.get(cause, cause)
 
 
 def card_text(card: str | None) -> str:
     """
-    Write a card with the sign of its suit, ``10♥``; a face not known is ``??``.
+    Return a card with its suit symbol, ``10♥``; ``??`` for an unknown face.
     """
     return "??" if card is None else card[:-1] + SUIT_SIGNS[card[-1]]
 
 
 def hand_text(hand: HandResult) -> str:
     """
-    Write a hand and its total: ``K♠ 9♥ = 9``.
+    Return a hand and its total: ``K♠ 9♥ = 9``.
     """
     cards = " ".join(card_text(card) for card in hand.cards)
     return f"{cards} = {'?' if hand.total is None else hand.total}"
 
 
-def extras(data: RoundFinished) -> str:
+def result_notes(data: RoundFinished) -> str:
     """
-    Name the naturals and pairs of a result, or nothing: ``natural, Player pair``.
+    Return the naturals and pairs of a result: ``natural, Player pair``.
     """
     natural = data.player.natural or data.banker.natural
     found = [
@@ -84,23 +84,23 @@ def extras(data: RoundFinished) -> str:
 
 def action_text(action: str) -> str:
     """
-    Name an action as people say it: ``burn the card``.
+    Return the text of an action: ``burn the card``.
     """
     return ACTION_NAMES[Action(action)].text if action in set(Action) else action
 
 
 def result_text(data: RoundFinished) -> str:
     """
-    Write a result: both hands, and who wins.
+    Return a result: both hands and the outcome.
     """
-    more = extras(data)
+    more = result_notes(data)
     return (
         f"Player {hand_text(data.player):<15} Banker {hand_text(data.banker):<15} "
         f"{WINNERS[data.outcome]}{f' ({more})' if more else ''}"
     )
 
 
-def _decided(data: RoundHeld | RoundReleased | RoundVoided | ResultRevised) -> str:
+def _decision_text(data: RoundHeld | RoundReleased | RoundVoided | ResultRevised) -> str:
     by = f" by {data.operator}" if data.operator else ""
     if isinstance(data, RoundHeld):
         return f"result held: {data.reason}"
@@ -113,31 +113,32 @@ def _decided(data: RoundHeld | RoundReleased | RoundVoided | ResultRevised) -> s
     return f"{result_text(data.after)}, revised{by}"
 
 
-def _corrected(data: CardCorrected) -> str:
+def _correction_text(data: CardCorrected) -> str:
     by = f"{data.operator}: " if data.operator else ""
     before = f", not {card_text(data.before)}" if data.before else ""
     return f"{by}{data.slot} is {card_text(data.after)}{before}"
 
 
-def tell(event: Event) -> list[str]:
+def event_lines(event: Event) -> list[str]:
     """
-    Tell an event in lines: an irregularity with what the house's procedure says.
+    Return the lines of an event: an irregularity has one for each proposal.
     """
-    line = narrate(event)
+    line = event_line(event)
     lines = [] if line is None else [line]
     if isinstance(event.data, Irregularity):
-        lines += map(_proposal, event.data.proposals)
+        lines += map(_proposal_line, event.data.proposals)
     return lines
 
 
-def _proposal(said: Proposal) -> str:
-    verified = "" if said.verified else ", NOT VERIFIED"
-    return f"      ▸ {action_text(said.action)}  {said.authority}, {said.section}{verified}"
+def _proposal_line(proposal: Proposal) -> str:
+    source = f"{proposal.authority}, {proposal.section}"
+    verified = "" if proposal.verified else ", NOT VERIFIED"
+    return f"      ▸ {action_text(proposal.action)}  {source}{verified}"
 
 
-def narrate(event: Event) -> str | None:
+def event_line(event: Event) -> str | None:
     """
-    Tell an event in a line; None where it goes without saying.
+    Return the line of an event; None for events without one.
     """
     data = event.data
     match data:
@@ -146,14 +147,14 @@ def narrate(event: Event) -> str | None:
         case RoundFinished():
             return f"{event.round:>4}  {result_text(data)}"
         case RoundHeld() | RoundReleased() | RoundVoided() | ResultRevised():
-            return f"{event.round:>4}  {_decided(data)}"
+            return f"{event.round:>4}  {_decision_text(data)}"
         case RoundAborted():
             return f"{event.round:>4}  came to nothing: {_ABORTED[data.cause]}"
         case _:
-            return _aside(event)
+            return _minor_event_line(event)
 
 
-def _aside(event: Event) -> str | None:  # noqa: PLR0911 - one for each kind of event
+def _minor_event_line(event: Event) -> str | None:  # noqa: PLR0911 - one for each kind of event
     data = event.data
     match data:
         case Irregularity():
@@ -161,7 +162,7 @@ def _aside(event: Event) -> str | None:  # noqa: PLR0911 - one for each kind of 
         case IrregularityClosed(operator=str() as operator):
             return f"   ·  {operator}: {action_text(data.action)} (irregularity {data.id})"
         case CardCorrected():
-            return f"   ·  {_corrected(data)}"
+            return f"   ·  {_correction_text(data)}"
         case IrregularityClosed():
             return f"   ·  irregularity {data.id} closed: {data.reason}"
         case CardBurned() if data.remaining is not None:

@@ -1,5 +1,5 @@
 """
-What the readers of a table report together, and what ends a round because of it.
+The signals of a table's readers, and the mode in which its rounds end.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def round_end_of(
     readers: Mapping[str, Signals], others: Signals, checkers: Collection[str]
 ) -> RoundEnd:
     """
-    Return what ``auto`` means for a table with these readers.
+    Return the mode that ``auto`` stands for with these readers.
 
-    Only a reader that deals the cards makes it `device`: a checker does not deal, nor
-    does a camera that sees places beside a reader that draws.
+    Only a reader that deals the cards makes it `device`; a checker does not deal, nor
+    does a camera that confirms cards of another reader.
 
     Args:
         readers: The signals of each reader, by its id.

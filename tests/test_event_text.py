@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from shoe_daemon.event_text import narrate, tell
+from shoe_daemon.event_text import event_line, event_lines
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Coup, Slot
 from shoe_daemon.table.events import (
@@ -38,7 +38,7 @@ RESULT = RoundFinished(
 
 
 def told(data: EventData) -> str | None:
-    return narrate(Event("", data, 7, "1.0", 1, 1, "site", "table", data.type))
+    return event_line(Event("", data, 7, "1.0", 1, 1, "site", "table", data.type))
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_an_irregularity_is_told_with_its_proposals() -> None:
         slot=None,
     )
     event = Event("", found, 7, "1.0", 3, 1, "site", "table", "irregularity")
-    assert tell(event) == [
+    assert event_lines(event) == [
         "   !  excess card: A card too many.",
         "      ▸ burn the card  France, article 55-14",
         "      ▸ void the round  A book, page 1, NOT VERIFIED",
     ]
-    assert tell(replace(event, data=RoundStarted(), type="round_started")) == []
+    assert event_lines(replace(event, data=RoundStarted(), type="round_started")) == []

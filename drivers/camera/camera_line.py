@@ -24,7 +24,7 @@ from drivers.camera.sources.raw_frames import RAW_TIMEOUT_S
 from drivers.camera.sources.source_address import Address, SourceKind
 from drivers.camera.stations.overhead_station import OverheadStation
 from drivers.camera.stations.throat_station import ThroatStation
-from drivers.transport import READ_TIMEOUT, EndOfCaptureError, LineError
+from drivers.transport import READ_TIMEOUT_S, EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 
 __all__ = [
@@ -74,7 +74,7 @@ class CameraLine:
         Return the statements of the next frame; nothing after `READ_TIMEOUT` without a frame.
         """
         try:
-            frame = None if self._ended else self._capture.take(READ_TIMEOUT)
+            frame = None if self._ended else self._capture.take(READ_TIMEOUT_S)
         except EndOfCaptureError:
             self._ended = True
             return b"".join(map(encode_statement, self._station.finish()))

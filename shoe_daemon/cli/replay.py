@@ -13,7 +13,7 @@ import msgspec
 from drivers import create_driver, observations_of, read_capture
 from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.event_text import tell
+from shoe_daemon.event_text import event_lines
 from shoe_daemon.game import (
     DEFAULT_HOUSE,
     find_house,
@@ -143,5 +143,5 @@ def _print_json(events: list[Event]) -> None:
 
 def _print_text(events: list[Event]) -> None:
     for event in events:
-        for line in tell(event):
+        for line in event_lines(event):
             click.echo(line)

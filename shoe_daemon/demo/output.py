@@ -13,8 +13,8 @@ from shoe_daemon.demo.runner import News
 from shoe_daemon.demo.view import draw
 from shoe_daemon.demo.view_model import Health, Keeper, Places, order_line
 from shoe_daemon.display.terminal.screen import Screen
-from shoe_daemon.event_text import tell
 from shoe_daemon.table import PublicTable
+from shoe_daemon.event_text import event_lines
 
 __all__ = ["Audience", "Lines", "Picture", "audience_for"]
 
@@ -77,7 +77,7 @@ class Lines:
         Write a line for each event that does not go without saying.
         """
         for event in news.events:
-            for line in tell(event):
+            for line in event_lines(event):
                 click.echo(line)
         if news.said is not None and (ordered := order_line(news.said)) is not None:
             click.echo(ordered)

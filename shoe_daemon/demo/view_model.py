@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from shoe_daemon.demo.auto_supervisor import OPERATOR
 from shoe_daemon.demo.supervisor_client import Said
-from shoe_daemon.event_text import narrate
+from shoe_daemon.event_text import event_line
 from shoe_daemon.game import Card, IrregularityKind, Kind, Result
 from shoe_daemon.table import (
     CardBurned,
@@ -204,7 +204,7 @@ class Keeper:
         """
         Take the next event.
         """
-        line = narrate(event)
+        line = event_line(event)
         if line is not None:
             self._lines.append(line)
         self._note_result(event)

@@ -1,9 +1,8 @@
 """
-The display's own line to the broker: a thread that listens and never speaks.
+The display's subscription: a thread that receives messages and publishes none.
 
-It subscribes to what players may see (and to the alerts for staff, if the configuration asks
-for them), connects again for ever, and lays what
-comes into a `Mailbox`, from which the loop of the web server takes it.
+It subscribes to public topics (and to the alerts for staff, if configured), reconnects
+for ever, and puts messages into a `Mailbox`, from which the web server's loop takes them.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class Feed:
             topic_filters: What to subscribe to; see `documents.filters`.
             mailbox: Takes what comes.
             now: The time of day, RFC 3339.
-            timeouts: The spans; None for the usual ones.
+            timeouts: All waits; for tests.
         """
         self.turned = time.monotonic()
         self._settings, self._mailbox, self._now = settings, mailbox, now

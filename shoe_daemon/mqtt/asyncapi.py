@@ -1,9 +1,9 @@
 """
-The AsyncAPI 3.0 document of everything on MQTT, made from the types, from the point
-of view of the daemon: it sends what a table says, and receives orders.
+The AsyncAPI 3.0 document of all topics, made from the types, from the daemon's point of
+view: it sends documents and events, and receives commands.
 
-Every topic is a channel of its own, every event too, so that a topic alone tells the
-form of what comes on it. Payloads are JSON Schema as AsyncAPI takes it by default.
+Every topic is a channel, every type of event too: a topic determines the schema of its
+payloads. Payloads are JSON Schema, AsyncAPI's default.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from shoe_daemon.table import SCHEMA
 __all__ = ["QOS", "asyncapi"]
 
 Examples = Mapping[str, Sequence[Mapping[str, Any]]]
-"""By the name of a schema: `payload`, and in `summary` what it is an example of."""
+"""Examples by the name of their schema, each with `payload` and maybe `summary`."""
 
 QOS: Final = 1
-"""Of everything, said and heard."""
+"""QoS of every message."""
 
-SESSION_EXPIRY: Final = 60
-"""Seconds for which the broker keeps the daemon's session (MQTT 5)."""
+SESSION_EXPIRY_S: Final = 60
+"""The broker keeps the daemon's session for this time (MQTT 5)."""
 
-EXPIRES_AFTER: Final = 3
+STATE_EXPIRY_HEARTBEATS: Final = 3
 """Heartbeats after which the broker forgets a `state` (MQTT 5)."""
 
 _ASYNCAPI: Final = "3.0.0"
 _BINDING: Final = {"bindingVersion": "0.2.0"}
 _HEARTBEAT: Final = MqttSettings().heartbeat
 
-_ABOUT: Final = """\
+_DESCRIPTION: Final = """\
 What a baccarat table tells over MQTT, and the orders that it takes. Retained documents are \
 complete and stand for themselves; events are not retained, come in the order of `seq`, and \
 come again with the same `seq` where they were not acknowledged. `shoe/v1` is the prefix, \
 which may be configured. Ignore fields that you do not know."""
 
-_STAFF_ONLY: Final = """\
+_STAFF_RIGHTS: Final = """\
 Security: players have not seen this. The broker's rights must let nobody but staff read \
 below `staff/`."""
 
-_TABLE_ONLY: Final = """\
+_COMMAND_RIGHTS: Final = """\
 Security: the broker's rights decide who may give orders. An order may hold a PIN: nobody \
 but the table may read it."""
 
@@ -65,12 +65,12 @@ class _Channel(NamedTuple):
 
     Attributes:
         key: Its name in the document.
-        suffix: Its topic below the table's, parameters in braces.
-        schema: The name of the schema of what comes on it.
-        tags: Of `_TAGS`.
+        suffix: Its topic below the table's, with parameters in braces.
+        schema: The name of its payload's schema.
+        tags: Names of `_TAGS`.
         retain: The broker keeps the last message.
-        expiry: Seconds after which it forgets it (MQTT 5).
-        action: What the daemon does there.
+        expiry: The broker drops it after so many seconds (MQTT 5).
+        action: The daemon sends or receives.
     """
 
     key: str
@@ -88,7 +88,7 @@ class _Channel(NamedTuple):
 
 def asyncapi(examples: Examples) -> dict[str, Any]:
     """
-    Return the document, with these examples of every message.
+    Return the document, with examples of every message.
     """
     channels = list(_channels())
     names = list(dict.fromkeys(channel.schema for channel in channels))
@@ -98,7 +98,7 @@ def asyncapi(examples: Examples) -> dict[str, Any]:
         "info": {
             "title": "shoe-daemon",
             "version": SCHEMA,
-            "description": _ABOUT,
+            "description": _DESCRIPTION,
             "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
         },
         "defaultContentType": "application/json",
@@ -119,14 +119,14 @@ def asyncapi(examples: Examples) -> dict[str, Any]:
 
 def _channels() -> Iterable[_Channel]:
     """
-    Give every channel: documents, events, orders and their answers.
+    Give every channel: documents, events, commands and replies.
     """
     for name in DOCUMENTS:
         if name == "reply":
             yield _Channel(name, "reply/{id}", name, ("order",))
         else:
             suffix = "device/{reader}" if name == "device" else name
-            expiry = EXPIRES_AFTER * _HEARTBEAT if name == STATE else None
+            expiry = STATE_EXPIRY_HEARTBEATS * _HEARTBEAT if name == STATE else None
             tags = ("document", "staff") if name.startswith(staff("")) else ("document",)
             yield _Channel(_camel(name), suffix, name, tags, retain=True, expiry=expiry)
     for name in EVENTS:
@@ -152,14 +152,14 @@ def _channel(
     channel: _Channel, parts: Mapping[str, Any], references: Mapping[str, Any]
 ) -> dict[str, Any]:
     message = _camel(channel.schema)
-    about = [_about(references[channel.schema], parts)]
-    about += [_STAFF_ONLY] if "staff" in channel.tags else []
-    about += [_TABLE_ONLY] if channel.action == "receive" else []
+    texts = [_text_of(references[channel.schema], parts)]
+    texts += [_STAFF_RIGHTS] if "staff" in channel.tags else []
+    texts += [_COMMAND_RIGHTS] if channel.action == "receive" else []
     parameters = [part[1:-1] for part in channel.address.split("/") if part.startswith("{")]
     return {
         "address": channel.address,
         "title": channel.suffix,
-        "description": "\n\n".join(about),
+        "description": "\n\n".join(texts),
         "messages": {message: {"$ref": f"#/components/messages/{message}"}},
         "parameters": {name: {"$ref": f"#/components/parameters/{name}"} for name in parameters},
         "tags": [{"name": tag} for tag in channel.tags],
@@ -201,7 +201,7 @@ def _message(
     return {
         "name": name,
         "title": _title(reference),
-        "summary": _about(reference, parts).partition("\n\n")[0],
+        "summary": _text_of(reference, parts).partition("\n\n")[0],
         "contentType": "application/json",
         "payload": reference,
         "examples": [
@@ -216,7 +216,7 @@ def _title(reference: Mapping[str, Any]) -> str:
     return str(reference["$ref"]).rpartition("/")[2]
 
 
-def _about(reference: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
+def _text_of(reference: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
     text: str = parts[_title(reference)]["description"]
     return "\n\n".join(" ".join(each.split()) for each in text.split("\n\n"))
 
@@ -239,14 +239,14 @@ _ANSWERING: Final[dict[str, dict[str, Any]]] = {
     },
     "reply": {"correlationData": _CORRELATION},
 }
-"""What MQTT 5 carries beside the payload; there are no user properties."""
+"""MQTT 5 properties of commands and replies; there are no user properties."""
 
 
 def _parameters() -> dict[str, Any]:
     """
-    Describe what stands in braces in an address.
+    Describe the parameters of topics.
 
-    AsyncAPI has no place for a pattern there: it is in ``x-pattern``.
+    AsyncAPI has no pattern for them: it is in ``x-pattern``.
     """
     an_id = f"^{ID.pattern}$"
     return {
@@ -293,10 +293,10 @@ _SECURITY: Final = {
 
 def _servers(examples: Examples) -> dict[str, Any]:
     """
-    Describe the broker, in every way in which it may be reached.
+    Describe the broker, for every protocol version, with and without TLS.
     """
-    said = [example["payload"] for example in examples[STATUS]]
-    will = next(each for each in said if each["state"] == "offline")
+    payloads = [example["payload"] for example in examples[STATUS]]
+    will = next(each for each in payloads if each["state"] == "offline")
     return {
         f"mqtt{version[0]}{'tls' if tls else ''}": _server(version, will, tls=tls)
         for version in ("5", "3.1.1")
@@ -307,7 +307,7 @@ def _servers(examples: Examples) -> dict[str, Any]:
 def _server(version: str, will: Mapping[str, Any], *, tls: bool) -> dict[str, Any]:
     settings, is_5 = MqttSettings(), version == "5"
     secure = "with TLS, version 1.2 or later" if tls else "on an open line"
-    expiry = {"sessionExpiryInterval": SESSION_EXPIRY} if is_5 else {}
+    expiry = {"sessionExpiryInterval": SESSION_EXPIRY_S} if is_5 else {}
     schemes = ("password", "certificate") if tls else ("password",)
     return {
         "host": "{host}:{port}",
@@ -339,8 +339,7 @@ def _server(version: str, will: Mapping[str, Any], *, tls: bool) -> dict[str, An
 
 def _without_siblings(schema: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
     """
-    Return a schema whose references stand alone: what stands beside one is ignored
-    by AsyncAPI.
+    Return a schema whose references have no siblings, which AsyncAPI would ignore.
     """
     if isinstance(schema, list):
         return [_without_siblings(each) for each in schema]

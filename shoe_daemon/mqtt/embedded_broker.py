@@ -1,9 +1,9 @@
 """
-A broker inside the process, for the demo: nothing else has to be installed.
+An MQTT broker inside the process, for the demo.
 
-It listens on loopback only, speaks MQTT 3.1.1 only and forgets everything when
-it ends. It knows no rights and never notices a client that went silent, so it
-is no broker for a table. What it needs (amqtt) comes with the extra `demo`.
+It listens on loopback only, supports MQTT 3.1.1 only and stores nothing. It has no
+access rights and does not detect a silent client, so it is no broker for a table.
+It needs amqtt, from the extra `demo`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from shoe_daemon.errors import UserError
 __all__ = ["EmbeddedBroker"]
 
 _HOST: Final = "127.0.0.1"
-_START: Final = 20.0
-_STOP: Final = 5.0
-_TRIES: Final = 5
-_LOOK_EVERY: Final = 0.005
-_LOOKS: Final = 4
+_START_TIMEOUT_S: Final = 20.0
+_STOP_TIMEOUT_S: Final = 5.0
+_MAX_ATTEMPTS: Final = 5
+_IDLE_POLL_S: Final = 0.005
+_IDLE_POLLS: Final = 4
 
 
 class EmbeddedBroker:
@@ -34,44 +34,44 @@ class EmbeddedBroker:
 
     Attributes:
         host: The loopback address.
-        port: Where it listens, once it is started.
+        port: Its port, after `start`.
     """
 
     def __init__(self, port: int = 1883) -> None:
         """
         Args:
-            port: Where it is to listen; it takes another one where this is busy.
+            port: The preferred port; another one is used where it is busy.
         """
         self.host: Final = _HOST
         self.port = port
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._over: asyncio.Event | None = None
-        self._settled = threading.Event()
+        self._stopping: asyncio.Event | None = None
+        self._started = threading.Event()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="demo-broker", daemon=True)
 
     def __enter__(self) -> Self:
         """
-        Start it.
+        Start the broker.
         """
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """
-        Stop it.
+        Stop the broker.
         """
         self.stop()
 
     def start(self) -> None:
         """
-        Start it, and return when it listens.
+        Start the broker; returns when it listens.
 
         Raises:
-            UserError: The extra is not installed, or no port can be had.
+            UserError: The extra is not installed, or there is no free port.
         """
         self._thread.start()
-        if not self._settled.wait(_START):
+        if not self._started.wait(_START_TIMEOUT_S):
             raise UserError("the demo's broker does not start")
         if isinstance(self._failure, ImportError):
             raise UserError(
@@ -82,104 +82,104 @@ class EmbeddedBroker:
 
     def stop(self) -> None:
         """
-        End it and everything in it, once subscribers have what was published; returns when its
-        port is free again.
+        Stop the broker after subscribers have received everything; returns when its port is
+        free.
         """
-        if self._loop is not None and self._over is not None and self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._over.set)
-            self._thread.join(3 * _STOP)
+        if self._loop is not None and self._stopping is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join(3 * _STOP_TIMEOUT_S)
 
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-        except Exception as error:  # noqa: BLE001 - told to the caller of `start`
+        except Exception as error:  # noqa: BLE001 - raised by `start`
             self._failure = error
         finally:
-            self._settled.set()
+            self._started.set()
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._over = asyncio.Event()
-        lines: set[asyncio.StreamWriter] = set()
-        broker = await self._listen(lines)
-        self._settled.set()
-        await self._over.wait()
-        await _all_told(broker.owes)
-        # The broker leaves lines open, and on Python 3.12 waits for them to close.
-        for line in lines:
-            line.transport.abort()
-        await asyncio.wait_for(broker.shutdown(), _STOP)
+        self._stopping = asyncio.Event()
+        connections: set[asyncio.StreamWriter] = set()
+        broker = await self._listen(connections)
+        self._started.set()
+        await self._stopping.wait()
+        await _wait_until_idle(broker.is_busy)
+        # The broker leaves connections open, and on Python 3.12 waits for their end.
+        for connection in connections:
+            connection.transport.abort()
+        await asyncio.wait_for(broker.shutdown(), _STOP_TIMEOUT_S)
 
-    async def _listen(self, lines: set[asyncio.StreamWriter]) -> Any:  # noqa: ANN401 - amqtt
+    async def _listen(self, connections: set[asyncio.StreamWriter]) -> Any:  # noqa: ANN401 - amqtt
         """
-        Start a broker; where another program was quicker, on the next free port.
+        Start a broker; on another port if this one was taken meanwhile.
         """
-        # An extra, without types of its own, and slow to import: only when it is used.
+        # An extra, untyped and slow to import: only when it is used.
         from amqtt.broker import Broker  # type: ignore[import-untyped]  # noqa: PLC0415
         from amqtt.errors import BrokerError  # type: ignore[import-untyped]  # noqa: PLC0415
 
-        class RememberingBroker(Broker):  # type: ignore[misc]
+        class TrackingBroker(Broker):  # type: ignore[misc]
             async def stream_connected(
                 self,
                 reader: asyncio.StreamReader,
                 writer: asyncio.StreamWriter,
                 listener_name: str,
             ) -> None:
-                lines.add(writer)
+                connections.add(writer)
                 try:
                     await super().stream_connected(reader, writer, listener_name)
                 finally:
                     writer.transport.abort()
-                    lines.discard(writer)
+                    connections.discard(writer)
 
-            def owes(self) -> bool:
+            def is_busy(self) -> bool:
                 """
-                Tell whether a subscriber has not acknowledged yet what was published.
+                Tell whether a message is queued or unacknowledged by a subscriber.
                 """
                 waiting = any(session.inflight_out for session, _ in self._sessions.values())
                 return waiting or not self._broadcast_queue.empty()
 
-        _silence()
-        for attempt in range(_TRIES):
+        _mute_logs()
+        for attempt in range(_MAX_ATTEMPTS):
             self.port = _free_port(0 if attempt else self.port)
-            broker = RememberingBroker(_configuration(self.port))
+            broker = TrackingBroker(_configuration(self.port))
             try:
                 await broker.start()
             except BrokerError:
-                if attempt + 1 == _TRIES:
+                if attempt + 1 == _MAX_ATTEMPTS:
                     raise
             else:
                 return broker
         raise AssertionError
 
 
-async def _all_told(owes: Callable[[], bool]) -> None:
+async def _wait_until_idle(is_busy: Callable[[], bool]) -> None:
     """
-    Wait until all subscribers have what was published, but not for ever: one may be silent.
+    Wait until all messages are delivered, with a timeout: a subscriber may be silent.
     """
-    until = time.monotonic() + _STOP
-    looks = 0
-    # What is taken from one place is, for a moment, not yet in the next.
-    while looks < _LOOKS and time.monotonic() < until:
-        looks = 0 if owes() else looks + 1
-        await asyncio.sleep(_LOOK_EVERY)
+    until = time.monotonic() + _STOP_TIMEOUT_S
+    idle_polls = 0
+    # A message is in neither queue while it moves from one to the next.
+    while idle_polls < _IDLE_POLLS and time.monotonic() < until:
+        idle_polls = 0 if is_busy() else idle_polls + 1
+        await asyncio.sleep(_IDLE_POLL_S)
 
 
 def _configuration(port: int) -> dict[str, Any]:
-    # Everything is said: left alone, it would listen on all interfaces.
+    # By default it would listen on all interfaces.
     return {
         "listeners": {"default": {"type": "tcp", "bind": f"{_HOST}:{port}"}},
         "plugins": {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}},
     }
 
 
-def _free_port(wanted: int) -> int:
+def _free_port(preferred: int) -> int:
     """
-    Return the port that is wanted, or any other where it is busy.
+    Return the preferred port, or another one if it is busy.
     """
-    for port in (wanted, 0):
+    for port in (preferred, 0):
         with socket.socket() as probe:
-            # As the broker does: a port whose last user has just left is free.
+            # As the broker does: a port that was just closed counts as free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((_HOST, port))
@@ -190,9 +190,9 @@ def _free_port(wanted: int) -> int:
     raise UserError("no free port on loopback")
 
 
-def _silence() -> None:
+def _mute_logs() -> None:
     """
-    Keep what the broker has to say of every connection out of the demo's picture.
+    Keep the broker's log out of the demo's screen.
     """
     for name in ("amqtt", "transitions"):
         logger = logging.getLogger(name)

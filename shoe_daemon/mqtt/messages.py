@@ -283,21 +283,21 @@ def state(
         published=published,
         session=session,
     )
-    return _fitting(whole, "alerts_omitted")
+    return _within_limit(whole, "alerts_omitted")
 
 
 def active_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str) -> bytes:
     """
     Return the payload of ``alert/active``, below the limit of size in any case.
     """
-    return _fitting(ActiveAlerts(alerts=alerts, seq=seq, session=session), "omitted")
+    return _within_limit(ActiveAlerts(alerts=alerts, seq=seq, session=session), "omitted")
 
 
 def staff_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str) -> bytes:
     """
     Return the payload of ``staff/alert/active``, below the limit of size in any case.
     """
-    return _fitting(StaffAlerts(alerts=alerts, seq=seq, session=session), "omitted")
+    return _within_limit(StaffAlerts(alerts=alerts, seq=seq, session=session), "omitted")
 
 
 def road_map(
@@ -313,7 +313,7 @@ def road_map(
     most = max(columns["bead"], 1)
 
     def without(beads: int) -> bytes:
-        # The same share of each, so that the short ones are not gone before the long ones.
+        # The same share of each road: a short one must not vanish before a long one.
         later = {
             road: tuple(cell for cell in cells[road] if cell.col >= count * beads // most)
             for road, count in columns.items()
@@ -330,7 +330,7 @@ def history(table: PublicHistory, *, seq: int, session: str) -> bytes:
     whole = History(**_fields(table), seq=seq, session=session)
 
     def without(count: int) -> bytes:
-        # Older shoes are given up before a round of this one is.
+        # Older shoes are left out before rounds of this one.
         shoes, rounds = min(count, len(whole.shoes)), max(count - len(whole.shoes), 0)
         shorter = {"shoes": whole.shoes[shoes:], "rounds": whole.rounds[rounds:]}
         return _encoder.encode(msgspec.structs.replace(whole, left_out=rounds, **shorter))
@@ -343,7 +343,7 @@ _ROADS: Final = ("bead", "big", "big_eye", "cockroach", "small")
 
 def _shortest_cut(without: Callable[[int], bytes], most: int) -> bytes:
     """
-    Leave out as little as makes the payload fit: nothing, where that does.
+    Return the longest payload below the limit: leave out as little as possible.
     """
     whole = without(0)
     if len(whole) < LONG_LIMIT:
@@ -356,14 +356,14 @@ def _fields(struct: Struct) -> dict[str, Any]:
     return {name: getattr(struct, name) for name in struct.__struct_fields__}
 
 
-def _fitting(message: State | ActiveAlerts, omitted: str) -> bytes:
+def _within_limit(message: State | ActiveAlerts, omitted: str) -> bytes:
     """
-    Encode; where that is too long, tell less of the alerts, the newest kept longest.
+    Encode; if that is too long, leave out proposals, then the oldest alerts.
     """
     payload = _encoder.encode(message)
     if len(payload) < SIZE_LIMIT:
         return payload
-    # What the policy proposes can be looked up; that something is open cannot.
+    # Proposals can be looked up in the policy; open irregularities nowhere else.
     alerts = tuple(_without_proposals(alert) for alert in message.alerts)
 
     def without(dropped: int) -> bytes:

@@ -29,12 +29,12 @@ KeepAlive = Annotated[int, Meta(ge=1, le=3600)]
 
 class TlsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    TLS, version 1.2 or later, the broker's certificate always checked.
+    TLS 1.2 or later; the broker's certificate is always verified.
 
     Attributes:
-        ca_file: The authority to trust (PEM); None for those of the system.
-        cert_file: This table's certificate (PEM), where the broker asks for one.
-        key_file: The key of `cert_file`; None where it is in the same file.
+        ca_file: The trusted authority (PEM); None for the system's.
+        cert_file: This table's certificate (PEM), if the broker asks for one.
+        key_file: The key of `cert_file`; None if it is in the same file.
     """
 
     ca_file: str | None = None
@@ -51,22 +51,22 @@ class TlsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    The broker, and how to speak with it.
+    The broker and the connection to it.
 
-    A file that is named without a leading slash is looked for among the unit's
-    credentials (``LoadCredential=`` of systemd) first, then beside the configuration.
+    A file name without a leading slash is looked up among the unit's credentials
+    (``LoadCredential=`` of systemd) first, then in the configuration's folder.
 
     Attributes:
         host: Its name or address.
         port: None for 1883, or 8883 with TLS.
         protocol: ``5`` or ``3.1.1``; on 3.1.1 a refused publish cannot be told
             from an accepted one.
-        username: Who this table is for the broker; None for nobody.
-        password_file: Its password is the first line of this file.
-        tls: None for an open line.
-        prefix: What stands before the site in every topic.
-        keepalive: Seconds after which a silent line is asked for life.
-        heartbeat: Seconds after which `state` is told again, changed or not.
+        username: The table's user name; None to connect without one.
+        password_file: The password is the first line of this file.
+        tls: None for an unencrypted connection.
+        prefix: Every topic begins with it, before the site.
+        keepalive: Seconds of silence before a ping.
+        heartbeat: Seconds after which `state` is published again, changed or not.
     """
 
     host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"

@@ -21,7 +21,7 @@ import serial.rfc2217
 from drivers.capture_file import write_hex
 from drivers.driver_interface import LineSettings
 from drivers.transport import (
-    READ_TIMEOUT,
+    READ_TIMEOUT_S,
     EndOfCaptureError,
     LineError,
     Transport,
@@ -93,7 +93,7 @@ class TestTerminal:
         assert line.read() == b""
         line.check()
         line.close()
-        assert READ_TIMEOUT <= 0.2
+        assert READ_TIMEOUT_S <= 0.2
 
     def test_a_second_opener_is_refused(self, terminal: Terminal) -> None:
         line = open_transport(terminal.path, LINE)

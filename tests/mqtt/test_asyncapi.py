@@ -189,7 +189,7 @@ def test_the_sample_rights_let_displays_read_what_players_may_and_no_more() -> N
 
 
 def test_the_numbers_are_those_of_the_daemon() -> None:
-    assert connection._SESSION_EXPIRY_S == asyncapi.SESSION_EXPIRY  # noqa: SLF001 - what it does
+    assert connection._SESSION_EXPIRY_S == asyncapi.SESSION_EXPIRY_S  # noqa: SLF001 - what it does
     for server in DOCUMENT["servers"].values():
         mqtt = server["bindings"]["mqtt"]
         assert mqtt["keepAlive"] == MqttSettings().keepalive

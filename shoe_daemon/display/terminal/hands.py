@@ -17,9 +17,9 @@ from shoe_daemon.display.terminal.cards import (
     draw_unread_card,
 )
 from shoe_daemon.display.terminal.styles import Style
-from shoe_daemon.event_text import WINNERS, card_text, extras
 from shoe_daemon.game import Hand, Outcome, Slot
 from shoe_daemon.table import CardView, HandResult, PublicTable, RoundFinished, RoundView
+from shoe_daemon.event_text import WINNERS, card_text, result_notes
 
 __all__ = ["Words", "draw_hands", "is_held", "is_unread", "result_of", "verdict"]
 
@@ -254,5 +254,5 @@ def verdict(result: RoundFinished) -> str:
     if result.player.total is not None and result.banker.total is not None:
         totals = sorted((result.player.total, result.banker.total), reverse=True)
         score = f"  {totals[0]} to {totals[1]}"
-    more = extras(result)
+    more = result_notes(result)
     return f"{WINNERS[result.outcome].upper()}{score}{f'  ·  {more}' if more else ''}"
