@@ -1,6 +1,6 @@
 """
-A configuration: whatever is wrong with it is one line that names the file, the
-key, what is wrong and what is expected; and what is right is told in words.
+Configurations: every fault is one line with file, key, value and what is expected; a
+valid configuration is summarised.
 """
 
 from __future__ import annotations

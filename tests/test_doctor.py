@@ -1,5 +1,5 @@
 """
-The doctor finds what is wrong, changes nothing, and says what a table cannot see.
+`doctor` finds faults, changes nothing, and lists what a table cannot detect.
 """
 
 from __future__ import annotations

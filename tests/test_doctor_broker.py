@@ -1,5 +1,5 @@
 """
-The doctor logs in to the broker as the table would, and disturbs nobody.
+`doctor` logs in to the broker like the table, and disturbs no client.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The commands of the pages, as they stand there, against a real mosquitto with the shipped
+The commands of the docs, as printed there, against a real mosquitto with the shipped
 configuration, rights and accounts.
 """
 

@@ -1,5 +1,5 @@
 """
-What a person decides is told in words.
+Decisions of people as lines of text.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What a process says, and that one set-up follows another.
+Log output, and a second configuration after the first.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What `auto` means for a configured table: its readers' declared signals decide.
+`auto`: the signals of a table's readers decide how its rounds end.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Whoever asks a program for an end gets it, at whatever moment he does.
+A program stops on every signal, at any moment.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-systemd and udev take our files as they are.
+systemd and udev accept our files.
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
 """
-Operators' orders: over the real broker, to the real daemon, from the shell.
+Commands of operators: over a real broker, to a real daemon, from the shell.
 """

@@ -1,6 +1,6 @@
 """
-A table with its daemon in this process, a shoe on a pty, and a supervisor who
-gives orders over the real broker.
+A table with its daemon in this process, a shoe on a pty, and a supervisor who gives
+commands over a real broker.
 """
 
 from __future__ import annotations

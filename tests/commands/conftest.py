@@ -1,5 +1,5 @@
 """
-One broker for all tests here: every table has an id of its own.
+One broker for all tests of this folder: every table has its own id.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-What is no order, or none that may be carried out: refused with a reason,
-answered, journaled, and nothing is changed by it.
+Invalid commands are refused with a reason, answered and journaled, and change
+nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-CommandHandler without a broker: crowds, the end of a start, deadlines that pass before
-an order, and what is remembered.
+Commands without a broker: too many at once, a daemon that stops, deadlines that pass
+before a command, remembered ids.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """
-`shoe-daemon cmd`: an order from the shell, its answer in a line, and an exit
-status that a script can use.
+`shoe-daemon cmd`: sends a command, prints the reply on one line, and sets the exit status.
 """
 
 from __future__ import annotations

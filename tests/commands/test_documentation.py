@@ -1,6 +1,5 @@
 """
-What docs/orders.md shows is so: every verb with its weight, its examples, its
-commands and its configuration.
+docs/orders.md agrees with the code: verbs, rights, examples, configuration.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """
-Holding: by default a grave irregularity keeps the result back until a person
-has acknowledged it.
+`hold_from`: a severe irregularity holds the result until a person has acknowledged it.
 """
 
 from __future__ import annotations

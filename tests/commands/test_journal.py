@@ -1,6 +1,6 @@
 """
-Orders in the journal: a replay gives the same bytes, refused ones change
-nothing, and what cannot be written down was never given.
+Commands in the journal: a replay gives the same bytes, refused ones change nothing, and
+one that cannot be written counts as not given.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-The daemon is killed between an order and its answer: the order is in the journal
-or was never given, it is carried out once at most, and who asks again is told.
+The daemon is killed between a command and its reply: the command is in the journal or
+was never given, and is carried out at most once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-Where the broker lets everybody write their own name only, the topic says who
-gives an order, and nobody can give it in another's name.
+`operator_in_topic`: the broker authenticates operators by topic, and nobody can give a
+command in another's name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-The operators file: orders of consequence take a PIN, which is written down
-nowhere, and guessing takes too long.
+The operators file: privileged commands need a PIN, which is stored nowhere, and guessing
+is throttled.
 """
 
 from __future__ import annotations

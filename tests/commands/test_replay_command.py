@@ -1,6 +1,5 @@
 """
-`replay`: events once more, the same bytes in their order, and nothing is
-disturbed by it.
+`replay` publishes events again: the same bytes, in order, without side effects.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-The answer: once, not retained, after what it tells of, to where it was asked
-for, and never among what tables say.
+Replies: published once, not retained, after the events they name, to the requested
+topic, and never to a table's own topics.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-Every verb: carried out where it fits the moment, refused with a reason where it
-does not, and in either case in the journal.
+Every verb is carried out where it fits the table's state, otherwise refused with a
+reason, and journaled in both cases.
 """
 
 from __future__ import annotations

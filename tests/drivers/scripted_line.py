@@ -1,6 +1,5 @@
 """
-A line, a driver's data and a sink for tests of the reader: all happens as it is
-written down, in no time.
+A scripted line, decoder and sink for tests of the reader thread, without real time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Each capture, through its driver, gives the observations that stand beside it.
+Each capture decodes to the observations beside it.
 
-`pytest tests/drivers/test_captures.py --regen` deals the captures anew and
-writes what they give; look at the difference before it is committed.
+`pytest tests/drivers/test_captures.py --regen` deals the captures anew and writes their
+observations; review the difference.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The example of `docs/write-a-driver.md`, as it is printed there, is a whole driver.
+The example of `docs/write-a-driver.md`, as printed there, is a complete driver.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-A reader goes on whatever happens to its line, its driver and its sink; what was
-lost is said, and what was read is handed on once.
+The reader thread survives every failure of its line, decoder and sink; losses are
+reported, and every frame is passed on once.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-A password that stands in the name of a line is shown to nobody.
+Passwords in the url of a line are shown to nobody.
 """
 
 from __future__ import annotations

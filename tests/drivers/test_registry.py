@@ -1,6 +1,6 @@
 """
-Drivers are found by name, whoever has installed them, and a wrong name or
-option is said in one line.
+Drivers are found by name in any installed package; an invalid name or option is
+reported on one line.
 """
 
 from __future__ import annotations

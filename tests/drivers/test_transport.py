@@ -1,6 +1,6 @@
 """
-One door opens terminals, sockets, RFC 2217 and captures, and says on one line
-what is wrong with them.
+`open_transport` opens terminals, sockets, RFC 2217 and captures, and reports failures on
+one line.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Waiting for what must happen, never for a time.
+Waits for a condition.
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
 """
-Tests of what is said to the broker, most of them against the real mosquitto.
+Tests of MQTT, most of them against a real mosquitto.
 """

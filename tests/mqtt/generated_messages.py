@@ -1,6 +1,5 @@
 """
-Examples of any message, made from its type: one with as little in it as the
-type allows, one with every part filled.
+Messages generated from their types: one with the smallest content, one with every field.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """
-Makes the examples anew from a run, and what shows them: the AsyncAPI document, and
-two sections of docs/mqtt.md.
+Makes the examples anew from a run, and the documents that show them: the AsyncAPI
+document and two sections of docs/mqtt.md.
 
     .venv/bin/python -m tests.mqtt.make_examples
-
-What differs from run to run (hashes, ages) stays as it was.
 """
 
 from __future__ import annotations

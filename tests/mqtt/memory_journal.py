@@ -1,5 +1,5 @@
 """
-A journal in memory, and a publisher that is stopped whatever happens.
+A journal in memory, and a publisher that is always stopped.
 """
 
 from __future__ import annotations

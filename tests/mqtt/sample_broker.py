@@ -1,6 +1,6 @@
 """
-The sample broker: the shipped configuration, rights, accounts and certificates in a
-folder of a test, in place of /etc/mosquitto.
+The sample broker: the shipped configuration, rights, accounts and certificates, in a
+test's folder in place of /etc/mosquitto.
 """
 
 from __future__ import annotations

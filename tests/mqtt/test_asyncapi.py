@@ -1,6 +1,6 @@
 """
-The AsyncAPI document is valid, is what the types say, and what a real daemon says
-is what stands in it: every topic, its QoS, whether it is retained, every payload.
+The AsyncAPI document is valid, follows from the types, and describes a real daemon:
+every topic, its QoS, whether it is retained, every payload.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-What the broker refuses is not delivered: the cursor stands, it is said, and it
-is tried again slowly. So it is with two clients of one id, and with wrong papers.
+Refused messages hold the cursor, are logged and retried slowly; so are a client id used
+twice and a refused login.
 """
 
 from __future__ import annotations

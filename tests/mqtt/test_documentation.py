@@ -1,6 +1,5 @@
 """
-What docs/mqtt.md shows is what is said: its tables and examples are those of the
-AsyncAPI document, its configuration is one, its numbers are ours.
+docs/mqtt.md agrees with the AsyncAPI document, the configuration and the constants.
 """
 
 from __future__ import annotations

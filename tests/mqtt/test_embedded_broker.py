@@ -1,6 +1,6 @@
 """
-The demo's broker: on loopback, on another port where one is busy, quiet, and
-good enough for a publisher that speaks MQTT 3.1.1.
+The embedded broker listens on loopback, uses another port where one is busy, logs
+nothing, and serves a publisher with MQTT 3.1.1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """
-What becomes of everything when the line, the broker or the daemon is lost:
-nothing goes missing, nothing changes its order.
+A lost connection, broker or daemon loses no message and changes no order.
 """
 
 from __future__ import annotations

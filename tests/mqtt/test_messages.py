@@ -1,6 +1,6 @@
 """
-Every payload: sorted keys, UTF-8, whole numbers and words, below the limit of
-size, and nothing that the players have not seen.
+Payloads: sorted keys, UTF-8, whole numbers and words, below the size limit, no hidden
+faces.
 """
 
 from __future__ import annotations

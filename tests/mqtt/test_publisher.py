@@ -1,5 +1,5 @@
 """
-What a listener gets while the line holds: everything, in order, `online` last.
+A subscriber receives everything, in order, with `online` last.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Whatever goes wrong on our own side, the thread goes on and nothing is lost.
+Errors of our own code do not stop the publisher and lose nothing.
 """
 
 from __future__ import annotations

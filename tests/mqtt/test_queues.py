@@ -1,6 +1,6 @@
 """
-What goes next: whatever the broker answers, and whenever the line is lost,
-events go in their order and the cursor never passes one that was not taken.
+The queues keep the order of events whatever the broker answers and whenever the
+connection is lost, and the cursor never passes an unacknowledged event.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def seqs(messages: list[OutgoingMessage]) -> list[int]:
     return [m.seq for m in messages if m.suffix is None and m.queued is None]
 
 
-def letters(messages: list[OutgoingMessage]) -> list[QueuedMessage]:
+def queued_of(messages: list[OutgoingMessage]) -> list[QueuedMessage]:
     return [m.queued for m in messages if m.queued is not None]
 
 
@@ -292,7 +292,7 @@ def test_an_answer_goes_after_its_events_and_before_documents() -> None:
     bench.events.head = 3
     sent = bench.send()
     assert seqs(sent) == [3]
-    assert [letter.payload for letter in letters(sent)] == [b"a", b"b"]
+    assert [each.payload for each in queued_of(sent)] == [b"a", b"b"]
 
 
 def test_an_answer_does_not_wait_for_events_that_cannot_flow() -> None:
@@ -300,7 +300,7 @@ def test_an_answer_does_not_wait_for_events_that_cannot_flow() -> None:
     bench.send()
     bench.answer_all(NOT_AUTHORIZED)
     bench.replies.put(QueuedMessage("reply/a", b"a", 9))
-    assert [letter.payload for letter in letters(bench.send())] == [b"a"]
+    assert [each.payload for each in queued_of(bench.send())] == [b"a"]
 
 
 def test_an_answer_that_was_not_taken_is_sent_again() -> None:
@@ -310,10 +310,10 @@ def test_an_answer_that_was_not_taken_is_sent_again() -> None:
     sent = bench.send()
     bench.answer(bench.mid_of(sent[1]))
     bench.reconnect()
-    assert [letter.payload for letter in letters(bench.send())] == [b"a", b"c"]
+    assert [each.payload for each in queued_of(bench.send())] == [b"a", b"c"]
     bench.answer_all(NOT_AUTHORIZED)
     bench.reconnect()
-    assert letters(bench.send()) == []
+    assert queued_of(bench.send()) == []
     assert bench.outgoing.is_drained
 
 
@@ -343,7 +343,7 @@ def test_what_is_new_overtakes_a_replay() -> None:
     sent = bench.send()
     # The line was lost: what was in flight comes again, in its order.
     assert seqs(sent) == [101]
-    assert [letter.seq for letter in letters(sent)] == [*range(2, 11)]
+    assert [each.seq for each in queued_of(sent)] == [*range(2, 11)]
 
 
 def test_a_replay_ends_where_the_journal_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:

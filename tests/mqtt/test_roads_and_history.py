@@ -1,5 +1,5 @@
 """
-`roads` and `history` on the wire: what they hold, and how much.
+The documents `roads` and `history`: content and size.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-The sample configuration of mosquitto: it starts, every account may do what it must and no
-more, and a crash of the broker loses only what somebody makes good.
+The sample configuration of mosquitto starts, grants every account exactly its rights,
+and survives a crash of the broker.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-The schemas say what is really said: they are made from the types, what is
-checked in is what they make now, and real messages pass them.
+The schemas follow from the types, are checked in as they are, and real messages pass
+them.
 """
 
 from __future__ import annotations

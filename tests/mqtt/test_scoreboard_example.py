@@ -1,6 +1,6 @@
 """
-The scoreboard in twenty lines, as docs/mqtt.md shows it: it shows the cards, and
-says that they are stale whatever is lost, and heals by itself.
+The scoreboard of docs/mqtt.md shows the cards, reports stale data after any loss, and
+recovers by itself.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-TLS against the real mosquitto, with an authority made for the test.
+TLS against a real mosquitto, with a test authority.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The small parts: topics, settings, waits, the wakeup and the client's name.
+Topics, settings, retry delays, the wakeup and the client id.
 """
 
 from __future__ import annotations

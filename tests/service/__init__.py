@@ -1,3 +1,3 @@
 """
-The daemon as a process, with a real broker and simulated readers around it.
+The daemon as a process, with a real broker and simulated readers.
 """

@@ -1,5 +1,5 @@
 """
-What most tests here stand on.
+Fixtures of the service tests.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """
-What is needed to run the real daemon: its configuration, a service manager that
-listens to it, and a shoe on a pty that outlives it.
+Runs the real daemon: its configuration, a systemd socket, and a shoe on a pty.
 """
 
 from __future__ import annotations

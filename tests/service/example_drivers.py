@@ -1,6 +1,6 @@
 """
-Two drivers of somebody else, found by their entry points as any other: one that
-cannot tell places, and one that hangs.
+Two drivers of another package, found by their entry points: one without slots, one that
+hangs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """
-Moments never go back, spans are the monotonic clock's, whatever is done to the
-wall clock.
+Times never go back and advance with the monotonic clock, whatever the wall clock does.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The daemon can say whether all that its readers have read is on disk.
+`Daemon.is_idle` tells whether everything that was read is on disk.
 """
 
 from __future__ import annotations

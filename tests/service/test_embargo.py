@@ -1,5 +1,5 @@
 """
-Nothing that the players have not seen leaves the daemon outside ``staff/``.
+No hidden face leaves the daemon outside ``staff/``.
 """
 
 from __future__ import annotations

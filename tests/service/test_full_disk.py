@@ -1,6 +1,6 @@
 """
-A disk that is full stops rounds with an alarm in `state` and loses nothing: the
-shoe is held back, and deals on when there is room again.
+A full disk pauses the table with an alarm in `state` and loses nothing: the reader is
+blocked until there is room again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-The core alone, on a clock that the test turns: what goes into the journal, when,
-and what the table is while nothing can be written.
+The core on a test clock: what is journaled, when, and the table's state while the
+journal is unwritable.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Readers at work: unplugged in mid-round, too fast for the disk, without places.
+Readers: unplugged during a round, faster than the disk, without slots.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-What the daemon does not start with: one line, exit status 2, and the file is as
-it was. And what it starts with in another way than before.
+Invalid starts: one line, exit status 2, and unchanged files; and starts with a changed
+configuration.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-SIGTERM: `stopping`, then `offline`, and an end with status 0 within seconds,
-whatever the broker, the disk and the readers do at that moment.
+SIGTERM: `stopping`, then `offline`, and exit status 0 within seconds, whatever broker,
+disk and readers do.
 """
 
 from __future__ import annotations

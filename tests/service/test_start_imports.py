@@ -1,5 +1,5 @@
 """
-A start loads what the daemon needs, and nothing else.
+A start imports only the modules that the daemon needs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What lies behind is told when it has changed, by the conventions of the configuration.
+`roads` and `history` are published when they change, by the configured conventions.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tests.service.test_processing_core import Bench
 PAST = ("roads", "history")
 
 
-class Shelf:
+class RecordingPublisher:
     """
-    Takes what is retained, in the place of a publisher.
+    Records retained documents in place of a publisher.
     """
 
     def __init__(self) -> None:
@@ -31,26 +31,26 @@ class Shelf:
 
     def retain(self, suffix: str, document: Document, _seq: int) -> None:
         """
-        Keep a document as it would be sent.
+        Record a document as it would be sent.
         """
         body = document if isinstance(document, bytes) else document("now")
         self.told.append((suffix, json.loads(body)))
 
     def notify(self, _seq: int) -> None:
         """
-        Hear of new events.
+        Ignore new events.
         """
 
     def last(self, suffix: str) -> dict[str, Any]:
         """
-        Return what is retained now.
+        Return the retained document.
         """
         return next(body for name, body in reversed(self.told) if name == suffix)
 
 
 class Hall(Bench):
     """
-    A core whose bulletin is heard.
+    A core with a state publisher.
     """
 
     def start(self) -> None:
@@ -58,8 +58,8 @@ class Hall(Bench):
         Start it, as after a kill.
         """
         super().start()
-        self.shelf = Shelf()
-        publisher = cast("Publisher", self.shelf)
+        self.publisher = RecordingPublisher()
+        publisher = cast("Publisher", self.publisher)
         self.bulletin = StatePublisher(self.core, publisher, (), "start-1", heartbeat=10)
         self.bulletin.publish()
 
@@ -82,8 +82,8 @@ class Hall(Bench):
         """
         Say what of the past was told since the last time.
         """
-        told = [suffix for suffix, _ in self.shelf.told if suffix in PAST]
-        self.shelf.told = [each for each in self.shelf.told if each[0] not in PAST]
+        told = [suffix for suffix, _ in self.publisher.told if suffix in PAST]
+        self.publisher.told = [each for each in self.publisher.told if each[0] not in PAST]
         return told
 
 
@@ -99,17 +99,17 @@ def test_the_past_is_told_when_it_changes_and_only_then(tmp_path: Path) -> None:
     hall.deal(*NATURAL[1:3])
     assert hall.told() == []
     hall.deal(*NATURAL[3:])
-    assert hall.shelf.last("roads")["bead"] == other_roads("Pn")["bead"]
+    assert hall.publisher.last("roads")["bead"] == other_roads("Pn")["bead"]
     assert hall.told() == [*PAST]
     hall.see(Result())
     hall.see(CutCardSeen())
     assert hall.told() == []
     hall.see(Command(name="void_round", operator="ann", reason="a test"))
-    assert hall.shelf.last("history")["rounds"][0]["voided"]
-    assert hall.shelf.last("roads")["bead"] == []
+    assert hall.publisher.last("history")["rounds"][0]["voided"]
+    assert hall.publisher.last("roads")["bead"] == []
     assert hall.told() == [*PAST]
     hall.see(Command(name="undo", operator="ann", reason="a test"))
-    assert hall.shelf.last("roads")["counts"] == other_roads("Pn")["counts"]
+    assert hall.publisher.last("roads")["counts"] == other_roads("Pn")["counts"]
     assert hall.told() == [*PAST]
     hall.close()
 
@@ -118,7 +118,7 @@ def test_both_show_the_same_table(tmp_path: Path) -> None:
     hall = Hall(configure(tmp_path / "table"))
     for cards in (NATURAL, TIE, NATURAL):
         hall.play(*cards)
-        state, roads, history = (hall.shelf.last(each) for each in ("state", *PAST))
+        state, roads, history = (hall.publisher.last(each) for each in ("state", *PAST))
         assert roads["seq"] == history["seq"] <= state["seq"]
         assert roads["session"] == history["session"] == "start-1"
         assert roads["shoe"] == history["shoe"] == state["shoe"]["number"]
@@ -131,10 +131,10 @@ def test_after_a_restart_the_past_is_told_again(tmp_path: Path) -> None:
     hall.play(*NATURAL)
     hall.see(Command(name="new_shoe", operator="ann", reason="a test"))
     hall.play(*TIE)
-    before = {name: hall.shelf.last(name) for name in PAST}
+    before = {name: hall.publisher.last(name) for name in PAST}
     hall.core.close()
     hall.start()
-    after = {name: hall.shelf.last(name) for name in PAST}
+    after = {name: hall.publisher.last(name) for name in PAST}
     hall.close()
     assert hall.told() == [*PAST]
     assert [each["sequence"] for each in after["history"]["shoes"]] == ["Pn"]
@@ -151,7 +151,7 @@ def test_the_configuration_says_by_which_conventions(
     hall = Hall(configure(tmp_path / "table", text))
     for cards in (TIE, NATURAL, TIE):
         hall.play(*cards)
-    told = hall.shelf.last("roads")
+    told = hall.publisher.last("roads")
     assert told["options"] == {"leading_ties": leading_ties, "tail": tail}
     expected = other_roads("TPnT", leading_ties=leading_ties, tail=tail)
     assert {name: told[name] for name in expected} == expected
@@ -165,7 +165,7 @@ def test_other_conventions_hold_from_the_next_start(tmp_path: Path) -> None:
     hall.core.close()
     configure(tmp_path / "table", 'leading_ties = "own_column"')
     again = Hall(tmp_path / "table" / "table.toml")
-    told = again.shelf.last("roads")
+    told = again.publisher.last("roads")
     assert told["options"]["leading_ties"] == "own_column"
     assert [cell["column"] for cell in told["big"]] == [0, 1]
     again.close()

@@ -1,6 +1,6 @@
 """
-What the service manager hears: that the daemon is ready, how it is, and that it
-lives, as long as every thread of it turns.
+systemd is notified of the start, the status, and of every interval in which all threads
+run.
 """
 
 from __future__ import annotations
