@@ -26,7 +26,7 @@ class CommandHandler(NamedTuple):
     Attributes:
         run: What it does.
         refusal: Why it does not fit now; None where it does.
-        privileged: It changes what was said, or what people are paid by.
+        privileged: It needs a supervisor and a PIN: it changes results or payouts.
     """
 
     run: Callable[[TableContext, Command], object]
