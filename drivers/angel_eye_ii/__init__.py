@@ -1,8 +1,8 @@
 """
 Angel Eye II and II-EX: a shoe that reads each card as it is drawn, over RS-232.
 
-Hidden mode tells the slots at once and the faces at the end, open mode tells
-both at once; the driver needs not be told which.
+In hidden mode it reports slots at once and faces at the end of the round, in open mode
+both at once; the driver handles either without an option.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class AngelEyeII:
 
     def decoder(self) -> Decoder:
         """
-        Return a fresh decoder.
+        Return a new decoder.
         """
         return AngelDecoder(self._options)
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from drivers.angel_eye_ii.frame_codec import MAX_FRAME, Report, Shape, Stretch, parse_report, split
+from drivers.angel_eye_ii.frame_codec import MAX_FRAME, Piece, Report, Shape, parse_report, split
 from drivers.angel_eye_ii.shoe_commands import text_of_nak
 from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.game import RANKS, Card, Outcome, Slot
@@ -53,7 +53,14 @@ from shoe_daemon.table.observations import (
 if TYPE_CHECKING:
     from drivers.angel_eye_ii.options import AngelOptions
 
-__all__ = ["AngelDecoder", "Meaning", "face_code", "meaning_of", "place_code", "result_code"]
+__all__ = [
+    "AngelDecoder",
+    "DecodedReport",
+    "decode_report",
+    "face_code",
+    "place_code",
+    "result_code",
+]
 
 NOT_DISCLOSED: Final = 0x80
 IN_ERROR_MODE: Final = 0x40
@@ -84,13 +91,13 @@ _ERRORS: Final = {
 }
 
 
-class Meaning(NamedTuple):
+class DecodedReport(NamedTuple):
     """
-    What a report says.
+    The content of a report.
 
     Attributes:
-        observations: None, or one.
-        note: For people: what of the report is not as known.
+        observations: One or none.
+        note: For people: what is unusual about the report.
     """
 
     observations: tuple[Observation, ...] = ()
@@ -99,7 +106,7 @@ class Meaning(NamedTuple):
 
 def face_code(card: Card | None) -> int:
     """
-    Return b2 of a card; None is one that is not disclosed.
+    Return b2 of a card; None for one that is not disclosed.
     """
     if card is None:
         return NOT_DISCLOSED
@@ -122,7 +129,7 @@ def result_code(winner: Outcome, *, player_pair: bool, banker_pair: bool) -> int
 
 class _Face(NamedTuple):
     """
-    What b2 says: a card, or that it is hidden, or nothing that a shoe can say.
+    The content of b2: a card, a hidden card, or an impossible code.
     """
 
     card: Card | None
@@ -130,100 +137,102 @@ class _Face(NamedTuple):
     note: str = ""
 
 
-def meaning_of(report: Report) -> Meaning:
+def decode_report(report: Report) -> DecodedReport:
     """
-    Say what a report means; nothing is raised, whatever its data.
+    Decode a report; invalid data raises nothing.
     """
-    known = _REPORTS.get(report.code)
-    if known is None:
-        return Meaning(note=f"unknown report {report.code!a}")
-    length, read = known
-    meaning = read(report.data)
+    entry = _REPORTS.get(report.code)
+    if entry is None:
+        return DecodedReport(note=f"unknown report {report.code!a}")
+    length, read = entry
+    decoded = read(report.data)
     if len(report.data) == length:
-        return meaning
+        return decoded
     note = f"{report.code} with {len(report.data)} bytes of data, not {length}"
-    return meaning._replace(note=f"{note}; {meaning.note}" if meaning.note else note)
+    return decoded._replace(note=f"{note}; {decoded.note}" if decoded.note else note)
 
 
-def _drawn(data: bytes) -> Meaning:
+def _drawn(data: bytes) -> DecodedReport:
     target, index = _place(data)
     face = _face(data)
     if target in _ROLES:
-        return Meaning((CardDrawn(card=face.card, role=_ROLES[target]),), face.note)
+        return DecodedReport((CardDrawn(card=face.card, role=_ROLES[target]),), face.note)
     slot = _SLOTS.get((target, index))
     note = face.note if slot else f"a card for no place: {data[:1].hex().upper() or 'nothing'}"
     if face.impossible:
-        return Meaning((Unreadable(slot=slot),), note)
-    return Meaning((CardDrawn(card=face.card, slot=slot),), note)
+        return DecodedReport((Unreadable(slot=slot),), note)
+    return DecodedReport((CardDrawn(card=face.card, slot=slot),), note)
 
 
-def _outside(data: bytes) -> Meaning:
-    # The high bits of b1 name a mode, but a real shoe has said another than it was in.
+def _outside(data: bytes) -> DecodedReport:
+    # The high bits of b1 name a mode, but a real shoe sent another mode than its own.
     face = _face(data)
-    return Meaning((CardDrawn(card=face.card, role=Role.OUTSIDE),), face.note)
+    return DecodedReport((CardDrawn(card=face.card, role=Role.OUTSIDE),), face.note)
 
 
-def _disclosed(data: bytes) -> Meaning:
+def _disclosed(data: bytes) -> DecodedReport:
     slot, face = _SLOTS.get(_place(data)), _face(data)
     if slot is None:
-        return Meaning(note=f"a face for no place: {data[:1].hex().upper() or 'nothing'}")
+        return DecodedReport(note=f"a face for no place: {data[:1].hex().upper() or 'nothing'}")
     if face.card is None:
         # The card itself was counted when it was drawn; its face stays unknown.
-        return Meaning(note=face.note or "a disclosure without a face")
-    return Meaning((Disclosed(slot=slot, card=face.card),))
+        return DecodedReport(note=face.note or "a disclosure without a face")
+    return DecodedReport((Disclosed(slot=slot, card=face.card),))
 
 
-def _withdrawn(data: bytes) -> Meaning:
+def _withdrawn(data: bytes) -> DecodedReport:
     face = _face(data)
-    return Meaning((Withdrawn(card=face.card),), face.note)
+    return DecodedReport((Withdrawn(card=face.card),), face.note)
 
 
-def _carried(data: bytes) -> Meaning:
+def _carried(data: bytes) -> DecodedReport:
     slot, face = _SLOTS.get(_place(data)), _face(data)
     if slot is None:
         # A carried card is the next round's first by definition.
-        return Meaning((Carried(slot=Slot.P1, card=face.card),), "carried to no place: P1 taken")
-    return Meaning((Carried(slot=slot, card=face.card),), face.note)
+        return DecodedReport(
+            (Carried(slot=Slot.P1, card=face.card),), "carried to no place: P1 taken"
+        )
+    return DecodedReport((Carried(slot=slot, card=face.card),), face.note)
 
 
-def _result(data: bytes) -> Meaning:
+def _result(data: bytes) -> DecodedReport:
     code = _bits(data, 4, 0b111)
     if code == FORCED:
-        return Meaning((Result(forced=True),))
+        return DecodedReport((Result(forced=True),))
     outcome = _OUTCOMES.get(code)
     if outcome is None:
-        return Meaning((Result(),), f"a result of nobody: {data.hex().upper() or 'nothing'}")
+        return DecodedReport((Result(),), f"a result of nobody: {data.hex().upper() or 'nothing'}")
     pairs = _bits(data, 0, 0b11)
     result = Result(
         outcome=outcome, player_pair=bool(pairs & 0b01), banker_pair=bool(pairs & 0b10)
     )
-    return Meaning((result,))
+    return DecodedReport((result,))
 
 
-def _error(data: bytes) -> Meaning:
+def _error(data: bytes) -> DecodedReport:
     cause, code, text = _error_of(data)
-    return Meaning((DeviceError(cause=cause, code=code, text=text),))
+    return DecodedReport((DeviceError(cause=cause, code=code, text=text),))
 
 
-def _error_cleared(data: bytes) -> Meaning:
+def _error_cleared(data: bytes) -> DecodedReport:
     cause, code, text = _error_of(data)
-    return Meaning((DeviceErrorCleared(cause=cause, code=code, text=text),))
+    return DecodedReport((DeviceErrorCleared(cause=cause, code=code, text=text),))
 
 
-def _lock(data: bytes) -> Meaning:
+def _lock(data: bytes) -> DecodedReport:
     if not data:
-        return Meaning(note="a lock without its state")
-    return Meaning((Lock(locked=bool(data[0] & 1)),))
+        return DecodedReport(note="a lock without its state")
+    return DecodedReport((Lock(locked=bool(data[0] & 1)),))
 
 
-def _preset(data: bytes) -> Meaning:
+def _preset(data: bytes) -> DecodedReport:
     text = data.decode("latin-1")
-    return Meaning(note=f"preset {text[:2]!a} set to {text[2:]!a} at the shoe")
+    return DecodedReport(note=f"preset {text[:2]!a} set to {text[2:]!a} at the shoe")
 
 
 def _bits(data: bytes, shift: int, mask: int) -> int:
     """
-    Give some bits of the first byte; -1, which means nothing anywhere, without one.
+    Return some bits of the first byte; -1 without data, which is no valid code.
     """
     return data[0] >> shift & mask if data else -1
 
@@ -250,10 +259,10 @@ def _error_of(data: bytes) -> tuple[Cause, int | None, str | None]:
     return cause, code, f"{text}, already in error mode" if data[0] & IN_ERROR_MODE else text
 
 
-_REPORTS: Final[dict[str, tuple[int, Callable[[bytes], Meaning]]]] = {
-    "S": (0, lambda _: Meaning((Booted(),))),
-    "P": (0, lambda _: Meaning((Standby(),))),
-    "C": (0, lambda _: Meaning((CutCardSeen(),))),
+_REPORTS: Final[dict[str, tuple[int, Callable[[bytes], DecodedReport]]]] = {
+    "S": (0, lambda _: DecodedReport((Booted(),))),
+    "P": (0, lambda _: DecodedReport((Standby(),))),
+    "C": (0, lambda _: DecodedReport((CutCardSeen(),))),
     "D": (2, _drawn),
     "d": (2, _outside),
     "I": (2, _disclosed),
@@ -293,10 +302,10 @@ class AngelDecoder:
         # In pieces: the buffer stays small.
         for start in range(0, len(data), MAX_FRAME):
             self._buffer += data[start : start + MAX_FRAME]
-            while stretch := split(self._buffer, answers=self._answers):
-                raw = bytes(self._buffer[: stretch.length])
-                del self._buffer[: stretch.length]
-                frames.append(self._frame(raw, stretch, now))
+            while piece := split(self._buffer, answers=self._answers):
+                raw = bytes(self._buffer[: piece.length])
+                del self._buffer[: piece.length]
+                frames.append(self._frame(raw, piece, now))
         return frames
 
     def reset(self) -> None:
@@ -310,12 +319,12 @@ class AngelDecoder:
         self._expected = None
         self._rejoined = True
 
-    def _frame(self, raw: bytes, stretch: Stretch, now: float) -> Frame:
-        if stretch.shape is Shape.REPORT:
+    def _frame(self, raw: bytes, piece: Piece, now: float) -> Frame:
+        if piece.shape is Shape.REPORT:
             return self._report(raw, now)
-        if stretch.shape is Shape.NOISE:
-            return Frame(raw, FrameKind.NOISE, (), now, stretch.note)
-        return Frame(raw, FrameKind.FRAME, (), now, _answer(raw, stretch.shape))
+        if piece.shape is Shape.NOISE:
+            return Frame(raw, FrameKind.NOISE, (), now, piece.note)
+        return Frame(raw, FrameKind.FRAME, (), now, _answer(raw, piece.shape))
 
     def _report(self, raw: bytes, now: float) -> Frame:
         report = parse_report(raw)
@@ -324,8 +333,8 @@ class AngelDecoder:
         gap = self._lost_before(report)
         self._last, self._last_at, self._rejoined = raw, now, False
         self._expected = _successor(report.seq)
-        meaning = meaning_of(report)
-        return Frame(raw, FrameKind.FRAME, gap + meaning.observations, now, meaning.note)
+        decoded = decode_report(report)
+        return Frame(raw, FrameKind.FRAME, gap + decoded.observations, now, decoded.note)
 
     def _is_repeat(self, raw: bytes, report: Report, now: float) -> bool:
         if raw != self._last:

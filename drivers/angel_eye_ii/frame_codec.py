@@ -1,5 +1,5 @@
 """
-Angel Eye frames to bytes and back; no state, no time, no meaning.
+Angel Eye frames: finds them in bytes, checks and parses them; no state.
 
     report   ENQ | seq | code, data n bytes | ETX | BCC        shoe -> host
     reply    STX | n bytes | ETX | BCC                         shoe -> host, on a command
@@ -7,7 +7,7 @@ Angel Eye frames to bytes and back; no state, no time, no meaning.
 
     seq    one ASCII digit: 0 at boot, then 1 to 9, and 1 again after 9
     BCC    two ASCII hex digits, upper case: XOR of all from seq to ETX inclusive
-           (replies: from after STX, or with it; the documents disagree, so both are taken)
+           (replies: from after STX, or with it; the documents disagree, so both are accepted)
 
 ENQ never occurs inside a frame: payload bytes are ASCII or have bit 7 set. An ENQ
 therefore always begins a frame, whatever is half-received.
@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-__all__ = ["MAX_FRAME", "Report", "Shape", "Stretch", "block_check", "parse_report", "split"]
+__all__ = ["MAX_FRAME", "Piece", "Report", "Shape", "block_check", "parse_report", "split"]
 
 ENQ: Final = 0x05
 STX: Final = 0x02
@@ -32,18 +32,18 @@ ACK: Final = 0x06
 NAK: Final = 0x15
 
 MAX_FRAME: Final = 128
-"""Bytes after which a frame without an end is given up; the longest known has eleven."""
+"""Limit of a frame without an end, in bytes; the longest known frame has eleven."""
 
-_BCC_LENGTH: Final = 2
+_BCC_BYTES: Final = 2
 _ZERO: Final = 0x30
-_SHORTEST_REPORT: Final = 6
+_MIN_REPORT_BYTES: Final = 6
 _STARTS: Final = re.compile(b"[\x05\x02]")
 _STARTS_WITH_ANSWERS: Final = re.compile(b"[\x05\x02\x06\x15]")
 
 
 class Shape(StrEnum):
     """
-    What a stretch of bytes is, by its framing alone.
+    The kind of a piece of bytes, by its framing.
     """
 
     REPORT = "report"
@@ -53,14 +53,14 @@ class Shape(StrEnum):
     NOISE = "noise"
 
 
-class Stretch(NamedTuple):
+class Piece(NamedTuple):
     """
-    The first bytes of a buffer, as far as they belong together.
+    The first piece of a buffer: a frame, an answer, or noise.
 
     Attributes:
-        length: How many bytes, 1 to `MAX_FRAME`.
-        shape: What they are.
-        note: Why noise is noise.
+        length: Number of bytes, 1 to `MAX_FRAME`.
+        shape: Its kind.
+        note: The reason why it is noise.
     """
 
     length: int
@@ -73,9 +73,9 @@ class Report(Struct, frozen=True):
     One report of the shoe.
 
     Attributes:
-        seq: 0 to 9; anything else is kept as it came and is no sequence number.
+        seq: 0 to 9; other values are kept, but are no sequence numbers.
         code: One character: ``S``, ``D``, ``I`` ...
-        data: What follows the code, 0 to 122 bytes.
+        data: The bytes after the code, 0 to 122.
     """
 
     seq: int
@@ -84,7 +84,7 @@ class Report(Struct, frozen=True):
 
     def to_bytes(self) -> bytes:
         """
-        Write the frame as the shoe sends it.
+        Return the frame as the shoe sends it.
         """
         body = bytes([(self.seq + _ZERO) & 0xFF]) + self.code.encode("latin-1") + self.data
         checked = body + bytes([ETX])
@@ -100,66 +100,66 @@ def block_check(checked: bytes) -> bytes:
 
 def parse_report(raw: bytes) -> Report:
     """
-    Read a frame that `split` has called a report.
+    Parse a frame for which `split` has returned `REPORT`.
     """
-    return Report(raw[1] - _ZERO, chr(raw[2]), raw[3 : -1 - _BCC_LENGTH])
+    return Report(raw[1] - _ZERO, chr(raw[2]), raw[3 : -1 - _BCC_BYTES])
 
 
-def split(buffer: bytes | bytearray, *, answers: bool = False) -> Stretch | None:
+def split(buffer: bytes | bytearray, *, answers: bool = False) -> Piece | None:
     """
-    Say what the first bytes of a buffer are; None where more are needed to tell.
+    Return the first piece of a buffer; None where more bytes are needed.
 
-    However a stream is cut, feeding its bytes through this gives the same
-    stretches. A buffer of `MAX_FRAME` bytes or more always gives one.
+    The pieces do not depend on how the stream was divided. A buffer of `MAX_FRAME`
+    bytes or more always gives one.
 
     Args:
-        buffer: What has come and was not taken yet.
-        answers: Whether a lone ACK or NAK can be an answer. Where no command was
-            ever sent they are noise, and noise is full of them.
+        buffer: The bytes that were received and not yet split.
+        answers: Whether a lone ACK or NAK can be an answer. If no command was ever
+            sent they are noise, which often contains them.
     """
     found = (_STARTS_WITH_ANSWERS if answers else _STARTS).search(buffer)
     start = min(found.start() if found else len(buffer), MAX_FRAME)
     if start and (found or start == MAX_FRAME):
-        return Stretch(start, Shape.NOISE, "no frame begins")
+        return Piece(start, Shape.NOISE, "no frame begins")
     if not found:
         return None
     if buffer[0] == ACK:
-        return Stretch(1, Shape.ACK)
+        return Piece(1, Shape.ACK)
     if buffer[0] == NAK:
         return _negative_answer(buffer)
     return _frame(buffer)
 
 
-def _negative_answer(buffer: bytes | bytearray) -> Stretch | None:
+def _negative_answer(buffer: bytes | bytearray) -> Piece | None:
     if len(buffer) == 1:
         return None
     if buffer[1] == ENQ:
-        return Stretch(1, Shape.NOISE, "cut short by another frame")
-    return Stretch(2, Shape.NAK)
+        return Piece(1, Shape.NOISE, "cut short by another frame")
+    return Piece(2, Shape.NAK)
 
 
-def _frame(buffer: bytes | bytearray) -> Stretch | None:
-    etx = buffer.find(ETX, 1, MAX_FRAME - _BCC_LENGTH)
-    end = etx + 1 + _BCC_LENGTH if etx >= 0 else MAX_FRAME
+def _frame(buffer: bytes | bytearray) -> Piece | None:
+    etx = buffer.find(ETX, 1, MAX_FRAME - _BCC_BYTES)
+    end = etx + 1 + _BCC_BYTES if etx >= 0 else MAX_FRAME
     again = buffer.find(ENQ, 1, end)
     if again >= 0:
-        return Stretch(again, Shape.NOISE, "cut short by another frame")
+        return Piece(again, Shape.NOISE, "cut short by another frame")
     if len(buffer) < end:
         return None
     if etx < 0:
-        return Stretch(MAX_FRAME, Shape.NOISE, f"no end within {MAX_FRAME} bytes")
-    return _judge(bytes(buffer[:end]))
+        return Piece(MAX_FRAME, Shape.NOISE, f"no end within {MAX_FRAME} bytes")
+    return _check_frame(bytes(buffer[:end]))
 
 
-def _judge(frame: bytes) -> Stretch:
-    checked, said = frame[1:-_BCC_LENGTH], frame[-_BCC_LENGTH:]
-    length, right = len(frame), block_check(checked)
+def _check_frame(frame: bytes) -> Piece:
+    checked, received = frame[1:-_BCC_BYTES], frame[-_BCC_BYTES:]
+    length, expected = len(frame), block_check(checked)
     if frame[0] == STX:
-        if said in {right, block_check(frame[:-_BCC_LENGTH])}:
-            return Stretch(length, Shape.REPLY)
-    elif said == right:
-        if length >= _SHORTEST_REPORT:
-            return Stretch(length, Shape.REPORT)
-        return Stretch(length, Shape.NOISE, "a frame without a report in it")
-    note = f"checksum {said.decode('latin-1')!a}, reckoned {right.decode()}"
-    return Stretch(length, Shape.NOISE, note)
+        if received in {expected, block_check(frame[:-_BCC_BYTES])}:
+            return Piece(length, Shape.REPLY)
+    elif received == expected:
+        if length >= _MIN_REPORT_BYTES:
+            return Piece(length, Shape.REPORT)
+        return Piece(length, Shape.NOISE, "a frame without a report in it")
+    note = f"checksum {received.decode('latin-1')!a}, reckoned {expected.decode()}"
+    return Piece(length, Shape.NOISE, note)

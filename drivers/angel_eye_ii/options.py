@@ -1,5 +1,5 @@
 """
-What can be set of an Angel Eye.
+Options of the Angel Eye driver.
 """
 
 from __future__ import annotations

@@ -16,11 +16,10 @@ from drivers.angel_eye_ii.frame_codec import ETX, block_check
 
 __all__ = ["CONFIRM", "LOCK", "UNLOCK", "ShoeCommand", "cancel_error", "text_of_nak"]
 
-REPLY_WITHIN: Final = 3.0
-"""Seconds."""
+REPLY_TIMEOUT_S: Final = 3.0
 
 _HEAD: Final = b"\x02OP"
-_LENGTH: Final = 10
+_FRAME_BYTES: Final = 10
 
 _NAKS: Final = {
     0x01: "overrun, framing or parity",
@@ -50,7 +49,7 @@ class ShoeCommand(Struct, frozen=True):
 
     def to_bytes(self, *, bcc_with_start: bool = True) -> bytes:
         """
-        Write the frame; `bcc_with_start` puts STX under the checksum.
+        Return the frame; with `bcc_with_start` the checksum includes STX.
         """
         frame = _HEAD + b"%s%02d%c" % (self.type.encode("ascii"), self.data, ETX)
         return frame + block_check(frame if bcc_with_start else frame[1:])
@@ -58,12 +57,12 @@ class ShoeCommand(Struct, frozen=True):
     @classmethod
     def from_bytes(cls, frame: bytes) -> ShoeCommand | None:
         """
-        Read a frame, in either form of the checksum; None where it is no command.
+        Parse a frame, in either form of the checksum; None if it is no command.
         """
-        body, said = frame[:-2], frame[-2:]
+        body, received = frame[:-2], frame[-2:]
         data = body[5:7]
-        whole = len(frame) == _LENGTH and body[:3] == _HEAD and body[-1] == ETX
-        if not whole or said not in {block_check(body), block_check(body[1:])}:
+        whole = len(frame) == _FRAME_BYTES and body[:3] == _HEAD and body[-1] == ETX
+        if not whole or received not in {block_check(body), block_check(body[1:])}:
             return None
         if not (data.isdigit() and body[3:5].isalnum()):
             return None
@@ -84,6 +83,6 @@ def cancel_error(code: int) -> ShoeCommand:
 
 def text_of_nak(code: int) -> str:
     """
-    Say in words why the shoe refused a command.
+    Return the reason of a NAK as text.
     """
     return f"{code:02X} {_NAKS.get(code, 'unknown')}"

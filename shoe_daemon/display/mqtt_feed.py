@@ -21,7 +21,7 @@ from shoe_daemon.display.coalescing_queue import Mailbox
 from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.table_discovery import Census
 from shoe_daemon.display.table_model import Message
-from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.connection import (
     Connected,
     Connection,
@@ -132,7 +132,7 @@ class Feed:
         except _Lost as lost:
             reason = str(lost)
         except (OSError, UserError) as error:
-            reason = one_line(error)
+            reason = str(error) or type(error).__name__
         except Exception:  # noqa: BLE001 - the thread must not die of what nobody thought of
             _log.error("feed_failed", exc_info=True)
             reason = "an error of the display itself; its log says more"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.angel_eye_ii.decoder import face_code, meaning_of, place_code, result_code
+from drivers.angel_eye_ii.decoder import decode_report, face_code, place_code, result_code
 from drivers.angel_eye_ii.frame_codec import Report
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
@@ -37,13 +37,13 @@ PLACES = {
 
 
 def said(code: str, *data: int) -> Observation | None:
-    observations = meaning_of(Report(1, code, bytes(data))).observations
+    observations = decode_report(Report(1, code, bytes(data))).observations
     assert len(observations) <= 1
     return observations[0] if observations else None
 
 
 def note(code: str, *data: int) -> str:
-    return meaning_of(Report(1, code, bytes(data))).note
+    return decode_report(Report(1, code, bytes(data))).note
 
 
 def test_all_256_faces() -> None:
@@ -174,7 +174,7 @@ def test_codes_are_the_inverse_of_meanings() -> None:
 
 @given(st.characters(max_codepoint=255), st.binary(max_size=122))
 def test_nothing_raises_and_no_drawn_card_is_lost(code: str, data: bytes) -> None:
-    meaning = meaning_of(Report(1, code, data))
+    meaning = decode_report(Report(1, code, data))
     if code in "Dd":
         assert len(meaning.observations) == 1
     if not (code.isascii() and code in "SPCDdIiRGEeLM"):
