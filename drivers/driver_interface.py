@@ -220,7 +220,7 @@ class NamesFiles(Protocol):
 
 
 @runtime_checkable
-class KeepsPictures(Protocol):
+class StoresEvidence(Protocol):
     """
     A driver that stores photos of the cards that it reads, as evidence.
     """

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from drivers import KeepsPictures, LineError, OpensLine, open_transport, redact_url
+from drivers.driver_interface import OpensLine, StoresEvidence
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.display.display_config import DisplaySettings, DisplaySetup
 from shoe_daemon.doctor_broker import Finding, display_broker, table_broker
@@ -42,7 +43,7 @@ def examine(setup: Setup) -> Iterator[Finding]:
     yield from _check_journal(setup.journal, setup.service)
     for reader in setup.readers:
         yield _check_reader(reader)
-        if isinstance(reader.driver, KeepsPictures):
+        if isinstance(reader.driver, StoresEvidence):
             yield _check_evidence(f"reader {reader.id}", reader.driver.evidence)
     if not setup.readers:
         yield Finding("reader", "bad", "none is configured: nothing will be seen")

@@ -187,7 +187,7 @@ class Daemon:
         for reader in self.readers:
             reader.start()
         self._become_ready()
-        _log.info("started", session=self._session, seq=self.core.table.state.seq)
+        _log.info("daemon_started", session=self._session, seq=self.core.table.state.seq)
 
     def _become_ready(self) -> None:
         """
@@ -314,7 +314,7 @@ class Daemon:
         if self.publisher is not None:
             self.publisher.stop()
         self.core.close()
-        _log.info("stopped", seq=self.core.table.state.seq)
+        _log.info("daemon_stopped", seq=self.core.table.state.seq)
 
     def _process_last_inputs(self) -> None:
         until = time.monotonic() + _LAST_INPUTS_TIMEOUT_S

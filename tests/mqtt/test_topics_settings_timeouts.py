@@ -142,7 +142,7 @@ def test_the_client_has_a_name_per_table_and_machine(
     )
 
 
-def test_a_broker_that_is_away_is_asked_ever_more_rarely() -> None:
+def test_the_reconnect_delay_doubles_up_to_its_limit() -> None:
     delay = ReconnectDelay(Timeouts(), random.Random(1))
     waits = [delay.after_failure() for _ in range(12)]
     assert 0.4 <= waits[0] <= 0.6
@@ -151,7 +151,7 @@ def test_a_broker_that_is_away_is_asked_ever_more_rarely() -> None:
     assert delay.after_session(60.0) < 1
 
 
-def test_only_a_session_that_lived_resets_the_wait() -> None:
+def test_only_a_stable_session_resets_the_delay() -> None:
     delay = ReconnectDelay(Timeouts(), random.Random(1))
     for _ in range(2):
         delay.after_session(1.0)
@@ -161,13 +161,13 @@ def test_only_a_session_that_lived_resets_the_wait() -> None:
     assert not delay.id_conflict
 
 
-def test_a_session_taken_over_is_known_at_once() -> None:
+def test_a_session_taken_over_is_an_id_conflict() -> None:
     delay = ReconnectDelay(Timeouts(), random.Random(1))
     assert delay.after_session(1000.0, taken_over=True) > 10
     assert delay.id_conflict
 
 
-def test_a_broker_that_was_away_or_has_forgotten_us_explains_young_sessions() -> None:
+def test_an_unreachable_or_restarted_broker_explains_short_sessions() -> None:
     delay = ReconnectDelay(Timeouts(), random.Random(1))
     for _ in range(10):
         delay.after_session(1.0)
@@ -177,7 +177,7 @@ def test_a_broker_that_was_away_or_has_forgotten_us_explains_young_sessions() ->
     assert not delay.id_conflict
 
 
-def test_complaints_are_rare() -> None:
+def test_log_lines_are_limited_to_one_per_minute() -> None:
     may_log = LogRateLimit()
     assert [may_log("a", now) for now in (0, 1, 59, 60, 61, 121)] == [
         True,
@@ -192,7 +192,7 @@ def test_complaints_are_rare() -> None:
     assert may_log("a", 122)
 
 
-def test_the_bell_is_heard_once_however_often_it_rings() -> None:
+def test_many_wakeups_are_cleared_at_once() -> None:
     wakeup = Wakeup()
     for _ in range(3):
         wakeup.wake()
@@ -207,35 +207,35 @@ def test_the_bell_is_heard_once_however_often_it_rings() -> None:
     wakeup.wake()
 
 
-def test_who_rings_the_bell_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clear_does_not_wait_for_wake(monkeypatch: pytest.MonkeyPatch) -> None:
     wakeup = Wakeup()
     written = os.eventfd_write
     in_time: list[bool] = []
 
-    def write_and_see_it_heard(descriptor: int, value: int) -> None:
+    def write_and_clear(descriptor: int, value: int) -> None:
         written(descriptor, value)
         other = threading.Thread(target=wakeup.clear, daemon=True)
         other.start()
         other.join(PATIENCE)
         in_time.append(not other.is_alive())
 
-    monkeypatch.setattr(os, "eventfd_write", write_and_see_it_heard)
+    monkeypatch.setattr(os, "eventfd_write", write_and_clear)
     wakeup.wake()
     assert in_time == [True]
     wakeup.close()
 
 
-def test_what_is_about_to_be_rung_is_heard_at_the_next_wait(
+def test_a_wakeup_during_clear_ends_the_next_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wakeup = Wakeup()
     written = os.eventfd_write
 
-    def hear_and_write(descriptor: int, value: int) -> None:
+    def clear_and_write(descriptor: int, value: int) -> None:
         wakeup.clear()
         written(descriptor, value)
 
-    monkeypatch.setattr(os, "eventfd_write", hear_and_write)
+    monkeypatch.setattr(os, "eventfd_write", clear_and_write)
     wakeup.wake()
     assert select.select([wakeup.descriptor], [], [], 0)[0]
     wakeup.clear()
@@ -243,19 +243,19 @@ def test_what_is_about_to_be_rung_is_heard_at_the_next_wait(
     wakeup.close()
 
 
-def test_no_ring_is_lost_whoever_rings_at_which_moment() -> None:
-    wakeup, rings = Wakeup(), 5000
+def test_no_wakeup_of_any_thread_is_lost() -> None:
+    wakeup, wakeups = Wakeup(), 5000
     said = [0, 0]
 
-    def ring(who: int) -> None:
-        for _ in range(rings):
+    def wake(who: int) -> None:
+        for _ in range(wakeups):
             said[who] += 1
             wakeup.wake()
 
-    threads = [threading.Thread(target=ring, args=(who,)) for who in range(len(said))]
+    threads = [threading.Thread(target=wake, args=(who,)) for who in range(len(said))]
     for thread in threads:
         thread.start()
-    while said != [rings, rings]:
+    while said != [wakeups, wakeups]:
         assert select.select([wakeup.descriptor], [], [], 60)[0]
         wakeup.clear()
     for thread in threads:

@@ -51,7 +51,7 @@ def stop(daemon: DaemonProcess, number: signal.Signals = signal.SIGTERM) -> None
     daemon.process.send_signal(number)
     assert daemon.process.wait(PATIENCE) == 0
     assert time.monotonic() - began < SECONDS
-    assert '"stopped"' in daemon.log.read_text()
+    assert '"daemon_stopped"' in daemon.log.read_text()
 
 
 @pytest.mark.mosquitto

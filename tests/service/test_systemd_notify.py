@@ -173,6 +173,6 @@ def test_a_service_manager_that_does_not_listen_holds_nobody_up(tmp_path: Path, 
         daemon = run(
             configure(tmp_path / "table", line=shoe.link), NOTIFY_SOCKET=str(tmp_path / "deaf")
         )
-        wait_for(lambda: '"started"' in daemon.log.read_text(), "its start")
+        wait_for(lambda: '"daemon_started"' in daemon.log.read_text(), "its start")
         shoe.wait_heard()
         assert daemon.stop() == 0

@@ -11,6 +11,7 @@ import msgspec
 
 from drivers import Driver, Frame, FrameKind, KeepsPictures, create_driver, driver_version
 from shoe_daemon.cli.terminal_text import progress_display, table_lines
+from drivers.driver_interface import Driver, Frame, FrameKind, StoresEvidence
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader, journal_file
 from shoe_daemon.journal.journal_reader import open_read_only
@@ -79,7 +80,7 @@ class _Decoder:
 
     def __init__(self, driver: Driver, other_version: str | None) -> None:
         self.other_version = other_version
-        self.limit = _PICTURES if isinstance(driver, KeepsPictures) else None
+        self.limit = _PICTURES if isinstance(driver, StoresEvidence) else None
         self._decoder = driver.decoder()
         self._pauses = 0.0
 
