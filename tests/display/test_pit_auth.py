@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.operators import hash_pin
-from shoe_daemon.passwords import LoginThrottle
 from tests.brokers import free_port, wait_for
 from tests.display.display_process import PATIENCE, Browser, Display
 
@@ -107,35 +106,3 @@ def test_many_guesses_at_once_hold_no_board_up(tmp_path: Path) -> None:
 
 def test_a_header_that_is_too_long_is_not_looked_at(display: Display) -> None:
     assert display.ask("/pit", Authorization=basic("pit", "x" * 3000)).status == 401
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def test_the_wait_doubles_and_has_an_end() -> None:
-    clock = Clock()
-    throttle = LoginThrottle(2.0, 300.0, clock)
-    waits = []
-    for _ in range(12):
-        throttle.failed("a")
-        waits.append(throttle.wait_s("a"))
-        clock.now += waits[-1]
-    assert waits == [0, 0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
-    assert throttle.wait_s("a") == throttle.wait_s("b") == 0
-    throttle.failed("a")
-    throttle.succeeded("a")
-    throttle.failed("a")
-    assert throttle.wait_s("a") == 0
-
-
-def test_it_remembers_a_limited_number_of_addresses() -> None:
-    throttle = LoginThrottle(2.0, 300.0, Clock())
-    for number in range(5000):
-        for _ in range(3):
-            throttle.failed(f"10.0.{number}")
-    assert throttle.wait_s("10.0.4999") > 0
-    assert throttle.wait_s("10.0.0") == 0

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import pytest
-import structlog
 from structlog.testing import capture_logs
 
 from drivers import reader_thread as reader_module
@@ -23,7 +22,6 @@ from drivers.driver_interface import Frame, FrameKind
 from drivers.reader_thread import Ages, Counts, Reader, ReaderEnvironment
 from drivers.simulators.angel_eye_scenario import Settings, scenario
 from drivers.transport import EndOfCaptureError, LineError
-from shoe_daemon.backoff import LoggedFailure, RetryDelay
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 from tests.drivers.scripted_line import DATA, TURN, WHOLE, Event, Heard, Script, down, played
 from tests.drivers.wait_until import PATIENCE, until
@@ -362,19 +360,3 @@ class TestLog:
         ]
         assert lines[1]["reader"] == "shoe"
         assert lines[1]["detail"] == "gone"
-
-    def test_a_line_that_flaps_is_one_trouble(self) -> None:
-        with capture_logs() as lines:
-            failure = LoggedFailure(structlog.get_logger(), "link_lost", "link_up")
-            for half_second in range(239):
-                failure.failed(half_second / 2, detail="flaps")
-                failure.succeeded()
-        assert [line["event"] for line in lines] == ["link_lost", "link_up"] * 2
-
-
-@pytest.mark.parametrize("chance", [0.0, 0.3, 1.0])
-def test_waits_are_within_their_bounds_whatever_the_chance(chance: float) -> None:
-    backoff = RetryDelay(0.5, 10.0, lambda: chance)
-    waits = [backoff.next() for _ in range(20)]
-    assert all(0.5 <= wait <= 10 for wait in waits)
-    assert waits == sorted(waits)

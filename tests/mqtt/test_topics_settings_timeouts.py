@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shoe_daemon.backoff import LogRateLimit
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt import MqttSettings, TableIdentity, TlsSettings, Topics, table_identity
 from shoe_daemon.mqtt.connection import Wakeup
@@ -175,21 +174,6 @@ def test_an_unreachable_or_restarted_broker_explains_short_sessions() -> None:
         delay.after_session(1.0)
         delay.session_forgotten()
     assert not delay.id_conflict
-
-
-def test_log_lines_are_limited_to_one_per_minute() -> None:
-    may_log = LogRateLimit()
-    assert [may_log("a", now) for now in (0, 1, 59, 60, 61, 121)] == [
-        True,
-        False,
-        False,
-        True,
-        False,
-        True,
-    ]
-    assert may_log("b", 1)
-    may_log.reset("a")
-    assert may_log("a", 122)
 
 
 def test_many_wakeups_are_cleared_at_once() -> None:

@@ -1,0 +1,45 @@
+"""
+Retry delays, and log lines of a failure that lasts.
+"""
+
+from __future__ import annotations
+
+import pytest
+import structlog
+from structlog.testing import capture_logs
+
+from shoe_daemon.backoff import LoggedFailure, LogRateLimit, RetryDelay, exponential_delay
+
+
+def test_delays_double_up_to_the_limit() -> None:
+    delays = [exponential_delay(0.5, 10.0, doublings) for doublings in range(7)]
+    assert delays == [0.5, 1, 2, 4, 8, 10, 10]
+    assert exponential_delay(1.0, 1e9, 1000) == 2.0**16
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.3, 1.0])
+def test_retry_delays_stay_within_their_limits(chance: float) -> None:
+    delay = RetryDelay(0.5, 10.0, lambda: chance)
+    delays = [delay.next() for _ in range(20)]
+    assert all(0.5 <= each <= 10 for each in delays)
+    assert delays == sorted(delays)
+    delay.reset()
+    assert delay.next() == delays[0]
+
+
+def test_log_lines_are_limited_to_one_per_minute() -> None:
+    may_log = LogRateLimit()
+    allowed = [may_log("a", now) for now in (0, 1, 59, 60, 61, 121)]
+    assert allowed == [True, False, False, True, False, True]
+    assert may_log("b", 1)
+    may_log.reset("a")
+    assert may_log("a", 122)
+
+
+def test_a_line_that_fails_and_recovers_often_is_one_failure() -> None:
+    with capture_logs() as lines:
+        failure = LoggedFailure(structlog.get_logger(), "link_lost", "link_up")
+        for half_second in range(239):
+            failure.failed(half_second / 2, detail="unplugged")
+            failure.succeeded()
+    assert [line["event"] for line in lines] == ["link_lost", "link_up"] * 2
