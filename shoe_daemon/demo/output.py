@@ -13,8 +13,8 @@ from shoe_daemon.demo.runner import News
 from shoe_daemon.demo.view import draw
 from shoe_daemon.demo.view_model import Health, Keeper, Places, order_line
 from shoe_daemon.display.terminal.screen import Screen
-from shoe_daemon.table import PublicTable
 from shoe_daemon.event_text import event_lines
+from shoe_daemon.table import PublicTable
 
 __all__ = ["Audience", "Lines", "Picture", "audience_for"]
 

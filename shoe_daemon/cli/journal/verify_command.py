@@ -9,9 +9,9 @@ from typing import Final
 import click
 import msgspec
 
-from drivers import Driver, Frame, FrameKind, KeepsPictures, create_driver, driver_version
+from drivers import Driver, Frame, FrameKind, create_driver, driver_version
+from drivers.driver_interface import StoresEvidence
 from shoe_daemon.cli.terminal_text import progress_display, table_lines
-from drivers.driver_interface import Driver, Frame, FrameKind, StoresEvidence
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader, journal_file
 from shoe_daemon.journal.journal_reader import open_read_only

@@ -17,9 +17,9 @@ from shoe_daemon.display.terminal.cards import (
     draw_unread_card,
 )
 from shoe_daemon.display.terminal.styles import Style
+from shoe_daemon.event_text import WINNERS, card_text, result_notes
 from shoe_daemon.game import Hand, Outcome, Slot
 from shoe_daemon.table import CardView, HandResult, PublicTable, RoundFinished, RoundView
-from shoe_daemon.event_text import WINNERS, card_text, result_notes
 
 __all__ = ["Words", "draw_hands", "is_held", "is_unread", "result_of", "verdict"]
 
