@@ -1,6 +1,5 @@
 """
-Simulated shoes: they deal by the rules, speak a real protocol over a real line,
-and go wrong on demand.
+Simulated readers: shoes dealt by the rules, with faults on request, sent over a real line.
 
-A scenario is pure and follows from its seed; a player writes it to a line.
+A scenario is pure and determined by its seed; `scenario_playback` writes it to a line.
 """

@@ -52,7 +52,7 @@ _TIMEOUT_IN_ERROR: Final = 0xC7
 
 
 class Mode(StrEnum):
-    """When the shoe tells the faces: with the result, or at each draw."""
+    """When the shoe reports faces: with the result, or at each draw."""
 
     HIDDEN = "hidden"
     OPEN = "open"
@@ -93,18 +93,18 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class Scenario(Struct, frozen=True):
-    """A whole scenario: what is sent, and what really happened."""
+    """A whole scenario: the reports sent, and the rounds dealt."""
 
     steps: tuple[Step, ...]
     rounds: tuple[DealtRound, ...]
 
     def stream(self, copies: int = 1) -> bytes:
-        """Return the bytes that arrive, as if the line had never been gone."""
+        """Return the received bytes, ignoring unplugged times."""
         return b"".join(data for step in self.steps for _, data in step.writes(copies))
 
 
 def scenario(settings: Settings) -> Scenario:
-    """Deal a scenario that ends: `rounds` or `shoes` must be set."""
+    """Deal a finite scenario: `rounds` or `shoes` must be set."""
     if settings.rounds is None and settings.shoes is None:
         raise ValueError("neither rounds nor shoes are bounded")
     played = list(scenes(settings))
@@ -114,7 +114,7 @@ def scenario(settings: Settings) -> Scenario:
 
 
 def scenes(settings: Settings) -> Iterator[Scene]:
-    """Deal scene by scene, for ever where neither `rounds` nor `shoes` is set."""
+    """Deal scene by scene; endlessly if neither `rounds` nor `shoes` is set."""
     table = _Table(settings)
     count = 0
     shoe = 0
@@ -129,11 +129,11 @@ def scenes(settings: Settings) -> Iterator[Scene]:
 
 
 class _Table:
-    """Shoe, dealer and mischief."""
+    """Shoe, dealer and faults."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        # Apart, so that neither mode nor faults change the cards.
+        # A generator of its own, so that mode and faults do not change the cards.
         self._fault_rng = Random(f"mischief {settings.seed}")
         self._wire = Wire(Random(f"line {settings.seed}"))
         self._shoe = Shoe(Random(0), 1, CUT_BEHIND)
@@ -146,11 +146,11 @@ class _Table:
 
     @property
     def shoe_over(self) -> bool:
-        """Whether the last round of the shoe has been dealt."""
+        """True after the last round of the shoe."""
         return self._rounds_left == 0
 
     def new_shoe(self, number: int) -> Scene:
-        """Switch the shoe on, filled with fresh cards, and burn."""
+        """Start a freshly shuffled shoe and burn."""
         settings, wire = self._settings, self._wire
         cards = Random(f"cards {settings.seed} {number}")
         self._shoe = Shoe(cards, settings.decks, settings.cut_behind)
@@ -166,7 +166,7 @@ class _Table:
         return Scene(wire.take())
 
     def round(self) -> Scene:
-        """Deal one round, and let go wrong what is due to."""
+        """Deal one round, with a fault if one is due."""
         self._round_number += 1
         cards = lawful(chain([self._carried] if self._carried else [], self._shoe.ahead()))
         fault = self._next_fault(cards)
@@ -224,7 +224,7 @@ class _Table:
         return cards[: self._fault_rng.randrange(4, len(cards))]
 
     def _faulty_card(self, cards: tuple[Placed, ...]) -> int:
-        # A carried card is on the table already, and was read before.
+        # A carried card was read in the round before.
         return self._fault_rng.randrange(1 if self._carried else 0, len(cards))
 
     def _reset(self, cards: tuple[Placed, ...]) -> tuple[Placed, ...]:
@@ -254,7 +254,7 @@ class _Table:
             self._wire.send_report("D", place_code(slot), self._drawn_face(seen))
 
     def _draw(self, *, first: bool) -> None:
-        """Take a card out, and the cut card where it comes before that."""
+        """Draw a card, after the cut card if it is next."""
         if self._shoe.cut_card_comes():
             self._wire.send_report("C")
             self._rounds_left = 1 if first else 1 + self._settings.last_rounds
@@ -307,7 +307,7 @@ class _Table:
         self._wire.send_report("i", place_code(Slot.P1), face_code(excess))
 
     def _call_result(self, cards: tuple[Placed, ...]) -> None:
-        """Call the result: the shoe tells the faces, in hidden mode, and who won."""
+        """Report the result; in hidden mode the faces first."""
         self._wire.wait(2, 3)
         if self._settings.mode is Mode.HIDDEN:
             for slot, _ in cards:

@@ -1,7 +1,4 @@
-"""
-What a simulated Angel Eye sends, step by step: numbers its reports, keeps the
-time, and loses what a broken line would lose.
-"""
+"""The reports of a simulated Angel Eye in time, with the effects of a broken line."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from drivers.simulators.simulated_shoe import DealtRound
 __all__ = ["COPIES", "Scene", "Step", "Wire"]
 
 COPIES: Final = 3
-"""How often a shoe sends each report while nobody answers."""
+"""Copies of each report sent without an acknowledgement."""
 
 COPY_SPACING: Final = 0.03
 """Seconds from the end of one copy to the next: about two frames at 4800 bit/s."""
@@ -25,15 +22,15 @@ COPY_SPACING: Final = 0.03
 
 class Step(Struct, frozen=True):
     """
-    One thing that the shoe, or the line, does.
+    One report, or one interruption of the line.
 
     Attributes:
-        at: Seconds from the beginning, at speed 1.
-        report: What the shoe says; None where the line is unplugged.
-        noise: Bytes on the line right before it.
-        damaged: Whether its first copy arrives damaged.
-        lost: Whether no copy of it arrives.
-        unplugged: Seconds for which the line is gone from here; 0 where it is not.
+        at: Seconds from the start, at speed 1.
+        report: None for an interruption.
+        noise: Bytes on the line before the report.
+        damaged: The first copy arrives damaged.
+        lost: No copy arrives.
+        unplugged: Duration of the interruption in seconds; 0 for none.
     """
 
     at: float
@@ -44,7 +41,7 @@ class Step(Struct, frozen=True):
     unplugged: float = 0.0
 
     def writes(self, copies: int = COPIES) -> list[tuple[float, bytes]]:
-        """Give what arrives, each piece with its moment."""
+        """Return the bytes received, each piece with its time."""
         if self.report is None or self.lost:
             return []
         raw = self.report.to_bytes()
@@ -57,7 +54,7 @@ class Step(Struct, frozen=True):
 
 
 class Scene(Struct, frozen=True):
-    """A stretch of a scenario: one round, or what begins a shoe."""
+    """Part of a scenario: one round, or the start of a shoe."""
 
     steps: tuple[Step, ...]
     round: DealtRound | None = None
@@ -74,7 +71,7 @@ class Wire:
         self._steps: list[Step] = []
 
     def wait(self, shortest: float, longest: float) -> None:
-        """Let some time pass, in seconds."""
+        """Advance the time by a random number of seconds."""
         self._now += self._rng.uniform(shortest, longest)
 
     def send_report(self, code: str, *data: int) -> None:
@@ -84,24 +81,24 @@ class Wire:
         self._steps.append(Step(self._now, report, lost=self._now < self._unplugged_until))
 
     def unplug(self, seconds: float) -> None:
-        """Pull the line out now, and put it back so much later."""
+        """Interrupt the line from now on for some seconds."""
         self._steps.append(Step(self._now, unplugged=seconds))
         self._unplugged_until = self._now + seconds
 
     def add_noise(self) -> None:
-        """Put noise before one of the reports since the last `take`."""
+        """Add noise before one of the reports since the last `take`."""
         place = self._rng.randrange(len(self._steps))
         noise = self._rng.randbytes(self._rng.randint(3, 40))
         self._steps[place] = replace(self._steps[place], noise=noise, damaged=True)
 
     def drop_report(self) -> None:
-        """Lose one of the reports since the last `take`, all copies of it."""
+        """Lose all copies of one of the reports since the last `take`."""
         place = self._rng.choice(
             [n for n, step in enumerate(self._steps) if step.report and step.report.code in "DIG"]
         )
         self._steps[place] = replace(self._steps[place], lost=True)
 
     def take(self) -> tuple[Step, ...]:
-        """Return the steps since the last time."""
+        """Return the steps since the last call."""
         steps, self._steps = tuple(self._steps), []
         return steps

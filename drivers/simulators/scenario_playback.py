@@ -1,4 +1,4 @@
-"""Plays a scenario on a line, at any speed."""
+"""Plays a scenario on a line at any speed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _MIN_UNPLUG_S: Final = 0.05
 
 class Pace(Struct, frozen=True):
     """
-    How a scenario is played.
+    The speed of playback.
 
     Attributes:
-        speed: Multiple of real time; 0 is as fast as the other side reads.
-        copies: How often each report is sent, 1 or more.
+        speed: Multiple of real time; 0 as fast as the reader accepts.
+        copies: Copies of each report, 1 or more.
     """
 
     speed: float = 1.0
@@ -34,10 +34,10 @@ class Pace(Struct, frozen=True):
 
 def play(scenes: Iterable[Scene], line: Line, pace: Pace, stopping: Event) -> Iterator[Scene]:
     """
-    Play scenes, and give each once it is over, until they end or `stopping` is set.
+    Play scenes until they end or `stopping` is set; yield each scene when it is over.
 
-    It begins when somebody listens. At speed 0 it also waits whenever nobody
-    does; at any other speed time goes on, and what nobody hears is lost.
+    Playback starts when a reader is ready. At speed 0 it also waits whenever no reader is
+    connected; at other speeds the time continues, and reports without a reader are lost.
     """
     player = _Player(line, pace, stopping)
     player.wait_for_listener()
@@ -58,7 +58,7 @@ class _Player:
         self._began: float | None = None
 
     def perform(self, step: Step) -> None:
-        """Do one step at its time."""
+        """Perform one step at its time."""
         if step.unplugged:
             self._unplug(step)
         for at, data in step.writes(self._pace.copies):
@@ -68,7 +68,7 @@ class _Player:
             self._line.send(data, self._stopping)
 
     def wait_for_listener(self) -> None:
-        """Wait until somebody listens, and throws nothing away any more."""
+        """Wait until a reader is ready."""
         while not self._line.is_ready() and not self._stopping.wait(_POLL_INTERVAL_S):
             pass
 

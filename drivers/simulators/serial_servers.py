@@ -1,4 +1,4 @@
-"""The other end of a line: a pseudo terminal, or a TCP port like a device server's."""
+"""The simulator's end of a line: a pseudo-terminal, or a TCP port like a device server's."""
 
 from __future__ import annotations
 
@@ -23,55 +23,54 @@ _WRITE_POLL_S: Final = 0.1
 _CHUNK_BYTES: Final = 4096
 _DRAIN_POLL_S: Final = 0.03
 _EMPTY_POLLS_NEEDED: Final = 4
-"""So often in a row nothing may be unread: what the other side had no room for is, for a
-moment, neither where it was nor where it is going."""
+"""
+Consecutive empty polls before a line counts as drained: bytes in transit are briefly in neither
+buffer.
+"""
 
 _FLUSH_TIMEOUT_S: Final = 2.0
-"""Seconds after which one who threw nothing away when he opened a terminal never will."""
+"""Time after which a program that has not flushed its input is assumed to never do so."""
 
 
 class Line(Protocol):
-    """What a simulated reader writes to. Used by one thread."""
+    """The line that a simulated reader writes to. Used by one thread."""
 
     @property
     def address(self) -> str:
-        """What a configuration gives as the port."""
+        """The `port` of a configuration."""
         ...
 
     def is_open(self) -> bool:
-        """Tell whether anybody has the other end open."""
+        """Return whether a program has the line open."""
         ...
 
     def is_ready(self) -> bool:
-        """
-        Tell whether somebody has it open and has come to rest, so that nothing that is
-        sent from now on is thrown away.
-        """
+        """Return whether a program has the line open and will no longer flush its input."""
         ...
 
     def send(self, data: bytes, stopping: Event) -> None:
-        """Write to whoever listens, and to nobody else; waits for slow ones."""
+        """Write to all connected programs; wait for slow ones."""
         ...
 
     def drain(self, stopping: Event) -> None:
-        """Wait until the other side has read what was sent, or has gone."""
+        """Wait until all data is read, or the other side is gone."""
         ...
 
     def unplug(self) -> None:
-        """Take the line away, as if the adapter were pulled out."""
+        """Interrupt the line, as if the adapter were pulled out."""
         ...
 
     def plug(self) -> None:
-        """Put it back, at the same address where there can be one."""
+        """Restore the line, at the same address if possible."""
         ...
 
     def close(self) -> None:
-        """Take it away for good."""
+        """Close the line for good."""
         ...
 
 
 class PtyLine:
-    """A pseudo terminal, reached by its own path or by a stable link to it."""
+    """A pseudo-terminal, addressed by its own path or a stable link."""
 
     def __init__(self, link: Path | None = None) -> None:
         self._link = link
@@ -83,11 +82,11 @@ class PtyLine:
 
     @property
     def address(self) -> str:
-        """The link, or the path, which is another one after each `plug`."""
+        """The link, or the path, which changes with each `plug`."""
         return str(self._link or self._path)
 
     def is_open(self) -> bool:
-        """Tell whether a program has the terminal open."""
+        """Return whether a program has the terminal open."""
         if self._master is None:
             return False
         self._read_incoming(self._master)
@@ -99,8 +98,10 @@ class PtyLine:
 
     def is_ready(self) -> bool:
         """
-        Tell whether a program has it open and has thrown away what came before, as those
-        do who open a serial port; one that has not done so for long never will.
+        Return whether a program has the terminal open and has flushed its input.
+
+        Programs flush when they open a serial port; after a timeout the flush is no longer
+        expected.
         """
         if not self.is_open():
             return False
@@ -108,11 +109,8 @@ class PtyLine:
         return self._flushed or time.monotonic() - since > _FLUSH_TIMEOUT_S
 
     def _read_incoming(self, master: int) -> None:
-        """
-        Take what has come from the other side: commands that nobody obeys, and word
-        that what was unread there was thrown away.
-        """
-        with contextlib.suppress(OSError):  # nothing more, or nobody there
+        """Discard received commands, and note the packet that reports a flush."""
+        with contextlib.suppress(OSError):  # no more data, or no program
             while came := os.read(master, _CHUNK_BYTES):
                 self._flushed |= bool(came[0] & termios.TIOCPKT_FLUSHREAD)
 
@@ -129,10 +127,7 @@ class PtyLine:
                     data = data[os.write(self._master, data) :]
 
     def drain(self, stopping: Event) -> None:
-        """
-        Wait until the other side has read all, however slowly: what is unread when the
-        terminal closes is lost.
-        """
+        """Wait until all data is read: unread data is lost when the terminal closes."""
         looks = 0
         while looks < _EMPTY_POLLS_NEEDED and self.is_open():
             looks = 0 if _unread(self._path) else looks + 1
@@ -140,21 +135,21 @@ class PtyLine:
                 return
 
     def unplug(self) -> None:
-        """Close the terminal, which ends every read at its other end."""
+        """Close the terminal, which ends all reads at its other end."""
         if self._master is not None:
             os.close(self._master)
             self._master = None
 
     def plug(self) -> None:
-        """Open a new terminal and lead the link to it."""
+        """Open a new terminal and point the link to it."""
         self._master, slave = os.openpty()
-        # Until a reader sets it so: an ETX must not be taken for a Ctrl-C.
+        # Raw until a reader configures it: an ETX must not act as Ctrl-C.
         tty.setraw(slave)
         self._path = os.ttyname(slave)
-        # Closed once, it tells from now on whether anybody else has it open.
+        # With our own descriptor closed, a hang-up means that no program has it open.
         os.close(slave)
         os.set_blocking(self._master, False)
-        # What is read here begins with a byte that tells what was done at the other end.
+        # Packet mode: each read starts with a control byte.
         fcntl.ioctl(self._master, termios.TIOCPKT, struct.pack("i", 1))
         self._open_since, self._flushed = None, False
         if self._link:
@@ -168,7 +163,7 @@ class PtyLine:
 
 
 class TcpLine:
-    """A TCP port; every client gets the bytes from when it came."""
+    """A TCP port; each client receives the bytes sent after it connected."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host = host
@@ -179,12 +174,12 @@ class TcpLine:
 
     @property
     def address(self) -> str:
-        """``socket://HOST:PORT``, with the port that was found where 0 was asked for."""
+        """``socket://HOST:PORT``, with the actual port for port 0."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"socket://{host}:{self._port}"
 
     def is_open(self) -> bool:
-        """Tell whether a client is connected."""
+        """Return whether a client is connected."""
         self._accept_clients()
         for client in list(self._clients):
             if select.select([client], [], [], 0)[0]:
@@ -192,18 +187,18 @@ class TcpLine:
         return bool(self._clients)
 
     def is_ready(self) -> bool:
-        """Tell the same: whoever has connected gets all that is sent from then on."""
+        """Return whether a client is connected: sockets are never flushed."""
         return self.is_open()
 
     def send(self, data: bytes, stopping: Event) -> None:
-        """Write to every client, as fast as the slowest reads."""
+        """Write to all clients, as fast as the slowest one reads."""
         if not self.is_open():
             return
         for client in list(self._clients):
             self._send_to(client, data, stopping)
 
     def drain(self, stopping: Event) -> None:
-        """Do nothing: what is sent arrives even when the connection is closed then."""
+        """Do nothing: data sent arrives even after the connection is closed."""
 
     def unplug(self) -> None:
         """Close all connections and refuse new ones."""
@@ -221,7 +216,7 @@ class TcpLine:
         self._listener, self._port = listener, listener.getsockname()[1]
 
     def close(self) -> None:
-        """Close all."""
+        """Close the port and all connections."""
         self.unplug()
 
     def _family(self) -> socket.AddressFamily:
@@ -240,7 +235,7 @@ class TcpLine:
     def _read_from(self, client: socket.socket) -> None:
         try:
             if client.recv(_CHUNK_BYTES):
-                return  # a command that nobody obeys
+                return  # an ignored command
         except BlockingIOError:
             return
         except OSError:
@@ -271,7 +266,7 @@ def _poll(terminal: int, timeout: float, what: int = select.POLLIN | select.POLL
 
 
 def _unread(path: str) -> bool:
-    """Tell whether something waits to be read at a terminal that another one has open."""
+    """Return whether a terminal opened by another program has unread data."""
     terminal = os.open(path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
     try:
         return bool(_poll(terminal, 0, select.POLLIN))
@@ -280,7 +275,7 @@ def _unread(path: str) -> bool:
 
 
 def _point_link(link: Path, path: str) -> None:
-    """Let the link lead to this path, in one step, so that it never leads nowhere."""
+    """Point the link to a path atomically."""
     if link.exists() and not link.is_symlink():
         raise UserError(f"{link}: there is a file of this name already")
     new = link.with_name(f".{link.name}.{os.getpid()}")

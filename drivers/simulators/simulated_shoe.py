@@ -1,4 +1,4 @@
-"""The cards of a simulated shoe, and a dealer who knows the rules."""
+"""The cards of a simulated shoe, and dealing by the rules."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ __all__ = [
 ]
 
 CUT_BEHIND: Final = 14
-"""Cards behind the cut card: enough for the rest of a round, one more, and two mistakes."""
+"""Cards behind the cut card: enough for the current round, one more round, and two faults."""
 
 Placed = tuple[Slot, Card]
-"""A card on its place."""
+"""A card with its slot."""
 
 
 class Fault(StrEnum):
     """
-    What can go wrong at the simulated table.
+    Faults of the simulated table.
 
-    ``overdraw``: one card too many, taken out of play or carried to the next
-    round; ``missed-draw``: the dealer calls the result though a card is due;
-    ``misread``: the shoe takes one card for another; ``unreadable``: it cannot
-    read one; ``reset``: it starts anew in mid-round; ``lost-frame``: a report
-    is lost, all copies of it; ``noise``: bytes that nobody sent, and a damaged
-    copy; ``unplug``: the line is gone for some seconds.
+    ``overdraw``: an excess card, taken out of play or carried to the next round; ``missed-draw``:
+    the dealer calls the result although a draw is due; ``misread``: the shoe reports another card;
+    ``unreadable``: it cannot read a card; ``reset``: it restarts in mid-round; ``lost-frame``: all
+    copies of a report are lost; ``noise``: random bytes, and a damaged copy; ``unplug``: the line
+    is interrupted for some seconds.
     """
 
     OVERDRAW = "overdraw"
@@ -53,10 +52,7 @@ class Fault(StrEnum):
 
 
 class Excess(StrEnum):
-    """
-    What becomes of a card too many: it is burned, or begins the next round, or
-    now the one and now the other.
-    """
+    """The fate of an excess card: burned, carried into the next round, or chosen at random."""
 
     EITHER = "either"
     BURNED = "burned"
@@ -65,17 +61,17 @@ class Excess(StrEnum):
 
 class DealtRound(Struct, frozen=True):
     """
-    What really happened in one round.
+    The true course of one round.
 
     Attributes:
         shoe: 1 for the first shoe.
-        number: 1 for the first round of a shoe; an aborted one has its number too.
+        number: 1 for the first round of a shoe; aborted rounds are numbered too.
         cards: The cards on the table with their true faces, in dealing order.
-        excess: The card drawn too many, if any.
-        fault: What went wrong; None in a clean round.
-        aborted: Whether the shoe was reset before the result.
-        carried: Whether the card drawn too many begins the next round.
-        made_good: Whether the cards that were missed are drawn after all.
+        excess: The excess card, if any.
+        fault: None in a round without a fault.
+        aborted: The shoe was reset before the result.
+        carried: The excess card begins the next round.
+        made_good: Missed cards are drawn after the result.
     """
 
     shoe: int
@@ -89,12 +85,12 @@ class DealtRound(Struct, frozen=True):
 
     @property
     def coup(self) -> Coup:
-        """What the cards on the table come to; four of them at least."""
+        """The hands and their outcome; needs at least four cards."""
         return coup_of(self.cards)
 
 
 class Shoe:
-    """Shuffled decks with a cut card in them."""
+    """Shuffled decks with a cut card."""
 
     def __init__(self, rng: Random, decks: int, cut_behind: int) -> None:
         self._cards = list(DECK) * decks
@@ -105,37 +101,39 @@ class Shoe:
 
     @property
     def left(self) -> int:
-        """How many cards are left."""
+        """The number of remaining cards."""
         return len(self._cards) - self._taken
 
     def ahead(self) -> Iterator[Card]:
-        """Look at the next cards without taking them."""
+        """Return the next cards without drawing them."""
         return iter(self._cards[self._taken : self._taken + 6])
 
     def take(self) -> Card:
-        """Take the next card."""
+        """Draw the next card."""
         self._taken += 1
         return self._cards[self._taken - 1]
 
     def cut_card_comes(self) -> bool:
-        """Take the cut card, where it is next; tell whether it was."""
+        """Draw the cut card if it is next; return whether it was."""
         if self.cut_card_out or self.left > self._cut_behind:
             return False
         self.cut_card_out = True
         return True
 
     def far_from_cut_card(self) -> bool:
-        """Whether a whole round can be dealt before the cut card comes."""
+        """Return whether a whole round can be dealt before the cut card."""
         return self.left > self._cut_behind + 6
 
 
 def burn_count(first: Card) -> int:
-    """Say how many cards a first card burns: its points, ten for ten and faces."""
+    """
+    Return the number of cards to burn after the first card: its points; ten for tens and faces.
+    """
     return first.points or 10
 
 
 def lawful(cards: Iterator[Card]) -> tuple[Placed, ...]:
-    """Deal one round from these cards as the rules say: four to six of them."""
+    """Deal one round by the rules: four to six cards."""
     dealt = dict(zip((Slot.P1, Slot.B1, Slot.P2, Slot.B2), cards, strict=False))
     player = (dealt[Slot.P1].points + dealt[Slot.P2].points) % 10
     banker = (dealt[Slot.B1].points + dealt[Slot.B2].points) % 10
@@ -149,7 +147,7 @@ def lawful(cards: Iterator[Card]) -> tuple[Placed, ...]:
 
 
 def coup_of(cards: tuple[Placed, ...]) -> Coup:
-    """Count both hands of a round and compare them."""
+    """Evaluate both hands of a round."""
     player = tuple(card for slot, card in cards if slot.startswith("P"))
     banker = tuple(card for slot, card in cards if slot.startswith("B"))
     return Coup.of(player, banker)

@@ -1,11 +1,12 @@
 """
-A simulated camera: a baccarat table, or the shoe's mouth, as a webcam would show it.
+A simulated camera: a baccarat table or a shoe's exit, as a webcam shows it.
 
-    shoe → script → stretch (cards and hands in time) → view (what is lit) → sensor
+    shoe → round_script → AnimatedRound (cards and hands in time) → table_image / throat_image
+    (lit) → sensor_effects
 
-The rounds are those that the other simulators deal; what really is before the camera is
-known for every picture (`truth`). `scene.Scene` gives pictures; `video` writes them to a
-file, `live` sends them to a driver, `calibrated` writes the profile that a perfect
-calibration would. All of it follows from a seed. OpenCV is imported by most modules
-here; nothing is imported by this one.
+The rounds are those of the other simulators, and the true scene is known for every picture
+(`ground_truth`). `scene_renderer.Scene` renders pictures, `video_writer` writes them to a file,
+`live_sender` sends them to a driver, and `ideal_profile` writes the profile of a perfect
+calibration. Everything is determined by a seed. Most modules import OpenCV; this one imports
+nothing.
 """

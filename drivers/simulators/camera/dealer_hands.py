@@ -1,4 +1,4 @@
-"""Hands with a forearm and a sleeve: flat on the table, or holding a card."""
+"""Hands with forearm and sleeve: flat on the table, or holding a card."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Pixels = NDArray[np.uint8]
 
 _SCALE: Final = 2.0
 _SIZE: Final = (150.0, 560.0)
-"""Millimetres of the drawn arm, across and along."""
+"""Width and height of the drawn arm in millimetres."""
 
 _TIP: Final = (75.0, 34.0)
-"""Where the finger tips are, in millimetres from its upper left corner."""
+"""Position of the finger tips from the upper left corner, in millimetres."""
 
 _SKINS: Final = ((150, 178, 222), (118, 152, 205), (88, 120, 176), (62, 86, 132), (164, 190, 230))
 _SLEEVES: Final = ((38, 34, 32), (52, 40, 34), (96, 66, 48), (60, 60, 66), (150, 120, 96))
 
 
 class Grip(StrEnum):
-    """What a hand does."""
+    """The pose of a hand."""
 
     FLAT = "flat"
     PINCH = "pinch"
@@ -63,7 +63,7 @@ _FINGERS: Final[dict[Grip, tuple[_Part, ...]]] = {
 
 @lru_cache(maxsize=32)
 def hand(grip: Grip, person: int) -> Sprite:
-    """Draw a hand with its arm, finger tips upwards."""
+    """Draw a hand with its arm, finger tips up."""
     wide, high = (round(length * _SCALE) for length in _SIZE)
     colours: Pixels = np.zeros((high, wide, 3), np.uint8)
     mask: Pixels = np.zeros((high, wide), np.uint8)
@@ -84,7 +84,7 @@ def hand(grip: Grip, person: int) -> Sprite:
 
 @lru_cache(maxsize=4)
 def arm_shadow(grip: Grip) -> Pixels:
-    """Draw how much of the light the shadow of an arm takes."""
+    """Draw the shadow of an arm: the share of light that it takes."""
     soft = cv2.GaussianBlur(hand(grip, 0).covers, (0, 0), 9)
     return np.asarray(cv2.convertScaleAbs(soft, alpha=0.38), np.uint8)
 
@@ -97,7 +97,7 @@ def _add(
     *,
     square: bool = False,
 ) -> None:
-    """Lay a rounded limb over what is there, its rim in shade."""
+    """Draw a rounded limb with a shaded rim."""
     limb: Pixels = np.zeros_like(mask)
     outline = np.array(_outline(part, square=square))
     cv2.fillPoly(limb, [np.round(outline * _SCALE * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
@@ -148,11 +148,11 @@ def _nail(colours: Pixels, part: _Part, skin: tuple[int, int, int]) -> None:
 
 def hand_corners(at: Point, degrees: float, up: float) -> Floats:
     """
-    Say where the corners of a drawn arm are, whose finger tips are at a point.
+    Return the corners of a drawn arm, given its finger tips.
 
     Args:
         at: The finger tips, in millimetres on the table.
-        degrees: 0 where the fingers point away from the players, clockwise.
+        degrees: 0 if the fingers point away from the players, clockwise.
         up: Millimetres above the table.
     """
     wide, high = _SIZE
@@ -160,7 +160,7 @@ def hand_corners(at: Point, degrees: float, up: float) -> Floats:
 
 
 def hand_hull(at: Point, degrees: float, up: float) -> Floats:
-    """Say what an arm covers: a shape round its fingers, palm and forearm."""
+    """Return the outline of fingers, palm and forearm."""
     rim = ((28, 52), (60, 28), (84, 25), (114, 42), (138, 84), (116, 190), (131, 560), (19, 560))
     rest = ((34, 190), (32, 130))
     return _placed(np.array([*rim, *rest], np.float64), at, degrees, up)

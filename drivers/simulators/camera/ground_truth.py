@@ -1,4 +1,4 @@
-"""What is really before the camera, picture by picture."""
+"""The true scene of each picture."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Quad = tuple[Corner, Corner, Corner, Corner]
 
 class CardTruth(Struct, frozen=True):
     """
-    A card that lies still, or, at the shoe's mouth, passes.
+    A card at rest, or a card that passes the shoe's exit.
 
     Attributes:
-        slot: On whose place; None where it is on nobody's.
-        card: Which it is.
-        quad: Its corners in pixels, from the upper left one of its face on, as it is read.
-        face_up: Whether its face is up.
-        covered: Whether a hand, or something else, is over it.
-        overlapped: Whether another card lies on a part of it.
-        since: Since when it has lain so, in seconds; negative while it moves.
+        slot: The card's place; None if on no place.
+        card: The card.
+        quad: Corners in pixels, from the upper left corner of the face.
+        face_up: Its face is up.
+        covered: A hand or another object is over it.
+        overlapped: Another card covers a part of it.
+        since: Seconds since it came to rest; negative while it moves.
     """
 
     slot: Slot | None
@@ -42,16 +42,16 @@ class CardTruth(Struct, frozen=True):
 
 class Truth(Struct, frozen=True):
     """
-    One picture.
+    The true scene of one picture.
 
     Attributes:
         at: Seconds.
-        shoe, round: Which round is played.
-        cards: Those that lie still, in the order in which they came to lie.
-        moving: How many cards move.
-        trouble: What goes wrong in this round before the camera, or with it.
-        active: Whether that is now.
-        finished: The round that was over with this picture.
+        shoe, round: The round in progress.
+        cards: Cards at rest, in the order in which they came to rest.
+        moving: Number of moving cards.
+        trouble: The fault of the scene in this round.
+        active: The fault is active now.
+        finished: The round that ended with this picture.
     """
 
     at: float
@@ -65,7 +65,7 @@ class Truth(Struct, frozen=True):
 
 
 def truth_line(truth: Truth) -> bytes:
-    """Write a picture's truth as one line of JSON."""
+    """Encode a picture's truth as a line of JSON."""
     said: dict[str, Any] = msgspec.to_builtins(truth)
     said["at"] = round(truth.at, 4)
     for card in said["cards"]:
@@ -76,7 +76,7 @@ def truth_line(truth: Truth) -> bytes:
 
 
 def round_line(dealt: DealtRound, trouble: SceneFault | None) -> bytes:
-    """Write a round's truth as one line of JSON."""
+    """Encode a round's truth as a line of JSON."""
     said: dict[str, Any] = msgspec.to_builtins(dealt)
     said["trouble"] = None if trouble is None else trouble.value
     if not dealt.aborted and len(dealt.cards) >= 4:  # noqa: PLR2004 - a whole round

@@ -1,6 +1,4 @@
-"""
-Lamps above the table: how bright each point is, and where glossy cards throw their light back.
-"""
+"""Lamps above the table: brightness at each point, and glare on glossy cards."""
 
 from __future__ import annotations
 
@@ -20,16 +18,16 @@ __all__ = ["Lamp", "Lamps", "Shadow", "lamp_for_glare", "lamps_of"]
 Single = NDArray[np.float32]
 
 _COARSE: Final = 8
-"""Light is worked out for every so manyth pixel: it changes slowly."""
+"""Factor by which light is computed at a lower resolution."""
 
 
 class Lamp(Struct, frozen=True):
     """
     Attributes:
-        x, y, height: Where it hangs, in millimetres.
-        strength: Its share of all light.
-        spread: How large its mirror image on a card is, in millimetres.
-        shine: How bright that image is; 0 for a lamp that is behind cloth.
+        x, y, height: Position in millimetres.
+        strength: Share of the total light.
+        spread: Size of its reflection on a card, in millimetres.
+        shine: Brightness of the reflection; 0 for a covered lamp.
     """
 
     x: float
@@ -42,13 +40,13 @@ class Lamp(Struct, frozen=True):
 
 class Shadow(Struct, frozen=True):
     """
-    The edge of a shadow: all that lies beyond a line is darker.
+    The edge of a shadow: everything beyond a line is darker.
 
     Attributes:
         at: A point on the line.
-        away: Where it is darker.
-        dark: How much.
-        soft: Millimetres from light to dark.
+        away: Direction of the dark side.
+        dark: Share of light lost.
+        soft: Width of the transition in millimetres.
     """
 
     at: Point
@@ -58,7 +56,7 @@ class Shadow(Struct, frozen=True):
 
 
 class Lamps:
-    """All lamps of a table, as one camera sees their light."""
+    """All lamps of a table, as seen by one camera."""
 
     def __init__(self, lamps: tuple[Lamp, ...], camera: Camera) -> None:
         width, height = camera.size
@@ -73,7 +71,7 @@ class Lamps:
         self._fade = _vignette(points.shape[:2])
 
     def light(self, strengths: tuple[float, ...], shadow: Shadow | None = None) -> Light:
-        """Give the light with each lamp this strong: 1 as ever, 0 out."""
+        """Return the light for these lamp strengths; 1 is normal, 0 off."""
         lit = sum(
             (strength * each for strength, each in zip(strengths, self._lit, strict=True)),
             np.zeros_like(self._lit[0]),
@@ -123,7 +121,7 @@ def _vignette(shape: tuple[int, ...]) -> Single:
 
 
 def lamps_of(seed: int, camera: Camera) -> tuple[Lamp, ...]:
-    """Hang three lamps, none of them mirrored in a place for cards."""
+    """Place three lamps whose reflections are outside all card places."""
     chance = np.random.default_rng([seed & 0xFFFFFFFF, 3])
     found = []
     for aim, strength in (((-420.0, -330.0), 0.4), ((430.0, -320.0), 0.35), ((40.0, 360.0), 0.3)):
@@ -133,7 +131,7 @@ def lamps_of(seed: int, camera: Camera) -> tuple[Lamp, ...]:
 
 
 def lamp_for_glare(spot: Point, camera: Camera) -> Lamp:
-    """Hang a lamp so that a card at this spot dazzles the camera."""
+    """Place a lamp whose reflection dazzles the camera at this spot."""
     lamp = _mirrored_at(spot, camera, 0.12, 1100.0)
     return Lamp(lamp.x, lamp.y, lamp.height, lamp.strength, spread=20.0, shine=170.0)
 

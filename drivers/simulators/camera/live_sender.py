@@ -1,8 +1,8 @@
 """
-Plays the simulated table as it happens, to a driver that reads it like any camera.
+Plays the simulated table in real time, to a driver that reads it like any camera.
 
-    raw:PATH              pictures as they are, over a Unix socket: `camera:raw:PATH`
-    HOST:PORT             a stream of JPEGs: `camera:http://HOST:PORT/`
+    raw:PATH              raw pictures over a Unix socket: `camera:raw:PATH`
+    HOST:PORT             an MJPEG stream: `camera:http://HOST:PORT/`
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ _PORT_COUNT: Final = 65536
 
 
 class Sender(Protocol):
-    """The simulator's end of a live picture."""
+    """Sends live pictures."""
 
     @property
     def address(self) -> str:
-        """What a configuration gives as the port."""
+        """The `port` of a configuration."""
         ...
 
     @property
     def watched(self) -> bool:
-        """Whether somebody looks."""
+        """True while a client is connected."""
         ...
 
     def send(self, image: NDArray[np.uint8], seconds: float) -> bool:
-        """Send a picture; tell whether anybody got it."""
+        """Send a picture; return whether a client received it."""
         ...
 
     def close(self) -> None:
-        """Go away."""
+        """Close the sender."""
         ...
 
 
@@ -57,10 +57,10 @@ class _Raw(RawSender):
 
 def open_sender(where: str) -> Sender:
     """
-    Open what `--live` names.
+    Open the address given to `--live`.
 
     Raises:
-        UserError: It names nothing, or is taken.
+        UserError: The address is invalid or in use.
     """
     if where.startswith("raw:") and where != "raw:":
         return _Raw(Path(where.removeprefix("raw:")))
@@ -72,9 +72,9 @@ def open_sender(where: str) -> Sender:
 
 def play_live(scene: Scene, sender: Sender, stopping: Event) -> Iterator[Shot]:
     """
-    Play from the moment when somebody looks, in real time; give each picture once it is sent.
+    Play in real time from the first connection on; yield each picture after sending it.
 
-    Where drawing takes too long, pictures are left out; time goes on.
+    If rendering is too slow, pictures are skipped.
     """
     while not sender.watched:
         if stopping.wait(_POLL_INTERVAL_S):

@@ -1,4 +1,4 @@
-"""A stream of JPEGs over HTTP, as network cameras give it."""
+"""An MJPEG stream over HTTP, like a network camera's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WAIT_S: Final = 1.0
 
 
 class JpegStream:
-    """Serves the newest picture to whoever looks, one after the other."""
+    """Sends the newest picture to each client."""
 
     def __init__(self, host: str, port: int) -> None:
         self._newest = b""
@@ -40,16 +40,16 @@ class JpegStream:
 
     @property
     def address(self) -> str:
-        """What a configuration gives as the port."""
+        """The `port` of a configuration."""
         return f"camera:http://{self._where[0]!s}:{self._where[1]}/"
 
     @property
     def watched(self) -> bool:
-        """Whether somebody looks."""
+        """True while a client is connected."""
         return self._watchers > 0
 
     def send(self, image: NDArray[np.uint8], seconds: float) -> bool:
-        """Send a picture to all who look; `seconds` is not sent: such streams have no time."""
+        """Send a picture to all clients. `seconds` is ignored: MJPEG has no timestamps."""
         del seconds
         if not self.watched:
             return False
@@ -60,7 +60,7 @@ class JpegStream:
         return bool(done)
 
     def close(self) -> None:
-        """Go away."""
+        """Close the server."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -68,7 +68,7 @@ class JpegStream:
         self._server.server_close()
 
     def pictures(self, handler: BaseHTTPRequestHandler) -> None:
-        """Write picture after picture to one who looks."""
+        """Write pictures to one client."""
         with self._changed:
             self._watchers += 1
         seen = 0
@@ -104,4 +104,4 @@ class _Handler(BaseHTTPRequestHandler):
                 server.stream.pictures(self)
 
     def log_message(self, *_: Any) -> None:  # noqa: ANN401 - as http.server gives it
-        """Say nothing."""
+        """Suppress the access log."""

@@ -1,4 +1,4 @@
-"""Cards and hands in time: where each is at any moment."""
+"""Motion of cards and hands: their pose at any time."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from shoe_daemon.game import Card, Slot
 __all__ = ["FACE", "CardTrack", "HandTrack", "Key", "Pose"]
 
 FACE: Final = 180.0
-"""The turn of a card whose face is up."""
+"""The turn of a card lying face up."""
 
 
 class Pose(NamedTuple):
     """
-    Where a card or a hand is.
+    Position and orientation of a card or hand.
 
     Attributes:
-        x, y, up: Its middle, or the finger tips, in millimetres.
+        x, y, up: Centre of the card, or finger tips, in millimetres.
         heading: Degrees, clockwise.
-        turn: Of a card about its long middle line: 0 face down, 180 face up.
-        peel: The share of a card's length that is bent up.
+        turn: A card's rotation about its long axis: 0 face down, 180 face up.
+        peel: Share of a card's length that is bent up.
     """
 
     x: float
@@ -37,36 +37,36 @@ class Pose(NamedTuple):
 
     @property
     def at(self) -> Point:
-        """The point on the table."""
+        """The position on the table."""
         return self.x, self.y
 
 
 class Key(NamedTuple):
-    """A pose and its moment."""
+    """A pose and its time."""
 
     at: float
     pose: Pose
 
 
 class _Track(Struct, eq=False):
-    """From pose to pose, smoothly; there from the first to the last."""
+    """A smooth path between poses, from the first to the last."""
 
     keys: list[Key]
 
     def stay(self, until: float) -> None:
-        """Keep the last pose until a moment."""
+        """Keep the last pose until a given time."""
         last = self.keys[-1]
         if until > last.at:
             self.keys.append(Key(until, last.pose))
 
     def move(self, start: float, seconds: float, *poses: Pose) -> None:
-        """From a moment on, go through these poses, each taking an equal part of the time."""
+        """From `start`, move through the poses in equal parts of the time."""
         self.stay(start)
         for number, pose in enumerate(poses, 1):
             self.keys.append(Key(start + seconds * number / len(poses), pose))
 
     def pose(self, at: float) -> tuple[Pose, float] | None:
-        """Say where it is, and since when it has lain still; negative while it moves."""
+        """Return the pose, and the time since it is at rest; negative while moving."""
         if at < self.keys[0].at or at > self.keys[-1].at:
             return None
         number = bisect_right(self.keys, at, key=lambda key: key.at)
@@ -88,12 +88,12 @@ class _Track(Struct, eq=False):
 
 class CardTrack(_Track, eq=False):
     """
-    One card's way over the table.
+    The path of a card.
 
     Attributes:
-        slot: The place on which it comes to lie; None for a card that belongs to none.
-        stays: Whether it is still there after its last key: until somebody takes it.
-        marked: Since when marker buttons cover both its indices; None where they never do.
+        slot: The card's final place; None for an excess card.
+        stays: The card remains after its last key, until it is collected.
+        marked: Time from which marker buttons cover both indices; None for never.
     """
 
     card: Card
@@ -103,7 +103,7 @@ class CardTrack(_Track, eq=False):
 
 
 class HandTrack(_Track, eq=False):
-    """One hand's way."""
+    """The path of a hand."""
 
     person: int = 0
     grip: Grip = Grip.PINCH

@@ -1,4 +1,4 @@
-"""The simulated camera: where a point above the table is in the picture."""
+"""Projection of the simulated camera, from points above the table to pixels."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Floats = NDArray[np.float64]
 
 _LENS_DISTORTION: Final = (-0.16, 0.05)
 _FIELD_MM: Final = 880.0
-"""Millimetres of the table that are across the picture."""
+"""Width of the table in the picture."""
 
 
 class Camera:
     """
-    A camera that looks down.
+    A camera looking down.
 
     Attributes:
-        matrix: Of the lens, as OpenCV has it.
-        distortion: Likewise.
+        matrix: The camera matrix, as in OpenCV.
+        distortion: The distortion coefficients, as in OpenCV.
     """
 
     def __init__(  # noqa: PLR0913 - what a camera is made of
@@ -42,12 +42,12 @@ class Camera:
     ) -> None:
         """
         Args:
-            size: Of the picture, in pixels.
-            at: Where it is, in millimetres; the last is its height.
+            size: Picture size in pixels.
+            at: Position in millimetres; the last value is the height.
             towards: The point on the table in the middle of the picture.
-            focal: In pixels.
-            roll: Turn about its own axis, in degrees.
-            bends: How the lens distorts.
+            focal: Focal length in pixels.
+            roll: Rotation about the optical axis, in degrees.
+            bends: Radial distortion.
         """
         self.size = size
         self._given = (at, towards, focal, roll, bends)
@@ -67,16 +67,16 @@ class Camera:
 
     @property
     def place(self) -> Point:
-        """Above which point of the table it is."""
+        """The point on the table below the camera."""
         return float(self._at[0]), float(self._at[1])
 
     @property
     def height(self) -> float:
-        """How high it is."""
+        """The height above the table."""
         return float(-self._at[2])
 
     def moved(self, x: float, y: float, degrees: float = 0.0) -> Camera:
-        """Give the same camera, pushed aside and turned a little."""
+        """Return the same camera, pushed aside and rotated."""
         at, towards, focal, roll, bends = self._given
         return Camera(
             self.size,
@@ -88,7 +88,7 @@ class Camera:
         )
 
     def project(self, points: Floats) -> Floats:
-        """Say where points are in the picture: n by 3 millimetres, the last above the table."""
+        """Project points (n by 3 millimetres, the last above the table) to pixels."""
         below = points * np.array([1.0, 1.0, -1.0]) - self._at
         turned = below @ self._axes.T
         flat = turned[:, :2] / turned[:, 2:]
@@ -98,19 +98,19 @@ class Camera:
         return np.asarray(bent * self.matrix[0, 0] + self.matrix[:2, 2])
 
     def on_table(self, points: Floats) -> Floats:
-        """As `seen`, for points on the table: n by 2."""
+        """Project points on the table (n by 2) to pixels."""
         return self.project(np.column_stack([points, np.zeros(len(points))]))
 
     @property
     def homography(self) -> Floats:
-        """Leads from the table to the straightened picture."""
+        """Maps the table to the undistorted picture."""
         shift = -self._axes @ self._at
         plane = np.column_stack([self._axes[:, 0], self._axes[:, 1], shift])
         found = self.matrix @ plane
         return np.asarray(found / found[2, 2])
 
     def table_points(self) -> NDArray[np.float32]:
-        """Say for each pixel which point of the table it shows: rows, columns, 2."""
+        """Return the point on the table for each pixel: rows, columns, 2."""
         width, height = self.size
         grid = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1)
         pixels = grid.reshape(-1, 1, 2).astype(np.float64)
@@ -123,7 +123,7 @@ class Camera:
 
 
 def create_camera(settings: Settings) -> Camera:
-    """Put up the camera that these settings ask for."""
+    """Create the camera of these settings."""
     chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 1])
     size = (settings.width, settings.height)
     if settings.station is Station.THROAT:

@@ -1,4 +1,4 @@
-"""A stretch of play: one round, with all that moves in it."""
+"""Animation of one round: everything that moves, and its state at a given time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Bet(Struct, frozen=True):
-    """A stack of chips, there from a moment to another."""
+    """A stack of chips, between two times."""
 
     at: Point
     number: int
@@ -33,10 +33,10 @@ class Bet(Struct, frozen=True):
 
 class Effect(Struct, frozen=True):
     """
-    Something that happens to the light or the camera, from a moment to another.
+    A change of light or camera, between two times.
 
     Attributes:
-        where: What it is about: the point that is dazzled, the way the camera is pushed.
+        where: The dazzled point, or the camera's displacement.
     """
 
     trouble: SceneFault
@@ -48,14 +48,14 @@ class Effect(Struct, frozen=True):
 class AnimatedRound(Struct, eq=False):
     """
     Attributes:
-        shoe: Which shoe the cards come from.
+        shoe: The shoe's number.
         dealt: The round; None for a pause.
-        trouble: What goes wrong before the camera in it, or with it.
-        cards, hands, bets: What moves.
-        effects: What happens to light and camera.
-        gates: Moments at which play waits until it may go on.
-        seconds: How long it takes.
-        deck: Whose cards they are; counts from 0.
+        trouble: The scene's fault.
+        cards, hands, bets: Moving objects.
+        effects: Changes of light and camera.
+        gates: Times at which play waits for permission.
+        seconds: Duration.
+        deck: Number of the deck, from 0.
     """
 
     shoe: int
@@ -71,7 +71,7 @@ class AnimatedRound(Struct, eq=False):
 
 
 class CardState(NamedTuple):
-    """A card, where it is, and since when it has lain so; negative while it moves."""
+    """A card's pose, and the time since it is at rest; negative while moving."""
 
     track: CardTrack
     pose: Pose
@@ -82,12 +82,12 @@ class CardState(NamedTuple):
 class SceneState(NamedTuple):
     """
     Attributes:
-        at: Seconds from the animation's beginning.
-        animation: What is played.
-        cards: Those that lie, the lowest first, and above them those that move.
-        hands: Above them all.
-        bets: The chips that lie there.
-        effects: What happens to light and camera now.
+        at: Seconds from the start of the round.
+        animation: The round.
+        cards: Cards at rest, lowest first, then moving cards.
+        hands: Hands, above all cards.
+        bets: Chips on the table.
+        effects: Active changes of light and camera.
     """
 
     at: float
@@ -99,12 +99,12 @@ class SceneState(NamedTuple):
 
     @property
     def active(self) -> frozenset[SceneFault]:
-        """What goes wrong now."""
+        """The active faults."""
         return frozenset(effect.trouble for effect in self.effects)
 
 
 def scene_state(animation: AnimatedRound, at: float) -> SceneState:
-    """Say how everything is at a moment of an animation."""
+    """Return the state of the scene at a given time."""
     cards = []
     for track in animation.cards:
         found = track.pose(min(at, track.keys[-1].at) if track.stays else at)

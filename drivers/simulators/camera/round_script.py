@@ -23,13 +23,13 @@ _DEALT_FAULTS: Final = {
     SceneFault.DOUBLE_FEED,
     SceneFault.RETURNED,
 }
-"""Troubles that dealer and players make; the rest happens to light and camera."""
+"""Faults made by dealer and players; all others concern light and camera."""
 
 _FIRST_CARDS: Final = 4
 
 
 def animated_rounds(settings: Settings) -> Iterator[AnimatedRound]:
-    """Play, round after round, for ever where neither `rounds` nor `shoes` is set."""
+    """Animate round after round; endlessly if neither `rounds` nor `shoes` is set."""
     fault_plan = _FaultPlan(settings)
     chance = Random(f"hands {settings.seed}")
     play = (TableDealing if settings.station is Station.OVERHEAD else ThroatDealing)(
@@ -68,18 +68,18 @@ def _shoe(settings: Settings) -> dealing.Settings:
 
 
 class _FaultPlan:
-    """What goes wrong, beside what the dealer does."""
+    """Chooses the faults other than the dealer's."""
 
     def __init__(self, settings: Settings) -> None:
         self._chance = Random(f"camera {settings.seed}")
         self._own = [each for each in settings.faults if each not in SHOE_FAULTS]
         share = len(self._own) / len(settings.faults) if settings.faults else 0.0
-        # The chance is of the rounds; those with a fault of the dealer's have theirs.
+        # The rate applies to all rounds, including those with a fault of the dealer.
         self._rate = settings.fault_rate * share
         self._waiting: list[SceneFault] = []
 
     def next(self, dealt: DealtRound) -> SceneFault | None:
-        """Say what is wrong with this round."""
+        """Return the fault of this round."""
         if self._own and self._chance.random() < self._rate:
             self._waiting.append(self._chance.choice(self._own))
         if dealt.fault is not None:
@@ -91,7 +91,7 @@ class _FaultPlan:
         return None
 
     def effects(self, trouble: SceneFault, seconds: float) -> list[Effect]:
-        """Say when it is and where."""
+        """Choose time and place of a fault."""
         chance = self._chance
         since = chance.uniform(0.1, 0.6) * seconds
         match trouble:

@@ -1,7 +1,7 @@
 """
-The table as its camera sees it, picture after picture.
+Renders the table as its camera sees it.
 
-What does not move is drawn once; only cards and hands that move are drawn anew.
+Static parts are drawn once; only moving cards and hands are drawn for each picture.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Pixels = NDArray[np.uint8]
 
 _TINY: Final = 1e-9
 _DEFOCUS_SHARE: Final = 0.0022
-"""Out of focus: this share of the picture's width."""
+"""Blur, as a share of the picture's width."""
 
 _MIN_COVERED_SHARE: Final = 0.01
 
@@ -40,9 +40,9 @@ _MIN_COVERED_SHARE: Final = 0.01
 class Shot(NamedTuple):
     """
     Attributes:
-        image: The picture; None where the camera gives none.
+        image: None if the camera delivers no picture.
         at: Seconds.
-        truth: What is before it.
+        truth: The true scene.
     """
 
     image: Pixels | None
@@ -52,18 +52,18 @@ class Shot(NamedTuple):
 
 class Scene:
     """
-    A table that is played at, and a camera.
+    A table in play, and its camera.
 
     Attributes:
-        settings: What was asked for.
-        camera: Where it was put up; it may have been pushed since.
+        settings: As given.
+        camera: The camera's initial position.
     """
 
     def __init__(self, settings: Settings, gate: Callable[[], bool] | None = None) -> None:
         """
         Args:
-            settings: What is played and how it is seen.
-            gate: Asked where a dealer waits for a decision: whether he may go on.
+            settings: The play and the camera.
+            gate: Called while the dealer waits for a ruling; returns True to continue.
         """
         self.settings = settings
         self.camera = create_camera(settings)
@@ -80,40 +80,39 @@ class Scene:
 
     @property
     def playing(self) -> DealtRound | None:
-        """The round that is played now."""
+        """The current round."""
         return self._animation.dealt if self._animation else None
 
     def frames(self) -> Iterator[Shot]:
-        """Give picture after picture, as often as the settings say, to the end of play."""
+        """Yield pictures at the configured rate until the end of play."""
         number = 0
         while (shot := self.shot(number / self.settings.fps)) is not None:
             number += 1
             yield shot
 
     def truths(self) -> Iterator[Truth]:
-        """Give what is there, as often, without taking pictures of it."""
+        """Yield the true scenes at the same rate, without rendering."""
         number = 0
         while (shot := self.shot(number / self.settings.fps, draw=False)) is not None:
             number += 1
             yield shot.truth
 
     def empty(self) -> Pixels:
-        """Give a picture of the table before anybody came to it."""
+        """Render the empty table."""
         view, state = self._view, scene_state(AnimatedRound(0), 0.0)
         return self._sensor.take(view.draw(state), 0.0, flicker=False, blur=0.0, torn=False)
 
     def reset_camera(self) -> None:
-        """Put the camera back to where it was, where it was pushed."""
+        """Move a pushed camera back."""
         self._view.reset_camera()
 
     def shot(self, at: float, *, draw: bool = True) -> Shot | None:
         """
-        Take a picture at a moment, which is not before that of the last one; None when
-        all has been played.
+        Take a picture; None after the end of play.
 
         Args:
-            at: Seconds.
-            draw: Whether the picture is wanted, or just what is there.
+            at: Seconds; never less than in the previous call.
+            draw: False to return the true scene only.
         """
         animation = self._animation
         if animation is None:
@@ -130,7 +129,7 @@ class Scene:
         return Shot(self._picture(state, at) if draw else None, at, truth)
 
     def _pass(self, at: float) -> None:
-        """Let time pass to a moment, as far as the gates let it."""
+        """Advance the time, as far as the gates permit."""
         step = at - self._at
         self._at = at
         now = self._now + step
@@ -147,7 +146,7 @@ class Scene:
         self._animation = following = next(self._script, None)
         self._gates = sorted(following.gates) if following else []
         if following is not None and following.shoe != self._shoe:
-            # Between two shoes somebody sets the camera right.
+            # Staff put the camera right between two shoes.
             self._shoe = following.shoe
             self.reset_camera()
 
@@ -183,7 +182,7 @@ class Scene:
         )
 
     def _card_truths(self, state: SceneState, at: float) -> Iterator[CardTruth]:
-        """Say of each card how it lies; above a table only of those that lie still."""
+        """Yield the true position of each card; above a table, only of cards at rest."""
         camera = self._view.camera
         hulls = [
             np.asarray(camera.project(hand_hull(pose.at, pose.heading, pose.up)), np.float32)
@@ -210,7 +209,7 @@ def _corners(quad: NDArray[np.float64]) -> Quad:
 
 
 def _touch(quad: NDArray[np.float64], shape: NDArray[np.float64] | NDArray[np.float32]) -> bool:
-    """Tell whether a shape covers more than a trace of a card."""
+    """Return whether a shape covers more than a trace of a card."""
     mine = np.asarray(quad, np.float32)
     theirs = cv2.convexHull(np.asarray(shape, np.float32))
     area, _ = cv2.intersectConvexConvex(cv2.convexHull(mine), theirs)

@@ -1,4 +1,4 @@
-"""What is played before the simulated camera, and how it is seen."""
+"""Settings of the simulated table and camera."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["OVERHEAD_FAULTS", "SHOE_FAULTS", "THROAT_FAULTS", "SceneFault", "Set
 
 
 class Station(StrEnum):
-    """Where the camera is: above the table, or at the shoe's mouth."""
+    """The camera's position: above the table, or at the shoe's exit."""
 
     OVERHEAD = "overhead"
     THROAT = "throat"
@@ -21,18 +21,16 @@ class Station(StrEnum):
 
 class SceneFault(StrEnum):
     """
-    What can go wrong before the camera, or with it.
+    Faults of the table, the light or the camera.
 
-    At the table: ``overdraw``: a card too many is laid; ``missed-draw``: the cards are
-    collected though one is due; ``reset``: they are collected in mid-round;
-    ``unreadable``: both indices of a card lie under marker buttons, or it leaves
-    the shoe too fast; ``wrong-place``: a second card is laid on the other hand's
-    third place; ``covered``: a hand rests on cards. In the light: ``lamp-out``,
-    ``flicker``, ``shadow``, ``glare``. With the camera: ``bump`` by 5 mm and
-    ``knock`` by 50 mm; ``defocus``; ``damaged``: torn pictures; ``stopped``: none for
-    some seconds; ``frozen``; ``black``. ``other-deck``: cards of another maker from
-    the next shoe on. At the shoe's mouth: ``double-feed``: two cards together;
-    ``returned``: a card is pushed back, and comes again.
+    Table: ``overdraw``: an excess card is dealt; ``missed-draw``: the cards are collected although
+    a draw is due; ``reset``: they are collected in mid-round; ``unreadable``: marker buttons hide
+    both indices of a card, or it leaves the shoe too fast; ``wrong-place``: a third card is dealt
+    to the other hand's place; ``covered``: a hand rests on cards. Light: ``lamp-out``,
+    ``flicker``, ``shadow``, ``glare``. Camera: ``bump`` by 5 mm and ``knock`` by 50 mm;
+    ``defocus``; ``damaged``: torn pictures; ``stopped``: no pictures for some seconds; ``frozen``;
+    ``black``. ``other-deck``: another maker's cards from the next shoe on. Shoe's exit:
+    ``double-feed``: two cards together; ``returned``: a card is pushed back and drawn again.
     """
 
     OVERDRAW = "overdraw"
@@ -63,7 +61,7 @@ SHOE_FAULTS: Final = {
     SceneFault.RESET: Fault.RESET,
     SceneFault.UNREADABLE: Fault.UNREADABLE,
 }
-"""Those that the dealer makes; the other simulators know them too."""
+"""Faults made by the dealer; the other simulators have them too."""
 
 THROAT_FAULTS: Final = (
     *SHOE_FAULTS,
@@ -87,30 +85,29 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 
 class Settings(Struct, frozen=True, kw_only=True):
     """
-    The same settings give the same pictures, always.
+    The same settings always give the same pictures.
 
     Attributes:
-        station: Where the camera is.
-        width, height: Of the pictures.
-        fps: Pictures a second.
-        seed: Whatever chance is needed comes of it: cards, table, lamps, camera, hands.
-        deck: Which deck; None for one of the seed. The simulator's decks are others than
-            those of the recogniser's training.
-        decks: In a shoe, 1 to 12.
-        rounds, shoes: Ends after so many; None does not.
-        faults: What may go wrong.
-        fault_rate: The chance of each round that something does.
-        excess: What becomes of a card too many.
-        make_good: Whether cards that were missed are dealt after all.
+        station: The camera's position.
+        width, height: Picture size in pixels.
+        fps: Pictures per second.
+        seed: Determines cards, table, lamps, camera and hands.
+        deck: The deck's number; None: chosen by the seed. Never a deck of the training.
+        decks: Decks in a shoe, 1 to 12.
+        rounds, shoes: Limits; None for no limit.
+        faults: Possible faults.
+        fault_rate: Probability of a fault in a round.
+        excess: The fate of an excess card.
+        make_good: Missed cards are dealt afterwards.
         cut_behind: Cards behind the cut card, 14 or more.
-        last_rounds: Rounds after the one in which the cut card comes.
-        pause: How long is waited between actions: 1 as at a real table, 0.1 for the hurried.
-        turned: The share of rounds in which cards are dealt face down and then turned over.
-        squeezed: The share of those in which a player bends one open slowly first.
-        overlap: The share of third cards that lie on their neighbour's edge.
-        noise: Of the sensor, in steps of 255.
-        lens: How much the lens bends; 0 not at all, 1 as a cheap webcam.
-        exposure: Seconds for which a picture is exposed.
+        last_rounds: Rounds after the round of the cut card.
+        pause: Factor of the pauses between actions; 1 as at a real table.
+        turned: Share of rounds dealt face down and then turned over.
+        squeezed: Share of those in which a player slowly bends a card first.
+        overlap: Share of third cards that overlap a neighbour.
+        noise: Sensor noise, in steps of 255.
+        lens: Lens distortion; 0 for none, 1 as in a cheap webcam.
+        exposure: Exposure time in seconds.
     """
 
     station: Station = Station.OVERHEAD

@@ -1,4 +1,4 @@
-"""What the sensor and the cable make of a picture: noise, flicker, blur, torn pictures."""
+"""Effects of sensor and cable: noise, flicker, blur, torn pictures."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _NOISE_MARGIN_PX: Final = 64
 _NOISE_IMAGES: Final = 3
 _FLICKER_GAIN: Final = 0.10
 _FLICKER_HZ: Final = 7.3
-"""How often a second the lamps' hundred flashes beat with the camera's pictures."""
+"""Beat frequency of the mains flicker and the picture rate."""
 
 
 class _Speckle(NamedTuple):
-    """Noise: by how much each point of a picture is brighter, or darker."""
+    """Noise: how much each pixel becomes brighter or darker."""
 
     more: Pixels
     less: Pixels
 
 
 class Sensor:
-    """One camera's sensor; its noise follows from the seed."""
+    """A camera's sensor; its noise is determined by the seed."""
 
     def __init__(self, settings: Settings) -> None:
         self._chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 4])
@@ -39,8 +39,8 @@ class Sensor:
         self._bank = [self._speckle(size) for _ in range(_NOISE_IMAGES)] if settings.noise else []
 
     def _speckle(self, size: tuple[int, int]) -> _Speckle:
-        # What is in all colours alike, and what is in each: single pixels of one colour
-        # are smeared by every camera.
+        # Brightness noise per pixel, and smoothed colour noise: cameras smear single coloured
+        # pixels.
         grey = self._chance.normal(0, 1, size).astype(np.float32)
         colour = self._chance.normal(0, 1, (size[0] // 2, size[1] // 2, 3)).astype(np.float32)
         smeared = cv2.resize(colour, size[::-1], interpolation=cv2.INTER_LINEAR)
@@ -51,14 +51,14 @@ class Sensor:
         self, picture: Pixels, at: float, *, flicker: bool, blur: float, torn: bool
     ) -> Pixels:
         """
-        Give the picture as it comes out of the camera.
+        Apply the effects to a picture.
 
         Args:
-            picture: What is before it.
+            picture: The scene.
             at: Seconds.
-            flicker: Whether the lamps flicker.
-            blur: How much it is out of focus, in pixels.
-            torn: Whether the cable tears it.
+            flicker: Lamps flicker.
+            blur: Defocus in pixels.
+            torn: The cable tears the picture.
         """
         if blur:
             picture = np.asarray(cv2.GaussianBlur(picture, (0, 0), blur), np.uint8)
@@ -75,13 +75,13 @@ class Sensor:
         )
         high, wide = picture.shape[:2]
         more, less = (each[y : y + high, x : x + wide] for each in self._bank[which])
-        # Where one is anything, the other is nothing.
+        # For each pixel one of the two is zero.
         noisy = np.asarray(cv2.add(picture, more), np.uint8)
         cv2.subtract(noisy, less, dst=noisy)
         return noisy
 
     def _torn(self, picture: Pixels) -> Pixels:
-        """Shift and smear bands of rows, as where packets are lost."""
+        """Shift and smear bands of rows, as after lost packets."""
         torn = picture.copy()
         for _ in range(int(self._chance.integers(2, 7))):
             top = int(self._chance.integers(picture.shape[0] - 16))

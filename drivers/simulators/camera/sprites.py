@@ -1,8 +1,8 @@
 """
-Flat things with soft edges, laid into a picture in perspective, lit as the table is.
+Flat objects with soft edges, drawn in perspective and lit like the table.
 
-What moves while the shutter is open is drawn once, in the middle of its way, and smeared
-along it. Nothing but the rectangle round a thing is ever touched.
+An object that moves during the exposure is drawn once, in the middle of its path, and blurred
+along the path. Only the rectangle around an object is changed.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ Box = tuple[int, int, int, int]
 """Pixels: left, top, right, bottom."""
 
 LIT: Final = 128
-"""In a light's picture: neither darker nor brighter."""
+"""Neutral value of a light picture."""
 
 STILL: Final[Point] = (0.0, 0.0)
-"""The way of what does not move, in pixels."""
+"""Path of an object at rest, in pixels."""
 
 _MIN_SIZE_PX: Final = 2
 _MIN_SMEAR_PX: Final = 1.5
-"""Pixels by which a thing has to move to be smeared."""
+"""Shorter paths are not blurred."""
 
 _MAX_GAP_PX: Final = 3.0
-"""Pixels between the places at which a smeared thing is seen, at the most."""
+"""Maximum distance of the copies of a blurred object."""
 
 _COARSE: Final = 4
-"""A soft shadow is worked out for every so manyth pixel."""
+"""Factor by which soft shadows are computed at a lower resolution."""
 
 
 class Sprite(NamedTuple):
     """
     Attributes:
-        paint: Its colours, times how much it covers; and how much it covers.
-        gloss: How much of a lamp's glare it throws back, 0 to 1.
+        paint: Colours multiplied by coverage, and coverage.
+        gloss: Share of a lamp's glare that is reflected, 0 to 1.
     """
 
     paint: Pixels
@@ -52,17 +52,17 @@ class Sprite(NamedTuple):
 
     @property
     def covers(self) -> Pixels:
-        """Give how much it covers, 0 to 255."""
+        """The coverage, 0 to 255."""
         return np.asarray(cv2.extractChannel(self.paint, 3), np.uint8)
 
 
 class Light(NamedTuple):
     """
-    How the table is lit, as two pictures.
+    The table's light as two pictures.
 
     Attributes:
-        lit: Times `LIT`.
-        glare: What something glossy throws back; None where nothing does.
+        lit: Brightness times `LIT`.
+        glare: Reflected by glossy objects; None for none.
     """
 
     lit: Pixels
@@ -70,7 +70,7 @@ class Light(NamedTuple):
 
 
 def sprite(colours: Pixels, mask: Pixels, gloss: float = 0.0) -> Sprite:
-    """Make one of colours and of what they cover, 0 to 255; its edges become soft."""
+    """Create a sprite from colours and coverage (0 to 255); the edges become soft."""
     wider = cv2.copyMakeBorder(colours, 2, 2, 2, 2, cv2.BORDER_REPLICATE)
     edged = cv2.copyMakeBorder(mask, 2, 2, 2, 2, cv2.BORDER_CONSTANT, value=(0,))
     ink = cv2.multiply(wider, cv2.merge([edged, edged, edged]), scale=1 / 255)
@@ -81,14 +81,14 @@ def lay(
     picture: Pixels, thing: Sprite, quad: Floats, light: Light | None, way: Point = STILL
 ) -> Box | None:
     """
-    Lay a sprite into a picture; return the rectangle in which it changed.
+    Draw a sprite into a picture; return the changed rectangle.
 
     Args:
         picture: The picture.
         thing: The sprite.
-        quad: Where its corners are: upper left, upper right, lower right, lower left.
-        light: How it is lit.
-        way: By how much it moves while the picture is taken; half of it before `quad`.
+        quad: Its corners: upper left, upper right, lower right, lower left.
+        light: The light on it.
+        way: Its path during the exposure, with `quad` in the middle.
     """
     far = max(abs(way[0]), abs(way[1]))
     smeared = far >= _MIN_SMEAR_PX
@@ -120,9 +120,9 @@ def _three(grey: object) -> Pixels:
 
 def _smeared(paint: Pixels, way: Point) -> Pixels:
     """
-    Give the mean of a picture at places along a way, evenly spread about its middle.
+    Average copies of a picture along a path, centred on it.
 
-    Each step doubles their number and halves the distance between them.
+    Each step doubles the number of copies and halves their distance.
     """
     far = max(abs(way[0]), abs(way[1]))
     for number in range(1, max(1, math.ceil(math.log2(far / _MAX_GAP_PX))) + 1):
@@ -131,7 +131,7 @@ def _smeared(paint: Pixels, way: Point) -> Pixels:
 
 
 def _doubled(paint: Pixels, x: int, y: int) -> Pixels:
-    """Give the mean of a picture and of itself so many pixels away, its middle as it was."""
+    """Average a picture and a shifted copy of it, keeping the centre."""
     rim = max(abs(x), abs(y)) // 2 + 1
     edged = cv2.copyMakeBorder(paint, rim, rim, rim, rim, cv2.BORDER_CONSTANT)
     rows, columns = paint.shape[:2]
@@ -145,7 +145,7 @@ def _doubled(paint: Pixels, x: int, y: int) -> Pixels:
 
 
 def _warped(paint: Pixels, quad: Floats, box: Box, shrink: int = 1) -> Pixels:
-    """Warp a drawn thing into a box, of which one pixel in so many is wanted."""
+    """Warp a drawn object into a box, at a resolution reduced by `shrink`."""
     left, top, right, bottom = box
     high, wide = paint.shape[:2]
     corners = np.array([[1, 1], [wide - 2, 1], [wide - 2, high - 2], [1, high - 2]], np.float32)
@@ -156,7 +156,7 @@ def _warped(paint: Pixels, quad: Floats, box: Box, shrink: int = 1) -> Pixels:
 
 
 def dim(picture: Pixels, dark: Pixels, quad: Floats) -> Box | None:
-    """Darken a picture by so much of 255, softly, where the corners of what darkens are these."""
+    """Darken a picture softly by a mask with these corners."""
     box = _box(quad, picture.shape, _COARSE)
     if box is None:
         return None
@@ -176,13 +176,13 @@ def _enlarged(coarse: Pixels, times: int) -> Pixels:
 
 
 def shade(picture: Pixels, quad: Floats, soft: float, dark: float) -> Box | None:
-    """Darken what lies in the shadow of something with these corners."""
+    """Draw the soft shadow of a quadrangle."""
     spread = math.ceil(soft * 2) + 1
     box = _box(quad, picture.shape, spread)
     if box is None:
         return None
     left, top, right, bottom = box
-    # The softer, the coarser it may be worked out.
+    # Soft shadows need less resolution.
     shrink = _COARSE if soft >= _COARSE else 1
     rows, columns = -((top - bottom) // shrink), -((left - right) // shrink)
     mask = np.full((rows, columns), 255, np.uint8)

@@ -1,7 +1,4 @@
-"""
-How a round is dealt on the table: cards slide, are turned over, squeezed, and
-collected, by hands that come and go.
-"""
+"""Animation of a round on the table: hands deal, turn over, squeeze and collect cards."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _DEALER: Final = 0
 _PLAYERS: Final = (3, 4, 5, 6, 7, 8)
 _OFF_TABLE_MM: Final = 420.0
 _EXCESS_PLACE: Final[Point] = (255.0, 96.0)
-"""Where a card too many lies when all places are taken."""
+"""Place of an excess card if all places are taken."""
 
 _FIRST_CARDS: Final = 4
 _SLIDE_S, _FLIP_S, _LEAVE_S = 0.5, 0.36, 0.42
@@ -40,7 +37,7 @@ class TableDealing:
         self._now = 0.0
 
     def round(self, dealt: DealtRound, trouble: SceneFault | None) -> AnimatedRound:
-        """Play one round to the moment when the table is empty again."""
+        """Animate one round until the table is empty again."""
         chance = self._chance
         self._animation = animation = AnimatedRound(dealt.shoe, dealt)
         self._now = 0.3 + self._pause * chance.uniform(2.0, 3.0)
@@ -65,7 +62,7 @@ class TableDealing:
         return animation
 
     def _late_card(self, dealt: DealtRound) -> int:
-        """Say before which card the dealer called the result too early."""
+        """Return the first card that is dealt after the result was called too early."""
         return _FIRST_CARDS if dealt.made_good else -1
 
     def _unreadable(self, dealt: DealtRound) -> int:
@@ -81,7 +78,7 @@ class TableDealing:
         self._animation.gates.append(self._now)
         self._wait(0.3, 0.5)
 
-    # What is dealt.
+    # Dealing
 
     def _lay(self, slot: Slot, card: Card, number: int, *, turned: bool, wrong: bool) -> None:
         carried, self._carried = self._carried, None
@@ -103,7 +100,7 @@ class TableDealing:
         return Pose(x, y, 0.0, heading)
 
     def _deal(self, track: CardTrack, pose: Pose, *, face_up: bool) -> None:
-        """Bring a card from the shoe to its place, by the dealer's hand."""
+        """Move a card from the shoe to its place, by the dealer's hand."""
         start, land = self._now, self._now + _SLIDE_S
         out = Pose(*SHOE, 6.0, pose.heading - 30 * (1 if pose.heading < FACE else -1))
         track.keys = [Key(start, out), Key(land, pose._replace(up=2.0))]
@@ -121,7 +118,7 @@ class TableDealing:
         track.move(at, _FLIP_S, on_edge, lying._replace(turn=FACE, peel=0.0))
 
     def _hand(self, at: float, pose: Pose, *, begins: Point) -> HandTrack:
-        """Bring the dealer's hand along with a card."""
+        """Move the dealer's hand along with a card."""
         tilt = self._chance.uniform(-14, 14) + pose.x * 0.05
         there = Pose(pose.x, pose.y - 22, 22.0, 180 + tilt)
         start = Pose(begins[0] + 20, begins[1] - 30, 30.0, 205.0)
@@ -137,7 +134,7 @@ class TableDealing:
         hand.move(at, _LEAVE_S, pose._replace(x=x, y=y, up=40.0))
 
     def _carry(self, track: CardTrack, slot: Slot, pose: Pose) -> None:
-        """Make the card that was too many the first of this round."""
+        """Make the excess card the first card of this round."""
         lying = track.keys[-1].pose._replace(up=0.0)
         moved = CardTrack([Key(0.0, lying)], track.card, slot)
         self._wait(0.3, 0.5)
@@ -153,7 +150,7 @@ class TableDealing:
         return Pose(pose.x, pose.y - 24, 20.0, 180.0)
 
     def _reach(self, pose: Pose) -> HandTrack:
-        """Bring the dealer's empty hand to a card."""
+        """Move the dealer's empty hand to a card."""
         above = self._over(pose)
         hand = HandTrack([Key(self._now, above._replace(y=-_OFF_TABLE_MM))], _DEALER, Grip.PINCH)
         hand.move(self._now, 0.4, above)
@@ -161,7 +158,7 @@ class TableDealing:
         self._now += 0.4
         return hand
 
-    # What becomes of cards that were dealt face down.
+    # Cards dealt face down
 
     def _turn_over(self, tracks: list[CardTrack]) -> None:
         self._wait(0.4, 0.8)
@@ -183,7 +180,7 @@ class TableDealing:
         self._wait(0.25, 0.2)
 
     def _squeeze(self, track: CardTrack) -> None:
-        """Let a player bend it open from his end, slowly, and then turn it over."""
+        """A player bends the card open slowly, then turns it over."""
         chance, lying = self._chance, track.keys[-1].pose._replace(up=0.0)
         upright = lying.heading % 360
         near = 44.0 if upright < FACE / 2 or upright > 1.5 * FACE else -44.0
@@ -211,7 +208,7 @@ class TableDealing:
     def _player(self) -> int:
         return self._chance.choice(_PLAYERS)
 
-    # What else happens on the table.
+    # Other actions
 
     def _bets(self) -> None:
         if self._pause < 0.3:  # noqa: PLR2004 - the hurried table bets elsewhere
@@ -229,14 +226,14 @@ class TableDealing:
             self._animation.bets.append(Bet((x, y), number, chips, at + 0.5, 1e9))
 
     def _cover_indices(self, track: CardTrack) -> None:
-        """Lay marker buttons on both indices of a card."""
+        """Place marker buttons on both indices of a card."""
         hand = self._reach(track.keys[-1].pose)
         track.marked = self._now
         self._retreat(hand, self._now + 0.2)
         self._wait(0.5, 0.3)
 
     def _rest_hand(self) -> None:
-        """Let somebody rest a hand on cards for a while."""
+        """Rest a hand on a card for a while."""
         track = self._chance.choice(self._animation.cards)
         pose = track.keys[-1].pose
         from_above = self._chance.random() < 0.5  # noqa: PLR2004 - a coin
@@ -277,7 +274,7 @@ class TableDealing:
         return track
 
     def _collect(self, tracks: list[CardTrack]) -> None:
-        """Sweep the cards together from right to left, and away."""
+        """Sweep the cards together from right to left, and off the table."""
         right = max((each.keys[-1].pose.x for each in tracks), default=0.0) + 30
         left = min((each.keys[-1].pose.x for each in tracks), default=0.0) - 10
         begin, sweep = self._now + 0.4, 0.9

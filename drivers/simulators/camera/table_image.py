@@ -1,4 +1,4 @@
-"""The table from above: felt, chips, cards, hands and light, without what the sensor adds."""
+"""Image of the table from above: felt, chips, cards, hands and light, before sensor effects."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ __all__ = ["TableImage"]
 Pixels = NDArray[np.uint8]
 
 _LAMP_FADE_S: Final = 0.35
-"""Seconds in which a lamp goes out."""
+"""Duration of a lamp going out."""
 
 _DETAIL: Final = 1.5
-"""Cards are drawn so many times as large as they are seen."""
+"""Resolution of drawn cards, relative to their size in the picture."""
 
 _CHIP_HEIGHT: Final = 3.3
 _INDEX: Final = (20.0, 28.0)
-"""Where a card's index is, from its corner, in millimetres."""
+"""Position of an index from the card's corner, in millimetres."""
 
 
 class TableImage:
     """
     Attributes:
-        camera: As it stands now.
+        camera: The camera's current position.
     """
 
     def __init__(self, settings: Settings, camera: Camera) -> None:
@@ -68,14 +68,14 @@ class TableImage:
         self._stale: list[Box] = []
 
     def end_round(self, animation: AnimatedRound) -> None:
-        """The round is over."""
+        """Discard the images of a finished round."""
 
     def reset_camera(self) -> None:
-        """Put the camera back to where it was."""
+        """Move the camera back."""
         self.camera = self._first
 
     def draw(self, state: SceneState) -> Pixels:
-        """Give the picture of a moment; it is good until the next one is drawn."""
+        """Draw the scene; the picture is valid until the next call."""
         self._shine(state)
         self._settle(state)
         self._wipe()
@@ -90,7 +90,7 @@ class TableImage:
         return picture
 
     def _wipe(self) -> None:
-        """Take away what moved in the last picture."""
+        """Restore the background under moving objects."""
         if self._picture.shape != self._still.shape or self._picture_of != self._stills:
             self._picture_of, self._picture = self._stills, _onto(self._picture, self._still)
         for left, top, right, bottom in self._stale:
@@ -98,10 +98,7 @@ class TableImage:
         self._stale.clear()
 
     def _moving(self, track: CardTrack | HandTrack, at: float, now: Pose) -> tuple[Pose, Point]:
-        """
-        Say where something is in the middle of the time for which the shutter is open, and
-        by how many pixels it moves in that time.
-        """
+        """Return a moving object's pose in the middle of the exposure, and its path in pixels."""
         shutter = self._settings.exposure
         before, middle = track.pose(at - shutter), track.pose(at - shutter / 2)
         if before is None or middle is None:
@@ -110,10 +107,10 @@ class TableImage:
         x, y = ends[1] - ends[0]
         return middle[0], (float(x), float(y))
 
-    # What does not move.
+    # Static parts
 
     def push_camera(self, state: SceneState) -> None:
-        """Let the camera be pushed, where it is."""
+        """Push the camera if the scene says so."""
         for effect in state.effects:
             if (
                 effect.trouble in {SceneFault.BUMP, SceneFault.KNOCK}
@@ -181,7 +178,7 @@ class TableImage:
         for each in lying[len(there) :]:
             self._lay(self._still, each, state.animation.deck)
 
-    # What is drawn.
+    # Drawing
 
     def _deck(self, number: int) -> Deck:
         if number not in self._decks:
@@ -236,7 +233,7 @@ class TableImage:
 
 
 def _onto(place: Pixels, picture: Pixels) -> Pixels:
-    """Copy a picture to where another one was, which is quicker than to find room for it."""
+    """Copy into an existing picture, which is faster than allocating a new one."""
     if place.shape != picture.shape:
         return picture.copy()
     np.copyto(place, picture)
@@ -244,7 +241,7 @@ def _onto(place: Pixels, picture: Pixels) -> Pixels:
 
 
 def _leaning(effect: Effect, at: float) -> Shadow:
-    """Let the shadow of somebody who leans over the table come and stay."""
+    """Animate the shadow of a person leaning over the table."""
     came = min(1.0, (at - effect.since) / 0.6)
     away = (0.3, 1.0)
     far = 160 * (1 - round(came, 1))

@@ -25,7 +25,7 @@ Point = tuple[float, float]
 
 CARD: Final = (63.0, 88.0)
 EXTENT: Final = (-700.0, -480.0, 700.0, 480.0)
-"""The felt that is drawn: left, top, right, bottom."""
+"""The drawn part of the table: left, top, right, bottom."""
 
 SHOE: Final[Point] = (520.0, -215.0)
 DISCARD: Final[Point] = (-560.0, -260.0)
@@ -36,9 +36,9 @@ class Box(NamedTuple):
     A place for one card.
 
     Attributes:
-        x, y: Its middle.
-        turn: 0 where the card's long side runs along y, 90 along x.
-        size: Its width and height.
+        x, y: Its centre.
+        turn: 0 if the card's long side runs along y, 90 along x.
+        size: Width and height.
     """
 
     x: float
@@ -48,7 +48,7 @@ class Box(NamedTuple):
 
     @property
     def corners(self) -> tuple[Point, ...]:
-        """Its corners, from the upper left one on."""
+        """The corners, from the upper left."""
         (wide, high), x, y = self.size, self.x, self.y
         left, right = x - wide / 2, x + wide / 2
         top, bottom = y - high / 2, y + high / 2
@@ -70,11 +70,11 @@ PLACES: Final[dict[Slot, Box]] = {
 
 class Mouth(NamedTuple):
     """
-    The shoe's mouth as its camera sees it.
+    The shoe's exit as its camera sees it.
 
     Attributes:
-        size: What is in the picture.
-        window: The part of that in which cards pass.
+        size: The visible area.
+        window: The part in which cards pass.
     """
 
     size: Point
@@ -85,5 +85,5 @@ THROAT: Final = Mouth((128.0, 72.0), (104.0, 69.0))
 
 
 def throat_window() -> tuple[Point, ...]:
-    """The corners of the window at the shoe's mouth."""
+    """The corners of the window at the shoe's exit."""
     return Box(0.0, 0.0, 0, THROAT.window).corners

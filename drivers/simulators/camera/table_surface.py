@@ -1,4 +1,4 @@
-"""The felt of a baccarat table: its cloth, its lines and its letters, and what lies about."""
+"""Image of the table's felt with its printed layout, and of chips and marker buttons."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Pixels = NDArray[np.uint8]
 Colour = tuple[int, int, int]
 
 _SCALE: Final = 2.0
-"""Pixels of the drawn felt for a millimetre."""
+"""Pixels per millimetre."""
 
 CHIP: Final = 39.0
 MARKER: Final = 56.0
-"""Millimetres across."""
+"""Diameter in millimetres."""
 
 _CLOTHS: Final[tuple[Colour, ...]] = ((62, 96, 22), (96, 58, 20), (44, 30, 92), (78, 82, 18))
 _LINES: Final[tuple[Colour, ...]] = ((120, 205, 232), (225, 228, 228))
@@ -39,7 +39,7 @@ _TEXT: Final = cv2.FONT_HERSHEY_TRIPLEX
 
 @lru_cache(maxsize=2)
 def felt_image(seed: int) -> tuple[Pixels, Point]:
-    """Draw the felt; give it with its pixels per millimetre, across and down."""
+    """Draw the felt; return it with its pixels per millimetre, across and down."""
     chance = np.random.default_rng([seed & 0xFFFFFFFF, 2])
     left, top, right, bottom = EXTENT
     size = (round((bottom - top) * _SCALE), round((right - left) * _SCALE))
@@ -100,7 +100,7 @@ def _arc(field: Pixels, middle: Point, radii: Point, colour: Colour) -> None:
 
 
 def _tray(field: Pixels, chance: np.random.Generator) -> None:
-    """Draw the dealer's tray: tubes full of chips that stand on edge."""
+    """Draw the dealer's tray: tubes of chips standing on edge."""
     left, top, right, bottom = _TRAY
     cv2.rectangle(field, _at(left, top), _at(right, bottom), (34, 36, 40), -1)
     cv2.rectangle(field, _at(left, top), _at(right, bottom), (58, 62, 66), 4)
@@ -139,7 +139,7 @@ def _write(  # noqa: PLR0913 - what a word is written with
 
 @lru_cache(maxsize=16)
 def chip(number: int) -> Sprite:
-    """Draw a chip; its corners are those of the square round it."""
+    """Draw a chip; its corners are those of the enclosing square."""
     size = 110
     colour = _CHIPS[number % len(_CHIPS)]
     face: Pixels = np.zeros((size, size, 3), np.uint8)
@@ -160,7 +160,7 @@ def chip(number: int) -> Sprite:
 
 @lru_cache(maxsize=4)
 def marker(text: str) -> Sprite:
-    """Draw a marker button, such as dealers lay beside the hand that has won."""
+    """Draw a marker button, as placed beside the winning hand."""
     size = 120
     face: Pixels = np.full((size, size, 3), (228, 232, 234), np.uint8)
     middle = (size // 2, size // 2)
@@ -179,7 +179,7 @@ def _disc(size: int) -> Pixels:
 
 
 def _rounded(face: Pixels) -> Pixels:
-    """Light the upper edge and darken the lower one."""
+    """Lighten the upper edge and darken the lower edge."""
     high = face.shape[0]
     down = np.linspace(1.08, 0.88, high, dtype=np.float32)[:, None, None]
     return np.asarray(np.clip(face * down, 0, 255), np.uint8)

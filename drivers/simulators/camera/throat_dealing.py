@@ -1,7 +1,4 @@
-"""
-How cards leave the shoe, as the camera in its mouth sees them: one after the other,
-each within a fraction of a second.
-"""
+"""Animation of cards leaving the shoe, one after the other, each within a fraction of a second."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _FIRST_CARDS: Final = 4
 
 
 class ThroatDealing:
-    """A dealer's finger that pulls card after card."""
+    """The dealer's finger, drawing card after card."""
 
     def __init__(self, settings: Settings, chance: Random) -> None:
         self._chance = chance
@@ -32,7 +29,7 @@ class ThroatDealing:
         self._carried = False
 
     def round(self, dealt: DealtRound, trouble: SceneFault | None) -> AnimatedRound:
-        """Pull all cards of one round."""
+        """Draw all cards of one round."""
         self._animation = animation = AnimatedRound(dealt.shoe, dealt)
         self._now = 0.4 + self._pause * 8
         cards = list(dealt.cards)[1 if self._carried else 0 :]
@@ -68,11 +65,11 @@ class ThroatDealing:
         track.move(self._now, seconds, outside)
         self._animation.cards.append(track)
         if hurried:
-            # So fast that no picture of it is sharp.
+            # Too fast for a sharp picture.
             effect = Effect(SceneFault.UNREADABLE, self._now - 0.02, self._now + seconds + 0.02)
             self._animation.effects.append(effect)
         if joined:
-            # The next card follows before this one is out.
+            # The next card follows before this card is out.
             self._now += seconds * chance.uniform(0.06, 0.14)
             return
         self._now += seconds + chance.uniform(0.45, 0.7) + self._pause * 0.4

@@ -1,4 +1,4 @@
-"""The shoe's mouth: a dark slot with its own lamp, through which cards pass."""
+"""Image of the shoe's exit: a dark slot with its own lamp, through which cards pass."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Pixels = NDArray[np.uint8]
 
 _LAMP_OUT_STRENGTH: Final = 0.25
 _SHUTTER_S: Final = 0.0012
-"""Seconds: a lamp of its own allows a short exposure."""
+"""The exposure time; short, thanks to the lamp."""
 
 _SLOW_SHUTTER_S: Final = 0.022
-"""That of a hurried card, which is never sharp."""
+"""The exposure time for a card that is too fast to be sharp."""
 
 
 class ThroatImage:
     """
     Attributes:
-        camera: Where it is.
+        camera: The camera's position.
     """
 
     def __init__(self, settings: Settings, camera: Camera) -> None:
@@ -43,33 +43,33 @@ class ThroatImage:
         self._lights: dict[float, tuple[Light, Pixels]] = {}
 
     def end_round(self, animation: AnimatedRound) -> None:
-        """The round is over."""
+        """Do nothing: no images belong to a round."""
 
     def push_camera(self, state: SceneState) -> None:
-        """As `reset_camera`."""
+        """Do nothing: the camera is fixed in the shoe."""
 
     def reset_camera(self) -> None:
-        """Nobody pushes a camera in a shoe."""
+        """Do nothing: the camera is fixed in the shoe."""
 
     def draw(self, state: SceneState) -> Pixels:
-        """Give the picture of a moment."""
+        """Draw the scene."""
         strength = _LAMP_OUT_STRENGTH if SceneFault.LAMP_OUT in state.active else 1.0
         light, empty = self._lit(strength)
         if not state.cards:
             return empty
         shutter = _SLOW_SHUTTER_S if SceneFault.UNREADABLE in state.active else _SHUTTER_S
         picture = empty.copy()
-        # The next card lies on the one before: from below, that one hides it.
+        # Each card lies on the previous one, which hides it when seen from below.
         for each in sorted(state.cards, key=lambda shown: shown.pose.x):
             pose, way = self._moving(each, state.at, shutter)
             deck = self._deck(state.animation.deck)
             deck.lay(picture, each.track.card, pose, self.camera, light, shadow=False, way=way)
-        # The shoe's plates hide what is not in the window.
+        # The shoe's plates hide everything outside the window.
         cv2.copyTo(empty, self._window, picture)
         return picture
 
     def _moving(self, shown: CardState, at: float, shutter: float) -> tuple[Pose, Point]:
-        """Say where a card is in the middle of an exposure, and by how many pixels it moves."""
+        """Return a card's pose in the middle of the exposure, and its path in pixels."""
         before, middle = shown.track.pose(at - shutter), shown.track.pose(at - shutter / 2)
         if before is None or middle is None:
             return shown.pose, STILL
@@ -93,7 +93,7 @@ class ThroatImage:
 
 
 def _slot(settings: Settings, camera: Camera) -> Pixels:
-    """Draw what is seen while no card passes: black plates, and felt in the slot."""
+    """Draw the empty exit: black plates, and felt in the slot."""
     chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 6])
     size = (settings.height, settings.width)
     grain = cv2.GaussianBlur(chance.normal(0, 1, size).astype(np.float32), (0, 0), 1.2)
@@ -112,7 +112,7 @@ def _slot(settings: Settings, camera: Camera) -> Pixels:
 
 
 def _window_mask(camera: Camera) -> Pixels:
-    """What the plates hide."""
+    """Return the mask of the plates."""
     mask: Pixels = np.full((camera.size[1], camera.size[0]), 255, np.uint8)
     corners = np.round(camera.on_table(np.array(throat_window()))).astype(np.int32)
     cv2.fillConvexPoly(mask, corners, (0,))
@@ -120,7 +120,9 @@ def _window_mask(camera: Camera) -> Pixels:
 
 
 def _led(settings: Settings, strength: float) -> Light:
-    """A lamp beside the lens: bright in the middle, with a spot that dazzles a little."""
+    """
+    Return the light of a lamp beside the lens: bright in the middle, with a small reflection.
+    """
     high, wide = settings.height, settings.width
     y, x = np.mgrid[-1 : 1 : high * 1j, -1 : 1 : wide * 1j]
     lit = strength * (1.06 - 0.30 * ((x - 0.1) ** 2 + (y + 0.05) ** 2))

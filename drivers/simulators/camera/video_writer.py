@@ -1,4 +1,4 @@
-"""Writes what the simulated camera sees to a video file, and the truth beside it."""
+"""Writes the simulated camera's pictures to a video file, and the truth beside it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _CODECS: Final = {".avi": "MJPG", ".mp4": "mp4v", ".mkv": "MJPG"}
 
 def write_video(scene: Scene, path: Path, truth: Path | None, stopping: Event) -> Iterator[Shot]:
     """
-    Write picture after picture; give each once it is written.
+    Write all pictures; yield each picture after writing it.
 
-    A camera that gives none for a while is a video whose time jumps: the file just
-    lacks those pictures, its truth has them.
+    If the camera delivers no picture for a while, the file lacks those pictures; the truth has
+    them.
 
     Raises:
-        UserError: The file, or its truth, cannot be written to its end.
+        UserError: The video or its truth cannot be written completely.
     """
     count = 0
     settings = scene.settings
@@ -56,10 +56,10 @@ def write_video(scene: Scene, path: Path, truth: Path | None, stopping: Event) -
 
 def check_whole(path: Path, count: int) -> None:
     """
-    Look whether a video that was written has all its pictures: what writes it does not say.
+    Check that a video contains all its pictures; OpenCV does not report write errors.
 
     Raises:
-        UserError: It has not.
+        UserError: Pictures are missing.
     """
     film = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG)
     found = film.get(cv2.CAP_PROP_FRAME_COUNT) if film.isOpened() else 0
