@@ -1,4 +1,5 @@
 """
-Benches: what measures speed, memory and start-up, each against something else
-that is measured in the same run.
+Benchmarks of speed, memory and start-up, each compared with a baseline measured in the same run.
+
+`bench.vision` holds the experiments that accept or reject the camera.
 """

@@ -1,12 +1,11 @@
 """
-How long a card that is against the rules takes to be told, beside one that is
-not: `python -m bench.alarm_latency`.
+Latency of an irregularity, compared with a lawful card: `python -m bench.alarm_latency`.
 
-Rounds with a natural are dealt over a pty, each with a card too many; measured
-is the time from the last byte of a frame to `event/card_dealt` for a lawful
-card, and to `event/irregularity` for the other, in turn, in one run.
+Rounds with a natural and an excess card are dealt over a pty. Measured is the time from the last
+byte of a frame to `event/card_dealt` for a lawful card and to `event/irregularity` for the excess
+card, alternating in one run.
 
-The aim: an irregularity comes within the latency of any other event.
+Aim: an irregularity is published as fast as any other event.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from pathlib import Path
 from typing import Final
 
 from bench.harness import (
-    Ear,
-    Terminal,
-    broker,
-    children,
+    MqttProbe,
+    SerialPty,
+    child_processes,
     configuration,
+    median_and_range,
+    mosquitto,
     percentile,
-    spread,
     wait_for,
 )
 from drivers.angel_eye_ii.frame_codec import Report
@@ -37,7 +36,7 @@ _TOLD: Final = "shoe/v1/bench/table/event/irregularity"
 _REST: Final = 0.010
 _WARM_UP: Final = 8
 _ROUNDS_A_SHOE: Final = 8
-# Player 9 and king, Banker 2 and ten: a natural, after which nobody draws.
+# Player 9 and king, Banker 2 and ten: a natural, so no third card is due.
 _LAWFUL: Final = ((0x81, 0x39), (0x91, 0x32), (0x82, 0x3D), (0x92, 0x3A))
 _EXCESS: Final = (0x83, 0x35)
 _PLAYER_WINS: Final = b"\x90"
@@ -58,39 +57,39 @@ def main() -> None:
     print(f"{chosen.repeats} repeats of {chosen.rounds} rounds; ms, median [least to most]")
     for share in (0.5, 0.99):
         dealt, told = (
-            spread([1000 * percentile(run[topic], share) for run in runs])
+            median_and_range([1000 * percentile(run[topic], share) for run in runs])
             for topic in (_DEALT, _TOLD)
         )
-        ratio = spread(
+        ratio = median_and_range(
             [percentile(run[_TOLD], share) / percentile(run[_DEALT], share) for run in runs]
         )
         print(f"  p{share * 100:<4.0f} card_dealt {dealt}   irregularity {told}   ratio {ratio}")
 
 
 def measure(folder: Path, rounds: int) -> Times:
-    """Deal so many rounds, each with a card too many."""
+    """Deal rounds, each with an excess card."""
     took: Times = {_DEALT: [], _TOLD: []}
     with ExitStack() as stack:
-        port = stack.enter_context(broker(folder))
-        line = Terminal()
+        port = stack.enter_context(mosquitto(folder))
+        line = SerialPty()
         stack.callback(line.close)
         file = configuration(folder / "bench", port, line.path)
-        start = stack.enter_context(children())
+        start = stack.enter_context(child_processes())
         run = ("-m", "shoe_daemon", "run", "--config", str(file))
         start(sys.executable, *run, stderr=subprocess.DEVNULL)
-        wait_for(line.heard, "the daemon to open its line")
-        ear = Ear(port, _DEALT, _TOLD)
-        ear.hush(0.5)  # who opens a line throws away what came before
+        wait_for(line.is_open, "the daemon to open its line")
+        probe = MqttProbe(port, _DEALT, _TOLD)
+        probe.discard(0.5)  # opening a line flushes its input
         for topic, data in _frames(rounds + _WARM_UP):
             began = line.write(data)
             if topic:
-                took[topic].append(ear.wait(topic) - began)
-            ear.hush(_REST)
+                took[topic].append(probe.wait(topic) - began)
+            probe.discard(_REST)
     return {topic: times[_WARM_UP:] for topic, times in took.items()}
 
 
 def _frames(rounds: int) -> Iterator[tuple[str, bytes]]:
-    """Yield frames, each with the topic that it is told on, empty where it is not timed."""
+    """Yield frames with the topic that each causes; an empty topic is not timed."""
     number = 0
     for each in range(rounds):
         if each % _ROUNDS_A_SHOE == 0:

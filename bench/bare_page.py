@@ -1,6 +1,5 @@
 """
-The least that can bring a message to a page, to compare a display with: a process that
-forwards what comes on one topic to one stream, and a page that shows its number.
+Baseline of the display benchmark: forwards one topic to a page that shows the message number.
 
 `python -m bench.bare_page BROKER_PORT TOPIC PORT`
 """
@@ -28,7 +27,7 @@ _heard: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        """Give the page, or the stream without end."""
+        """Serve the page or the endless stream."""
         stream = self.path == "/live"
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream" if stream else "text/html")
@@ -40,11 +39,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"data: %s\n\n" % _heard.get())
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Suppress the access log."""
 
 
 def main(broker: str, topic: str, port: str) -> None:
-    """Forward until the end."""
+    """Forward until killed."""
     client = paho.Client(CallbackAPIVersion.VERSION2)
     client.on_message = lambda _client, _data, message: _heard.put(bytes(message.payload))
     client.connect("127.0.0.1", int(broker))

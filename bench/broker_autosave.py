@@ -33,8 +33,8 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
 from bench.display_load import latest
-from bench.harness import broker, broker_process, percentile, spread, wait_for
-from bench.simulated_messages import SITE, TABLE, Message, Step, played, status
+from bench.harness import median_and_range, mosquitto, mosquitto_pid, percentile, wait_for
+from bench.simulated_messages import SITE, TABLE, Message, Step, simulated_steps, status
 from shoe_daemon.demo.subscriber import leave
 
 __all__: list[str] = []
@@ -45,10 +45,10 @@ _STEPS: Final = 400
 """Steps of a simulated shoe: nearly all of it."""
 
 _BACKLOG: Final = 100_000
-"""Queued messages of a back office that is away: `max_queued_messages` of the sample."""
+"""Queued messages of a disconnected back office: `max_queued_messages` of the sample."""
 
 _CHUNK: Final = 500
-"""Messages under way at a time while the database is filled."""
+"""Messages in flight while the database is filled."""
 
 _PATIENCE_S: Final = 600
 _DRAIN_S: Final = 20.0
@@ -63,7 +63,7 @@ class Floor(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What one window measures: messages a second, and seconds."""
+    """The load of one window: messages per second, and seconds."""
 
     floor: Floor
     rate: float
@@ -72,11 +72,10 @@ class Load(NamedTuple):
 
 class Window(NamedTuple):
     """
-    Delays in milliseconds, and megabytes that the broker wrote, in one window.
+    The result of one window: delays in milliseconds, and megabytes written by the broker.
 
     Attributes:
-        lost: Messages that had not come some time after the window; their delay counts
-            up to then.
+        lost: Messages not received some time after the window; their delay counts until then.
     """
 
     delays: list[float]
@@ -125,22 +124,22 @@ def _runs(folder: Path, load: Load, repeats: int) -> Runs:
 
 
 def report(floor: Floor, runs: Runs, seconds: float) -> None:
-    """Print delays, ratios and what was written."""
+    """Print delays, ratios and megabytes written."""
     size = max(each.database for each in runs[_SAMPLE])
     print(f"\n{floor.tables} tables, {floor.backlog} queued messages, database {size:.1f} MB")
     print(f"  {'':<14}{'p50, ms':<26}{'p99, ms':<26}{'longest, ms':<26}MB written an hour")
     for name, windows in runs.items():
         shown = [
-            spread([percentile(each.delays, share) for each in windows])
+            median_and_range([percentile(each.delays, share) for each in windows])
             for share in (0.5, 0.99, 1.0)
         ]
-        written = spread([each.written * 3600 / seconds for each in windows], ".0f")
+        written = median_and_range([each.written * 3600 / seconds for each in windows], ".0f")
         print(f"  {name:<14}{''.join(f'{each:<26}' for each in shown)}{written}")
         if lost := sum(each.lost for each in windows):
             print(f"  {'':<14}not delivered {_DRAIN_S:.0f} s after the window: {lost}")
     for name in (_EACH, _SAMPLE):
         ratios = [
-            spread(
+            median_and_range(
                 [
                     percentile(one.delays, share) / percentile(never.delays, share)
                     for one, never in zip(runs[name], runs[_NEVER], strict=True)
@@ -154,14 +153,14 @@ def report(floor: Floor, runs: Runs, seconds: float) -> None:
 def measure(folder: Path, name: str, load: Load) -> Window:
     """Measure one window at one broker."""
     with ExitStack() as stack:
-        port = stack.enter_context(broker(folder, _configuration(folder, name)))
-        process = broker_process(folder)
-        speaker = _client(port, "speaker")
-        stack.callback(leave, speaker)
+        port = stack.enter_context(mosquitto(folder, _configuration(folder, name)))
+        process = mosquitto_pid(folder)
+        publisher = _client(port, "publisher")
+        stack.callback(leave, publisher)
         subscriber = _Subscriber(port)
         stack.callback(subscriber.close)
         before = _written(process)
-        _speak(speaker, subscriber, load, save=process if name == _SAMPLE else None)
+        _speak(publisher, subscriber, load, save=process if name == _SAMPLE else None)
         lost = subscriber.drain()
         written = _written(process) - before
         database = (folder / "mosquitto.db").stat().st_size / _MB
@@ -169,14 +168,14 @@ def measure(folder: Path, name: str, load: Load) -> Window:
 
 
 def _database(folder: Path, floor: Floor) -> Path:
-    """Make the database of a floor: retained documents, and the queue of the back office."""
+    """Create the database of a floor: retained documents, and the back office's queue."""
     place = folder / "made"
     place.mkdir()
     with ExitStack() as stack:
-        port = stack.enter_context(broker(place, _configuration(place, _NEVER)))
-        speaker = _client(port, "speaker")
-        stack.callback(leave, speaker)
-        _fill(speaker, port, floor)
+        port = stack.enter_context(mosquitto(place, _configuration(place, _NEVER)))
+        publisher = _client(port, "publisher")
+        stack.callback(leave, publisher)
+        _fill(publisher, port, floor)
     return place / "mosquitto.db"  # written when the broker ended
 
 
@@ -203,8 +202,8 @@ def _client(port: int, name: str, *, clean: bool = True) -> paho.Client:
     return client
 
 
-def _fill(speaker: paho.Client, port: int, floor: Floor) -> None:
-    """Publish the retained documents of every table, and fill the queue of the back office."""
+def _fill(publisher: paho.Client, port: int, floor: Floor) -> None:
+    """Publish all retained documents, and fill the back office's queue."""
     office = _client(port, "back-office", clean=False)
     office.subscribe(f"shoe/v1/{SITE}/+/event/#", qos=1)
     time.sleep(0.5)
@@ -221,16 +220,18 @@ def _fill(speaker: paho.Client, port: int, floor: Floor) -> None:
     )
     messages = chain(retained, queued)
     while chunk := list(islice(messages, _CHUNK)):
-        for told in [_tell(speaker, table, message) for table, message in chunk]:
+        for told in [_tell(publisher, table, message) for table, message in chunk]:
             told.wait_for_publish(_PATIENCE_S)
 
 
 def _steps() -> list[Step]:
-    return list(islice(played(3), _STEPS))
+    return list(islice(simulated_steps(3), _STEPS))
 
 
-def _speak(speaker: paho.Client, subscriber: _Subscriber, load: Load, *, save: int | None) -> None:
-    """Publish at the rate of the load; the broker `save` is made to save in the middle."""
+def _speak(
+    publisher: paho.Client, subscriber: _Subscriber, load: Load, *, save: int | None
+) -> None:
+    """Publish at the given rate; force a save of the broker `save` in the middle."""
     traffic = _traffic(_steps(), load.floor.tables)
     began = time.perf_counter() + 0.1
     count = int(load.rate * load.seconds)
@@ -240,37 +241,37 @@ def _speak(speaker: paho.Client, subscriber: _Subscriber, load: Load, *, save: i
         if number == count // 2 and save is not None:
             os.kill(save, signal.SIGUSR1)
         subscriber.due.append(due)
-        _tell(speaker, *next(traffic))
+        _tell(publisher, *next(traffic))
 
 
 def _traffic(steps: list[Step], tables: int) -> Iterator[tuple[int, Message]]:
-    """Yield what the tables publish, step after step, each table a step in turn."""
+    """Yield the tables' messages, one step of each table in turn."""
     for step in steps * 1000:
         for table in range(tables):
             for message in step.messages:
                 yield table, message
 
 
-def _tell(speaker: paho.Client, table: int, message: Message) -> paho.MQTTMessageInfo:
+def _tell(publisher: paho.Client, table: int, message: Message) -> paho.MQTTMessageInfo:
     name = f"table-{table:04}"
     payload = message.payload.replace(f'"{TABLE}"'.encode(), f'"{name}"'.encode())
     topic = f"shoe/v1/{SITE}/{name}/{message.suffix}"
-    return speaker.publish(topic, payload, 1, message.retained)
+    return publisher.publish(topic, payload, 1, message.retained)
 
 
 def _written(process: int) -> float:
-    """Return the megabytes that a process has had written to disks."""
+    """Return the megabytes written to disk by a process."""
     text = Path(f"/proc/{process}/io").read_text(encoding="ascii")
     return int(text.partition("\nwrite_bytes: ")[2].split()[0]) / _MB
 
 
 class _Subscriber:
     """
-    Receives the messages in the order in which they were published.
+    Receives messages in the order of publication.
 
     Attributes:
-        due: When each message that has not come was due.
-        delays: Of those that came, milliseconds.
+        due: Due time of each missing message.
+        delays: Delays of received messages in milliseconds.
     """
 
     def __init__(self, port: int) -> None:
@@ -290,7 +291,7 @@ class _Subscriber:
             self.delays.append(1000 * (now - self.due.popleft()))
 
     def drain(self) -> int:
-        """Wait for the messages under way, and return how many did not come in time."""
+        """Wait for messages in flight; return the number of lost messages."""
         until = time.perf_counter() + _DRAIN_S
         while self.due and time.perf_counter() < until:
             time.sleep(0.01)
@@ -300,7 +301,7 @@ class _Subscriber:
         return len(left)
 
     def close(self) -> None:
-        """Leave."""
+        """Disconnect."""
         leave(self._client)
 
 

@@ -1,15 +1,14 @@
 """
-What a camera above the table costs, and how well it reads: `python -m bench.camera`.
+Processor time, latency and memory of a camera above the table: `python -m bench.camera`.
 
-A simulated table is dealt before a simulated camera of 1280x720. The station is shown its
-pictures one by one, as fast as it takes them; what it takes is the processor's time of one
-thread, so that a busy machine does not slow it. Three figures have aims: pictures a second
-while nothing moves (30) and while a card lands (15), and the time from the moment at which
-a card lies still until it is told (250 ms).
+A simulated table is shown to a simulated camera of 1280x720. The station receives its pictures one
+by one; measured is the processor time of one thread, so other programs do not matter. Aims: 30
+pictures per second while nothing moves, 15 while a card lands, and 250 ms from a card's rest to
+its report.
 
-Beside it, on the same pictures: a template matcher by normalised cross-correlation. It is
-given the true corners and the very deck, drawn, as templates; it always answers. And the
-memory of the daemon with this camera (aim: 250 MB), fed live.
+Baseline on the same pictures: a template matcher by normalised cross-correlation. It gets the true
+corners and the faces of the same deck as templates, and always answers. Also measured: the memory
+of a daemon with this camera (aim: 250 MB).
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.harness import managed, megabytes, percentile
 from drivers.camera.camera_line import make_station
+from bench.harness import percentile, resident_mb, running_daemon
 from drivers.camera.line_messages import Say
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.profile_file import load_profile
@@ -48,24 +47,24 @@ LANDING_AIM: Final = 15
 LATE_AIM: Final = 250
 MEMORY_AIM: Final = 250
 _SEARCH: Final = 5
-"""Pixels by which the template matcher looks around, of 48x96."""
+"""Search range of the template matcher in pixels, of 48x96."""
 
 _LANDING: Final = 0.4
-"""Seconds after it came to lie still in which a card is read."""
+"""Time after a card came to rest in which it is read."""
 
 _FED: Final = 12.0
-"""Seconds for which a daemon is fed before its memory is read."""
+"""Time for which a daemon receives pictures before its memory is read."""
 
 
 class Cost(NamedTuple):
-    """One picture: milliseconds that the station took, and whether a card was landing."""
+    """One picture: milliseconds of the station, and whether a card was landing."""
 
     took: float
     landing: bool
 
 
 class Score(NamedTuple):
-    """One card in one picture, read by two: right, wrong or none, and milliseconds."""
+    """One card in one picture, read in both ways: right, wrong or none, and milliseconds."""
 
     ours: str
     took: float
@@ -93,7 +92,7 @@ def main() -> None:
 
 
 def watch(settings: Settings, folder: Path) -> tuple[list[Cost], list[float], int, list[Score]]:
-    """Show the station all pictures; read one card of every second in two ways."""
+    """Show all pictures to the station, and read one card per second in both ways."""
     profile = load_profile(folder / "profile.toml")
     station = make_station(profile, CameraOptions(evidence=""), None)
     matcher, reader = Matcher(settings), Recogniser()
@@ -137,7 +136,7 @@ def _open(shot: Shot) -> list[CardTruth]:
 
 
 class Matcher:
-    """Both index windows against those of all cards of this very deck."""
+    """Compares both index windows with those of all cards of the deck."""
 
     def __init__(self, settings: Settings) -> None:
         deck = choose_deck(settings.seed, settings.deck, 0, 240)
@@ -179,7 +178,7 @@ def _score(image: Image, lies: CardTruth, reader: Recogniser, matcher: Matcher) 
 
 
 def report(costs: list[Cost], lates: list[float], wrong: int) -> None:
-    """Print what pictures cost, and how soon cards are told."""
+    """Print the time per picture, and the latency of cards."""
     print(f"{len(costs)} pictures of 1280x720, one thread; {len(lates)} cards told, {wrong} wrong")
     for name, landing, aim in (
         ("otherwise", False, IDLE_AIM),
@@ -212,7 +211,7 @@ def compare(scores: list[Score]) -> None:
 
 
 def memory(settings: Settings, folder: Path) -> None:
-    """Feed a daemon live for some seconds, and print how large it became."""
+    """Run a daemon with live pictures for some seconds, and print its memory."""
     config = folder / "table.toml"
     config.write_text(
         'site = "bench"\n[[reader]]\nid = "camera"\ndriver = "camera"\n'
@@ -221,9 +220,9 @@ def memory(settings: Settings, folder: Path) -> None:
         encoding="utf-8",
     )
     sender = RawSender(folder / "camera.sock")
-    with managed(config) as ready:
+    with running_daemon(config) as ready:
         _feed(settings, sender)
-        now, peak = megabytes(ready.process), megabytes(ready.process, peak=True)
+        now, peak = resident_mb(ready.process), resident_mb(ready.process, peak=True)
     sender.close()
     print(
         f"daemon with this camera: {now:.0f} MB resident, {peak:.0f} MB at most "

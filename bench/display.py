@@ -1,13 +1,12 @@
 """
-What the display costs: `python -m bench.display`.
+Latency, load and memory growth of the display: `python -m bench.display`.
 
-Three things are measured. How long a message of a table takes to be painted in the
-machine's own Chromium, beside a bare page that shows the number of the same message. What
-one display takes of processor and memory for 1, 60 and 500 tables, beside a process that
-subscribes to the same and does nothing. And whether anything grows while a board is left
-running for a shift of twelve hours, which is dealt in some minutes.
+Three measurements: the time from a message to its painting in Chromium, compared with a bare page
+that shows the number of the same message; processor and memory of one display for 1, 60 and 500
+tables, compared with a bare subscriber; and the growth of pages during a shift of twelve hours,
+played in some minutes.
 
-`--quick` does a little of each, to see that it works.
+`--quick` runs a short version of each.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench.display_load import measure_crowds
-from bench.display_soak import measure_shift
-from bench.paint_latency import measure_painting
+from bench.display_load import measure_display_load
+from bench.display_soak import measure_soak
+from bench.paint_latency import measure_paint_latency
 
 PARTS = ("painting", "crowds", "shift")
 
@@ -38,9 +37,9 @@ def main() -> None:
         chosen.cards, chosen.repeats, chosen.seconds, chosen.hours = 15, 2, 3.0, 1.0
         chosen.tables = [1, 20]
     parts = {
-        "painting": lambda folder: measure_painting(chosen.cards, chosen.repeats, folder),
-        "crowds": lambda folder: measure_crowds(chosen.tables, chosen.seconds, folder),
-        "shift": lambda folder: measure_shift(chosen.hours, folder),
+        "painting": lambda folder: measure_paint_latency(chosen.cards, chosen.repeats, folder),
+        "crowds": lambda folder: measure_display_load(chosen.tables, chosen.seconds, folder),
+        "shift": lambda folder: measure_soak(chosen.hours, folder),
     }
     for name in chosen.only:
         with tempfile.TemporaryDirectory(prefix="bench-display-") as folder:

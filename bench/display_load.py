@@ -1,10 +1,9 @@
 """
-Many tables at one display: what it takes of processor and memory, beside a process that
-subscribes to the same and does nothing.
+Processor and memory of one display with many tables, compared with a bare subscriber.
 
-`python -m bench.display_load BROKER_PORT TABLES` is the tables: a card every three seconds, a
-heartbeat every ten, a shoe of which each is at another moment.
-`python -m bench.display_load URL BOARDS` are browsers that only read: one pit, so many boards.
+`python -m bench.display_load BROKER_PORT TABLES` simulates the tables: a card every three seconds,
+a heartbeat every ten, each table at another point of its shoe. `python -m bench.display_load URL
+BOARDS` simulates browsers: one pit view, and some boards.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from bench.display_process import Cost, cost, is_there, show
-from bench.harness import broker, broker_process, children, wait_for
-from bench.paint_latency import Speaker
-from bench.simulated_messages import SESSION, SITE, TABLE, Message, Step, played, status
+from bench.harness import child_processes, mosquitto, mosquitto_pid, wait_for
+from bench.paint_latency import StatePublisher
+from bench.simulated_messages import SESSION, SITE, TABLE, Message, Step, simulated_steps, status
 from shoe_daemon.mqtt import messages
 
-__all__ = ["latest", "measure_crowds"]
+__all__ = ["latest", "measure_display_load"]
 
 _CARD, _HEARTBEAT = 3.0, 10.0
 _SHOE: Final = 400
-"""Steps, most of a shoe."""
+"""Steps of a shoe, nearly all of it."""
 
 _APART: Final = 37
 _LATE: Final = 10.0
 _QUEUE: Final = "max_queued_messages 100000"
-"""As in the sample for real brokers: by itself mosquitto lets what is retained drop."""
+"""As in the sample configuration: mosquitto's default would drop retained messages."""
 
 _LISTEN: Final = f"""
 import sys
@@ -50,14 +49,14 @@ client.loop_forever()
 
 
 class Load(NamedTuple):
-    """A share of a processor, in per cent, over a while."""
+    """Share of a processor in per cent."""
 
     display: float
     subscriber: float
     broker: float
 
 
-def measure_crowds(counts: list[int], seconds: float, folder: Path) -> None:
+def measure_display_load(counts: list[int], seconds: float, folder: Path) -> None:
     """Measure and print."""
     print(f"{seconds:.0f} s each; % of one processor, MB; browsers: one pit, and 19 boards more")
     print(
@@ -81,15 +80,15 @@ def measure_crowds(counts: list[int], seconds: float, folder: Path) -> None:
 
 def _measure(count: int, seconds: float, folder: Path) -> tuple[Load, Load, Cost]:
     with (
-        broker(folder, _QUEUE) as port,
-        children() as start,
+        mosquitto(folder, _QUEUE) as port,
+        child_processes() as start,
         show(folder, port) as there,
     ):
         bare = start(sys.executable, "-c", _LISTEN, str(port))
         start(sys.executable, "-m", "bench.display_load", str(port), str(count))
         wait_for(lambda: is_there(f"{there.url}/health", f'"live":{count},'), "all tables")
-        mosquitto = broker_process(folder)
-        processes = (there.process, bare.pid, mosquitto)
+        broker_pid = mosquitto_pid(folder)
+        processes = (there.process, bare.pid, broker_pid)
         with _browsers(there.url, 0):
             one = _load(processes, seconds)
         with _browsers(there.url, 19):
@@ -107,7 +106,7 @@ def _load(processes: tuple[int, ...], seconds: float) -> Load:
 
 @contextmanager
 def _browsers(url: str, boards: int) -> Iterator[None]:
-    with children() as start:
+    with child_processes() as start:
         start(sys.executable, "-m", "bench.display_load", url, str(boards))
         wait_for(lambda: is_there(f"{url}/health", f'"streams":{boards + 1},'), "all browsers")
         yield
@@ -117,14 +116,14 @@ def _browsers(url: str, boards: int) -> Iterator[None]:
 
 
 def deal(port: int, count: int) -> None:
-    """Be so many tables until the end."""
-    steps = list(islice(played(3), _SHOE))
-    speaker = Speaker(port)
+    """Simulate tables until killed."""
+    steps = list(islice(simulated_steps(3), _SHOE))
+    publisher = StatePublisher(port)
     due: list[tuple[float, int, float]] = []
     at = [(table * _APART) % (_SHOE - 60) for table in range(count)]
     for table in range(count):
         for message in chain([status(), _device()], latest(steps, at[table])):
-            _tell(speaker, table, message)
+            _tell(publisher, table, message)
         for every in (_CARD, _HEARTBEAT):
             heapq.heappush(due, (time.monotonic() + every * table / count, table, every))
     while True:
@@ -139,11 +138,11 @@ def deal(port: int, count: int) -> None:
         step = steps[at[table]]
         said = step.messages if every == _CARD else [*_states(step), _device()]
         for message in said:
-            _tell(speaker, table, message)
+            _tell(publisher, table, message)
 
 
 def latest(steps: list[Step], until: int) -> list[Message]:
-    """Return what is retained after so many steps."""
+    """Return the retained messages after some steps."""
     said = chain.from_iterable(step.messages for step in steps[: until + 1])
     return list({each.suffix: each for each in said if each.retained}.values())
 
@@ -168,17 +167,17 @@ def _device() -> Message:
     return Message("device/shoe", messages.encode_message(device))
 
 
-def _tell(speaker: Speaker, table: int, message: Message) -> None:
+def _tell(publisher: StatePublisher, table: int, message: Message) -> None:
     name = f"table-{table:04}"
     payload = message.payload.replace(f'"{TABLE}"'.encode(), f'"{name}"'.encode())
-    speaker.tell(message._replace(payload=payload), f"shoe/v1/{SITE}/{name}")
+    publisher.publish(message._replace(payload=payload), f"shoe/v1/{SITE}/{name}")
 
 
 # ---- the browsers ----
 
 
 def read(url: str, boards: int) -> None:
-    """Read the stream of the pit and of so many boards until the end."""
+    """Read the streams of the pit and of some boards until killed."""
     paths = ["/pit/live", *(f"/table/table-{number:04}/live" for number in range(boards))]
     threads = [threading.Thread(target=_read, args=(url + path,)) for path in paths]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""The display as a process, what it costs, and pages in the machine's own Chromium."""
+"""A running display, its processor time and memory, and its pages in Chromium."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from typing import Any, Final, NamedTuple
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from bench.harness import children, free_port, wait_for
+from bench.harness import child_processes, free_port, wait_for
 
 __all__ = ["KIOSK", "Cost", "Show", "chromium", "cost", "is_there", "open_page", "show"]
 
 _BROWSERS: Final = ("chromium", "google-chrome", "chromium-browser")
-_PATIENCE: Final = 60_000
+_TIMEOUT_S: Final = 60_000
 KIOSK: Final = {"width": 1920, "height": 1080}
 _TICK: Final = os.sysconf("SC_CLK_TCK")
 
-# What the page draws, when, and somebody who waits for it. The second frame that is asked for
-# begins when the first one, with the change in it, has been painted.
+# Script that notes when the page draws a message. A frame requested within a frame starts after
+# the first one is painted.
 _NOTES: Final = """
 window.drawn = {kept: false, seq: 0, board: {}, roads: {}, wanted: 0, done: null};
 document.addEventListener("DOMContentLoaded", function () {
@@ -70,7 +70,7 @@ document.addEventListener("DOMContentLoaded", function () {
 
 
 class Show(NamedTuple):
-    """A display that runs."""
+    """A running display."""
 
     url: str
     process: int
@@ -78,10 +78,10 @@ class Show(NamedTuple):
 
 @contextmanager
 def show(folder: Path, broker: int) -> Iterator[Show]:
-    """Run `shoe-daemon display` until the end of the block."""
+    """Run `shoe-daemon display` within the block."""
     listen = f"127.0.0.1:{free_port()}"
     command = (sys.executable, "-m", "shoe_daemon", "display")
-    with children() as start, (folder / "display.log").open("wb") as log:
+    with child_processes() as start, (folder / "display.log").open("wb") as log:
         child: subprocess.Popen[bytes] = start(
             *command, "--broker", f"127.0.0.1:{broker}", "--listen", listen, stderr=log
         )
@@ -90,7 +90,7 @@ def show(folder: Path, broker: int) -> Iterator[Show]:
 
 
 def is_there(url: str, what: str) -> bool:
-    """Tell whether a page can be read and holds some text."""
+    """Return whether a page contains a text."""
     try:
         with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - our own display
             return what in answer.read().decode()
@@ -100,8 +100,8 @@ def is_there(url: str, what: str) -> bool:
 
 class Cost(NamedTuple):
     """
-    What a process has taken: seconds of processor, megabytes of memory, and of
-    these what it shares with nobody or its part of what is shared.
+    Processor seconds of a process, its resident memory, and its proportional memory (PSS) in
+    megabytes.
     """
 
     seconds: float
@@ -110,7 +110,7 @@ class Cost(NamedTuple):
 
 
 def cost(process: int) -> Cost:
-    """Say what a process has taken so far."""
+    """Return the processor time and memory of a process so far."""
     folder = Path(f"/proc/{process}")
     fields = (folder / "stat").read_text(encoding="ascii").rpartition(")")[2].split()
     memory = (folder / "smaps_rollup").read_text(encoding="ascii")
@@ -124,7 +124,7 @@ def cost(process: int) -> Cost:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Run the machine's own browser without a window."""
+    """Run Chromium without a window."""
     program = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if program is None:
         sys.exit("a browser is missing: apt-get install chromium")
@@ -135,10 +135,10 @@ def chromium() -> Iterator[Browser]:
 
 
 def open_page(browser: Browser, url: str, size: dict[str, int] = KIOSK) -> Page:
-    """Open a page which knows what it has drawn, and where `window.drawn.kept` notes when."""
+    """Open a page that notes its drawings in `window.drawn.kept`."""
     viewport: Any = size
     page = browser.new_context(viewport=viewport).new_page()
-    page.set_default_timeout(_PATIENCE)
+    page.set_default_timeout(_TIMEOUT_S)
     page.add_init_script(_NOTES)
     page.goto(url)
     return page

@@ -1,6 +1,7 @@
 """
-A board that is left running for a shift of twelve hours, in some minutes, and whether
-anything grows: every card and every heartbeat comes as fast as the page draws them.
+Memory growth of pages during a shift of twelve hours, played in some minutes.
+
+Each card and heartbeat is published as soon as the page has drawn the previous one.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from typing import Final, NamedTuple
 from playwright.sync_api import CDPSession, Page
 
 from bench.display_process import chromium, cost, open_page, show
-from bench.harness import broker
-from bench.paint_latency import Speaker
-from bench.simulated_messages import SITE, TABLE, Step, played, status
+from bench.harness import mosquitto
+from bench.paint_latency import StatePublisher
+from bench.simulated_messages import SITE, TABLE, Step, simulated_steps, status
 
-__all__ = ["measure_shift"]
+__all__ = ["measure_soak"]
 
 AIM: Final = 1.05
-"""The most that there is in the last third of a shift, by the most before."""
+"""Maximum growth of the last third compared with the time before."""
 
 _STEPS_AN_HOUR: Final = 1200
 _HEARTBEAT: Final = 3
-"""Steps after which a state is said again."""
+"""Number of steps between repeated states."""
 
 _ENOUGH: Final = 26
-"""Shoes, so that in the middle as many past ones are remembered as ever will be."""
+"""Number of shoes after which the history holds its maximum."""
 
 _WARM_UP: Final = 300
-"""Steps before anything is measured: a table with a shoe behind it."""
+"""Steps before the measurement: a table with a finished shoe."""
 
 _SIZE: Final = {"width": 1280, "height": 720}
 
@@ -48,7 +49,7 @@ _FIELDS: Final = {"heap": "JS heap, kB", "nodes": "nodes", "listeners": "listene
 
 
 class Size(NamedTuple):
-    """How large a page is: kilobytes of JavaScript, nodes, listeners."""
+    """Size of a page: kilobytes of JavaScript, nodes, listeners."""
 
     heap: float
     nodes: int
@@ -56,29 +57,29 @@ class Size(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What there is at the beginning of a shoe."""
+    """Sizes at the start of a shoe."""
 
     steps: int
     pages: dict[str, Size]
     display: float
 
 
-def measure_shift(hours: float, folder: Path) -> None:
+def measure_soak(hours: float, folder: Path) -> None:
     """Measure and print."""
     began = time.monotonic()
-    with broker(folder) as port, show(folder, port) as there, chromium() as browser:
-        speaker, steps = Speaker(port), played(5)
-        speaker.tell(status())
+    with mosquitto(folder) as port, show(folder, port) as there, chromium() as browser:
+        publisher, steps = StatePublisher(port), simulated_steps(5)
+        publisher.publish(status())
         for step in islice(steps, _WARM_UP):
-            _tell(speaker, step, heartbeat=False)
+            _tell(publisher, step, heartbeat=False)
         pages = {
             name: open_page(browser, f"{there.url}/{path}", _SIZE) for name, path in _PAGES.items()
         }
-        _tell(speaker, next(steps), heartbeat=True)
+        _tell(publisher, next(steps), heartbeat=True)
         pages["board"].wait_for_selector("body[data-fresh=live]")
         shift = islice(steps, int(hours * _STEPS_AN_HOUR))
-        samples = list(_run(speaker, pages, shift, there.process))
-        speaker.close()
+        samples = list(_run(publisher, pages, shift, there.process))
+        publisher.close()
     took = time.monotonic() - began
     print(
         f"{hours:g} hours of a table, {samples[-1].steps} cards and results, {len(samples)} "
@@ -88,33 +89,35 @@ def measure_shift(hours: float, folder: Path) -> None:
 
 
 def _run(
-    speaker: Speaker, pages: dict[str, Page], steps: Iterator[Step], process: int
+    publisher: StatePublisher, pages: dict[str, Page], steps: Iterator[Step], process: int
 ) -> Iterator[Sample]:
-    """Say every step, each when the one before has been drawn; look at every new shoe."""
+    """
+    Publish all steps, each after the previous one is drawn; measure at the start of each shoe.
+    """
     board = pages["board"]
     looks = {name: page.context.new_cdp_session(page) for name, page in pages.items()}
     for look in looks.values():
         look.send("Performance.enable")
     for number, step in enumerate(steps, 1):
-        _tell(speaker, step, heartbeat=number % _HEARTBEAT == 0)
+        _tell(publisher, step, heartbeat=number % _HEARTBEAT == 0)
         board.evaluate("window.until", step.seq)
         if step.begins:
-            board.wait_for_timeout(1500)  # what moves has moved, and all pages have caught up
+            board.wait_for_timeout(1500)  # animations are over, and all pages are up to date
             sizes = {name: _size(look) for name, look in looks.items()}
             yield Sample(number, sizes, cost(process).proportional)
 
 
-def _tell(speaker: Speaker, step: Step, *, heartbeat: bool) -> None:
+def _tell(publisher: StatePublisher, step: Step, *, heartbeat: bool) -> None:
     for message in step.messages:
-        speaker.tell(message, f"shoe/v1/{SITE}/{TABLE}")
+        publisher.publish(message, f"shoe/v1/{SITE}/{TABLE}")
     if heartbeat:
         for message in step.messages:
             if message.suffix == "state":
-                speaker.tell(message, f"shoe/v1/{SITE}/{TABLE}")
+                publisher.publish(message, f"shoe/v1/{SITE}/{TABLE}")
 
 
 def _size(look: CDPSession) -> Size:
-    for _ in range(2):  # what the first one freed may hold other things
+    for _ in range(2):  # freed objects may free others
         look.send("HeapProfiler.collectGarbage")
     found = {
         each["name"]: each["value"] for each in look.send("Performance.getMetrics")["metrics"]
@@ -143,8 +146,9 @@ def _report(samples: list[Sample]) -> None:
 
 def _line(name: str, values: list[list[float]]) -> float:
     """
-    Print the medians, and what was most in the last third by what was most before: a
-    page shows more where an alert is open, and is to show no more than that ever.
+    Print medians, and the ratio of the maxima of the last third and of the time before.
+
+    Maxima, because pages have more nodes while an alert is open.
     """
     growth = max(values[3]) / max(1, *values[1], *values[2])
     medians = "".join(f"{median(each):>11.0f}" for each in values[1:])

@@ -1,23 +1,21 @@
 """
-What a table catches of the dealer's and the reader's faults, and what it misses.
+Share of dealer and reader faults that a table detects: `python -m bench.fault_detection`.
 
-`python -m bench.fault_detection [--rounds N]`: so many rounds a fault, from shuffled
-shoes of eight decks at every depth, each dealt at a table of its own, with one
-fault in each. Every round has its boundaries (no more bets, betting open). Four
-set-ups, each with what the one before has:
+Rounds from shuffled eight-deck shoes at every depth, each dealt at a table of its own with one
+fault (`--rounds N` per fault) and with its boundaries (no more bets, betting open). Four set-ups,
+each including the previous one:
 
-- boundary: the cards in the order in which they left the shoe, no places;
-- result: the dealer's button names the winner of the cards that lie there;
-- inventory: at the end of the shoe what was read, and the rest counted by hand,
-  is held against the decks;
-- camera: a second source sees the true card on its true place, after each draw.
+- boundary: the cards in drawing order, without slots;
+- result: the dealer's button declares the winner of the cards on the table;
+- inventory: at the end of the shoe, the cards read plus the rest counted by hand are compared
+  with the decks;
+- camera: a second source reports the true card and slot after each draw.
 
-`at once` is an irregularity in the round itself, before the next one; `later`
-is the end of the shoe; what is missed has the right winner published, or a
-wrong one. A card that comes more often than the decks hold it is inventory,
-and counts from there on. Rounds without a fault are dealt too: of those, none
-may be caught. In brackets stands what the drawing rules and the boundaries
-gave elsewhere, in a simulation of 400,000 rounds a fault.
+`at once`: an irregularity in the same round; `later`: at the end of the shoe; missed faults have
+the right or a wrong winner published. A card read more often than the decks hold it counts as
+inventory. Rounds without a fault are dealt too; none may raise an irregularity. In brackets: the
+share detected by the drawing rules and boundaries in an independent simulation of 400,000 rounds
+per fault.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ ENDS: Final = ("at once", "later", "right winner", "wrong winner")
 
 
 class Step(NamedTuple):
-    """One card that leaves the shoe: what the reader says of it, and where it lies."""
+    """One card drawn: the reader's report, and the true card and slot."""
 
     card: Card
     reads: tuple[Card, ...]
@@ -68,8 +66,8 @@ class Trial(NamedTuple):
     One round with one fault.
 
     Attributes:
-        before: Copies of each card that left the shoe before it.
-        outcome: What the cards that lie there give.
+        before: Copies of each card drawn earlier in the shoe.
+        outcome: The outcome of the cards on the table.
     """
 
     steps: list[Step]
@@ -78,7 +76,7 @@ class Trial(NamedTuple):
 
 
 def lawful(cards: list[Card]) -> list[Step]:
-    """Deal one round from these cards, and read it rightly."""
+    """Deal one round from these cards, read correctly."""
     coup = Coup.dealt(cards)
     places = list(DEALING_ORDER[:4])
     places += [Slot.P3] * (len(coup.player.cards) > 2) + [Slot.B3] * (len(coup.banker.cards) > 2)
@@ -125,8 +123,7 @@ def swapped(dice: Random, steps: list[Step], _following: Card) -> list[Step] | N
     one, other = steps[at], steps[at + 1]
     if one.card.points == other.card.points:
         return None
-    # The dealer lays the first of them where the second belongs. What is due then
-    # follows from the cards as they lie.
+    # The dealer swaps the two cards. The following draws depend on the cards as placed.
     return [*steps[:at], other, one, *steps[at + 2 :]]
 
 
@@ -136,7 +133,7 @@ def _reading(at: int, steps: list[Step], reads: Callable[[Card], tuple[Card, ...
 
 
 class Fault(NamedTuple):
-    """A fault, and what the drawing rules alone caught of it elsewhere, in percent."""
+    """A fault, and the percentage detected by the drawing rules in the independent simulation."""
 
     name: str
     put_into: Callable[[Random, list[Step], Card], list[Step] | None]
@@ -173,7 +170,7 @@ def trials(fault: Fault, seed: str, rounds: int) -> Iterator[Trial]:
 
 
 def outcome_of(steps: list[Step]) -> str:
-    """Say who wins with the cards that lie there."""
+    """Return the winner of the cards on the table."""
     points = [
         sum(step.card.points for step in steps if step.place and step.place.value[0] == hand) % 10
         for hand in "PB"
@@ -182,7 +179,7 @@ def outcome_of(steps: list[Step]) -> str:
 
 
 def told(trial: Trial, *, result: bool, camera: bool) -> Iterator[seen.Observation]:
-    """Say what a table hears of a round."""
+    """Yield the observations of a round."""
     moment = iter(MOMENTS)
     yield seen.NoMoreBets(at=next(moment))
     for step in trial.steps:
@@ -198,7 +195,7 @@ def told(trial: Trial, *, result: bool, camera: bool) -> Iterator[seen.Observati
 def deal(
     trial: Trial, *, result: bool = False, inventory: bool = False, camera: bool = False
 ) -> tuple[str, Table]:
-    """Deal one round at a table in the middle of its shoe, and say what became of it."""
+    """Deal one round in the middle of a shoe; return how it ended."""
     shoe = ShoeState(
         1, DECKS, MOMENTS[0], seen=trial.before.copy(), out=sum(trial.before), begun=1
     )
@@ -215,7 +212,7 @@ def deal(
 
 
 def counted(trial: Trial, end: str, table: Table) -> str:
-    """Say what becomes of it at the end of the shoe, when the cards are counted."""
+    """Return the result of the inventory at the end of the shoe."""
     shoe = table.state.shoe
     if end == "at once" or shoe is None:
         return end
@@ -227,7 +224,7 @@ def counted(trial: Trial, end: str, table: Table) -> str:
 
 
 def measure(job: tuple[int, str, int]) -> tuple[int, dict[str, Counter[str]]]:
-    """Deal some rounds with one fault in every set-up, and count how they end."""
+    """Deal rounds with one fault in every set-up, and count how they end."""
     number, seed, rounds = job
     ends: dict[str, Counter[str]] = {setup: Counter() for setup in SETUPS}
     for trial in trials(FAULTS[number], seed, rounds):
@@ -241,7 +238,7 @@ def measure(job: tuple[int, str, int]) -> tuple[int, dict[str, Counter[str]]]:
 
 
 def measured(rounds: int, seed: int, processes: int | None) -> list[dict[str, Counter[str]]]:
-    """Measure every fault, on so many processor cores."""
+    """Measure all faults on several processor cores."""
     pieces = 4
     jobs = [
         (number, f"{seed} {number} {piece}", (rounds + piece) // pieces)
@@ -257,7 +254,7 @@ def measured(rounds: int, seed: int, processes: int | None) -> list[dict[str, Co
 
 
 def report(ends: list[dict[str, Counter[str]]], rounds: int) -> Iterator[str]:
-    """Write the table."""
+    """Format the table."""
     yield f"{'':<26}{'':<13}" + "".join(f"{end:>19}" for end in ENDS)
     for fault, found in zip(FAULTS, ends, strict=True):
         for setup in SETUPS:

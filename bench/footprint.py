@@ -1,15 +1,13 @@
 """
-Resident memory and start-up of the daemon, beside a Python process that only
-imports pySerial, paho-mqtt and structlog: `python -m bench.footprint`.
+Memory and start-up time of the daemon, compared with Python importing pySerial, paho-mqtt and
+structlog: `python -m bench.footprint`.
 
-Both are started in turn, so that both meet the same machine. The daemon is
-started as the service manager would, with a reader and a broker that are there;
-its start is over when it says READY, and its memory is read when it has
-connected to both. The aim: 1.3 times the other, in memory and in time.
+Both are started alternately. The daemon is started as by systemd, with a reader and a broker; its
+start ends with READY, and its memory is read when both are connected. Aim: at most 1.3 times the
+baseline, in memory and in time.
 
-structlog loads rich where that is installed, as it is for the demo; the daemon
-keeps it out. On a table's computer it is not there, so the other is measured
-without it too.
+structlog loads rich if installed, as for the demo; the daemon prevents that. A table's computer
+has no rich, so the baseline is also measured without it.
 """
 
 from __future__ import annotations
@@ -25,13 +23,13 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from bench.harness import (
-    Terminal,
-    broker,
-    children,
+    SerialPty,
+    child_processes,
     configuration,
-    managed,
-    megabytes,
-    spread,
+    median_and_range,
+    mosquitto,
+    resident_mb,
+    running_daemon,
     wait_for,
 )
 
@@ -40,7 +38,7 @@ OURS: Final = "shoe-daemon run"
 BARE: Final = "three imports"
 BARER: Final = "three imports, no rich"
 _SETTLED: Final = 0.5
-"""Seconds after which nothing more is imported."""
+"""Time after which all imports are done."""
 
 IMPORTS: Final = """
 import serial, structlog
@@ -67,7 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--repeats", type=int, default=15)
     repeats = parser.parse_args().repeats
-    with tempfile.TemporaryDirectory() as place, broker(Path(place)) as port:
+    with tempfile.TemporaryDirectory() as place, mosquitto(Path(place)) as port:
         folder = Path(place)
         programs: dict[str, Callable[[], Sample]] = {
             OURS: lambda: daemon(folder, port),
@@ -75,7 +73,7 @@ def main() -> None:
             BARER: lambda: imports(WITHOUT_RICH + IMPORTS),
         }
         for program in programs.values():
-            program()  # once, so that all files are in the cache
+            program()  # once, to fill the file cache
         samples: dict[str, list[Sample]] = {name: [] for name in programs}
         for _ in range(repeats):
             for name, program in programs.items():
@@ -85,11 +83,11 @@ def main() -> None:
 
 
 def report(samples: dict[str, list[Sample]]) -> None:
-    """Print what each took, and what the daemon took of each other."""
+    """Print the samples, and the ratios of the daemon."""
     print(f"  {'':<34}{'start-up, ms':<26}resident, MB")
     for name, taken in samples.items():
-        start = spread([1000 * each.seconds for each in taken], ".0f")
-        memory = spread([each.megabytes for each in taken], ".1f")
+        start = median_and_range([1000 * each.seconds for each in taken], ".0f")
+        memory = median_and_range([each.megabytes for each in taken], ".1f")
         print(f"  {name:<34}{start:<26}{memory}")
     for name in (BARE, BARER):
         start, memory = (_judged(samples[OURS], samples[name], field) for field in range(2))
@@ -102,23 +100,23 @@ def _judged(ours: list[Sample], theirs: list[Sample], field: int) -> str:
 
 
 def imports(program: str) -> Sample:
-    """Start what only imports."""
-    with children() as start:
+    """Start the baseline program."""
+    with child_processes() as start:
         began = time.perf_counter()
         child = start(sys.executable, "-c", program, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert child.stdout is not None  # noqa: S101 - for the type checker
         child.stdout.readline()
         seconds = time.perf_counter() - began
-        return Sample(seconds, megabytes(child.pid))
+        return Sample(seconds, resident_mb(child.pid))
 
 
 def daemon(folder: Path, port: int) -> Sample:
-    """Start the daemon of a table, on a journal that is there already."""
-    line = Terminal()
-    with managed(configuration(folder / "table", port, line.path)) as ready:
-        wait_for(line.heard, "the daemon to open its line")
+    """Start a table's daemon on an existing journal."""
+    line = SerialPty()
+    with running_daemon(configuration(folder / "table", port, line.path)) as ready:
+        wait_for(line.is_open, "the daemon to open its line")
         time.sleep(_SETTLED)
-        sample = Sample(ready.seconds, megabytes(ready.process))
+        sample = Sample(ready.seconds, resident_mb(ready.process))
     line.close()
     return sample
 

@@ -1,7 +1,4 @@
-"""
-What benches stand on: a real broker, a serial line, processes that are ended
-whatever happens, and numbers with their spread.
-"""
+"""Shared parts of the benchmarks: broker, serial line, child processes, statistics."""
 
 from __future__ import annotations
 
@@ -23,28 +20,28 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
 __all__ = [
-    "Ear",
-    "Terminal",
-    "answers",
-    "broker",
-    "broker_process",
-    "children",
+    "MqttProbe",
+    "SerialPty",
+    "child_processes",
     "configuration",
     "free_port",
-    "managed",
-    "megabytes",
+    "is_listening",
+    "median_and_range",
+    "mosquitto",
+    "mosquitto_pid",
     "percentile",
-    "spread",
+    "resident_mb",
+    "running_daemon",
     "wait_for",
 ]
 
-_PATIENCE: Final = 30.0
+_TIMEOUT_S: Final = 30.0
 _MOSQUITTO: Final = shutil.which("mosquitto", path=f"{os.environ.get('PATH')}:/usr/sbin")
 
 
 def wait_for(condition: Callable[[], object], what: str) -> None:
-    """Wait until a condition holds; end the bench where it does not come to hold."""
-    until = time.monotonic() + _PATIENCE
+    """Wait for a condition; exit after a timeout."""
+    until = time.monotonic() + _TIMEOUT_S
     while not condition():
         if time.monotonic() > until:
             sys.exit(f"waited in vain: {what}")
@@ -52,8 +49,8 @@ def wait_for(condition: Callable[[], object], what: str) -> None:
 
 
 @contextmanager
-def children() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Give what starts a process; all of them are ended at the end."""
+def child_processes() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Provide a function that starts processes; all are ended with the block."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(*command: str, **more: object) -> subprocess.Popen[bytes]:
@@ -74,20 +71,20 @@ def children() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
 
 
 class Ready(NamedTuple):
-    """A daemon that has said that it is ready: its process, and the seconds that it took."""
+    """A daemon after READY: its process, and the seconds until then."""
 
     process: int
     seconds: float
 
 
 @contextmanager
-def managed(config: Path) -> Iterator[Ready]:
-    """Run the daemon of a configuration as the service manager would, until it is ready and on."""
+def running_daemon(config: Path) -> Iterator[Ready]:
+    """Run a daemon as under systemd, from READY on."""
     door = config.with_name("notify")
     door.unlink(missing_ok=True)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, children() as start:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, child_processes() as start:
         manager.bind(str(door))
-        manager.settimeout(_PATIENCE)
+        manager.settimeout(_TIMEOUT_S)
         command = (sys.executable, "-m", "shoe_daemon", "run", "--config", str(config))
         told = os.environ | {"NOTIFY_SOCKET": str(door)}
         began = time.perf_counter()
@@ -97,8 +94,8 @@ def managed(config: Path) -> Iterator[Ready]:
         yield Ready(child.pid, time.perf_counter() - began)
 
 
-def megabytes(process: int, *, peak: bool = False) -> float:
-    """Return the resident memory of a process: now, or the most that it ever was."""
+def resident_mb(process: int, *, peak: bool = False) -> float:
+    """Return a process's resident memory, or its peak."""
     status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
     name = "VmHWM:" if peak else "VmRSS:"
     line = next(line for line in status.splitlines() if line.startswith(name))
@@ -106,11 +103,11 @@ def megabytes(process: int, *, peak: bool = False) -> float:
 
 
 @contextmanager
-def broker(folder: Path, more: str = "") -> Iterator[int]:
+def mosquitto(folder: Path, more: str = "") -> Iterator[int]:
     """
-    Run mosquitto on a free port of loopback, without Nagle's delay; give the port.
+    Run mosquitto on a free loopback port with TCP_NODELAY; yield the port.
 
-    Its configuration ends with `more`.
+    `more` is appended to its configuration.
     """
     if _MOSQUITTO is None:
         sys.exit("mosquitto is missing: apt-get install mosquitto")
@@ -119,14 +116,14 @@ def broker(folder: Path, more: str = "") -> Iterator[int]:
         f"listener {port} 127.0.0.1\nset_tcp_nodelay true\nallow_anonymous true\n{more}\n",
         encoding="utf-8",
     )
-    with children() as start, (folder / "mosquitto.log").open("wb") as log:
+    with child_processes() as start, (folder / "mosquitto.log").open("wb") as log:
         start(_MOSQUITTO, "-c", str(folder / "mosquitto.conf"), stdout=log, stderr=log)
-        wait_for(lambda: answers(port), "mosquitto")
+        wait_for(lambda: is_listening(port), "mosquitto")
         yield port
 
 
-def broker_process(folder: Path) -> int:
-    """Return the process of the broker whose configuration lies in a folder."""
+def mosquitto_pid(folder: Path) -> int:
+    """Return the process id of the broker whose configuration is in a folder."""
     wanted = str(folder / "mosquitto.conf").encode()
     for each in Path("/proc").glob("[0-9]*"):
         try:
@@ -138,25 +135,25 @@ def broker_process(folder: Path) -> int:
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody uses at this moment."""
+    """Return a free loopback port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def answers(port: int) -> bool:
-    """Tell whether somebody listens on a port of loopback."""
+def is_listening(port: int) -> bool:
+    """Return whether a loopback port accepts connections."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-class Terminal:
+class SerialPty:
     """
     The reader's end of a serial line.
 
     Attributes:
-        path: What the other side opens.
+        path: The terminal to open.
     """
 
     def __init__(self) -> None:
@@ -166,24 +163,24 @@ class Terminal:
         os.close(slave)
 
     def write(self, data: bytes) -> float:
-        """Write a frame in one piece and return the moment right before."""
+        """Write a frame; return the time before the write."""
         began = time.perf_counter()
         os.write(self._master, data)
         return began
 
-    def heard(self) -> bool:
-        """Tell whether somebody has opened the other end."""
+    def is_open(self) -> bool:
+        """Return whether a program has the terminal open."""
         poll = select.poll()
         poll.register(self._master, select.POLLOUT)
         return not any(event & select.POLLHUP for _, event in poll.poll(0))
 
     def close(self) -> None:
-        """Take the line away."""
+        """Close the line."""
         os.close(self._master)
 
 
-class Ear:
-    """An MQTT subscriber that waits on its own socket, and knows when it heard."""
+class MqttProbe:
+    """An MQTT subscriber that reads its own socket and notes the time of reception."""
 
     def __init__(self, port: int, *topics: str) -> None:
         self._heard: list[tuple[str, float]] = []
@@ -192,30 +189,30 @@ class Ear:
         client.connect("127.0.0.1", port)
         for topic in topics:
             client.subscribe(topic, qos=1)
-        self.hush(0.2)
+        self.discard(0.2)
 
     def _on_message(self, _c: object, _u: object, message: paho.MQTTMessage) -> None:
         self._heard.append((message.topic, time.perf_counter()))
 
     def wait(self, topic: str, patience: float = 5.0) -> float:
-        """Return when the next message of a topic came; all others are let drop."""
+        """Return the time of the next message on a topic; discard all others."""
         until = time.perf_counter() + patience
         while time.perf_counter() < until:
-            self._turn(until - time.perf_counter())
+            self._run_network(until - time.perf_counter())
             heard, self._heard = self._heard, []
             for name, at in heard:
                 if name == topic:
                     return at
         sys.exit(f"nothing came on {topic}")
 
-    def hush(self, seconds: float) -> None:
-        """Listen for so long, and let drop what came."""
+    def discard(self, seconds: float) -> None:
+        """Receive and discard messages for some seconds."""
         until = time.perf_counter() + seconds
         while (left := until - time.perf_counter()) > 0:
-            self._turn(left)
+            self._run_network(left)
         self._heard.clear()
 
-    def _turn(self, timeout: float) -> None:
+    def _run_network(self, timeout: float) -> None:
         pipe = self._client.socket()
         if pipe is None:
             sys.exit("the broker has gone")
@@ -227,7 +224,7 @@ class Ear:
 
 
 def configuration(folder: Path, broker_port: int | None, line: str | None) -> Path:
-    """Write a table's configuration and return where; its site is the folder's name."""
+    """Write a table's configuration; the folder's name is the site."""
     text = f'site = "{folder.name}"\n[table]\nid = "table"\n'
     if broker_port is not None:
         text += f"[mqtt]\nport = {broker_port}\n"
@@ -240,11 +237,11 @@ def configuration(folder: Path, broker_port: int | None, line: str | None) -> Pa
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the value below which that share of them lies."""
+    """Return a percentile."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-def spread(values: Sequence[float], form: str = ".2f") -> str:
-    """Write the median, and the least and the most in brackets."""
+def median_and_range(values: Sequence[float], form: str = ".2f") -> str:
+    """Format the median with minimum and maximum."""
     return f"{median(values):{form}} [{min(values):{form}} to {max(values):{form}}]"

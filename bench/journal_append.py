@@ -1,9 +1,9 @@
 """
-What an append to the journal costs beside a bare SQLite insert of the same bytes.
+Duration of a journal append, compared with bare SQLite inserts of the same bytes.
 
-`python -m bench.journal_append [--appends N] [--folder F]`: both do the same work in turns, in one
-run and on one disk, with the fsync (what the daemon does) and without it (what is ours alone).
-A typical frame: 12 raw bytes, one card, and its card_dealt, draw_due and round_started.
+`python -m bench.journal_append [--appends N] [--folder F]`: both alternate in one run on one disk,
+with fsync (as in the daemon) and without it (our own code). A typical frame: 12 raw bytes, one
+card, and its card_dealt, draw_due and round_started.
 """
 
 from __future__ import annotations

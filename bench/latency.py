@@ -1,16 +1,15 @@
 """
-How long a card takes from the last byte of its frame on the line to an MQTT
-subscriber: `python -m bench.latency`.
+Latency from the last byte of a card's frame to an MQTT subscriber: `python -m bench.latency`.
 
-Four things are measured in turn, card by card, in one run on one disk:
+Four measurements, alternating card by card, in one run on one disk:
 
-- the daemon as it runs: every frame is on the disk before it is told;
+- the daemon;
 - the daemon with a journal that does not wait for the disk;
-- a bare forwarder: pySerial reads a frame, paho publishes it, nothing else;
-- one commit that SQLite makes durable, of the rows of one card's frame.
+- a bare forwarder: pySerial reads a frame, paho publishes it;
+- one durable SQLite commit of the rows of one card's frame.
 
-The aim: the daemon within 1.5 times the forwarder, plus that one commit. Cards
-come one by one with a rest between them, as from a shoe, so every path is cold.
+Aim: the daemon within 1.5 times the forwarder, plus the commit. Cards come one by one with pauses,
+as from a shoe, so all paths are cold.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from statistics import median
 from typing import Final
 
 from bench.harness import (
-    Ear,
-    Terminal,
-    broker,
-    children,
+    MqttProbe,
+    SerialPty,
+    child_processes,
     configuration,
+    median_and_range,
+    mosquitto,
     percentile,
-    spread,
     wait_for,
 )
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenes
@@ -103,20 +102,21 @@ def report(runs: list[Times]) -> None:
     print(f"  {'':<22}{'p50':<24}p99")
     for name in (DURABLE, LOOSE, FORWARDER, COMMIT):
         p50, p99 = (
-            spread([1000 * percentile(run[name], share) for run in runs]) for share in (0.5, 0.99)
+            median_and_range([1000 * percentile(run[name], share) for run in runs])
+            for share in (0.5, 0.99)
         )
         print(f"  {name:<22}{p50:<24}{p99}")
     print()
     for name, less in ((DURABLE, ""), (LOOSE, ""), (DURABLE, COMMIT)):
         what = f"({name} - {less})" if less else name
-        p50, p99 = (spread(_ratios(runs, name, less, share)) for share in (0.5, 0.99))
+        p50, p99 = (median_and_range(_ratios(runs, name, less, share)) for share in (0.5, 0.99))
         print(f"  {what + ' / ' + FORWARDER:<44}p50 {p50:<24}p99 {p99}")
     over = median(_ratios(runs, DURABLE, COMMIT, 0.5))
     print(f"  aim: the last within {AIM} at p50: {'met' if over <= AIM else 'missed'}")
 
 
 def _ratios(runs: list[Times], name: str, less: str, share: float) -> list[float]:
-    """Divide by the forwarder of the same repeat, what is to be taken off taken off."""
+    """Divide by the forwarder of the same repeat, after subtracting `less`."""
     return [
         (percentile(run[name], share) - (percentile(run[less], share) if less else 0.0))
         / percentile(run[FORWARDER], share)
@@ -125,42 +125,42 @@ def _ratios(runs: list[Times], name: str, less: str, share: float) -> list[float
 
 
 def measure(folder: Path, cards: int, seed: int) -> Times:
-    """Measure so many cards on each, in an order that changes with every card."""
+    """Measure cards on each path, in a random order for each card."""
     chance = random.Random(seed)
     took: Times = {name: [] for name in (*_TOPICS, COMMIT)}
     with ExitStack() as stack:
-        port = stack.enter_context(broker(folder))
-        lines = {name: Terminal() for name in _TOPICS}
+        port = stack.enter_context(mosquitto(folder))
+        lines = {name: SerialPty() for name in _TOPICS}
         for line in lines.values():
             stack.callback(line.close)
         _start_all(stack, folder, port, lines)
-        ear = Ear(port, *_TOPICS.values())
+        probe = MqttProbe(port, *_TOPICS.values())
         commit = stack.enter_context(closing(_Database(folder / "bare.db")))
         ways: dict[str, Callable[[bytes], float]] = {
-            name: _way(line, ear, _TOPICS[name]) for name, line in lines.items()
+            name: _way(line, probe, _TOPICS[name]) for name, line in lines.items()
         }
         ways[COMMIT] = commit.take
         for before, card in islice(_cards(seed), cards + _WARM_UP):
             for data in before:
                 lines[DURABLE].write(data)
                 lines[LOOSE].write(data)
-                ear.hush(_REST)
+                probe.discard(_REST)
             for name in chance.sample(list(ways), len(ways)):
                 took[name].append(ways[name](card))
-                ear.hush(_REST)
+                probe.discard(_REST)
     return {name: times[_WARM_UP:] for name, times in took.items()}
 
 
-def _way(line: Terminal, ear: Ear, topic: str) -> Callable[[bytes], float]:
+def _way(line: SerialPty, probe: MqttProbe, topic: str) -> Callable[[bytes], float]:
     def take(card: bytes) -> float:
         began = line.write(card)
-        return ear.wait(topic) - began
+        return probe.wait(topic) - began
 
     return take
 
 
 def _cards(seed: int) -> Iterator[tuple[list[bytes], bytes]]:
-    """Yield the cards of the rounds of open shoes, each after what is said before it."""
+    """Yield the cards of open-mode rounds, each with the frames before it."""
     before: list[bytes] = []
     for scene in scenes(Settings(mode=Mode.OPEN, seed=seed)):
         for report in (step.report for step in scene.steps if step.report):
@@ -171,8 +171,8 @@ def _cards(seed: int) -> Iterator[tuple[list[bytes], bytes]]:
             before = []
 
 
-def _start_all(stack: ExitStack, folder: Path, port: int, lines: dict[str, Terminal]) -> None:
-    start = stack.enter_context(children())
+def _start_all(stack: ExitStack, folder: Path, port: int, lines: dict[str, SerialPty]) -> None:
+    start = stack.enter_context(child_processes())
 
     def run(*program: str) -> subprocess.Popen[bytes]:
         return start(sys.executable, *program, stderr=subprocess.DEVNULL)
@@ -183,13 +183,13 @@ def _start_all(stack: ExitStack, folder: Path, port: int, lines: dict[str, Termi
     run("-c", RUN_LOOSELY, "run", "--config", str(loose))
     run("-c", FORWARD, lines[FORWARDER].path, str(port))
     for name, line in lines.items():
-        wait_for(line.heard, f"{name} to open its line")
-    # Who opens a line throws away what came before, in several steps.
+        wait_for(line.is_open, f"{name} to open its line")
+    # Opening a line flushes its input in several steps.
     time.sleep(0.5)
 
 
 class _Database:
-    """The journal's tables without the journal: what SQLite alone costs."""
+    """The journal's tables without the journal: the cost of SQLite alone."""
 
     def __init__(self, path: Path) -> None:
         self._connection = connection = sqlite3.connect(path, isolation_level=None)
@@ -200,7 +200,7 @@ class _Database:
         self._number = 0
 
     def take(self, card: bytes) -> float:
-        """Write a card's capture, its observation, two events, a count and a cursor."""
+        """Write a card's capture, observation, two events, counter and cursor."""
         self._number += 1
         n, at, digest = self._number, "2026-11-21T09:34:46.120Z", bytes(32)
         execute = self._connection.execute
@@ -222,7 +222,7 @@ class _Database:
         return time.perf_counter() - began
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._connection.close()
 
 

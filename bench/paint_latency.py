@@ -1,7 +1,4 @@
-"""
-From a message at the broker to the change on the screen, in the machine's own Chromium,
-beside a bare page that shows the number of the same message and nothing else.
-"""
+"""Latency from a message to the painted screen in Chromium, compared with a bare page."""
 
 from __future__ import annotations
 
@@ -20,14 +17,22 @@ from paho.mqtt.enums import CallbackAPIVersion
 from playwright.sync_api import Page
 
 from bench.display_process import chromium, open_page, show
-from bench.harness import answers, broker, children, free_port, percentile, spread, wait_for
-from bench.simulated_messages import SITE, TABLE, Message, Step, played, status
+from bench.harness import (
+    child_processes,
+    free_port,
+    is_listening,
+    median_and_range,
+    mosquitto,
+    percentile,
+    wait_for,
+)
+from bench.simulated_messages import SITE, TABLE, Message, Step, simulated_steps, status
 from shoe_daemon.demo.subscriber import leave
 
-__all__ = ["Speaker", "measure_painting"]
+__all__ = ["StatePublisher", "measure_paint_latency"]
 
 AIM: Final = 0.1
-"""Seconds: a blink of the eye takes 0.1 to 0.15."""
+"""Seconds; a blink of the eye takes 0.1 to 0.15."""
 
 _ROOT: Final = f"shoe/v1/{SITE}/{TABLE}"
 _BARE: Final = "bare/state"
@@ -35,8 +40,8 @@ _REST: Final = (0.12, 0.2)
 _WARM_UP: Final = 60
 
 
-class Speaker:
-    """A client that publishes, with a thread of its own for the line."""
+class StatePublisher:
+    """An MQTT publisher with its own network thread."""
 
     def __init__(self, port: int) -> None:
         self._client = paho.Client(CallbackAPIVersion.VERSION2)
@@ -45,35 +50,35 @@ class Speaker:
         self._client.loop_start()
 
     def say(self, topic: str, payload: bytes, *, retained: bool = False) -> float:
-        """Publish; return the moment right before, in seconds since 1970."""
+        """Publish; return the time before it, in seconds since 1970."""
         at = time.time()
         self._client.publish(topic, payload, 1, retained)
         return at
 
-    def tell(self, message: Message, root: str = _ROOT) -> float:
-        """Publish what a table says."""
+    def publish(self, message: Message, root: str = _ROOT) -> float:
+        """Publish a message of a table."""
         topic = f"{root}/{message.suffix}"
         return self.say(topic, message.payload, retained=message.retained)
 
     def close(self) -> None:
-        """Leave."""
+        """Disconnect."""
         leave(self._client)
 
 
 @contextmanager
-def speaking(port: int) -> Iterator[Speaker]:
-    """Have a client that publishes, to the end of the block."""
-    speaker = Speaker(port)
+def speaking(port: int) -> Iterator[StatePublisher]:
+    """Provide a publisher within the block."""
+    publisher = StatePublisher(port)
     try:
-        yield speaker
+        yield publisher
     finally:
-        speaker.close()
+        publisher.close()
 
 
 class Times(NamedTuple):
     """
-    Seconds from the publisher to the change of a page, and to the end of the frame with
-    it: of the board, of its roads, and of the bare page.
+    Seconds from publication to the page's change, and to the end of its frame: for the board, its
+    roads, and the bare page.
     """
 
     changed: list[float]
@@ -84,17 +89,18 @@ class Times(NamedTuple):
     skipped: int
 
 
-def measure_painting(cards: int, repeats: int, folder: Path) -> None:
+def measure_paint_latency(cards: int, repeats: int, folder: Path) -> None:
     """Measure and print."""
-    with broker(folder) as port, show(folder, port) as there, speaking(port) as speaker:
-        steps = played(1)
-        _begin(speaker, islice(steps, _WARM_UP))
+    with mosquitto(folder) as port, show(folder, port) as there, speaking(port) as publisher:
+        steps = simulated_steps(1)
+        _begin(publisher, islice(steps, _WARM_UP))
         with chromium() as browser, _bridge(port) as bare_url:
             board = open_page(browser, f"{there.url}/table/{TABLE}")
             bare = open_page(browser, bare_url)
-            _warm(speaker, next(steps), board, bare)
+            _warm(publisher, next(steps), board, bare)
             runs = [
-                _run((board, bare), speaker, islice(steps, cards), seed) for seed in range(repeats)
+                _run((board, bare), publisher, islice(steps, cards), seed)
+                for seed in range(repeats)
             ]
     print(f"{repeats} repeats of {cards} cards; ms, median of the repeats [least to most]")
     _report(runs)
@@ -102,26 +108,26 @@ def measure_painting(cards: int, repeats: int, folder: Path) -> None:
 
 @contextmanager
 def _bridge(broker_port: int) -> Iterator[str]:
-    """Run the bare bridge; give the address of its page."""
+    """Run the bare page; yield its address."""
     port = free_port()
-    with children() as start:
+    with child_processes() as start:
         start(sys.executable, "-m", "bench.bare_page", str(broker_port), _BARE, str(port))
-        wait_for(lambda: answers(port), "the bare bridge")
+        wait_for(lambda: is_listening(port), "the bare bridge")
         yield f"http://127.0.0.1:{port}/"
 
 
-def _begin(speaker: Speaker, steps: Iterator[Step]) -> None:
-    speaker.tell(status())
+def _begin(publisher: StatePublisher, steps: Iterator[Step]) -> None:
+    publisher.publish(status())
     for step in steps:
         for message in step.messages:
-            speaker.tell(message)
+            publisher.publish(message)
 
 
-def _warm(speaker: Speaker, step: Step, board: Page, bare: Page) -> None:
-    """See to it that both pages hear."""
+def _warm(publisher: StatePublisher, step: Step, board: Page, bare: Page) -> None:
+    """Wait until both pages receive messages."""
     for message in step.messages:
-        speaker.tell(message)
-    speaker.say(_BARE, _state(step))
+        publisher.publish(message)
+    publisher.say(_BARE, _state(step))
     board.wait_for_selector("body[data-fresh=live]")
     for page in (board, bare):
         page.evaluate("window.until", step.seq)
@@ -132,19 +138,18 @@ def _state(step: Step) -> bytes:
     return next(each.payload for each in step.messages if each.suffix == "state")
 
 
-def _run(pages: tuple[Page, Page], speaker: Speaker, steps: Iterator[Step], seed: int) -> Times:
-    """
-    Publish cards, each after the same document for the bare page, and see when both
-    were drawn.
-    """
+def _run(
+    pages: tuple[Page, Page], publisher: StatePublisher, steps: Iterator[Step], seed: int
+) -> Times:
+    """Publish cards, each after the same document for the bare page, and note the drawings."""
     chance = random.Random(seed)
     said: dict[str, dict[int, float]] = {"state": {}, "roads": {}, "bare": {}}
     for step in steps:
         time.sleep(chance.uniform(*_REST))
-        said["bare"][step.seq] = speaker.say(_BARE, _state(step))
+        said["bare"][step.seq] = publisher.say(_BARE, _state(step))
         time.sleep(chance.uniform(*_REST))
         for message in step.messages:
-            at = speaker.tell(message)
+            at = publisher.publish(message)
             if message.suffix in said:
                 said[message.suffix][step.seq] = at
     last = max(said["state"])
@@ -170,7 +175,7 @@ def _times(pages: tuple[Page, Page], said: dict[str, dict[int, float]]) -> Times
 
 
 def _spans(page: Page, kind: str, said: dict[int, float]) -> list[tuple[float, float]]:
-    """Put what was said beside what the page noted, on one clock."""
+    """Combine publications and drawings on one clock."""
     origin = page.evaluate("performance.timeOrigin") / 1000
     drawn = page.evaluate("(kind) => window.drawn[kind]", kind)
     return [
@@ -191,12 +196,16 @@ def _report(runs: list[Times]) -> None:
     print(f"  {'':<38}{'p50':<24}p99")
     for field, name in names.items():
         p50, p99 = (
-            spread([1000 * percentile(getattr(run, field), share) for run in runs], ".1f")
+            median_and_range(
+                [1000 * percentile(getattr(run, field), share) for run in runs], ".1f"
+            )
             for share in (0.5, 0.99)
         )
         print(f"  {name:<38}{p50:<24}{p99}")
     for field in ("changed", "painted"):
-        p50, p99 = (spread([_ratio(run, field, share) for run in runs]) for share in (0.5, 0.99))
+        p50, p99 = (
+            median_and_range([_ratio(run, field, share) for run in runs]) for share in (0.5, 0.99)
+        )
         print(f"  {f'board / bare page, {field}':<38}{p50:<24}{p99}")
     slow = median([percentile(run.painted, 0.99) for run in runs])
     judged = "met" if slow <= AIM else "missed"

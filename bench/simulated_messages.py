@@ -1,7 +1,4 @@
-"""
-A simulated table as its MQTT messages, shoe after shoe, without daemon and journal:
-what a display is fed with where the display alone is to be measured.
-"""
+"""MQTT messages of a simulated table, shoe after shoe, without daemon and journal."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ from shoe_daemon.table import (
 )
 from shoe_daemon.table import observations as seen
 
-__all__ = ["SESSION", "SITE", "TABLE", "Message", "Step", "played", "status"]
+__all__ = ["SESSION", "SITE", "TABLE", "Message", "Step", "simulated_steps", "status"]
 
 SITE: Final = "bench"
 TABLE: Final = "table-0000"
@@ -35,13 +32,13 @@ _HEARTBEAT: Final = 10
 _DECKS: Final = 8
 _CUT: Final = 14
 _ODD: Final = 20
-"""One round in so many has a card too many, about which a person is asked."""
+"""One round in this many has an excess card, which an operator acknowledges."""
 _BEGIN: Final = to_microseconds("2026-11-21T20:00:00Z")
 _CARD: Final = 3_000_000
 
 
 class Message(NamedTuple):
-    """What is published below the table's topic."""
+    """A message below the table's topic."""
 
     suffix: str
     payload: bytes
@@ -50,13 +47,13 @@ class Message(NamedTuple):
 
 class Step(NamedTuple):
     """
-    What a table says of one card, or of the end of a round.
+    The messages caused by one card or one result.
 
     Attributes:
-        seq: Of the state after it.
-        shoe: Its number.
-        messages: In the order of the daemon.
-        begins: A shoe begins with it.
+        seq: The state's number afterwards.
+        shoe: The shoe's number.
+        messages: In the daemon's order.
+        begins: The first step of a shoe.
     """
 
     seq: int
@@ -66,13 +63,13 @@ class Step(NamedTuple):
 
 
 def status() -> Message:
-    """Return what a table says when it is there."""
+    """Return the birth message."""
     online = messages.Status(seq=0, session=SESSION, state="online")
     return Message(topics.STATUS, messages.encode_message(online))
 
 
-def played(seed: int) -> Iterator[Step]:
-    """Give what a table says, three seconds of its own time a step, for ever."""
+def simulated_steps(seed: int) -> Iterator[Step]:
+    """Yield the steps of a table endlessly; each is three seconds of table time."""
     told = _Told()
     options = Options(
         name="Baccarat",
@@ -116,7 +113,7 @@ def _acknowledged(irregularity: int) -> seen.Observation:
 
 
 class _Told:
-    """The table, and what was said of it last."""
+    """The table, and its last published documents."""
 
     def __init__(self) -> None:
         self._table = Table()
@@ -125,12 +122,12 @@ class _Told:
 
     @property
     def alert(self) -> int | None:
-        """The open irregularity that is to be acknowledged; None where there is none."""
+        """The open irregularity to acknowledge; None for none."""
         found = self._table.public().alerts
         return found[0].data.id if found else None
 
     def hear(self, observation: seen.Observation) -> Step:
-        """Let the table observe something, and say what it then publishes."""
+        """Apply an observation; return the messages that follow."""
         self._now += _CARD
         at = from_microseconds(self._now)
         events = self._table.apply(msgspec.structs.replace(observation, at=at))

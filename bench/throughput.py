@@ -1,17 +1,16 @@
 """
-How many rounds a second go through the table, and through the drawing rules
-alone: `python -m bench.throughput`.
+Rounds per second through the table, and through the drawing rules alone: `python -m
+bench.throughput`.
 
-Three things are measured in turn, over the same shoes of eight decks, in one run:
+Three measurements, alternating over the same eight-deck shoes in one run:
 
-- the tableau: whose card is next, asked after every card, and the hands compared;
-- the table: the observations of an open shoe that names the places, folded into events;
-- the table with every event written as it goes to the journal and to MQTT.
+- the tableau: the next draw after each card, and the comparison of the hands;
+- the table: the observations of an open-mode shoe with slots, folded into events;
+- the table, with all events encoded as for journal and MQTT.
 
-The seconds are those that this process has had of the processor, so that what else
-runs on the machine makes little difference.
+Times are processor times of this process, so other programs matter little.
 
-The aim: 20,000 rounds a second or more through the whole table.
+Aim: at least 20,000 rounds per second through the table.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def rounds(shoe: list[Card]) -> Iterator[tuple[Coup, list[Card]]]:
 
 
 def told(coup: Coup, cards: list[Card]) -> Iterator[seen.Observation]:
-    """Say what an open shoe says of one round."""
+    """Yield the observations of one round."""
     places = [Slot.P1, Slot.B1, Slot.P2, Slot.B2]
     places += [Slot.P3] * (len(coup.player.cards) > 2) + [Slot.B3] * (len(coup.banker.cards) > 2)
     for card, place in zip(cards, places, strict=True):
@@ -55,7 +54,7 @@ def told(coup: Coup, cards: list[Card]) -> Iterator[seen.Observation]:
 
 
 def log(shoes: list[list[Card]]) -> list[seen.Observation]:
-    """Say what an open shoe says of many shoes, a second between observations."""
+    """Return the observations of many shoes, one second apart."""
     observations: list[seen.Observation] = []
     for shoe in shoes:
         observations.append(seen.Command(name="new_shoe"))
@@ -68,7 +67,7 @@ def log(shoes: list[list[Card]]) -> list[seen.Observation]:
 
 
 def rate(work: Callable[[], int], count: int) -> float:
-    """Do something once, and return the rounds a second."""
+    """Run the work once; return rounds per second."""
     before = time.process_time()
     assert work() >= count  # noqa: S101 - what is measured has been done
     return count / (time.process_time() - before)

@@ -22,17 +22,17 @@ from typing import Final, NamedTuple
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
-from bench.harness import broker, children, configuration, spread, wait_for
+from bench.harness import child_processes, configuration, median_and_range, mosquitto, wait_for
 
 __all__: list[str] = []
 
 _HOUR: Final = 3600.0
 _LEVELS: Final = 4
-"""Levels of a topic before the part that names the document or event."""
+"""Topic levels before the name of the document or event."""
 
 
 class Traffic(NamedTuple):
-    """Everything that one table published."""
+    """Everything published by one table."""
 
     messages: Counter[str]
     bytes: Counter[str]
@@ -50,11 +50,11 @@ def main() -> None:
 
 
 def measure(folder: Path, tables: int, seconds: float) -> list[Traffic]:
-    """Let so many tables play, and count."""
+    """Run tables for some time and count their messages."""
     counted: dict[str, Traffic] = defaultdict(lambda: Traffic(Counter(), Counter()))
     with ExitStack() as stack:
-        port = stack.enter_context(broker(folder, "max_queued_messages 100000"))
-        start = stack.enter_context(children())
+        port = stack.enter_context(mosquitto(folder, "max_queued_messages 100000"))
+        start = stack.enter_context(child_processes())
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         for number in range(tables):
             line = folder / f"line-{number}"
@@ -90,10 +90,10 @@ def _subscriber(port: int, counted: dict[str, Traffic]) -> paho.Client:
 
 
 def report(counted: list[Traffic], scale: float) -> None:
-    """Print the messages, bytes and mean sizes of a table in an hour."""
+    """Print messages, bytes and mean sizes per table and hour."""
     rounds = [scale * each.messages["event/round_finished"] for each in counted]
     print(f"{len(counted)} tables; a table and hour: median of the tables [least to most]")
-    print(f"  rounds {spread(rounds, '.0f')}")
+    print(f"  rounds {median_and_range(rounds, '.0f')}")
     names = sorted({name for each in counted for name in each.messages})
     print(f"  {'topic':<34}{'messages':<24}{'kB':<24}mean bytes")
     for name in (*names, ""):
@@ -101,7 +101,9 @@ def report(counted: list[Traffic], scale: float) -> None:
         payload = [scale * _total(each.bytes, name) / 1000 for each in counted]
         mean = 1000 * sum(payload) / max(1.0, sum(messages))
         title = name or "everything"
-        print(f"  {title:<34}{spread(messages, '.0f'):<24}{spread(payload, '.0f'):<24}{mean:.0f}")
+        counts = median_and_range(messages, ".0f")
+        kilobytes = median_and_range(payload, ".0f")
+        print(f"  {title:<34}{counts:<24}{kilobytes:<24}{mean:.0f}")
 
 
 def _total(counts: Counter[str], name: str) -> int:

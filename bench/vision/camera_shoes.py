@@ -37,7 +37,7 @@ import cv2
 import msgspec
 import structlog
 
-from bench.harness import broker
+from bench.harness import mosquitto
 from bench.vision.camera_table import play_shoe
 from bench.vision.pushed_cameras import print_pushed, push
 from bench.vision.round_verdicts import Verdict, judge
@@ -110,7 +110,7 @@ def main() -> int:
     left = [seed for seed in seeds if seed not in known]
     if done:
         print(f"{len(done)} shoes are in {wishes.out} already, {len(left)} are left", flush=True)
-    with tempfile.TemporaryDirectory() as place, broker(Path(place)) as port:
+    with tempfile.TemporaryDirectory() as place, mosquitto(Path(place)) as port:
         began = time.monotonic()
         for number, verdict in enumerate(_played(left, asked, wishes, port), 1):
             done.append(verdict)

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 
 from bench.vision.round_verdicts import Dealt
 from bench.vision.simulated_clock_camera import Film, FilmDriver
-from bench.vision.table_staff import Ear
 from drivers import ReaderEnvironment
 from drivers.camera.options import CameraOptions
+from bench.vision.table_staff import TableStaff
 from drivers.simulators.camera.ground_truth import Truth
 from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene
@@ -37,7 +37,7 @@ from shoe_daemon.table import Event, ResultOn, RoundEnd
 
 __all__ = ["Table", "play_shoe"]
 
-_PATIENCE: Final = 120.0
+_TIMEOUT_S: Final = 120.0
 _SOON: Final = 0.0005
 
 
@@ -45,8 +45,8 @@ def play_shoe(settings: Settings, folder: Path, broker: int) -> Table:
     """Play one shoe to its end, and hear what a broker brings of it."""
     write_simulated_profile(settings, folder)
     setup = _setup(settings, folder, broker)
-    with Ear(broker, Topics(setup.config.site, setup.config.table.id)) as ear:
-        table = Table(settings, setup, ear)
+    with TableStaff(broker, Topics(setup.config.site, setup.config.table.id)) as staff:
+        table = Table(settings, setup, staff)
         table.play()
     return table
 
@@ -60,8 +60,8 @@ class Table:
         rounds: Those that were dealt.
     """
 
-    def __init__(self, settings: Settings, setup: Setup, ear: Ear) -> None:
-        self._ear = ear
+    def __init__(self, settings: Settings, setup: Setup, staff: TableStaff) -> None:
+        self._staff = staff
         self.rounds: list[Dealt] = []
         self.film = film = Film(Scene(settings), self._begins, self._ends)
         around = ReaderEnvironment(
@@ -79,7 +79,7 @@ class Table:
     @property
     def events(self) -> list[Event]:
         """All that the broker brought."""
-        return self._ear.events
+        return self._staff.events
 
     def play(self) -> None:
         """Play to the end."""
@@ -98,10 +98,10 @@ class Table:
     def _begins(self, dealt: DealtRound, truth: Truth) -> None:
         self._catch_up()
         if self.rounds:
-            self._ear.decide()
+            self._staff.decide()
         else:
-            self._ear.open_shoe()
-        if self._ear.down:
+            self._staff.open_shoe()
+        if self._staff.down:
             # Who hears that the camera is lost has a look at it.
             self.film.reset_camera()
         trouble = truth.trouble and truth.trouble.value
@@ -111,12 +111,12 @@ class Table:
         """Press the dealer's button, where no camera sees that the table is cleared."""
         if self.film.station is Station.THROAT:
             self._catch_up()
-            self._ear.call(aborted=dealt.aborted)
+            self._staff.call(aborted=dealt.aborted)
 
     def _catch_up(self) -> None:
         """Wait until all that is due has been heard."""
         _until(lambda: self._daemon.is_idle and not self._overdue, "the core's turn")
-        self._ear.catch_up(self._daemon.core.table.state.seq)
+        self._staff.catch_up(self._daemon.core.table.state.seq)
 
     def _settle(self) -> None:
         _until(lambda: self._daemon.is_idle, "the journal")
@@ -128,7 +128,7 @@ class Table:
 
 
 def _until(condition: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + _TIMEOUT_S
     while not condition():
         if time.monotonic() > until:
             raise TimeoutError(f"waited in vain for {what}")

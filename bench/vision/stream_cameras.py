@@ -21,7 +21,7 @@ import numpy as np
 from drivers.camera.sources.frame_quality import Image
 from drivers.simulators.camera.mjpeg_server import JpegStream
 from shoe_daemon.errors import UserError
-from tests.fakes.rtsp_camera import Mood, RtspCamera
+from tests.fakes.rtsp_camera import RtspCamera, StreamState
 
 __all__ = ["CAMERAS", "FPS", "HEIGHT", "WIDTH", "Server", "age", "stamped"]
 
@@ -110,13 +110,13 @@ def _rtsp_jpeg() -> Iterator[Server]:
     with RtspCamera(_jpeg, FPS) as camera:
 
         def silence() -> None:
-            camera.mood = Mood.SILENT
+            camera.state = StreamState.SILENT
 
         def start() -> None:
-            camera.mood = Mood.SENDS
-            camera.come_back()
+            camera.state = StreamState.SENDING
+            camera.start()
 
-        yield Server(camera.url, silence, camera.go_away, start)
+        yield Server(camera.url, silence, camera.stop, start)
 
 
 class _GStreamer:

@@ -15,13 +15,13 @@ from shoe_daemon.demo.subscriber import leave
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Event, Irregularity, IrregularityClosed, ReaderStatus, decode_event
 
-__all__ = ["Ear"]
+__all__ = ["TableStaff"]
 
-_PATIENCE: Final = 60.0
+_TIMEOUT_S: Final = 60.0
 _OPERATOR: Final = "bench"
 
 
-class Ear:
+class TableStaff:
     """
     Listens from `__enter__` to `__exit__`.
 
@@ -91,7 +91,7 @@ class Ear:
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
         with self._changed:
-            met = self._changed.wait_for(lambda: bool(self._fault) or condition(), _PATIENCE)
+            met = self._changed.wait_for(lambda: bool(self._fault) or condition(), _TIMEOUT_S)
         if self._fault:
             raise RuntimeError(self._fault)
         if not met:

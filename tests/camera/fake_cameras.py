@@ -107,7 +107,7 @@ class NetworkCamera(LoopbackServer):
 
     @property
     def url(self) -> str:
-        return f"camera:http://{self.place}/live"
+        return f"camera:http://{self.address}/live"
 
     def serve(self, connection: socket.socket, number: int, /) -> None:
         self._behave(Visit(connection, number, read_request(connection)))

@@ -322,11 +322,11 @@ def test_a_camera_that_goes_and_comes_back_is_found_again(profile: Path) -> None
 
     with NetworkCamera(behave) as camera, Watching(camera.url, profile) as watching:
         wait_until(lambda: watching.links, "the camera")
-        camera.go_away()
+        camera.stop()
         watching.wait_lost()
         wait_until(lambda: "Connection refused" in watching.reader.detail, "the next attempt")
         assert not watching.cards
-        camera.come_back()
+        camera.start()
         assert watching.wait_card() == ACE
 
 

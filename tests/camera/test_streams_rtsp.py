@@ -20,7 +20,7 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.camera.camera_table import Watching, wait_until
 from tests.camera.fake_cameras import capture_threads, draw_all, jpeg
-from tests.fakes.rtsp_camera import Mood, RtspCamera
+from tests.fakes.rtsp_camera import RtspCamera, StreamState
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
 
@@ -58,12 +58,12 @@ def test_a_server_that_is_killed_and_started_again(profile: Path) -> None:
     table = Table()
     with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
         wait_until(lambda: watching.links, "the camera")
-        camera.go_away()
+        camera.stop()
         assert "rtsp://127.0.0.1" in watching.wait_lost()
         wait_until(lambda: "Connection refused" in watching.reader.detail, "the next attempt")
         assert not watching.cards
         table.card = "AS"
-        camera.come_back()
+        camera.start()
         assert watching.wait_card() == ACE
         assert len(list(capture_threads())) == 1
 
@@ -72,17 +72,17 @@ def test_packets_that_stop_are_told_and_the_stream_is_opened_again(profile: Path
     table = Table()
     with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
         wait_until(lambda: watching.links, "the camera")
-        camera.mood = Mood.SILENT
+        camera.state = StreamState.SILENT
         assert "no picture for " in watching.wait_lost()
         table.card = "AS"
-        camera.mood = Mood.SENDS
+        camera.state = StreamState.SENDING
         assert watching.wait_card() == ACE
         assert watching.cards == [ACE]
 
 
 def test_a_server_that_takes_the_line_and_answers_nothing(profile: Path) -> None:
     with RtspCamera(Table()) as camera:
-        camera.mood = Mood.DEAF
+        camera.state = StreamState.NO_REPLY
         with Watching(camera.url, profile) as watching:
             assert "no stream comes from there: no answer" in watching.wait_lost()
             wait_until(lambda: camera.visits >= 4, "some attempts")

@@ -27,8 +27,8 @@ from tests.camera import overhead_scene
 from tests.camera.fake_cameras import NetworkCamera, Visit, draw_all, encoded, jpeg
 from tests.camera.overhead_scene import Scene, on
 from tests.commands.command_table import Supervisor
-from tests.fakes.rtsp_camera import Mood, RtspCamera
 from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
+from tests.fakes.rtsp_camera import RtspCamera, StreamState
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(600)]
 
@@ -124,7 +124,7 @@ def cameras(tmp_path: Path) -> Iterator[dict[str, Bad]]:
             return stack.enter_context(NetworkCamera(behave)).url
 
         rtsp = stack.enter_context(RtspCamera(jpeg))
-        rtsp.mood = Mood.DEAF
+        rtsp.state = StreamState.NO_REPLY
         yield {
             "gone": Bad("camera:/dev/no-such-camera", "no such device: unplugged?"),
             "format": Bad(

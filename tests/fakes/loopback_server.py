@@ -1,7 +1,4 @@
-"""
-A server on loopback that goes away and comes back at its port, for whoever measures or tests
-what its clients make of that.
-"""
+"""A loopback server that can stop and start again at the same port."""
 
 from __future__ import annotations
 
@@ -21,10 +18,10 @@ _PATIENCE: Final = 60.0
 
 class LoopbackServer(ABC):
     """
-    Serves each connection in a thread of its own, from `__enter__` to `__exit__`.
+    Serves each connection in its own thread, from `__enter__` to `__exit__`.
 
     Attributes:
-        visits: How many came.
+        visits: Number of connections so far.
     """
 
     def __init__(self) -> None:
@@ -33,26 +30,26 @@ class LoopbackServer(ABC):
         self._lines: list[tuple[socket.socket, threading.Thread]] = []
 
     def __enter__(self) -> Self:
-        self.come_back()
+        self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.go_away()
+        self.stop()
 
     @property
-    def place(self) -> str:
-        """Host and port, the same ones after each return."""
+    def address(self) -> str:
+        """Host and port; the same after each restart."""
         return f"{_HOST}:{self._port}"
 
-    def come_back(self) -> None:
-        """Answer, at the same place as before."""
+    def start(self) -> None:
+        """Listen, at the same port as before."""
         door = socket.create_server((_HOST, self._port))
         self._port = door.getsockname()[1]
         self._begin(partial(self._listen, door), door)
 
-    def go_away(self) -> None:
-        """Hang up on all, and answer nobody."""
-        # The door is the first: whoever still came in stands behind it in the list.
+    def stop(self) -> None:
+        """Close all connections and stop listening."""
+        # The listener is first in the list: connections accepted meanwhile are behind it.
         for line, thread in self._lines:
             with contextlib.suppress(OSError):
                 line.shutdown(socket.SHUT_RDWR)
@@ -62,10 +59,10 @@ class LoopbackServer(ABC):
     @abstractmethod
     def serve(self, connection: socket.socket, number: int, /) -> None:
         """
-        Talk with one who came, the first being number 1; then the line is closed.
+        Serve one connection (`number` counts from 1); it is closed afterwards.
 
         Raises:
-            OSError: Either side hung up.
+            OSError: The connection broke.
         """
 
     def _listen(self, door: socket.socket) -> None:
@@ -86,10 +83,10 @@ class LoopbackServer(ABC):
 
 def read_request(connection: socket.socket) -> str:
     """
-    Read the lines of a request, up to the empty one.
+    Read a request up to its empty line.
 
     Raises:
-        OSError: The other side hung up before.
+        OSError: The connection broke.
     """
     data = b""
     while b"\r\n\r\n" not in data:

@@ -1,7 +1,4 @@
-"""
-A network camera that speaks RTSP, as small as it can be: JPEGs over RTP (RFC 2435) within the
-RTSP connection itself, for whoever measures or tests how a stream is read.
-"""
+"""A minimal RTSP camera: JPEG over RTP (RFC 2435), interleaved in the RTSP connection."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from typing import Final, NamedTuple
 
 from tests.fakes.loopback_server import LoopbackServer, read_request
 
-__all__ = ["Mood", "RtspCamera"]
+__all__ = ["RtspCamera", "StreamState"]
 
 _PACKET: Final = 1400
 _CLOCK: Final = 90_000
@@ -29,15 +26,15 @@ _SDP: Final = (
 )
 
 
-class Mood(Enum):
-    """What it does while somebody looks."""
+class StreamState(Enum):
+    """The camera's behaviour on a connection."""
 
-    SENDS = auto()
+    SENDING = auto()
     SILENT = auto()
-    """Keeps the line, sends nothing."""
+    """Keeps the connection open without sending pictures."""
 
-    DEAF = auto()
-    """Takes the line, answers nothing."""
+    NO_REPLY = auto()
+    """Accepts the connection without replying."""
 
 
 class _Scan(NamedTuple):
@@ -49,33 +46,33 @@ class _Scan(NamedTuple):
 
 class RtspCamera(LoopbackServer):
     """
-    Sends what `picture` gives, so many times a second, to each who looks.
+    Sends pictures at a fixed rate to each client.
 
     Attributes:
-        mood: May be changed at any moment.
-        refusal: Status and reason with which it describes no stream; empty where it does.
+        state: May change at any time.
+        refusal: Status line in reply to DESCRIBE; empty to describe the stream.
     """
 
     def __init__(self, picture: Callable[[], bytes], fps: float = 25.0) -> None:
         super().__init__()
-        self.mood = Mood.SENDS
+        self.state = StreamState.SENDING
         self.refusal = ""
         self._picture = picture
         self._span = 1 / fps
 
     @property
     def url(self) -> str:
-        """What a configuration gives as the port."""
-        return f"camera:rtsp://{self.place}/table"
+        """The `port` of a configuration."""
+        return f"camera:rtsp://{self.address}/table"
 
     def serve(self, connection: socket.socket, _number: int, /) -> None:
-        """Answer until pictures are asked for, and send them."""
+        """Reply to requests until PLAY, then send pictures."""
         playing = False
         while not playing:
             playing = self._answer(connection, read_request(connection))
         sequence, began = 0, time.monotonic()
         while True:
-            if self.mood is Mood.SENDS:
+            if self.state is StreamState.SENDING:
                 stamp = int((time.monotonic() - began) * _CLOCK)
                 for packet in _packets(self._picture(), sequence, stamp):
                     connection.sendall(packet)
@@ -88,7 +85,7 @@ class RtspCamera(LoopbackServer):
         number = next(
             (line[5:].strip() for line in question.split("\r\n") if line.startswith("CSeq:")), "0"
         )
-        if self.mood is Mood.DEAF:
+        if self.state is StreamState.NO_REPLY:
             return False
         status, more, body = "200 OK", "", ""
         if verb == "DESCRIBE" and self.refusal:
@@ -104,7 +101,7 @@ class RtspCamera(LoopbackServer):
 
 def _is_gone(connection: socket.socket, seconds: float) -> bool:
     """
-    Tell whether a line is hung up, within so many seconds; what is said meanwhile is not heard.
+    Wait for some seconds; return whether the client disconnected. Received data is discarded.
     """
     heard, _, _ = select.select([connection], [], [], seconds)
     return bool(heard) and not connection.recv(_PACKET)
@@ -118,7 +115,7 @@ def _packets(jpeg: bytes, sequence: int, stamp: int) -> Iterator[bytes]:
         head = struct.pack(
             "!BBHII", 0x80, _JPEG | 0x80 * last, (sequence + at // _PACKET) & 0xFFFF, stamp, 1
         )
-        # One colour sample for four pixels, and tables of its own.
+        # 4:2:0 sampling, with quantisation tables in the stream.
         head += struct.pack("!IBBBB", at, 1, 255, scan.width // 8, scan.height // 8)
         if at == 0:
             head += struct.pack("!BBH", 0, 0, len(scan.tables)) + scan.tables
@@ -126,7 +123,7 @@ def _packets(jpeg: bytes, sequence: int, stamp: int) -> Iterator[bytes]:
 
 
 def _scan(jpeg: bytes) -> _Scan:
-    """Take a JPEG apart, as OpenCV writes it."""
+    """Parse a JPEG as OpenCV writes it."""
     at, tables, width, height = _SOI, b"", 0, 0
     while True:
         kind, length = jpeg[at + 1], struct.unpack_from("!H", jpeg, at + 2)[0]
