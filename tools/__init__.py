@@ -1,1 +1,1 @@
-"""What builds and checks the project; no part of the daemon."""
+"""Tools that build and check the project; not part of the daemon."""

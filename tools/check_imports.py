@@ -18,8 +18,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 PACKAGES = ("shoe_daemon", "drivers", "calibration")
-# These folders are not installed.
 OUTSIDE = ("tests", "bench", "tools")
+# Tests may import the benches; the benches import nothing of the tests but the fake servers.
+BESIDE: dict[str, tuple[str, ...]] = {
+    "bench": ("bench", "tests.fakes"),
+    "tests.fakes": ("tests.fakes",),
+}
 CLI = "shoe_daemon.cli"
 
 # Packages with a public interface: others import the names in `__all__` of the package, not the
@@ -30,7 +34,7 @@ INTERFACES: dict[str, tuple[str, ...]] = {
     "drivers": ("drivers.angel_eye_ii", "drivers.camera", "drivers.simulators"),
 }
 
-# The libraries of the extras, and the modules that may import them.
+# Modules that may import the libraries of the extras.
 _TERMINAL = (
     "shoe_daemon.demo*",
     "shoe_daemon.display*",
@@ -81,14 +85,14 @@ CLOCKS = frozenset({"now", "today", "utcnow"})
 
 
 class Import(NamedTuple):
-    """One module that another one imports, and the line where it does."""
+    """An imported module, and the line of the import."""
 
     line: int
     module: str
 
 
 def main(arguments: list[str]) -> int:
-    """Print the faults of the tree that is named, or of this one; 1 where there are any."""
+    """Print the violations in a tree; return 1 if there are any."""
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
     faults = list(check(root))
     for fault in faults:
@@ -122,8 +126,8 @@ def check(root: Path) -> Iterator[str]:
 
 
 def _sources(root: Path) -> Iterator[Path]:
-    for package in PACKAGES:
-        yield from (root / package).rglob("*.py")
+    for package in (*PACKAGES, *BESIDE):
+        yield from root.joinpath(*package.split(".")).rglob("*.py")
 
 
 def _module_name(path: Path) -> str:
@@ -159,7 +163,6 @@ def _imports(tree: ast.Module, package: str, modules: AbstractSet[str]) -> Itera
         elif isinstance(node, ast.ImportFrom):
             base = _base(node, package)
             names = (f"{base}.{alias.name}" for alias in node.names)
-            # `from package import name` imports a module if there is one of that name.
             yield from (Import(node.lineno, n if n in modules else base) for n in names)
         elif isinstance(node, ast.Call) and _called(node) in {"import_module", "__import__"}:
             match node.args:
@@ -192,6 +195,10 @@ def _clocks(tree: ast.Module) -> Iterator[tuple[int, str]]:
 def _import_faults(name: str, imported: str) -> Iterator[str]:
     """Give the reasons why a module must not import another."""
     top = imported.partition(".")[0]
+    if (beside := next((room for room in BESIDE if _within(name, room)), None)) is not None:
+        if top in OUTSIDE and not _within_any(imported, BESIDE[beside]):
+            yield f"{beside} imports only {', '.join(BESIDE[beside])} of what is not installed"
+        return
     if top in OUTSIDE:
         yield f"{top}/ is not installed"
     if (package := _hidden_in(name, imported)) is not None:

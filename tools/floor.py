@@ -1,9 +1,9 @@
 """
-A floor of simulated tables at a broker, to look at boards and the pit.
+Simulated tables at a broker, for looking at boards and the pit view.
 
-`python -m tools.floor --broker 127.0.0.1:1883 --tables 6 --speed 4` deals until
-Ctrl-C: real daemons read simulated shoes over serial lines, things go wrong, and a
-scripted supervisor at each table decides. `--display 127.0.0.1:8080` shows them too.
+`python -m tools.floor --broker 127.0.0.1:1883 --tables 6 --speed 4` deals until Ctrl-C: real
+daemons read simulated shoes over serial lines, with faults, and a scripted supervisor rules at
+each table. `--display 127.0.0.1:8080` serves a display too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LIMITS: Final = {"player": "100-50,000", "banker": "100-50,000", "tie": "25-5,0
 _LOOK_EVERY: Final = 1.0
 
 _THINKS: Final = 12.0
-"""Seconds of a real table until a supervisor has decided: alerts are there to be seen."""
+"""Seconds of table time until a supervisor decides, so that alerts can be seen."""
 
 _STYLES: Final = (
     ("seven-feathers", "us_nj_pa", Mode.OPEN),
@@ -50,7 +50,7 @@ _STYLES: Final = (
 
 
 class Wish(NamedTuple):
-    """How a table is to be dealt."""
+    """The settings of a table."""
 
     number: int
     broker: tuple[str, int]
@@ -61,7 +61,7 @@ class Wish(NamedTuple):
 
 @contextlib.contextmanager
 def dealt(wish: Wish) -> Iterator[Daemon]:
-    """Deal one table, from here to the end of the block."""
+    """Deal at one table within the block."""
     house, policy, mode = _STYLES[(wish.number - 1) % len(_STYLES)]
     settings = DemoSettings(
         house=house,

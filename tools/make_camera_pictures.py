@@ -1,10 +1,9 @@
 """
-Makes the pictures of what a camera saw and what was read, in docs/pictures.
+Renders the camera pictures in docs/pictures: what was seen, and what was read.
 
     python -m tools.make_camera_pictures     all of them anew
 
-The same seeds deal the same cards before the simulated camera; what is written over the
-pictures is what the driver said of them.
+The same seeds deal the same cards. The labels in the pictures are the driver's readings.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ Wanted = Callable[[list[PlaceOverlay]], float]
 
 
 def main() -> None:
-    """Make all pictures."""
+    """Render all pictures."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -66,9 +65,9 @@ def main() -> None:
 
 def _best(settings: Settings, folder: Path, *wanted: Wanted, before: int = 1) -> list[Image]:
     """
-    Watch a game; return the picture that is most like what is wanted, for each wish.
+    Watch a game and return the best picture for each criterion.
 
-    Of the last pictures `before` it the brightest is shown: a card that is told has left.
+    Of the last `before` pictures the brightest is taken: a reported card has already left.
     """
     place = folder / f"{settings.station}-{settings.seed}"
     profile = load_profile(write_simulated_profile(settings, place))
@@ -102,13 +101,13 @@ def _how_many(state: str) -> Wanted:
 
 
 def _is_busy(looks: list[PlaceOverlay]) -> float:
-    """Say how much there is to be seen: cards read, face down, and under a hand."""
+    """Rate the content of a picture: cards read, face down, and under a hand."""
     held, down, moving = (_how_many(state)(looks) for state in ("held", "down", "moving"))
     return min(held, 2.0) + min(down, 2.0) + (2.0 if moving == 1 else 0.0)
 
 
 def _patch(path: Path) -> Image:
-    """Give a picture of the evidence with its name below it."""
+    """Return a picture of the evidence with its name below."""
     image = cv2.imread(str(path), cv2.IMREAD_COLOR)
     assert image is not None  # noqa: S101 - it was written a moment ago
     high = round(image.shape[0] * _PATCH / image.shape[1])
@@ -121,7 +120,7 @@ def _patch(path: Path) -> Image:
 
 
 def _table(rows: list[list[Image]]) -> Image:
-    """Put pictures side by side, and below one another."""
+    """Arrange pictures in rows."""
     lines = []
     for row in rows:
         high = max(each.shape[0] for each in row)

@@ -1,12 +1,12 @@
 """
-Makes the fonts of the pages: small cuts of free fonts that hold just what the pages say.
+Subsets free fonts to the characters used by the pages.
 
     python -m tools.make_fonts     shoe_daemon/display/static/fonts/ and fonts.css anew
 
-A kiosk has no Chinese font, so the pages bring theirs. Latin is whole (Latin-1 and signs); of
-Chinese there are the characters of that language's file, cut in two: what players read, and
-what only staff do. The originals come from npm once, into build/fonts, and are checked
-against their hashes; the same originals and words give the same bytes.
+A kiosk has no Chinese font, so the pages include one. Latin is complete (Latin-1 and symbols).
+Chinese is limited to the characters of its language file, in two parts: for players, and for staff
+only. The originals are downloaded from npm once, into build/fonts, and verified by hash; the same
+originals and texts give the same bytes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FONTS: Final = STATIC / "fonts"
 
 
 class Original(NamedTuple):
-    """A font as its makers give it, the package that holds it, and its hash."""
+    """An original font, its npm package, and its hash."""
 
     package: str
     path: str
@@ -62,8 +62,8 @@ SIMPLIFIED: Final = Original(
     "b5eb7510dff58e0626c72c0861d83a3ed2be1d03047cf90a623682b8667bc5ff",
 )
 
-# A language that writes with more than Latin names its original here, and what a computer
-# may have of its own for characters that are in no file, such as those of a table's name.
+# Languages with more than Latin characters: the original font, and system fonts for characters
+# outside the language file, such as table names.
 SCRIPTS: Final[dict[str, Original]] = {"zh-hant": HONG_KONG, "zh-hans": SIMPLIFIED}
 OWN: Final[dict[str, str]] = {
     "zh-hant": '"Noto Sans CJK HK", "PingFang HK", "Microsoft JhengHei"',
@@ -75,7 +75,7 @@ LATIN: Final = "".join(map(chr, (*range(0x20, 0x7F), *range(0xA0, 0x100)))) + _S
 SUITS: Final = "♠♥♦♣"
 _SUIT: Final = 0.82
 _COARSE: Final = 500
-"""Steps in which Chinese is drawn, from the foot to the head of a character."""
+"""Resolution of Chinese outlines: units per character height."""
 _LATIN_RANGE: Final = "U+20-2E7F"
 _CHINESE_RANGE: Final = "U+2E80-9FFF, U+FF00-FFEF"
 _FIRST_CHINESE: Final = 0x2E80
@@ -88,7 +88,7 @@ _DIGITS: Final = {
 
 
 def main() -> str | None:
-    """Make all fonts and their style sheet; the answer is what went wrong, for `sys.exit`."""
+    """Create all fonts and their style sheet; return an error message for `sys.exit`."""
     if shutil.which("npm") is None:
         return "the original fonts come from npm: run: sudo apt-get install npm"
     shutil.rmtree(FONTS, ignore_errors=True)
@@ -103,7 +103,7 @@ def main() -> str | None:
 
 
 def _latin() -> str:
-    """Cut both weights of Latin; its digits are all as wide as one another."""
+    """Subset both weights of Latin, with tabular digits."""
     every = "".join(text for each in languages().values() for text in each.texts)
     letters = set(LATIN) | (set(every) - _beyond_latin(every))
     _cut(REGULAR, letters, "board-regular", "Board")
@@ -114,9 +114,7 @@ def _latin() -> str:
 
 
 def _signs() -> str:
-    """
-    Cut what pages of every language show: discs, suits, and what the languages call themselves.
-    """
+    """Subset the symbols used by all languages: discs, suits, language names."""
     every = languages().values()
     signs = {sign for each in every for sign in _beyond_latin(_discs(each) + each.name)}
     signs |= set(SUITS)
@@ -125,13 +123,13 @@ def _signs() -> str:
 
 
 def _language(language: Language) -> str:
-    """Cut one language's own characters; nothing is made where Latin holds them all."""
+    """Subset a language's own characters; nothing if Latin covers the language."""
     rule = f"html:lang({language.lang}) {{ font-family: {_families(language.code)}; }}\n"
     if language.code not in SCRIPTS:
         return rule
     original, family = SCRIPTS[language.code], f"Board {language.code}"
     players = _beyond_latin("".join(language.for_players().texts))
-    # The names of the languages are on every page.
+    # Every page contains the names of all languages.
     players |= _beyond_latin("".join(each.name for each in languages().values()))
     staff = _beyond_latin("".join(language.texts)) - players
     _cut(original, players, language.code, family)
@@ -166,7 +164,7 @@ def _face(family: str, file: str, weights: Iterable[int], unicode_range: str) ->
 
 
 def _address(file: str) -> str:
-    """Name the font with its version, which other bytes change, so that browsers keep it."""
+    """Return the font's URL with a version, so that browsers cache it."""
     version = hashlib.sha256((FONTS / f"{file}.woff2").read_bytes()).hexdigest()[:12]
     return f"fonts/{file}.woff2?v={version}"
 
@@ -185,7 +183,7 @@ def _style_sheet(rules: list[str]) -> None:
 
 
 def _cut(original: Original, signs: Iterable[str], name: str, family: str) -> None:
-    """Write one font that holds these characters, under a name of its own."""
+    """Write a font with these characters, under its own name."""
     options = subset.Options(
         flavor="woff2",
         hinting=False,
@@ -210,7 +208,7 @@ def _cut(original: Original, signs: Iterable[str], name: str, family: str) -> No
 
 
 def _widen_digits(font: TTFont) -> None:
-    """Let the tabular digits be the digits, so that numbers that change do not move the rest."""
+    """Replace the digits by the tabular ones, so that changing numbers do not shift the text."""
     glyphs = set(font.getGlyphOrder())
     for table in font["cmap"].tables:
         for code, glyph in _DIGITS.items():
@@ -219,9 +217,7 @@ def _widen_digits(font: TTFont) -> None:
 
 
 def _lessen_suits(font: TTFont) -> None:
-    """
-    Draw the suits as high as the letters beside them: in a Chinese font they fill the square.
-    """
+    """Scale the suits to the height of letters; in a Chinese font they fill the square."""
     glyf, widths, names = font["glyf"], font["hmtx"], font.getBestCmap()
     for name in (names[ord(suit)] for suit in SUITS):
         glyph = glyf[name]
@@ -233,7 +229,7 @@ def _lessen_suits(font: TTFont) -> None:
 
 
 def _rename(font: TTFont, family: str, name: str) -> None:
-    """Take the makers' names off what is no longer theirs; the copyright and the licence stay."""
+    """Remove the reserved font name; copyright and licence stay."""
     plain = family.replace(" ", "")
     texts = {1: family, 3: f"{plain}-{name}", 4: f"{family} {name}", 6: f"{plain}-{name}"}
     for record in font["name"].names:
@@ -242,7 +238,7 @@ def _rename(font: TTFont, family: str, name: str) -> None:
 
 
 def _original(original: Original) -> Path:
-    """Return the original's path, fetched where it is not there yet."""
+    """Return the path of the original; download it if missing."""
     folder = _package(original.package)
     path = folder / original.path
     found = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,10 +1,10 @@
 """
-Makes the pictures of the pages in docs/pictures: a real simulated shoe in a real browser.
+Takes the screenshots in docs/pictures: a real simulated shoe in a real browser.
 
     python -m tools.make_screenshots     all of them anew
 
-The same seed deals the same cards, so that a picture changes where the page does; only the
-times in it are those of the day. The browser is the one of the tests.
+The same seed deals the same cards, so pictures change only with the pages and the time of day. The
+browser is that of the tests.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.browser.live_tables import Stage, Table, set_stage, simulated
 ROOT: Final = Path(__file__).resolve().parent.parent
 PICTURES: Final = ROOT / "docs" / "pictures"
 
-# In its 62nd round the Banker wins with a natural and a pair, after ties and a dragon's tail.
+# In round 62 the Banker wins with a natural and a pair, after ties and a dragon tail.
 SEED: Final = 135
 ROUND: Final = 62
 _LIMITS: Final = '{ player = "500-50,000", tie = "100-10,000", player_pair = "100-5,000" }'
@@ -43,22 +43,22 @@ win = "40:1"
 [wagers.panda_8]
 win = "25:1"
 """
-# Tables of the pit, and how many rounds lie behind each.
+# Tables of the pit view, and their finished rounds.
 TABLES: Final = {
     "Baccarat 1": 41, "Baccarat 2": 27, "Baccarat 3": 53, "Baccarat 4": 8,
     "Baccarat 5": 70, "Baccarat 6": 33, "VIP 8": 62, "VIP 9": 19,
 }  # fmt: skip
 _FOR_STAFF: Final = "[display.pit]\nbehind_proxy = true\nstaff_alerts = true"
 _SQUEEZED: Final = "VIP 9"
-"""The table whose cards lie face down until the result: what they show is for staff alone."""
+"""A table whose cards stay face down until the result."""
 
 _COLOURS: Final = 255
 _SETTLED: Final = 400
-"""Milliseconds in which what moves comes to rest."""
+"""Duration of animations in milliseconds."""
 
 
 def main() -> None:
-    """Make all pictures."""
+    """Take all screenshots."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, browse() as browser:
         house = _house(Path(folder), "house")
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _house(folder: Path, name: str, style: str = "face_up") -> Path:
-    """Write a house that offers more wagers than any of those that come with the project."""
+    """Write a house with more wagers than the included ones."""
     own = ROOT / "shoe_daemon" / "game" / "houses" / "seven-feathers.toml"
     text = re.sub("(?m)^dealing_style = .*", f'dealing_style = "{style}"', own.read_text("utf-8"))
     path = folder / f"{name}.toml"
@@ -79,7 +79,7 @@ def _house(folder: Path, name: str, style: str = "face_up") -> Path:
 
 
 def _boards(stage: Stage, browser: Browser, house: Path) -> None:
-    """Deal up to the best moment before pages of all languages, and take each at every size."""
+    """Play up to the best moment, and take the board in all languages and sizes."""
     text = f'name = "VIP 8"\nhouse_file = "{house}"\nlimits = {_LIMITS}'
     with ExitStack() as stack:
         table = stack.enter_context(stage.table(text))
@@ -101,7 +101,7 @@ def _boards(stage: Stage, browser: Browser, house: Path) -> None:
 
 @contextmanager
 def _board(stage: Stage, browser: Browser, table: Table, code: str) -> Iterator[Page]:
-    """Open a board whose clock stands still, so that a result stays as it is when it comes."""
+    """Open a board with a stopped clock, so that a result stays on screen."""
     with watch(browser, device_scale_factor=1) as watched:
         watched.page.goto(f"{stage.display.url}/table/{table.name}?lang={code}")
         _wait_for_rounds(watched.page, ROUND - 1)
@@ -111,8 +111,8 @@ def _board(stage: Stage, browser: Browser, table: Table, code: str) -> Iterator[
 
 def _pit(stage: Stage, browser: Browser, house: Path) -> None:
     """
-    Deal on several tables; at two a card too many is drawn, one of them face down; at one a card
-    falls, one goes away.
+    Play at several tables: excess cards at two, one of them face down; a fallen card; a lost
+    table.
     """
     squeezed = _house(house.parent, "squeezed", "squeeze")
     houses = {name: squeezed if name == _SQUEEZED else house for name in TABLES}
@@ -140,8 +140,10 @@ def _pit(stage: Stage, browser: Browser, house: Path) -> None:
 
 def _trouble(tables: list[Table]) -> None:
     """
-    Let things go wrong that need a person; the fifth table's last card is one more of its kind
-    than eight decks hold. At the last table the natural and the card after it lie face down.
+    Cause irregularities that need staff.
+
+    The fifth table's last card exceeds the copies in eight decks. At the last table the natural
+    and the card after it are face down.
     """
     tables[5].daemon.kill()
     tables[1].order("hold", kind="card_off_table", slot="B2", reason="It fell to the floor.")
@@ -160,7 +162,7 @@ _PIT_IS_READY: Final = """
 
 
 def _deal(table: Table, rounds: Iterator[Scene], until: int) -> None:
-    """Let the shoe deal until the table has told so many rounds."""
+    """Deal until the table has published this many rounds."""
     for scene in rounds:
         if scene.round is not None and scene.round.number == until:
             break
@@ -179,7 +181,7 @@ def _wait_for_rounds(page: Page, count: int) -> None:
 
 
 def _take(page: Page, name: str, size: tuple[int, int] | None = None) -> None:
-    """Write one picture, with a palette instead of three bytes for every point."""
+    """Save a screenshot with a palette."""
     if size is not None:
         page.set_viewport_size({"width": size[0], "height": size[1]})
     page.wait_for_function("() => document.fonts.status === 'loaded'")

@@ -1,11 +1,11 @@
 """
-Prepares what `make` needs: the virtual environment and the programs of the machine.
+Prepares what `make` needs: the virtual environment and system programs.
 
-Runs on a bare Python, before anything of the project is installed:
+Runs on a bare Python, before the project is installed:
 
-    python3 tools/prepare.py venv        .venv as the lock says, the project beside it
-    python3 tools/prepare.py mosquitto   the broker that tests start
-    python3 tools/prepare.py chromium    the browser that looks at the pages
+    python3 tools/prepare.py venv        .venv according to the lock, with the project
+    python3 tools/prepare.py mosquitto   the broker of the tests
+    python3 tools/prepare.py chromium    the browser of the page tests
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOCK = ROOT / "requirements-dev.lock"
 STAMP = VENV / ".stamp"
-# Debian keeps servers where an ordinary user's PATH does not look.
+# Debian installs servers outside an ordinary user's PATH.
 SERVER_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
-# opencv-python brings all but these, which every desktop has and a bare server has not.
+# System libraries of opencv-python; desktops have them, servers do not.
 OPENCV_LIBRARIES = ("libgl1", "libglib2.0-0")
-# Any of these will do; Debian has the first.
+# Any of these; Debian has the first.
 BROWSERS = ("chromium", "google-chrome", "chromium-browser")
 
 
 class MissingError(Exception):
-    """Something that the machine lacks and that we may not install."""
+    """A missing program that may not be installed automatically."""
 
 
 def main(arguments: list[str]) -> str | None:
-    """Do the jobs that are named; the answer is what went wrong, for `sys.exit`."""
+    """Run the named jobs; return an error message for `sys.exit`."""
     jobs = {"venv": venv, "mosquitto": mosquitto, "chromium": chromium}
     if not arguments or not jobs.keys() >= set(arguments):
         return f"usage: prepare.py {'|'.join(jobs)} …"
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> str | None:
 
 
 def venv() -> None:
-    """Make `.venv` what pyproject and the lock say; nothing is done where it already is."""
+    """Bring `.venv` up to date with pyproject and the lock."""
     if _succeeds(PYTHON, "-c", "import pip"):
         if STAMP.is_file() and STAMP.read_text() == _wanted():
             STAMP.touch()
@@ -59,7 +59,7 @@ def venv() -> None:
     else:
         _make_empty_venv()
     STAMP.unlink(missing_ok=True)
-    # Wheels only: a source archive would fetch what builds it, unseen by the hashes.
+    # Wheels only: building a source archive would download packages without checking hashes.
     _pip("--require-hashes", "--only-binary=:all:", "--requirement", LOCK)
     _pip("--no-deps", "--no-build-isolation", "--no-index", "--editable", ROOT)
     _see_to_opencv()
@@ -67,22 +67,24 @@ def venv() -> None:
 
 
 def mosquitto() -> None:
-    """See to it that a mosquitto can be started; the tests start their own."""
+    """Ensure that mosquitto is installed; the tests start their own."""
     if shutil.which("mosquitto", path=SERVER_PATH):
         return
     _install("mosquitto", purpose="tests")
-    if Path("/run/systemd/system").exists():  # nobody asked for a broker that runs for ever
+    if Path("/run/systemd/system").exists():  # do not leave a broker running
         _succeeds(*(_as_root() or []), "systemctl", "disable", "--now", "mosquitto.service")
 
 
 def chromium() -> None:
-    """See to it that there is a browser for the tests of the pages; they start their own."""
+    """Ensure that a browser is installed."""
     if not any(map(shutil.which, BROWSERS)):
         _install("chromium", purpose="tests of the pages")
 
 
 def _wanted() -> str:
-    """Say what decides how `.venv` looks. The settings of ruff, mypy and pytest do not."""
+    """
+    Return everything that determines `.venv`; excludes the settings of ruff, mypy and pytest.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     parts = [project["build-system"], project["project"], project["tool"]["hatch"], str(VENV)]
     text = repr(parts) + LOCK.read_text(encoding="utf-8")
@@ -90,7 +92,7 @@ def _wanted() -> str:
 
 
 def _make_empty_venv() -> None:
-    # Debian leaves ensurepip out of python3; what was just installed is seen by a new process.
+    # Debian's python3 has no ensurepip; a new process sees what was just installed.
     if not _succeeds(sys.executable, "-c", "import ensurepip, venv"):
         _install(f"python3.{sys.version_info.minor}-venv", purpose=".venv")
     _run(sys.executable, "-m", "venv", "--clear", VENV)
@@ -101,7 +103,7 @@ def _pip(*arguments: str | Path) -> None:
 
 
 def _see_to_opencv() -> None:
-    """Install what OpenCV loads from the system; only cameras need it, so a word will do too."""
+    """Install OpenCV's system libraries; on failure print a note, since only cameras need them."""
     if _succeeds(PYTHON, "-c", "import cv2"):
         return
     try:
@@ -111,7 +113,7 @@ def _see_to_opencv() -> None:
 
 
 def _install(*packages: str, purpose: str) -> None:
-    """Install Debian packages where that is allowed; otherwise one line says what to do."""
+    """Install Debian packages if permitted; otherwise print what to do."""
     root = _as_root()
     names = " ".join(packages)
     if root is None or not shutil.which("apt-get"):
@@ -123,7 +125,7 @@ def _install(*packages: str, purpose: str) -> None:
 
 
 def _as_root() -> list[str] | None:
-    """Say what to write before a command that needs root; None where nobody lets us."""
+    """Return the prefix for root commands; None without permission."""
     if os.geteuid() == 0:
         return []
     sudo = ["sudo", "--non-interactive"]
@@ -134,7 +136,7 @@ def _succeeds(*command: str | Path) -> bool:
     quiet = subprocess.DEVNULL
     try:
         return subprocess.run(command, check=False, stdout=quiet, stderr=quiet).returncode == 0
-    except OSError:  # there is no such program
+    except OSError:  # no such program
         return False
 
 

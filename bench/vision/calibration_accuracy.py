@@ -1,17 +1,17 @@
 """
-How exact a camera's calibration is, and what its check notices.
+Accuracy of a camera's calibration, and faults found by its check.
 
 `python -m bench.vision.calibration_accuracy`
 
-Simulated tables, each with its own camera, lens, lamps, felt and deck. Three parts, each by its
-name or all of them:
+Simulated tables, each with its own camera, lens, lamps, felt and deck. Three parts, by name or all
+of them:
 
-    plane   millimetres by which the plane is off, where cards lie, against the truth: found by
-            so many markers, laid anyhow, or by clicks that are off by one pixel (aim: 1.5 mm)
-    check   what `calibrate camera --check` says of cameras that were pushed, lenses out of
-            focus, lamps dimmed; and how often it says anything of what did not change
-    deck    how often cards of another deck pass, by how many lie there; and how often those
-            of the same deck do not
+    plane   error of the plane in millimetres at the card places, found by markers placed at
+            random, or by clicks with an error of one pixel (aim: 1.5 mm)
+    check   findings of `calibrate camera --check` for pushed cameras, defocused lenses and dimmed
+            lamps; and its false alarms
+    deck    how often cards of another deck pass, by number of cards; and how often cards of the
+            same deck fail
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _PARTS: Final[dict[str, Callable[[argparse.Namespace], bool]]] = {
     "check": lambda given: measure_check(given.tables, given.checks),
     "deck": lambda given: measure_deck(given.decks),
 }
-"""What is measured, each by its name: whether its aim was met."""
+"""The parts by name; each returns whether its aim was met."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure the parts that are named; 1 where an aim is missed."""
+    """Measure the named parts; return 1 if an aim is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(_PARTS)}; all where none is")
     parser.add_argument("--tables", type=int, default=12, help="for plane and check")

@@ -1,6 +1,6 @@
 """
-What the check at the start of a shoe says of cameras that were pushed, lenses out of focus,
-lamps dimmed; and how often it says anything of what did not change.
+Findings of the check at the start of a shoe, for changed cameras, lenses and lamps; and its false
+alarms.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _BLURS: Final = (0.5, 0.8, 1.0, 1.3, 1.6, 2.0, 3.0)
 _LIGHTS: Final = (0.85, 0.8, 0.75, 0.7, 0.6, 0.4)
 _BRIGHTER: Final = (1.2, 1.3, 1.4, 1.5, 1.7)
 _TOLD_FROM: Final = 2.5
-"""Millimetres: how far a camera was pushed is said of more than this."""
+"""Shorter pushes are not reported; in millimetres."""
 
 _PICTURES: Final = 8
 
 _MUST: Final = (("pushed, mm", 5.0), ("pushed, mm", 50.0), ("light, times", 0.6))
-"""What has to be told of every table."""
+"""Changes that must be found at every table."""
 
 
 class _Change(NamedTuple):
-    """What is changed, by how much, how the table then is, and what is to be said of it."""
+    """A change, its size, the changed table, and the expected finding."""
 
     name: str
     amount: float
@@ -47,13 +47,13 @@ class _Change(NamedTuple):
 
 class _Tally:
     """
-    What was said of all tables.
+    Findings of all tables.
 
     Attributes:
-        told: Of each change, whether it was said: once a table.
-        off: By how many millimetres a push was told wrong.
-        false: What was said where nothing changed.
-        unchanged: How often nothing was changed.
+        told: For each change, whether it was found, once per table.
+        off: Errors of reported pushes in millimetres.
+        false: Findings without a change.
+        unchanged: Number of checks without a change.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class _Tally:
         self.unchanged = 0
 
     def change(self, change: _Change, found: CheckResult) -> None:
-        """Hear what was found after a change."""
+        """Count the findings after a change."""
         said = [each.kind for each in found.findings if each.bad]
         self.told[change.name, change.amount].append(change.kind in said)
         pushed_far = change.kind is FindingKind.MOVED and change.amount > _TOLD_FROM
@@ -71,20 +71,20 @@ class _Tally:
             self.off.append(abs(found.moved - change.amount))
 
     def nothing(self, number: int, found: CheckResult) -> None:
-        """Hear what was found where nothing was changed."""
+        """Count the findings without a change."""
         self.false += [f"table {number}: {each.text}" for each in found.findings if each.bad]
         self.unchanged += 1
 
     @property
     def is_good(self) -> bool:
-        """Whether all was told that must be, and nothing else."""
+        """True if all required changes were found, without a false alarm."""
         return all(all(self.told[change]) for change in _MUST) and not self.false
 
 
 def measure_check(tables: int, checks: int) -> bool:
     """
-    Print what checks of so many tables say, `checks` of them of what did not change; say
-    whether all is told that must be, without a false alarm.
+    Print the findings at `tables` tables, with `checks` checks without a change; return whether
+    the aim is met.
     """
     tally = _Tally()
     with tempfile.TemporaryDirectory() as folder:
@@ -140,7 +140,7 @@ def _changes(chance: np.random.Generator) -> Iterator[_Change]:
 
 
 def _unchanged(here: SimulatedTable, chance: np.random.Generator) -> TableState:
-    """Change what always changes a little; some cards of the deck lie there, or none."""
+    """Vary what always varies a little, with some cards of the deck or none."""
     way, far = chance.uniform(0, 2 * np.pi), chance.uniform(0, 0.5)
     count = int(chance.integers(0, 5))
     slots = [DEALING_ORDER[n] for n in chance.permutation(len(DEALING_ORDER))[:count]]

@@ -1,6 +1,6 @@
 """
-How often cards of another deck pass the check at the start of a shoe, by how many lie there; and
-how often those of the same deck do not.
+How often cards of another deck pass the check at the start of a shoe, by number of cards; and how
+often cards of the same deck fail.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ from shoe_daemon.game import RANKS, Card
 __all__ = ["measure_deck"]
 
 _FALSE: Final = 2.0
-"""Of 100 checks of the same deck: told to be another one at the most."""
+"""Maximum false alarms in 100 checks of the same deck."""
 
 _DRAWS: Final = 40
-"""Times that cards are drawn of each pair of decks."""
+"""Draws of cards for each pair of decks."""
 
 Odds = Sequence[Sequence[Sequence[float]]]
-"""Of each deck and each other one: how likely each card of that is this one's."""
+"""
+For each deck and each other deck: the probability that each of its cards belongs to the first.
+"""
 
 
 class _Known(NamedTuple):
-    """A deck as its profile has it, and cards of it that were seen later."""
+    """A deck as in its profile, and cards of it seen later."""
 
     deck: ReferenceDeck
     seen: list[tuple[str, CardPrint]]
@@ -47,8 +49,8 @@ class _Known(NamedTuple):
 
 def measure_deck(decks: int) -> bool:
     """
-    Print how often each of so many decks passes as itself and as another; say whether a deck is
-    told to be another one rarely enough.
+    Print how often each deck passes as itself and as another deck; return whether false alarms are
+    rare enough.
     """
     known = [_known(number) for number in range(decks)]
     odds = [

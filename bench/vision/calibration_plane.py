@@ -1,7 +1,4 @@
-"""
-By how many millimetres the plane is off, where cards lie, against the truth: found by markers
-that are laid anyhow, or by clicks.
-"""
+"""Error of the plane in millimetres at the card places, found by markers or by clicks."""
 
 from __future__ import annotations
 
@@ -23,26 +20,26 @@ from drivers.simulators.camera.table_layout import PLACES
 __all__ = ["measure_plane"]
 
 _AIM: Final = 1.5
-"""Millimetres that five markers may be off."""
+"""Maximum error with five markers, in millimetres."""
 
 _STILL: Final = 4
-"""Pictures of which the mean is taken."""
+"""Number of averaged pictures."""
 
 _SIDE: Final = 120.0
 _RECTANGLE: Final = (400.0, 200.0)
-"""Millimetres of a marker, and of what is clicked."""
+"""Size in millimetres of a marker, and of the clicked rectangle."""
 
 _MIDDLES: Final = (((0.0, 0.0),), ((-210.0, -20.0), (210.0, 20.0)))
-"""Where one rectangle lies, and where two do."""
+"""Centres of one rectangle, and of two."""
 
 _CORNERS: Final = np.array([corner for box in PLACES.values() for corner in box.corners])
 
 Found = tuple[str, Plane, float]
-"""What a plane was found by, the plane, and by how many millimetres it is off."""
+"""The method, the plane found, and its error in millimetres."""
 
 
 def measure_plane(tables: int) -> bool:
-    """Print how far off planes of so many tables are; say whether the aim is met."""
+    """Print the errors at several tables; return whether the aim is met."""
     off: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for number in range(tables):
         for name, plane, true in _planes(number):
@@ -73,7 +70,7 @@ def _by_markers(here: SimulatedTable, chance: np.random.Generator) -> Iterator[t
 
 
 def _laid(here: SimulatedTable, chance: np.random.Generator) -> list[Marker]:
-    """Lay all sheets a little elsewhere and turned anyhow, and find them."""
+    """Place all sheets with random shifts and rotations, and find them."""
     shifts = chance.uniform(-1, 1, (len(MARKER_SHEETS), 3)) * (25, 8, 180)
     sheets = tuple(
         replace(sheet, x=sheet.x + x, y=sheet.y + y, turn=sheet.turn + turn)

@@ -28,25 +28,25 @@ from shoe_daemon.game import DEALING_ORDER, RANKS, Card, Slot
 __all__ = ["FEW", "SIZE", "THIRTEEN", "calibrated", "reader", "table"]
 
 SIZE: Final = (1280, 720)
-"""Of all pictures, in pixels."""
+"""Picture size in pixels."""
 
 _LENSES: Final = (0.6, 0.3, 1.0)
-"""How much lenses bend, one table after the other."""
+"""Lens distortion of successive tables."""
 
 THIRTEEN: Final = tuple(Card(f"{rank}{'SHDC'[n % 4]}") for n, rank in enumerate(RANKS))
-"""A card of every rank."""
+"""One card of each rank."""
 
 FEW: Final = THIRTEEN[::4]
 _Laid = tuple[Card, Slot]
 
 
 def table(number: int) -> SimulatedTable:
-    """Put up a table with its camera."""
+    """Create a table with its camera."""
     return SimulatedTable(Settings(seed=100 + number, lens=_LENSES[number % len(_LENSES)]))
 
 
 class _Staged:
-    """A recording that was never made: each moment is a night."""
+    """A simulated recording in which each step is a frame source of its own."""
 
     def __init__(self, here: SimulatedTable, nights: Sequence[TableState]) -> None:
         self._here = here
@@ -68,12 +68,12 @@ class _Staged:
 
 @lru_cache(maxsize=1)
 def reader() -> Recogniser:
-    """Give the recogniser, which is loaded once."""
+    """Return the recogniser, loaded once."""
     return Recogniser()
 
 
 def calibrated(here: SimulatedTable, cards: Sequence[Card]) -> CalibrationResult:
-    """Calibrate a table with cards that lie on one place after the other, and a back."""
+    """Calibrate a table with cards placed one after the other, and a card back."""
     laid = [(card, DEALING_ORDER[n % len(DEALING_ORDER)]) for n, card in enumerate(cards)]
     known = Camera(width=SIZE[0], height=SIZE[1])
     wanted = CalibrationRequest(

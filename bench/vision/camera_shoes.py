@@ -1,20 +1,18 @@
 """
-Simulated shoes read by a camera, picture by picture, to what a broker brings.
+Rounds published wrong without an alert, in whole simulated shoes read by a camera.
 
     python -m bench.vision.camera_shoes --station overhead --shoes 200 --jobs 2 --out shoes.jsonl
     python -m bench.vision.camera_shoes --station throat --shoes 200 --jobs 2 --out shoes.jsonl
     python -m bench.vision.camera_shoes --station overhead --seed 17 --shoes 1 --why    # again
 
-The question is whether any round is wrong without a word. Each shoe has a table, lamps, a
-camera and a deck of its own, none of which the recogniser's training saw, and troubles:
-hands on cards, lamps that go out, a camera that is pushed. A round is *exact* where its
-result was published as it was dealt; *held* where no wrong one was, and an irregularity, a
-lost camera or a partial result says that a person is needed; *told* where a wrong one was
-published together with such a word; *silent* where a wrong one was, or none, without a word.
+Each shoe has its own table, lamps, camera and deck, none of them seen in training, and faults:
+hands on cards, lamps that go out, a pushed camera. A round is *exact* if its result was published
+as dealt; *held* if no wrong result was published, and an irregularity, a lost camera or a partial
+result asks for staff; *told* if a wrong result was published together with such an alert; *silent*
+if a wrong result or none was published, without an alert.
 
-Each shoe is added to `--out` when it is over, as a line of JSON. Shoes that are in there are
-not played again, so that what was broken off goes on where it was; `--share 2/4` plays the
-second of four parts of them.
+Each finished shoe is appended to `--out` as a line of JSON, and is not played again, so an
+interrupted run continues. `--share 2/4` plays the second of four parts.
 """
 
 from __future__ import annotations
@@ -77,7 +75,7 @@ def play(settings: Settings, wishes: str, port: int) -> Verdict:
 
 
 def settings_of(seed: int, wishes: argparse.Namespace) -> Settings:
-    """Say what is played with a seed."""
+    """Return the settings for a seed."""
     station = Station(wishes.station)
     overhead = station is Station.OVERHEAD
     width, height = _SIZES[station]
@@ -97,7 +95,7 @@ def settings_of(seed: int, wishes: argparse.Namespace) -> Settings:
 
 
 def main() -> int:
-    """Play what is asked for; say whether any round was silently wrong."""
+    """Play the shoes; return 1 if any round was silently wrong."""
     wishes = _wishes()
     asked = f"rounds={wishes.rounds} trouble_rate={wishes.trouble_rate}"
     seeds = _seeds(wishes)
@@ -149,7 +147,7 @@ def _played(
     if len(seeds) == 1:
         yield play(settings_of(seeds[0], wishes), asked, port)
         return
-    # What many threads took of memory in turn is only given back at the end of a process.
+    # Memory used by many threads in turn is only released when a process ends.
     spawning = multiprocessing.get_context("spawn")
     with spawning.Pool(wishes.jobs, maxtasksperchild=_SHOES_A_PROCESS) as pool:
         told = partial(_play_seed, wishes, asked, port)
@@ -195,7 +193,7 @@ def _progress(number: int, whole: int, took: float) -> None:
 
 
 def sum_up(station: str, done: list[Verdict]) -> int:
-    """Print what became of all rounds; return 1 where one was silently wrong."""
+    """Print a summary of all rounds; return 1 if any was silently wrong."""
     done.sort(key=lambda verdict: verdict.seed)
     rounds = sum(each.rounds for each in done)
     seconds = sum(each.seconds for each in done)

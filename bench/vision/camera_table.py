@@ -1,10 +1,9 @@
 """
-The daemon of a table whose camera is simulated, in the time of its pictures.
+A complete daemon with a simulated camera, whose clock follows the pictures.
 
-All of it is the real one: the camera's driver with its threads, the reader, the core, the
-journal on disk, the publisher, and a broker from which everything is heard again. Only what
-time it is comes of the pictures. So nothing is lost on a slow machine, and a shoe that is
-played again is the same.
+Camera driver, threads, reader, core, journal, publisher and broker are the real ones; only the
+clock is derived from the pictures. So no picture is lost on a slow machine, and a repeated shoe
+gives the same result.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _SOON: Final = 0.0005
 
 
 def play_shoe(settings: Settings, folder: Path, broker: int) -> Table:
-    """Play one shoe to its end, and hear what a broker brings of it."""
+    """Play one shoe and collect its messages from the broker."""
     write_simulated_profile(settings, folder)
     setup = _setup(settings, folder, broker)
     with TableStaff(broker, Topics(setup.config.site, setup.config.table.id)) as staff:
@@ -53,11 +52,11 @@ def play_shoe(settings: Settings, folder: Path, broker: int) -> Table:
 
 class Table:
     """
-    A table that is played at.
+    A table in play.
 
     Attributes:
-        film: What is before its camera.
-        rounds: Those that were dealt.
+        film: The scene before its camera.
+        rounds: The rounds dealt.
     """
 
     def __init__(self, settings: Settings, setup: Setup, staff: TableStaff) -> None:
@@ -78,7 +77,7 @@ class Table:
 
     @property
     def events(self) -> list[Event]:
-        """All that the broker brought."""
+        """All events received from the broker."""
         return self._staff.events
 
     def play(self) -> None:
@@ -102,19 +101,19 @@ class Table:
         else:
             self._staff.open_shoe()
         if self._staff.down:
-            # Who hears that the camera is lost has a look at it.
+            # On a lost camera, staff puts it right.
             self.film.reset_camera()
         trouble = truth.trouble and truth.trouble.value
         self.rounds.append(Dealt(dealt, trouble, self.film.now))
 
     def _ends(self, dealt: DealtRound) -> None:
-        """Press the dealer's button, where no camera sees that the table is cleared."""
+        """Press the dealer's button, if no camera sees that the table is cleared."""
         if self.film.station is Station.THROAT:
             self._catch_up()
             self._staff.call(aborted=dealt.aborted)
 
     def _catch_up(self) -> None:
-        """Wait until all that is due has been heard."""
+        """Wait until all due events are received."""
         _until(lambda: self._daemon.is_idle and not self._overdue, "the core's turn")
         self._staff.catch_up(self._daemon.core.table.state.seq)
 
@@ -150,7 +149,7 @@ def _setup(settings: Settings, folder: Path, broker: int) -> Setup:
     table = TableSettings(
         id=settings.station.value,
         decks=settings.decks,
-        # Of a shoe's mouth alone nobody knows whether a card is late or forgotten.
+        # A camera in the shoe's exit cannot tell a late card from a forgotten one.
         round_end=RoundEnd.AUTO if overhead else RoundEnd.BUTTON,
         result_on=ResultOn.CONFIRMED,
     )

@@ -1,12 +1,12 @@
 """
-A camera that sends H.264 over RTSP, by GStreamer's own server: the moment at which it takes a
-picture is drawn into that, as `bench.vision.stream_cameras` draws it.
+An H.264 RTSP camera by GStreamer's server; each picture contains its time, as in
+`bench.vision.stream_cameras`.
 
-Run by the system's Python, which has GStreamer's bindings, and by nothing of ours:
+Runs in the system's Python, which has GStreamer's bindings, without modules of this project:
 
     /usr/bin/python3 bench/vision/gstreamer_camera.py PORT WIDTH HEIGHT FPS BITS SQUARE
 
-PORT 0 is any that is free. The port is printed as soon as the camera can be asked.
+PORT 0 chooses a free port. The port is printed when the camera is ready.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
-Whether `calibrate camera --check` tells that a camera was pushed before the shoe.
+Whether `calibrate camera --check` finds that a camera was pushed before the shoe.
 
     python -m bench.vision.pushed_cameras --shoes 200 --seed 5000
 
-pushes those of `bench.vision.camera_shoes`, above the layout, without playing their shoes.
+pushes the overhead cameras of `bench.vision.camera_shoes` without playing their shoes.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ __all__ = ["Pushed", "print_pushed", "push"]
 _PUSHES: Final = {0.0: None, 5.0: SceneFault.BUMP, 50.0: SceneFault.KNOCK}
 _PICTURES: Final = 4
 _NEAR: Final = 0.1
-"""Share of a push by which what is told may be off; a turn comes with it …"""
+"""Tolerance of the reported push, as a share of it; a rotation comes with it …"""
 
 _TURN: Final = 1.0
-"""… and so many millimetres, whatever it is."""
+"""… plus this number of millimetres."""
 
 
 class Pushed(Struct):
@@ -46,9 +46,9 @@ class Pushed(Struct):
     One push.
 
     Attributes:
-        far: By how many millimetres.
-        moved: By how many it was told; None where it was not.
-        passed: Whether the check let it pass.
+        far: Millimetres.
+        moved: Reported millimetres; None if not reported.
+        passed: The check passed.
     """
 
     far: float
@@ -57,7 +57,7 @@ class Pushed(Struct):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the check said something else than what happened."""
+        """True if the check's result is wrong."""
         if not self.far:
             return not self.passed
         off = abs(self.far - (self.moved or 0.0))
@@ -65,7 +65,7 @@ class Pushed(Struct):
 
 
 def push(settings: Settings, folder: Path) -> list[Pushed]:
-    """Push the camera of a table, whose profile is in a folder, and have it checked."""
+    """Push the camera of a table with a profile, and run the check."""
     path = folder / PROFILE
     profile = load_profile(path)
     chance = Random(f"push {settings.seed}")
@@ -100,7 +100,7 @@ def _pictures(
 
 
 def print_pushed(pushes: list[Pushed]) -> None:
-    """Print how many were told right, and how far they were said to be."""
+    """Print the share of correct findings, and the reported distances."""
     if not pushes:
         return
     print("  `calibrate camera --check` of cameras that were pushed:")
@@ -119,7 +119,7 @@ def _line(push: Pushed) -> str:
 
 
 def main() -> int:
-    """Push the camera of each table; return 1 where the check said something else than that."""
+    """Push each table's camera; return 1 if a check was wrong."""
     parser = argparse.ArgumentParser(prog="python -m bench.vision.pushed_cameras")
     parser.add_argument("--shoes", type=int, default=20)
     parser.add_argument("--seed", type=int, default=5000, help="of the first shoe")

@@ -1,4 +1,4 @@
-"""What became of each round of a shoe: what was dealt, held against what the broker said."""
+"""Comparison of the rounds dealt with the events received."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from shoe_daemon.table import (
 __all__ = ["HOLDS", "Dealt", "Verdict", "judge"]
 
 HOLDS: Final = 3
-"""The severity from which on a result waits for a person."""
+"""Results are held from this severity on."""
 
 _FOUR: Final = 4
 
 
 class Dealt(Struct):
     """
-    One round: what was dealt from when on, and what was said of it.
+    One round dealt, and its events.
 
     Attributes:
-        round: What was dealt.
-        trouble: What went wrong before the camera, or with it.
-        since: When it began, in seconds.
-        shown: The results that were published.
-        told: What was said to be wrong.
-        severity: The gravest of that.
+        round: The round.
+        trouble: The scene's fault.
+        since: Start in seconds.
+        shown: Published results.
+        told: Alerts.
+        severity: The highest severity.
     """
 
     round: DealtRound
@@ -51,13 +51,13 @@ class Dealt(Struct):
 
     @property
     def is_exact(self) -> bool:
-        """Whether the one result that was published is that which was dealt."""
+        """True if the only published result is that of the round dealt."""
         whole = [each for each in self.shown if not each.partial]
         return len(whole) == 1 and is_same(self.round, whole[0])
 
     @property
     def is_shown_wrong(self) -> bool:
-        """Whether a result was published that says to be whole and is another one."""
+        """True if a wrong result was published as complete."""
         return any(not each.partial and not is_same(self.round, each) for each in self.shown)
 
 
@@ -66,20 +66,19 @@ class Verdict(Struct):
     One shoe.
 
     Attributes:
-        station, seed, wishes: What was played; the same again gives the same.
-        rounds: How many were dealt.
-        exact: Of them, those whose result was published as it was dealt.
-        held: Of the others, those of which no wrong result was published: they wait for a
-            person, are partial, or came to nothing, and that is told.
-        told: Those of which a wrong result was published, with a word that something is odd.
-        silent: Those of which a wrong result was published, or none, without a word.
-        reasons: What was said to be wrong with those that are held or told.
-        troubles: Of each trouble: rounds, exact, held, told, silent.
-        why: Each round that is not exact, for people.
-        cards, events, pictures: How many.
-        seconds: Of the processor.
-        pushed: What the check said of a camera that was pushed.
-        failed: Why it could not be played to its end.
+        station, seed, wishes: The settings; they reproduce the shoe.
+        rounds: Rounds dealt.
+        exact: Rounds whose result was published as dealt.
+        held: Other rounds without a wrong result: held, partial or aborted, with an alert.
+        told: Rounds with a wrong result and an alert.
+        silent: Rounds with a wrong result or none, without an alert.
+        reasons: Alerts of held and told rounds.
+        troubles: For each fault: rounds, exact, held, told, silent.
+        why: Explanation of each round that is not exact.
+        cards, events, pictures: Counts.
+        seconds: Processor time.
+        pushed: Findings of the check for pushed cameras.
+        failed: The error that ended the shoe early.
     """
 
     station: str
@@ -103,13 +102,13 @@ class Verdict(Struct):
 
 def judge(verdict: Verdict, rounds: list[Dealt], events: Sequence[Event], begin: int) -> None:
     """
-    Enter what became of the rounds of a shoe.
+    Judge all rounds of a shoe.
 
     Args:
-        verdict: Where it is entered.
-        rounds: In the order in which they were dealt.
-        events: All that was said.
-        begin: The moment of 0 seconds, in microseconds since 1970.
+        verdict: Receives the result.
+        rounds: In dealing order.
+        events: All events received.
+        begin: Time of second 0, in microseconds since 1970.
     """
     verdict.events = len(events)
     _note_all(rounds, events, begin)
@@ -144,7 +143,7 @@ def _note_all(rounds: list[Dealt], events: Iterable[Event], begin: int) -> None:
 
 
 def _lose(rounds: list[Dealt], since: float, until: float) -> None:
-    """Between these moments everybody knew that there is no camera."""
+    """Mark the rounds of a time in which the camera was reported lost."""
     ends = [each.since for each in rounds[1:]] + [float("inf")]
     for dealt, end in zip(rounds, ends, strict=True):
         if dealt.since <= until and end >= since:
@@ -166,7 +165,7 @@ def _note(rounds: list[Dealt], at: float, event: Event) -> None:
         return
     match event.data:
         case RoundFinished() as finished:
-            # A result may come late, when the next round has begun: with it comes its word.
+            # A late result, with its alert, may arrive after the start of the next round.
             before = rounds[: rounds.index(about)][-1:]
             if before and not before[0].shown and is_same(before[0].round, finished):
                 about = before[0]
@@ -206,7 +205,7 @@ def _hands(finished: RoundFinished) -> tuple[tuple[str, HandResult], ...]:
 
 
 def is_same(dealt: DealtRound, finished: RoundFinished) -> bool:
-    """Whether a result is that of what was dealt, card by card."""
+    """Return whether a result has the same cards as the round dealt."""
     if dealt.aborted or len(dealt.cards) < _FOUR:
         return False
     coup = coup_of(dealt.cards)

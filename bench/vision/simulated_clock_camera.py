@@ -1,7 +1,4 @@
-"""
-A simulated camera whose pictures are what time it is: the next one is taken when all that the
-one before was worth is dealt with.
-"""
+"""A simulated camera that is also the clock: time advances when a picture is fully processed."""
 
 from __future__ import annotations
 
@@ -23,10 +20,10 @@ from shoe_daemon.table import to_microseconds
 __all__ = ["BEGIN", "Film", "FilmDriver"]
 
 BEGIN: Final = to_microseconds("2026-01-01T00:00:00Z")
-"""The moment of the first picture."""
+"""Time of the first picture."""
 
 _AHEAD: Final = 10_000_000.0
-"""The pictures' monotonic clock is so far ahead of the machine's that it is never behind."""
+"""Offset of the monotonic clock, so that it is never behind the machine's clock."""
 
 _SILENT: Final = 3.0
 """Seconds without a picture after which a live camera is given up."""
@@ -34,17 +31,17 @@ _SILENT: Final = 3.0
 _FROZEN: Final = 3.0
 _SEES_OUT: Final = 2.5
 _AFTERWARDS: Final = 12.0
-"""Seconds for which the table is looked at when all has been played, and that pass then."""
+"""Seconds of pictures after the end of play, and seconds that then pass without pictures."""
 
 
 class Film:
     """
-    What is before the camera, and what time it is.
+    The scene before the camera, and the clock.
 
     Attributes:
         now: Seconds.
-        over: All has been played, and was looked at.
-        pictures: How many were taken.
+        over: True after the end of play.
+        pictures: Number of pictures taken.
     """
 
     def __init__(
@@ -55,9 +52,9 @@ class Film:
     ) -> None:
         """
         Args:
-            scene: What is played.
-            begins: Told each round as it begins.
-            ends: Told each round when its cards are taken away.
+            scene: The play.
+            begins: Called with each round at its start.
+            ends: Called with each round when its cards are collected.
         """
         self.now = 0.0
         self.over = threading.Event()
@@ -69,28 +66,28 @@ class Film:
         self._shots = self._all()
 
     def monotonic(self) -> float:
-        """Give what time it is, as a monotonic clock does."""
+        """Return the time of a monotonic clock."""
         return _AHEAD + self.now
 
     def wall(self) -> int:
-        """Give what time it is, as a wall clock does."""
+        """Return the time of a wall clock."""
         return BEGIN + int(self.now * 1_000_000)
 
     @property
     def station(self) -> Station:
-        """Where the camera is."""
+        """The camera's position."""
         return self._scene.settings.station
 
     def reset_camera(self) -> None:
-        """Put the camera back to where it was, where it was pushed."""
+        """Move a pushed camera back."""
         self._scene.reset_camera()
 
     def picture(self) -> Image | None:
         """
-        Take the next picture; None where all is over.
+        Take the next picture; None after the end.
 
         Raises:
-            LineError: None has come for too long.
+            LineError: The camera delivered no picture for too long.
         """
         last = self.now
         for shot in self._shots:
@@ -104,7 +101,7 @@ class Film:
         return None
 
     def wait(self, seconds: float) -> None:
-        """Let time pass without a camera."""
+        """Let time pass without pictures."""
         until = self.now + seconds
         while self.now < until:
             shot = next(self._shots, None)
@@ -125,7 +122,7 @@ class Film:
     def _all(self) -> Iterator[Shot]:
         scene = self._scene
         yield from scene.frames()
-        # The empty table for a moment; then time passes.
+        # The empty table first; then time passes.
         at, span = self.now, 1 / scene.settings.fps
         for number in range(1, int(_SEES_OUT / span)):
             moment = at + number * span
@@ -134,7 +131,7 @@ class Film:
 
 
 class _Turns:
-    """Either the camera's turn, or that of who looks through it."""
+    """Alternates between camera and reader."""
 
     def __init__(self, settle: Callable[[], None]) -> None:
         self._settle = settle
@@ -142,7 +139,7 @@ class _Turns:
         self._looking = self._closed = False
 
     def take(self) -> None:
-        """Wait until what was taken before has been dealt with."""
+        """Wait until the previous picture is processed."""
         with self._changed:
             self._changed.wait_for(lambda: not self._looking or self._closed)
             if self._closed:
@@ -150,7 +147,7 @@ class _Turns:
             self._looking = True
 
     def dealt_with(self, *, told: bool) -> None:
-        """The picture has been looked at, and what there was to say was said."""
+        """Note that the picture is processed and its observations are delivered."""
         if told:
             self._settle()
         with self._changed:
@@ -158,14 +155,14 @@ class _Turns:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Nobody looks any more."""
+        """Note that there is no reader any more."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
 
 class _Source:
-    """The simulated camera, in place of a device."""
+    """The simulated camera in place of a device."""
 
     def __init__(self, film: Film, turns: _Turns) -> None:
         self._film = film
@@ -189,7 +186,7 @@ class _Source:
 
 
 class _Line:
-    """The camera's line, which tells when its reader comes for more."""
+    """The camera's line; notes when its reader asks for more."""
 
     def __init__(self, line: CameraLine, turns: _Turns) -> None:
         self._line = line
@@ -217,7 +214,7 @@ class _Line:
 
 
 class FilmDriver(CameraDriver):
-    """The driver, but that its source is a film."""
+    """The camera driver with a simulated source."""
 
     film: Film
     settle: Callable[[], None]
@@ -229,7 +226,7 @@ class FilmDriver(CameraDriver):
             url,
             lambda: _Source(film, turns),
             frame_check_for(url, profile, frozen_after=_FROZEN),
-            # No picture is lost: one that nobody has looked at is waited for.
+            # Lossless: wait for each picture to be processed.
             CapturePace(live=False, real_time=False),
         )
         return _Line(start_line(url, capture, profile, self.options, self.evidence), turns)

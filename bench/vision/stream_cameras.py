@@ -1,7 +1,4 @@
-"""
-Cameras on loopback that draw into each picture the moment at which they take it, and can be told
-to fall silent, to go and to come back.
-"""
+"""Loopback cameras that draw the time into each picture, and can fall silent, stop and restart."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ FPS: Final = 25
 WIDTH, HEIGHT = 1280, 720
 BITS: Final = 40
 SQUARE: Final = 32
-"""Binary digits of the moment in milliseconds, and the pixels of a square that is one of them."""
+"""Bits of the time in milliseconds, and the size of the square for each bit."""
 
 _SYSTEM_PYTHON: Final = "/usr/bin/python3"
 _GSTREAMER: Final = Path(__file__).with_name("gstreamer_camera.py")
@@ -37,7 +34,7 @@ _NO_GSTREAMER: Final = "GStreamer's RTSP server is not installed: see `--help`"
 
 
 class Server(NamedTuple):
-    """A camera that can be told to fall silent, to go and to come back."""
+    """Controls of a camera."""
 
     url: str
     silence: Callable[[], None]
@@ -46,7 +43,7 @@ class Server(NamedTuple):
 
 
 def stamped() -> Image:
-    """Draw the moment into a picture."""
+    """Draw the current time into a picture."""
     image = np.full((HEIGHT, WIDTH, 3), 90, np.uint8)
     now = int(time.monotonic() * 1000)
     for bit in range(BITS):
@@ -55,14 +52,14 @@ def stamped() -> Image:
 
 
 def age(image: Image) -> float:
-    """Read the moment, and return how many milliseconds ago it was."""
+    """Return the age of a picture in milliseconds."""
     middle = SQUARE // 2
     bits = [image[middle, bit * SQUARE + middle].mean() > 127 for bit in range(BITS)]
     return time.monotonic() * 1000 - sum(1 << bit for bit, set_ in enumerate(bits) if set_)
 
 
 class _Mjpeg:
-    """The simulator's stream, fed in time."""
+    """The simulator's MJPEG server with a feed."""
 
     def __init__(self) -> None:
         self._stream = JpegStream("127.0.0.1", 0)
@@ -120,7 +117,7 @@ def _rtsp_jpeg() -> Iterator[Server]:
 
 
 class _GStreamer:
-    """GStreamer's server as a process."""
+    """GStreamer's server as a child process."""
 
     def __init__(self) -> None:
         self._port = 0
@@ -128,7 +125,7 @@ class _GStreamer:
 
     def start(self) -> None:
         """
-        Run it, at the port that it had.
+        Start it, at the same port as before.
 
         Raises:
             UserError: It is not installed.

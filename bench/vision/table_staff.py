@@ -1,4 +1,4 @@
-"""What a broker has to say of one table, and the person who answers it."""
+"""A table's dealer and supervisor over MQTT: receives its events and sends its commands."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _OPERATOR: Final = "bench"
 
 class TableStaff:
     """
-    Listens from `__enter__` to `__exit__`.
+    Subscribed from `__enter__` to `__exit__`.
 
     Attributes:
-        events: All events in their order, each once.
-        seq: Of the last one.
-        alerts: The irregularities that are open, by their ids.
-        down: Whether the camera is lost.
+        events: All events in order, without duplicates.
+        seq: The last event's number.
+        alerts: Open irregularities by id.
+        down: The camera is lost.
     """
 
     def __init__(self, port: int, topics: Topics) -> None:
@@ -50,33 +50,33 @@ class TableStaff:
         client.connect_async("127.0.0.1", port)
 
     def __enter__(self) -> Self:
-        """Subscribe, and return when the broker has agreed."""
+        """Subscribe, and wait for the acknowledgement."""
         self._client.loop_start()
         self._wait(lambda: self._ready, "the broker")
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave."""
+        """Disconnect."""
         leave(self._client)
         self._client.on_connect = self._client.on_subscribe = self._client.on_message = None
 
     def catch_up(self, seq: int) -> None:
-        """Wait until an event has been heard."""
+        """Wait until an event is received."""
         self._wait(lambda: self.seq >= seq, f"event {seq}")
 
     def open_shoe(self) -> None:
-        """Be the person who says that a new shoe begins: all is well from here on."""
+        """Start a new shoe, as an operator."""
         self._order("new-shoe", reason="a new shoe")
 
     def call(self, *, aborted: bool) -> None:
-        """Be the dealer who says that a round is over, or that it came to nothing."""
+        """End or abort a round, as the dealer."""
         if aborted:
             self._order("void-round", reason="the cards were taken back")
         else:
             self._order("confirm-result", reason="called")
 
     def decide(self) -> None:
-        """Be the person for whom the table waits: the round is void, what was odd is seen."""
+        """Void held rounds and acknowledge irregularities, as a supervisor."""
         if not self.alerts:
             return
         self._order("void-round", reason="not as dealt")
@@ -120,7 +120,7 @@ class TableStaff:
 
     def _hear(self, event: Event) -> None:
         if event.seq <= self.seq:
-            return  # at least once
+            return  # a duplicate
         if event.seq != self.seq + 1:
             raise ValueError(f"event {event.seq} after {self.seq}")
         self.seq = event.seq

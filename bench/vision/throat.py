@@ -1,13 +1,12 @@
 """
-Passages at a shoe's mouth, with all that may go wrong, and whether each was told.
+Cards reported, missed and invented at a shoe's exit, with every kind of disturbance.
 
     python -m bench.vision.throat --passages 3000
 
-Of each trouble: how many acts and cards there were; of the acts, how many were *right* (each
-card that left was named, nothing else was said), how many *told* (what could not be named was
-told as unreadable, or it was told that something went wrong), and how many of those without
-need: all was right. None may be *silent*: fewer cards told than left, without a word;
-*invented*: more told than left, without a word; or *wrong*: a card named that did not leave.
+For each disturbance: the number of acts and cards; and of the acts, the share *right* (each card
+is named, nothing else reported), *told* (cards are reported as unreadable, or a fault is
+reported), and told without need. No act may be *silent* (cards missing without an alert),
+*invented* (too many cards without an alert) or *wrong* (a card named that was not drawn).
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ _COLUMNS: Final = ("acts", "cards", "right", "unreadable", "told", "needless", *
 _PASSED: Final = (Say.CARD, Say.UNREADABLE)
 _AGAIN: Final = 0.5
 _WIDTH: Final = 480
-"""Of the pictures: enough to read by, and quickly drawn."""
+"""Picture width: enough for reading, and fast to draw."""
 
 
 class Told(Struct):
-    """What was said of an act."""
+    """The reports about an act."""
 
     statements: list[Statement] = []
     lost: list[str] = []
@@ -62,7 +61,7 @@ class Told(Struct):
         return sum(each.say is Say.RETURNED for each in self.statements)
 
     def alarm(self, returned: int) -> bool:
-        """Whether something was said by which a card may be missing, or be another's."""
+        """Return whether a report covers a missing or wrong card."""
         said = Counter(each.say for each in self.statements)
         more = said[Say.RETURNED] > returned
         return bool(self.lost or said[Say.MISSED] or said[Say.DOUBLE_FEED]) or (
@@ -71,7 +70,7 @@ class Told(Struct):
 
 
 class Watch:
-    """A camera's line, without its thread."""
+    """A camera's line without its thread."""
 
     def __init__(self, profile: Profile, reader: CardRecogniser) -> None:
         self._profile, self._reader = profile, reader
@@ -85,7 +84,7 @@ class Watch:
         return FrameCheck("camera", (camera.width, camera.height))
 
     def see(self, stage: Stage, act: Act) -> Told:
-        """Look at all pictures of an act."""
+        """Read all pictures of an act."""
         told, began = Told(), self._now + 1 / act.fps
         for at, image in stage.pictures(act):
             self._now = began + at
@@ -109,7 +108,7 @@ class Watch:
 
 
 def judged(act: Act, told: Told) -> str:
-    """Say in one word how an act was told."""
+    """Classify the reports about an act."""
     passed, left = told.passed, list(act.left)
     named = [each.card for each in passed if each.card is not None]
     if (act.plain and named) or not _is_part(named, left):
@@ -141,7 +140,7 @@ def _played(
 
 
 def _shift(settings: Settings, troubles: list[str], many: int) -> Iterator[tuple[str, Act, Told]]:
-    """One mouth, deck and camera: each trouble a few times, in any order."""
+    """One shoe exit, deck and camera: each disturbance a few times, in random order."""
     with tempfile.TemporaryDirectory() as folder:
         profile = load_profile(write_simulated_profile(settings, Path(folder)))
         stage, maker = Stage(settings), Acts(settings)

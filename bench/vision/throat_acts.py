@@ -1,7 +1,4 @@
-"""
-What happens in a shoe's mouth, and the pictures that a camera takes of it: an act, what makes
-one, and the stage on which it is played.
-"""
+"""Acts at a shoe's exit, and their pictures."""
 
 from __future__ import annotations
 
@@ -27,23 +24,23 @@ __all__ = ["Act", "Acts", "Change", "Stage", "stage_settings"]
 _FAR: Final = THROAT.size[0] / 2 + CARD[1] / 2 + 6
 
 Change = Callable[[Image, float], Image | None]
-"""What becomes of a picture taken at a moment; None where it does not come."""
+"""A change of a picture at a given time; None if the picture is lost."""
 
 
 class Act(Struct, eq=False):
     """
-    What happens in the mouth.
+    Something that happens at the shoe's exit.
 
     Attributes:
-        tracks: The cards that move.
-        left: Those that left the shoe, in their order.
-        seconds: How long it takes, with the quiet after it.
-        fps: Pictures a second.
-        shutter: Whether all is exposed so long that nothing is sharp.
-        changes: What happens to the pictures.
-        joined: Whether two may be told as one: they lie upon each other.
-        returned: How many went back.
-        plain: Whether what passes is no card that has a name.
+        tracks: Moving cards.
+        left: Cards drawn, in order.
+        seconds: Duration, including the quiet afterwards.
+        fps: Pictures per second.
+        shutter: Exposure too long for sharp pictures.
+        changes: Changes of the pictures.
+        joined: Two cards may be reported as one, since they overlap.
+        returned: Number of cards pushed back.
+        plain: The object has no card name.
     """
 
     tracks: list[CardTrack] = []
@@ -58,14 +55,14 @@ class Act(Struct, eq=False):
 
 
 class Stage:
-    """One shoe's mouth, lamp, deck and camera."""
+    """One shoe's exit with lamp, deck and camera."""
 
     def __init__(self, settings: Settings) -> None:
         self._view = ThroatImage(settings, create_camera(settings))
         self._sensor = Sensor(settings)
 
     def pictures(self, act: Act) -> Iterator[tuple[float, Image | None]]:
-        """Take the pictures of an act, from 0 on."""
+        """Yield the pictures of an act, from time 0."""
         animation = AnimatedRound(1, cards=act.tracks)
         if act.shutter:
             animation.effects.append(Effect(SceneFault.UNREADABLE, 0.0, act.seconds))
@@ -83,7 +80,7 @@ class Stage:
 
 
 class Acts:
-    """Makes acts for one stage, by the chance of its seed."""
+    """Creates acts for one stage, determined by its seed."""
 
     def __init__(self, settings: Settings) -> None:
         self.chance = Random(f"passages {settings.seed}")
@@ -98,7 +95,7 @@ class Acts:
         return inside, inside._replace(x=_FAR, y=y + chance.uniform(-0.6, 0.6))
 
     def track(self, start: float, *moves: tuple[float, float, float]) -> CardTrack:
-        """A card that moves: when, for how long, to which share of its way."""
+        """A moving card: start, duration and target of each move."""
         inside, outside = self._ends()
         track = CardTrack([Key(start, inside)], self.chance.choice(DECK), None, stays=False)
         for at, seconds, share in moves:
@@ -108,14 +105,14 @@ class Acts:
         return track
 
     def one(self, low: float = 0.28, high: float = 0.42, *, start: float = 0.24) -> Act:
-        """One card that passes."""
+        """One passing card."""
         seconds = self.chance.uniform(low, high)
         start += self.chance.uniform(0, 0.04)
         track = self.track(start, (start, seconds, 1.0))
         return Act([track], [track.card], seconds=start + seconds + 0.4)
 
     def pair(self, low: float = 0.35, high: float = 1.2) -> Act:
-        """One card and then another, later by such a share of the time that one takes."""
+        """Two cards; the second follows after this share of the first one's duration."""
         act = self.one()
         (first,) = act.tracks
         start, end = first.keys[0].at, first.keys[-1].at
@@ -128,13 +125,13 @@ class Acts:
         return act
 
     def with_change(self, change: Change) -> Act:
-        """One card that passes while this happens to the pictures."""
+        """One passing card while the pictures are changed."""
         act = self.one()
         act.changes.append(change)
         return act
 
     def span(self, act: Act, low: float, high: float) -> tuple[float, float]:
-        """A stretch of time, so long, that touches what passes or comes near to it."""
+        """Return a time span that overlaps or is close to the passage."""
         seconds = self.chance.uniform(low, high)
         begin, end = act.tracks[0].keys[0].at, act.tracks[-1].keys[-1].at
         since = self.chance.uniform(begin - seconds, end)
@@ -143,6 +140,6 @@ class Acts:
 
 
 def stage_settings(seed: int, width: int) -> Settings:
-    """Give the settings of a picture of this width."""
+    """Return the settings for pictures of this width."""
     high = width * 9 // 16
     return Settings(station=Station.THROAT, width=width, height=high, seed=seed, fps=25.0)

@@ -1,6 +1,6 @@
 """
-What disturbs a shoe's mouth while a card passes, or none: the lamp, the camera, hands, knocks,
-and things that are no playing cards. All of it is done to the pictures.
+Disturbances at a shoe's exit, applied to the pictures: lamp, camera, hands, knocks, and objects
+other than cards.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from drivers.simulators.camera.table_layout import THROAT
 __all__ = ["DISTURBANCES"]
 
 _SKINS: Final = ((120, 150, 200), (60, 80, 120), (30, 34, 40), (20, 20, 22))
-"""Of hands; the last are dark gloves."""
+"""Colours of hands; the last ones are dark gloves."""
 
 _PLASTIC: Final = (40, 190, 225)
 
@@ -120,7 +120,7 @@ def _black(acts: Acts) -> Act:
 
 
 class _Hand:
-    """Something that comes in from the table's side, and goes again."""
+    """An object that comes in from the table's side and leaves again."""
 
     def __init__(self, acts: Acts, reach: float, wide: float, colour: tuple[int, ...]) -> None:
         chance = acts.chance
@@ -203,7 +203,7 @@ def _plastic(acts: Acts) -> Act:
     act.plain = True
 
     def paint(image: Image, _: float) -> Image:
-        # A cut card: of one colour, where a card would be.
+        # A cut card: a single colour in place of a card.
         bright = image.max(axis=2) > 100
         painted = image.copy()
         painted[

@@ -1,4 +1,4 @@
-"""How cards pass a shoe's mouth: slow and fast, two at once, pushed back, turned over."""
+"""Passages of cards at a shoe's exit: slow and fast, two at once, pushed back, turned over."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ def faults(root: Path, *trees: dict[str, str]) -> list[str]:
 
 FORBIDDEN = {
     "a package imports tests": ("shoe_daemon/service.py", "import tests.helpers"),
-    "a package imports bench": ("drivers/angel.py", "from bench import replay"),
+    "a package imports bench": ("drivers/angel.py", "from bench import throughput"),
+    "a bench imports a test": ("bench/latency.py", "import tests.service.running"),
+    "a fake server imports bench": ("tests/fakes/server.py", "from bench import throughput"),
     "a package imports tools": ("calibration/line.py", "import tools.prepare"),
     "cv2 in the service": ("shoe_daemon/service.py", "import cv2"),
     "cv2 in another driver": ("drivers/angel.py", "import cv2.aruco"),
