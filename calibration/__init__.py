@@ -1,1 +1,1 @@
-"""Finds out how a reader has to be set up, and writes the configuration for it."""
+"""Calibration of readers: finds the settings and writes the configuration."""

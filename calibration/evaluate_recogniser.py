@@ -1,4 +1,4 @@
-"""Measures the recogniser on photos with labels."""
+"""Evaluation of the recogniser on labelled photos."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ Told = Callable[[Label, CardReading | None], None]
 
 class Tally(Struct):
     """
-    Counts over some of the cards.
+    Counts of a group of cards.
 
     Attributes:
-        cards: Cards that were to be read.
-        right: The likeliest card was the right one, accepted or not.
+        cards: Cards with a photo.
+        right: The most probable card is the right one, accepted or not.
         accepted: The confidence reached the threshold.
-        wrong_accepted: Accepted, and wrong: the one thing that must not be.
-        missing: Labels whose photo is not there; they are not in `cards`.
-        ms_per_card: Mean time of a reading.
+        wrong_accepted: Accepted but wrong; must be 0.
+        missing: Labels without a photo; not in `cards`.
+        ms_per_card: Mean reading time.
     """
 
     cards: int = 0
@@ -53,14 +53,14 @@ class Tally(Struct):
 
 
 class Report(Tally):
-    """The whole, and the same for every kind, source and tag."""
+    """Counts of all cards, and by kind, source and tag."""
 
     by_kind: dict[str, Tally] = msgspec.field(default_factory=lambda: defaultdict(Tally))
     by_source: dict[str, Tally] = msgspec.field(default_factory=lambda: defaultdict(Tally))
     by_tag: dict[str, Tally] = msgspec.field(default_factory=lambda: defaultdict(Tally))
 
     def tallies(self, label: Label) -> Iterator[Tally]:
-        """Give every tally that a label counts in."""
+        """Yield the tallies that a label belongs to."""
         yield self
         yield self.by_kind[label.kind.value]
         yield self.by_source[label.source]
@@ -72,8 +72,8 @@ def evaluate(
     labels: Path, photos: Path, recogniser: Recogniser, told: Told = lambda _label, _reading: None
 ) -> Report:
     """
-    Read every labelled card and count; `told` hears of each, with None of one whose photo is
-    not there.
+    Read and count all labelled cards; `told` is called with each label and its reading (None
+    without a photo).
     """
     if not photos.is_dir():
         raise UserError(f"{photos}: no folder of photos")
@@ -96,10 +96,10 @@ def evaluate(
 
 
 def _opened(path: Path) -> Image | None:
-    """Read a photo; None where there is none. A file that is no picture counts as missing too."""
+    """Read a photo; None if it is missing or no picture."""
     try:
-        # What is no file, such as a pipe, may never end.
+        # Reading anything but a regular file, such as a pipe, might never end.
         image = cv2.imread(str(path), cv2.IMREAD_COLOR) if path.is_file() else None
-    except (OSError, cv2.error):  # its name is too long, it has too many pixels
+    except (OSError, cv2.error):  # the name is too long, or the picture too large
         return None
     return None if image is None else np.asarray(image, np.uint8)

@@ -1,8 +1,8 @@
 """
-Photos with labels: the file that says which card lies where, checked row by row.
+The file of photo labels: which card is where in which photo, validated row by row.
 
-It is a CSV file as people make them: of a program or a spreadsheet, in UTF-8 or what Excel
-calls Unicode text, with commas, semicolons or tabs, decimal points or commas.
+A CSV file from a program or spreadsheet, in UTF-8 or Excel's Unicode text, with commas, semicolons
+or tabs, and decimal points or commas.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["Kind", "Label", "read_labels"]
 
 class Kind(StrEnum):
     """
-    What a row's points are.
+    The meaning of a row's points.
 
-    ``quad``: the card's four corners in reading order; ``bbox``: a box round the
-    whole, maybe partly hidden card; ``corner``: the middle of the rank's figure
-    and of the small pip below it, where only the index is to be seen.
+    ``quad``: the card's four corners in reading order; ``bbox``: a box around the whole card,
+    which may be partly hidden; ``corner``: the centres of the rank's figure and of the small pip
+    below it, for cards of which only the index is visible.
     """
 
     QUAD = "quad"
@@ -40,8 +40,8 @@ class Kind(StrEnum):
 _POINTS: Final = {Kind.QUAD: 4, Kind.BBOX: 2, Kind.CORNER: 2}
 _NEEDED: Final = ("file", "kind", "rank", "suit", "x0", "y0", "x1", "y1")
 _DELIMITERS: Final = ",;\t"
-_FAR: Final = 1e6
-"""Pixels from a picture's corner that no picture has."""
+_MAX_COORDINATE_PX: Final = 1e6
+"""Pixel coordinates beyond any picture."""
 
 Row = Mapping[str, str]
 
@@ -59,10 +59,10 @@ class Label(Struct, frozen=True):
 
 def read_labels(path: Path) -> Iterator[Label]:
     """
-    Read a labels file; columns beyond those needed are left alone, and so are empty rows.
+    Read a labels file; extra columns and empty rows are ignored.
 
     Raises:
-        UserError: The file or a row of it is none, in one line.
+        UserError: The file or a row is invalid.
     """
     try:
         lines, delimiter = _lines(_text(path))
@@ -89,7 +89,7 @@ def _text(path: Path) -> str:
 
 
 def _lines(text: str) -> tuple[io.StringIO, str]:
-    """Give the lines from the head on, and what is between their columns."""
+    """Return the lines from the header on, and the separator."""
     lines = io.StringIO(text, newline="")
     while (line := lines.readline()) and not line.strip():
         pass
@@ -128,8 +128,8 @@ def _pixels(row: Row, name: str, where: str) -> float:
     try:
         value = float(found.replace(",", "."))
     except ValueError:
-        value = _FAR
-    # What is no number is not below anything either.
-    if abs(value) < _FAR:
+        value = _MAX_COORDINATE_PX
+    # Also false for nan.
+    if abs(value) < _MAX_COORDINATE_PX:
         return value
     raise UserError(f"{where}: {name}: {found!r}; expected pixels of the photo")

@@ -1,4 +1,4 @@
-"""From a label's points to a reading: corners, an index's two points, or a box round a card."""
+"""Reads a labelled card: by its corners, by two points of its index, or within a box."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from drivers.camera.recognition.recogniser import CardReading, Recogniser
 __all__ = ["index_window", "index_windows", "read_label"]
 
 _Points = NDArray[np.float32]
-# Windows that hold an index, in units of the way from the rank's middle to the pip's:
-# height of the window, and where the rank's middle lies in it. From small figures to jumbo.
+# Index windows in units of the distance from rank to pip: height, and position of the rank's
+# centre; from small figures to jumbo.
 _HEIGHTS: Final = (2.5, 3.0, 3.6, 4.2)
 _ACROSS: Final = (0.40, 0.36, 0.31, 0.28)
 _ALONG: Final = (0.29, 0.26, 0.22, 0.20)
 _WIDTHS: Final = (0.8, 1.0, 1.25)
 _SHAPE: Final = 0.30 / 0.42 * 63 / 88
 _UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
-_FILLED: Final = 0.25
-"""Share of a box that the card's paper fills, at the least."""
+_MIN_PAPER_SHARE: Final = 0.25
+"""Minimum share of a box covered by the card's paper."""
 
-_PAPER: Final = 0.62
-"""Share of the brightest paper's light from which something is paper."""
+_MIN_PAPER_BRIGHTNESS: Final = 0.62
+"""Minimum brightness of paper, as a share of the brightest paper."""
 
-_CERTAIN: Final = 0.98
-"""Confidence from which no other outline is tried."""
+_CERTAIN_CONFIDENCE: Final = 0.98
+"""Confidence above which no other outline is tried."""
 
 
 def read_label(recogniser: Recogniser, image: Image, label: Label) -> CardReading:
@@ -42,26 +42,22 @@ def read_label(recogniser: Recogniser, image: Image, label: Label) -> CardReadin
 
 
 def _corners(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
-    """
-    Read a card by its corners. None is seen from behind: where they go round the other way,
-    they are only listed so.
-    """
+    """Read a card by its corners; corners in the opposite direction are only listed so."""
     (x, y) = (points - points.mean(0)).T
     clockwise = np.dot(x, np.roll(y, -1)) >= np.dot(y, np.roll(x, -1))
     return recogniser.read(image, points if clockwise else points[[0, 3, 2, 1]])
 
 
 def _index(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
-    """Read an index of which the figure's middle and the pip's are known, in several sizes."""
+    """Read an index by the centres of figure and pip, in several sizes."""
     return recogniser.read_windows(image, list(index_windows(points)))
 
 
 def index_windows(points: _Points) -> Iterator[Quad]:
     """
-    Give windows for an index of unknown size, from its figure's middle and its pip's.
+    Yield windows for an index of unknown size, from the centres of its figure and pip.
 
-    They are of several widths too: how far a card leans back, or a photo is stretched, the two
-    points do not tell.
+    Several widths are tried too: the two points do not determine tilt or stretch.
     """
     for height in _HEIGHTS:
         for width in _WIDTHS:
@@ -72,9 +68,9 @@ def index_window(
     points: _Points, height: float, off: tuple[float, float] = (0.0, 0.0), width: float = 1.0
 ) -> Quad:
     """
-    Give the window of a height, in units of the way from the figure's middle to the pip's.
+    Return the window for a height in units of the distance from figure to pip.
 
-    The width is in parts of that which fits the height.
+    The width is relative to the one that fits the height.
     """
     rank, pip = points
     down = pip - rank
@@ -87,15 +83,15 @@ def index_window(
 
 def _box(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
     """
-    Read a card of which only a box is known: its outline is looked for, any way it may lie.
+    Read a card within a box, after searching its outline in any orientation.
 
-    The outline may not be found, and an index in the box be a neighbour's: a card is named only
-    where both ends of what was found are one card's.
+    The search may fail, and an index in the box may be a neighbour's: a card is named only if both
+    ends show the same card.
     """
     readings: list[CardReading] = []
     for quad in _outlines(image, points):
         readings.append(recogniser.read(image, quad))
-        if readings[-1].confidence > _CERTAIN:
+        if readings[-1].confidence > _CERTAIN_CONFIDENCE:
             break
     best = max(readings, key=lambda reading: reading.confidence)
     both = count_visible_ends([end.believed for end in best.ends]) > 1
@@ -103,7 +99,7 @@ def _box(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
 
 
 def _outlines(image: Image, points: _Points) -> Iterator[Quad]:
-    """Give what may be the card's corners: the paper in the box, then the box itself."""
+    """Yield candidates for the card's corners: the paper in the box, then the box itself."""
     for quad in (*_papers(image, points), _boxed(points)):
         for turn in (0, 1):
             yield np.asarray(np.roll(quad, turn, 0), np.float32)
@@ -115,7 +111,7 @@ def _boxed(points: _Points) -> Quad:
 
 
 def _papers(image: Image, points: _Points) -> Iterator[Quad]:
-    """Find bright, colourless areas in the box and give the rectangle of the largest one."""
+    """Yield the rectangle of the largest bright, colourless area in the box."""
     height, width = image.shape[:2]
     low = np.clip(points.min(0) - 4, 0, [width - 2, height - 2]).astype(int)
     high = np.clip(points.max(0) + 4, low + 2, [width, height]).astype(int)
@@ -123,7 +119,7 @@ def _papers(image: Image, points: _Points) -> Iterator[Quad]:
     for mask in _masks(part):
         shapes = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
         largest = max(shapes, key=cv2.contourArea, default=None)
-        if largest is None or cv2.contourArea(largest) < _FILLED * mask.size:
+        if largest is None or cv2.contourArea(largest) < _MIN_PAPER_SHARE * mask.size:
             continue
         offset = low.astype(np.float32)
         for quad in _rectangles(np.asarray(largest)):
@@ -133,7 +129,7 @@ def _papers(image: Image, points: _Points) -> Iterator[Quad]:
 def _masks(part: Image) -> Iterator[NDArray[np.uint8]]:
     darkest = part.min(axis=2)
     level, _ = cv2.threshold(darkest, 0, 255, cv2.THRESH_BINARY + cv2.THRESH_OTSU)
-    paper = float(np.percentile(darkest, 95)) * _PAPER
+    paper = float(np.percentile(darkest, 95)) * _MIN_PAPER_BRIGHTNESS
     for limit in (level, paper):
         mask = (darkest > limit).astype(np.uint8)
         yield np.asarray(cv2.morphologyEx(mask, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8)))
@@ -148,7 +144,7 @@ def _rectangles(shape: NDArray[np.int32]) -> Iterator[Quad]:
 
 
 def _upright(quad: Quad) -> Quad:
-    """Bring corners into an order in which the first side is a short one, clockwise."""
+    """Order corners clockwise so that the first side is a short one."""
     middle = quad.mean(0)
     turn = np.argsort(np.arctan2(quad[:, 1] - middle[1], quad[:, 0] - middle[0]))
     ordered = quad[turn]

@@ -1,9 +1,8 @@
 """
-Listens to a serial line, finds its speed, and writes the configuration for it.
+Finds the speed of a serial line and writes its configuration.
 
-A reader says something only when a card is drawn, and at a wrong speed its bytes
-are garbage. So a speed is kept while nothing comes, and given up after a few
-bytes that are no frame.
+A reader sends only when a card is drawn, and at a wrong speed its bytes are garbage. So a speed is
+kept while nothing arrives, and abandoned after some bytes without a frame.
 """
 
 from __future__ import annotations
@@ -33,37 +32,37 @@ from drivers import (
 from shoe_daemon.errors import UserError, describe_exception
 from shoe_daemon.table.observations import encode_observation
 
-__all__ = ["SPEEDS", "Ear", "Finding", "configuration", "listen", "silence_hints", "speeds_of"]
+__all__ = ["SPEEDS", "ByteLog", "Finding", "configuration", "listen", "silence_hints", "speeds_of"]
 
 SPEEDS: Final = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
-"""Bits a second, as serial readers are set."""
+"""Usual speeds of serial readers in bit/s."""
 
-ENOUGH_FRAMES: Final = 6
-"""Valid frames, repeats apart, after which nothing is left to doubt."""
+MIN_VALID_FRAMES: Final = 6
+"""Valid frames, without repeats, that prove a speed."""
 
-ENOUGH_GARBAGE: Final = 16
-"""Bytes without a frame after which another speed is tried: two short reports."""
+MAX_UNDECODED_BYTES: Final = 16
+"""Bytes without a frame after which the next speed is tried: two short reports."""
 
 
 LINE_BYTES: Final = 32
-"""Bytes that one line of output shows."""
+"""Bytes per output line."""
 
 MAX_GARBAGE_BYTES: Final = 256
-"""Bytes outside of frames that are shown at one speed; more are only counted."""
+"""Bytes outside frames printed per speed; further bytes are only counted."""
 
 
 class Finding(Struct, frozen=True):
     """
-    What a line turned out to be.
+    The result of listening to a line.
 
     Attributes:
-        port: Its best name.
-        speed: Bits a second at which frames were valid; None where none was, and
-            where the line has no speed of its own.
-        frames: Valid frames, repeats apart.
-        repeats: Frames that came again.
-        strange: Bytes that belong to no frame, at the last speed tried.
-        bytes: Bytes that came, at all speeds; 0 is silence.
+        port: Its most stable name.
+        speed: The speed of valid frames in bit/s; None if there were none, or if the line has no
+            speed.
+        frames: Valid frames without repeats.
+        repeats: Repeated frames.
+        strange: Bytes outside frames at the last speed.
+        bytes: Bytes received at all speeds.
     """
 
     port: str
@@ -74,8 +73,8 @@ class Finding(Struct, frozen=True):
     bytes: int = 0
 
 
-class Ear:
-    """Hears what a line says, and puts it in words."""
+class ByteLog:
+    """Decodes received bytes and describes them."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -90,11 +89,11 @@ class Ear:
 
     @property
     def strange(self) -> int:
-        """How many bytes belong to no frame, or not yet."""
+        """Number of bytes outside frames so far."""
         return self.bytes - self._understood
 
-    def hear(self, data: bytes, now: float) -> list[str]:
-        """Take what was read at `now`; nothing at all is silence."""
+    def receive(self, data: bytes, now: float) -> list[str]:
+        """Process bytes received at `now`; may be empty."""
         if not data:
             return self._garbage("bytes", len(self._pending))
         self.bytes += len(data)
@@ -121,7 +120,7 @@ class Ear:
         self._shown = max(0, self._shown - count)
 
     def _garbage(self, kind: str, count: int, note: str = "") -> list[str]:
-        """Show the first `count` pending bytes, each once and not too many of them."""
+        """Describe the first `count` pending bytes, up to the limit."""
         new = self._pending[self._shown : count]
         self._shown = max(self._shown, count)
         if not new or not self._garbage_left:
@@ -145,8 +144,8 @@ class Ear:
 
 def speeds_of(port: str, usual: int) -> tuple[int, ...]:
     """
-    Return the speeds that are worth trying at a port, the usual one first; only
-    that one where the line has no speed: a pseudo terminal, raw TCP, a capture.
+    Return the speeds to try, the usual one first; only that one if the line has no speed
+    (pseudo-terminal, raw TCP, capture).
     """
     is_serial = port.startswith("rfc2217:") or (
         port.startswith("/") and Path("/dev/pts") not in Path(port).resolve().parents
@@ -163,7 +162,7 @@ def listen(
     stopping: Event,
 ) -> Finding:
     """
-    Listen for so many seconds at most, and tell what comes, line by line.
+    Listen for at most `seconds`, and report each line of output.
 
     Raises:
         UserError: The line cannot be opened, or is lost.
@@ -173,17 +172,17 @@ def listen(
     finding = Finding(stable_name(port))
     for speed in cycle(speeds):
         tell(f"listening at {speed} bit/s" if len(speeds) > 1 else "listening")
-        ear = Ear(driver)
-        trial = _Trial(ear, end, tell, stopping, may_give_up=len(speeds) > 1)
+        log = ByteLog(driver)
+        trial = _Trial(log, end, tell, stopping, may_give_up=len(speeds) > 1)
         gave_up = _on_line(port, driver, speed, trial)
-        known_speed = speed if ear.frames and len(speeds) > 1 else None
+        known_speed = speed if log.frames and len(speeds) > 1 else None
         finding = replace(
             finding,
             speed=known_speed,
-            frames=ear.frames,
-            repeats=ear.repeats,
-            strange=ear.strange,
-            bytes=finding.bytes + ear.bytes,
+            frames=log.frames,
+            repeats=log.repeats,
+            strange=log.strange,
+            bytes=finding.bytes + log.bytes,
         )
         if not gave_up:
             break
@@ -191,7 +190,7 @@ def listen(
 
 
 def configuration(finding: Finding, driver: Driver, reader_id: str) -> str:
-    """Return the part of a configuration that reads this line."""
+    """Return the configuration of a reader on this line."""
     lines = [
         "[[reader]]",
         f"id = {json.dumps(reader_id)}",
@@ -204,27 +203,31 @@ def configuration(finding: Finding, driver: Driver, reader_id: str) -> str:
 
 
 class _Trial(Struct):
-    ear: Ear
+    log: ByteLog
     end: float
     tell: Callable[[str], None]
     stopping: Event
     may_give_up: bool
 
     def run(self, line: Transport) -> bool:
-        """Listen until enough is known; tell whether the speed is to be given up."""
+        """Listen until the result is certain; return True to try the next speed."""
         while not self.stopping.is_set() and time.monotonic() < self.end:
-            for told in self.ear.hear(line.read(), time.monotonic()):
+            for told in self.log.receive(line.read(), time.monotonic()):
                 self.tell(told)
-            if self.ear.frames >= ENOUGH_FRAMES:
+            if self.log.frames >= MIN_VALID_FRAMES:
                 return False
-            if self.may_give_up and not self.ear.frames and self.ear.strange >= ENOUGH_GARBAGE:
+            if (
+                self.may_give_up
+                and not self.log.frames
+                and self.log.strange >= MAX_UNDECODED_BYTES
+            ):
                 self.tell("no valid frame among these bytes")
                 return True
         return False
 
 
 def silence_hints(port: str) -> list[str]:
-    """Return what to check where not one byte came."""
+    """Return what to check if no byte was received."""
     common = [
         "Is the reader on? Most send only when a card is drawn, or when they are switched on.",
         "Does another program, such as the daemon, read the same line?",

@@ -1,4 +1,4 @@
-"""The serial ports of this machine, and which of their names stay the same."""
+"""The serial ports of this machine, and their stable names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from serial.tools.list_ports import comports
 __all__ = ["STABLE_FOLDERS", "Port", "list_ports", "stable_name", "stable_names"]
 
 STABLE_FOLDERS: Final = ("/dev/shoe", "/dev/serial/by-id", "/dev/serial/by-path")
-"""Where names last over a reboot, the best first: given by hand, by device, by socket."""
+"""Folders of stable names, best first: chosen by hand, by device, by socket."""
 
 
 class Port(Struct, frozen=True):
@@ -21,9 +21,9 @@ class Port(Struct, frozen=True):
     One serial port.
 
     Attributes:
-        device: Its path of today, such as ``/dev/ttyUSB0``.
-        description: What the adapter says of itself.
-        stable: Its names that stay, the best first.
+        device: Its current path, such as ``/dev/ttyUSB0``.
+        description: The adapter's description.
+        stable: Its stable names, best first.
     """
 
     device: str
@@ -32,7 +32,7 @@ class Port(Struct, frozen=True):
 
 
 def list_ports() -> list[Port]:
-    """Return the ports that exist now, in the order of their paths."""
+    """Return the existing ports, ordered by path."""
     return [
         Port(found.device, found.description or "", stable_names(found.device))
         for found in sorted(comports(), key=lambda found: found.device)
@@ -40,7 +40,7 @@ def list_ports() -> list[Port]:
 
 
 def stable_names(device: str, folders: Iterable[str] = STABLE_FOLDERS) -> tuple[str, ...]:
-    """Return the lasting names of a port, the best first; none where it has none."""
+    """Return a port's stable names, best first."""
     target = os.path.realpath(device)
     names: list[str] = []
     for folder in folders:
@@ -50,7 +50,7 @@ def stable_names(device: str, folders: Iterable[str] = STABLE_FOLDERS) -> tuple[
 
 
 def stable_name(port: str) -> str:
-    """Return the best lasting name of a port, or what was given."""
+    """Return a port's best stable name, or the given name."""
     if not port.startswith("/") or port.startswith(STABLE_FOLDERS):
         return port
     return next(iter(stable_names(port)), port)

@@ -1,4 +1,4 @@
-"""`python -m calibration.training`: from packages to weights, and what the weights are worth."""
+"""`python -m calibration.training`: from packages to weights and their figures."""
 
 from __future__ import annotations
 

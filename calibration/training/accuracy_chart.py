@@ -1,6 +1,4 @@
-"""
-The picture of the documentation: what is accepted, and what is wrong, against each condition.
-"""
+"""Chart for the documentation: accepted and wrong cards against each condition."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ class _Seen(Struct, frozen=True):
 
 
 def picture(results: Results, threshold: float) -> str:
-    """Draw six curves as SVG; in each, everything but its own measure is within the limits."""
+    """Draw six curves as SVG; each varies one condition, with all others within the limits."""
     seen = _Seen(accepted(results, threshold), results.right)
     width, height = _LEFT + 3 * (_WIDE + _GAP) - 30, _TOP + 2 * (_TALL + _BELOW) - 36
     lines = [

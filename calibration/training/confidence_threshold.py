@@ -1,4 +1,4 @@
-"""From the test's results to what is shipped: the threshold and its curve."""
+"""The confidence threshold and its curve, chosen from the test's results."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _THRESHOLDS: Final = (
     0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.94, 0.95, 0.96, 0.97, 0.975, 0.98, 0.985, 0.99,
 )  # fmt: skip
 _SURE: Final = 0.95
-"""How certain it is that a risk is not higher than is stated."""
+"""Confidence level of the stated risk."""
 
 
 def readable(results: Results, limits: Limits = LIMITS) -> NDArray[np.bool_]:
-    """Say of every card whether it was taken within the limits."""
+    """Return for each card whether its conditions are within the limits."""
     how = results.conditions
     return np.asarray(
         (results.pixels >= limits.pixels)
@@ -35,14 +35,16 @@ def readable(results: Results, limits: Limits = LIMITS) -> NDArray[np.bool_]:
 
 
 def accepted(results: Results, threshold: float) -> NDArray[np.bool_]:
-    """Say of every card whether it is named at a threshold."""
+    """Return for each card whether it is accepted at a threshold."""
     clear = (results.sharpness >= WEIGHTS_INFO.sharpness) & (results.pixels >= WEIGHTS_INFO.pixels)
     least = np.where(results.ends > 1, threshold, single_index_threshold(threshold))
     return np.asarray(clear & (results.confidence >= least))
 
 
 def curve_of(results: Results) -> list[CurvePoint]:
-    """Return for each threshold the share of readable cards accepted and of all cards wrong."""
+    """
+    Return for each threshold the share of readable cards accepted, and the wrong cards of all.
+    """
     within = readable(results)
     points = []
     for threshold in _THRESHOLDS:
@@ -55,7 +57,7 @@ def curve_of(results: Results) -> list[CurvePoint]:
 
 
 def at_most(wrong: int) -> float:
-    """Give the mean of which so few or fewer are seen once in twenty times (Poisson)."""
+    """Return the upper bound (95 %) of a Poisson mean, given the observed count."""
     low, high = 0.0, 20.0 + 3 * wrong
     for _ in range(60):
         mean = (low + high) / 2
@@ -67,7 +69,7 @@ def at_most(wrong: int) -> float:
 
 
 def shipped_threshold(points: Sequence[CurvePoint], one_in: int) -> float:
-    """Return the lowest threshold from which on at most one card in so many is wrong."""
+    """Return the lowest threshold from which on at most one accepted card in `one_in` is wrong."""
     for place, point in enumerate(points):
         if all(each.wrong * one_in <= each.cards for each in points[place:]):
             return point.threshold

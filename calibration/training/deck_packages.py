@@ -1,8 +1,8 @@
 """
-Decks of other people's making, fetched from packages when they are needed, never shipped.
+Third-party decks, downloaded from packages when needed, never shipped.
 
-Debian's `gnome-cards-data` (GPL-3+) has grids of 13 by 5 cards; `rsvg-convert`
-turns them into pixels. They are kept below the working folder.
+Debian's `gnome-cards-data` (GPL-3+) contains grids of 13 by 5 cards; `rsvg-convert` renders them
+into the working folder.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ SEEN: Final = (
     "plastic",
     "simplistic",
 )
-"""Decks of training."""
+"""Decks for training."""
 HELD_OUT: Final = ("dondorf", "paris", "tigullio", "tango")
-"""Decks that only the test sees."""
+"""Decks for the test only."""
 ORNATE: Final = ("ornamental", "plastic", "tango")
 """Decks whose figures only work in their own place and colours."""
 _PACKAGE: Final = "gnome-cards-data"
@@ -53,12 +53,12 @@ Deck = dict[str, Image]
 
 def fetch(folder: Path) -> None:
     """
-    Make the pictures of all decks below a folder; takes the package where it is not installed.
+    Render all decks into a folder; download the package if it is not installed.
 
     Raises:
-        UserError: A program for that is missing, or fails.
+        UserError: A required program is missing or fails.
     """
-    folder = folder.resolve()  # the programs run elsewhere
+    folder = folder.resolve()  # the programs run in another folder
     folder.mkdir(parents=True, exist_ok=True)
     missing = [name for name in (*SEEN, *HELD_OUT) if not (folder / f"{name}.png").exists()]
     if not missing:
@@ -89,10 +89,10 @@ def _run(*command: str, where: Path) -> None:
 @lru_cache(maxsize=32)
 def deck(folder: Path, name: str) -> Deck:
     """
-    Slice the picture of one deck into its faces and back, 240 pixels wide.
+    Slice the picture of a deck into faces and back, 240 pixels wide.
 
     Raises:
-        UserError: There is no such picture.
+        UserError: The picture is missing.
     """
     grid = cv2.imread(str(folder / f"{name}.png"), cv2.IMREAD_UNCHANGED)
     if grid is None:
@@ -118,10 +118,9 @@ def _cell(grid: Image, row: int, column: int, height: float, width: float) -> Im
 @lru_cache(maxsize=32)
 def index_places(folder: Path, name: str) -> tuple[Place, Place]:
     """
-    Find where a deck prints the figure and the pip of its index, in parts of the card's sides.
+    Locate figure and pip of a deck's index, in parts of the card's sides.
 
-    They are looked for below each other at the left: how high on its eights, how wide on its
-    fives, whose own pips are farther away.
+    The height is measured on the eights, the width on the fives, whose other pips are far away.
     """
     faces = deck(folder, name)
     height, width = faces["5S"].shape[:2]
@@ -141,7 +140,7 @@ def index_places(folder: Path, name: str) -> tuple[Place, Place]:
 
 @lru_cache(maxsize=1024)
 def index_masks(folder: Path, name: str, card: str) -> IndexMasks:
-    """Cut the figure and the pip out of a card's index, for decks that print them elsewhere."""
+    """Cut figure and pip out of a card's index, for printing elsewhere."""
     image = deck(folder, name)[card]
     height, width = image.shape[:2]
     masks = []
@@ -154,7 +153,7 @@ def index_masks(folder: Path, name: str, card: str) -> IndexMasks:
 
 
 def _traced(part: Image) -> Mask:
-    """Give the ink of a small picture as a mask that is large and crisp."""
+    """Enlarge a small picture's ink to a sharp mask."""
     paper = np.percentile(part.reshape(-1, 3), 90, axis=0)
     ink = np.abs(part - paper).max(2)
     ink = np.asarray(ink / max(float(np.percentile(ink, 98)), 1.0), np.float32)
@@ -163,7 +162,7 @@ def _traced(part: Image) -> Mask:
 
 
 def _alone(mask: Mask) -> Mask:
-    """Drop what juts into a mask from the side: a frame, the card's rim, a neighbour."""
+    """Remove what extends into a mask from the side: frame, rim, neighbour."""
     _, parts, about, centres = cv2.connectedComponentsWithStats((mask > _INK).astype(np.uint8))
     wide = mask.shape[1]
     most = about[1:, cv2.CC_STAT_AREA].max(initial=0)

@@ -1,4 +1,4 @@
-"""The network, and its way into an ONNX file that `cv2.dnn` runs."""
+"""The network, and its export to an ONNX file for `cv2.dnn`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def network() -> Any:  # noqa: ANN401 - torch is an extra, without types here
 
 def _layer(inputs: int, outputs: int, *, stride: int = 1, pool: bool = False) -> tuple[Any, ...]:
     convolution = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
-    smaller = (nn.MaxPool2d(2),) if pool else ()  # before the rest of the layer: it costs less
+    smaller = (nn.MaxPool2d(2),) if pool else ()  # before the rest of the layer, to save time
     return convolution, *smaller, nn.BatchNorm2d(outputs), nn.ReLU()
 
 

@@ -1,6 +1,4 @@
-"""
-What a cheap camera makes of a card on a table: lens, lamp, felt, shadow, motion, noise, JPEG.
-"""
+"""Effects of a cheap camera: lens, lamp, felt, shadow, motion, noise, JPEG."""
 
 from __future__ import annotations
 
@@ -26,17 +24,17 @@ _UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 
 class Conditions(Struct, frozen=True, kw_only=True):
     """
-    How one picture is taken; lengths in parts of the card's width.
+    The conditions of one picture; lengths in parts of the card's width.
 
     Attributes:
-        width: Of the card in pixels.
-        turn: Of the card, in degrees.
-        tilt: How much the view shortens the card along the picture's height.
-        lean: Perspective: the far side's shortening.
-        blur: The lens's sigma.
-        motion: Length of the trail.
-        light: 1: well lit.
-        noise: Of the sensor, in grey levels.
+        width: The card's width in pixels.
+        turn: The card's rotation in degrees.
+        tilt: Shortening along the picture's height.
+        lean: Perspective shortening of the far side.
+        blur: Sigma of the lens blur.
+        motion: Length of the motion blur.
+        light: 1 for a well-lit table.
+        noise: Sensor noise in grey levels.
     """
 
     width: float
@@ -54,9 +52,9 @@ class Photo(Struct, frozen=True, kw_only=True):
     A picture of a card.
 
     Attributes:
-        quad: Where the card lies in it.
-        covers: The quads of the cards that lie over it.
-        softness: How soft it is in pixels (sigma).
+        quad: The card's corners.
+        covers: The corners of cards that cover it.
+        softness: Total blur in pixels (sigma).
     """
 
     image: Image
@@ -66,7 +64,7 @@ class Photo(Struct, frozen=True, kw_only=True):
 
 
 def chosen(chance: Chance, least: float = 28, most: float = 220) -> Conditions:
-    """Choose conditions as tables have them, bad ones included."""
+    """Choose realistic conditions, including bad ones."""
     kind = chance.random()
     upright = chance.random() < 0.4  # noqa: PLR2004 - a share of the pictures
     return Conditions(
@@ -82,7 +80,7 @@ def chosen(chance: Chance, least: float = 28, most: float = 220) -> Conditions:
 
 
 def sharpness_limit(photo: Photo, face: Face, width: float) -> float:
-    """Say how soft a picture is against its figures: sigma in parts of a figure's height."""
+    """Return a picture's blur relative to its figures: sigma in parts of a figure's height."""
     return photo.softness / max(face.figure * width, 1.0)
 
 
@@ -93,9 +91,7 @@ def photograph(
     over: Sequence[Face] = (),
     under: Sequence[Face] = (),
 ) -> Photo:
-    """
-    Take a picture of a card, with others over and under it where there are some (as in a fan).
-    """
+    """Photograph a card, with other cards over and under it as in a fan."""
     quad, size = _placed(chance, how, 0.08 if over or under else 0.0)
     scene = _table(chance, size)
     for other in under:
@@ -111,7 +107,7 @@ def photograph(
 
 
 def enlarged(chance: Chance, photo: Photo) -> Photo:
-    """Make a picture as if a smaller one, packed and all, had been blown up."""
+    """Make a picture that looks enlarged from a smaller JPEG."""
     share = float(chance.uniform(0.4, 0.85))
     height, width = photo.image.shape[:2]
     small = cv2.resize(photo.image, None, fx=share, fy=share, interpolation=cv2.INTER_AREA)
@@ -125,7 +121,7 @@ def enlarged(chance: Chance, photo: Photo) -> Photo:
 def _placed(
     chance: Chance, how: Conditions, around: float
 ) -> tuple[NDArray[np.float32], tuple[int, int]]:
-    """Put the card's corners into a picture that is a little larger than the card."""
+    """Place the card's corners in a slightly larger picture."""
     corners = (_UNIT - 0.5) * np.array([1.0, ASPECT], np.float32) * how.width
     turn = np.radians(how.turn)
     spin = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
@@ -163,10 +159,10 @@ def _shifted(
     chance: Chance, quad: NDArray[np.float32], lower: Face, side: int
 ) -> NDArray[np.float32]:
     """
-    Lay a card over or under another so that the lower one's index just stays to be seen.
+    Place a card over or under another so that the lower card's index stays visible.
 
-    Beside it as in a fan, beside and below as dealers do, crosswise over its lower end; or, now
-    and then, anywhere, so that the index may be hidden.
+    Beside it as in a fan, diagonally as dealers do, or across its lower end; rarely at random, so
+    that the index may be hidden.
     """
     right, down = quad[1] - quad[0], quad[3] - quad[0]
     (x, y), (wide, tall) = (lower.places or _NOWHERE)[1]
@@ -214,7 +210,7 @@ def _lay(chance: Chance, scene: _Floats, face: Face, quad: NDArray[np.float32]) 
 
 
 def _lit(chance: Chance, scene: _Floats, how: Conditions) -> _Floats:
-    """Lamps: uneven, with the edge of a shadow, with glare, coloured."""
+    """Light the scene: unevenly, with the edge of a shadow, glare and colour."""
     height, width = scene.shape[:2]
     x = np.linspace(0, 1, width, dtype=np.float32)[None]
     y = np.linspace(0, 1, height, dtype=np.float32)[:, None]
@@ -236,7 +232,7 @@ def _lit(chance: Chance, scene: _Floats, how: Conditions) -> _Floats:
 
 
 def _through_lens(chance: Chance, scene: _Floats, how: Conditions) -> tuple[_Floats, float]:
-    """Blur by the lens and by motion; give how soft that made the picture."""
+    """Blur by lens and motion; return the total blur too."""
     sigma = max(0.35, how.blur * how.width)
     scene = np.asarray(cv2.GaussianBlur(scene, (0, 0), sigma), np.float32)
     trail = how.motion * how.width

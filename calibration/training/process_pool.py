@@ -1,4 +1,4 @@
-"""Work that several processes share."""
+"""Parallel work in several processes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def together(
     work: Callable[..., Made], parts: Iterable[tuple[Any, ...]], workers: int
 ) -> list[Made]:
     """
-    Do a work on every part, by so many processes; return what came of each, in their order.
+    Process all parts in parallel; return the results in order.
 
     Raises:
         UserError: A process was killed.
     """
-    # Not a Pool: where one of its processes is killed, it waits for ever.
+    # multiprocessing.Pool waits for ever if one of its processes is killed.
     context = multiprocessing.get_context("spawn")
     try:
         with ProcessPoolExecutor(workers, context, _tie) as pool:
@@ -36,7 +36,7 @@ def together(
 
 
 def _tie() -> None:
-    """Let this process end with the one that started it, however that ended."""
+    """End this process when its parent ends."""
     Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""Measures weights with the two sets of cards and writes what the package has beside them."""
+"""Measures weights with both sets of cards, and writes the figures into the package."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ __all__ = ["ONE_IN", "Figures", "measure", "publish", "ship"]
 
 ONE_IN: Final = 30_000
 """
-Accepted cards for one wrong card that is borne when the threshold is chosen.
+Accepted cards per wrong card when choosing the threshold.
 
-One in 15,000 is borne when it is used: what is chosen on a sample is half as good elsewhere.
+In use one in 15,000 is tolerated: a choice on a sample is about half as good elsewhere.
 """
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """
-    What weights are worth: the threshold of one set of cards, the rest of the other.
+    The figures of weights: the threshold from one set of cards, the rest from the other.
 
     Attributes:
-        chosen_with: Cards that the threshold was chosen with; none of them is in the test.
+        chosen_with: Cards used for choosing the threshold; none of them is in the test.
         cards: Cards of the test.
-        right: The share of all of them, however taken, whose likeliest card is the right one.
-        threshold: The shipped one.
-        accepted: The share of all cards that it accepts.
+        right: Share of all cards whose most probable card is right.
+        threshold: The shipped threshold.
+        accepted: Share of all cards accepted.
         wrong: Wrong cards among them.
-        within: Cards taken within the limits.
-        within_right: The share of those whose likeliest card is the right one.
-        within_accepted: The share of those that it accepts.
+        within: Cards within the limits.
+        within_right: Share of those whose most probable card is right.
+        within_accepted: Share of those accepted.
         within_wrong: Wrong cards among those.
-        limits: The conditions within which a card should be read.
+        limits: The conditions in which a card should be read.
     """
 
     chosen_with: int
@@ -65,9 +65,9 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 def measure(choice: Results, test: Results, threshold: float | None = None) -> Figures:
     """
-    Say what the readings of the test are worth.
+    Compute the figures of the test.
 
-    The threshold is chosen with the other set where none is given.
+    Without a threshold, it is chosen with the other set.
     """
     fitting = shipped_threshold(curve_of(choice), ONE_IN)
     chosen = fitting if threshold is None else threshold
@@ -94,9 +94,9 @@ def _share(chosen: Any) -> float:  # noqa: ANN401 - an array of truths
 
 def ship(choice: Results, test: Results, weights: Path, svg: Path | None = None) -> Figures:
     """
-    Write ``index.json`` and ``curve.json`` beside the weights that were measured, and the picture.
+    Write ``index.json`` and ``curve.json`` beside the weights, and the chart.
 
-    The curve is of the cards that nothing was chosen with.
+    The curve uses only cards that were not used for choosing.
     """
     figures = measure(choice, test)
     curve = curve_of(test)
@@ -116,11 +116,7 @@ def ship(choice: Results, test: Results, weights: Path, svg: Path | None = None)
 
 
 def publish(folder: Path, weights: Path, svg: Path) -> None:
-    """
-    Put weights, what was written beside them and the picture into the package.
-
-    The figures of the model card there become those of these weights.
-    """
+    """Copy weights, figures and chart into the package, and update the model card."""
     for name in ("index.onnx", "index.json", "curve.json"):
         shutil.copyfile(folder / name, weights / name)
     shutil.copyfile(folder / svg.name, svg)
@@ -162,7 +158,7 @@ no more than one in {proven:,}; `curve.json` has that for every threshold.
 
 
 def _filled(text: str, figures: Figures, sha256: str) -> str:
-    """Put the figures between the marks of the model card."""
+    """Insert the figures into the model card."""
     head, _, rest = text.partition("<!-- figures -->")
     tail = rest.partition("<!-- /figures -->")[2]
     known = {**msgspec.to_builtins(figures), **figures.limits, "sha256": sha256}

@@ -1,4 +1,4 @@
-"""The conditions in which a card should be read; beyond them it may be refused."""
+"""The conditions in which a card should be read; beyond them it may be rejected."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from calibration.training.training_card_faces import Chance
 __all__ = ["LIMITS", "Limits", "within"]
 
 _WIDTH: Final = 84.0
-"""The width of a card, in pixels, whose index window is mostly high enough."""
+"""Card width in pixels at which the index window is usually high enough."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
     """
-    The conditions in which a card should be read; beyond them it may be refused.
+    The conditions in which a card should be read.
 
     Attributes:
-        pixels: The least height of the index window in the picture's pixels.
-        blur: The most blur of the lens (sigma), in parts of the card's width.
-        motion: The longest trail, in parts of the card's width.
-        light: The least light; 1 is a well lit table.
+        pixels: Minimum height of the index window in pixels.
+        blur: Maximum lens blur (sigma), in parts of the card's width.
+        motion: Maximum motion blur, in parts of the card's width.
+        light: Minimum light; 1 is a well-lit table.
     """
 
     pixels: float = 46
@@ -36,7 +36,7 @@ LIMITS: Final = Limits()
 
 
 def within(chance: Chance, limits: Limits = LIMITS) -> Conditions:
-    """Choose conditions within the limits; only the height of the index may still fall short."""
+    """Choose conditions within the limits; only the index's height may fall short."""
     while True:
         how = chosen(chance, _WIDTH)
         lit = how.light >= limits.light

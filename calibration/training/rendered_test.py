@@ -1,9 +1,9 @@
 """
-The test: cards of decks, fonts, seeds and layouts that training never saw, photographed.
+The test: photographed cards of decks, fonts, seeds and layouts never seen in training.
 
-There are two sets of cards: the threshold is chosen with one, the figures are
-stated for the other. Every card is kept as a small JPEG with its corners as a
-finder would give them, a little off, and with the conditions in which it was taken.
+The threshold is chosen with one set of cards, and the figures are stated for the other. Each card
+is stored as a small JPEG with slightly inexact corners, as a finder would return them, and with
+its conditions.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ __all__ = [
 ]
 
 CARDS: Final = 30_000
-"""Of every seed."""
+"""Cards per seed."""
 CHOICE, TEST = (2, 3, 4), (5,)
-"""The seeds of the cards to choose with, and of those that the figures are stated for."""
+"""Seeds of the cards for choosing, and of the cards for the figures."""
 _WITHIN: Final = 0.6
-"""The share of the cards that are taken within the limits; the others anyhow."""
+"""Share of cards within the limits; the others have arbitrary conditions."""
 _SHARD: Final = 500
 _OFF: Final = 0.012
-"""How far a corner is off, in parts of the card's width (sigma)."""
+"""Error of a corner in parts of the card's width (sigma)."""
 FIELDS: Final = ("width", "blur", "motion", "light", "tilt", "noise", "figure")
-"""The conditions that are kept with a card; see `photo.Conditions` and `faces.Face`."""
+"""Conditions stored with a card; see `photo_effects.Conditions`."""
 
 
 class Results(Struct, frozen=True):
     """
-    What was read, a row for each card.
+    The readings, one row per card.
 
     Attributes:
-        right: The likeliest card was the right one.
-        confidence: Of the likeliest card.
-        sharpness: As the recogniser measured it.
-        pixels: Height of the index window in the picture's pixels.
-        ends: In how many of them an index was seen.
+        right: The most probable card is right.
+        confidence: Of the most probable card.
+        sharpness: As measured by the recogniser.
+        pixels: Height of the index window in pixels.
+        ends: Number of ends with an index.
         conditions: By the names of `FIELDS`.
     """
 
@@ -81,7 +81,7 @@ def make(
     seeds: tuple[int, ...] = TEST,
     workers: int = 2,
 ) -> None:
-    """Photograph a set, so many cards of every seed; what is there already is kept."""
+    """Photograph a set of cards for each seed; existing files are kept."""
     folder.mkdir(parents=True, exist_ok=True)
     every = [(seed, number) for seed in seeds for number in range(cards // _SHARD)]
     wanted = [shard for shard in every if not _file(folder, *shard).exists()]
@@ -94,7 +94,7 @@ def _file(folder: Path, seed: int, number: int) -> Path:
 
 
 def make_shard(folder: Path, source: Source, seed: int, number: int) -> None:
-    """Photograph one shard, some hundred cards."""
+    """Photograph one shard of some hundred cards."""
     cv2.setNumThreads(1)
     chance = np.random.default_rng([seed, number, 2])
     files, quads, rows = [], [], []
@@ -131,14 +131,14 @@ def _taken(
 
 
 def score(folder: Path, weights: Path | None, workers: int = 2) -> Results:
-    """Read every card of a set with some weights."""
+    """Read all cards of a set with some weights."""
     shards = sorted(folder.glob("*.npz"))
     rows = together(partial(score_shard, weights), [(each,) for each in shards], workers)
     return results_of(np.concatenate(rows))
 
 
 def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
-    """Read the cards of one shard: right, confidence, sharpness, pixels, ends, the conditions."""
+    """Read the cards of a shard: right, confidence, sharpness, pixels, ends, conditions."""
     cv2.setNumThreads(1)
     recogniser = Recogniser(weights, threshold=0, sharpness=0)
     rows = []
@@ -152,7 +152,7 @@ def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
 
 
 def results_of(rows: NDArray[np.float64]) -> Results:
-    """Name the columns of what `score_shard` gives."""
+    """Name the columns returned by `score_shard`."""
     return Results(
         right=rows[:, 0] > 0,
         confidence=rows[:, 1],

@@ -1,6 +1,4 @@
-"""
-Figures and pips from the free fonts of the machine, as a second source beside our own strokes.
-"""
+"""Figures and pips from free fonts of the machine, beside the project's own strokes."""
 
 from __future__ import annotations
 
@@ -22,15 +20,15 @@ FAMILIES: Final = (
     "cantarell", "league-spartan", "quattrocento", "gentium-basic", "bebas-neue", "open-sans",
     "crosextra",
 )  # fmt: skip
-"""Debian's packages of these names have them."""
+"""From the Debian packages of these names."""
 HELD_OUT: Final = ("C059", "Cantarell", "NimbusSansNarrow")
-"""Typefaces that only the test sees."""
+"""Typefaces for the test only."""
 _ROOT: Final = Path("/usr/share/fonts")
 _NO_INDEX: Final = (
     "Initials", "Keyboard", "Thin", "Hairline", "D050000L", "StandardSymbols", "Oblique",
     "Ita", "Mono", "BI.", "BasI.", "_I.", "_RI", "_RZI", "Math", "-It", "_K.",
 )  # fmt: skip
-"""Parts of the names of fonts that no card maker would take."""
+"""Parts of the names of fonts unsuitable for cards."""
 _SIZE: Final = 120
 _SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 
@@ -38,7 +36,7 @@ _SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 @lru_cache(maxsize=2)
 def found(*, held_out: bool) -> tuple[Path, ...]:
     """
-    List the fonts of training, or the typefaces that only the test sees.
+    Return the fonts for training, or those for the test only.
 
     Raises:
         UserError: None of them is installed.
@@ -61,7 +59,7 @@ def _kept_back(path: Path) -> bool:
 
 
 def suit_fonts() -> tuple[Path, ...]:
-    """List the fonts that have the four suits."""
+    """Return the fonts with the four suits."""
     return tuple(
         path
         for held_out in (False, True)
@@ -72,7 +70,7 @@ def suit_fonts() -> tuple[Path, ...]:
 
 @lru_cache(maxsize=2048)
 def glyph(path: Path, text: str) -> Mask:
-    """Draw a text in a font, cut to its ink; a suit's letter gives its sign."""
+    """Draw a text in a font, cropped; a suit's letter gives its symbol."""
     font = ImageFont.truetype(str(path), _SIZE)
     text = _SUITS.get(text, text)
     left, top, right, bottom = font.getbbox(text)

@@ -24,21 +24,21 @@ from shoe_daemon.errors import UserError
 
 __all__ = ["Plan", "train", "work"]
 
-_BATCH: Final = 64
-"""Patches that a worker takes at once."""
+_BATCH_SIZE: Final = 64
+"""Patches per batch of a worker."""
 _RATE: Final = 2.5e-3
 _SMOOTHING: Final = 0.005
-_SUITS: Final = 1.5
-"""What a wrong suit weighs against a wrong rank: a small club and a small spade are much alike."""
-_LOOK: Final = 50
-"""Batches between two looks for new shards."""
+_SUIT_WEIGHT: Final = 1.5
+"""Weight of a wrong suit relative to a wrong rank: small clubs and spades look alike."""
+_SHARD_CHECK_BATCHES: Final = 50
+"""Batches between checks for new shards."""
 _SAY: Final = 100
-_REPORT: Final = 1000
-"""Batches between two lines of progress, and between two looks at unseen cards."""
+_REPORT_BATCHES: Final = 1000
+"""Batches between progress reports, which include unseen cards."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """How long is trained, and by how many processes together."""
+    """Duration of training, and number of processes."""
 
     samples: int = 800_000
     seed: int = 0
@@ -46,21 +46,21 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def steps(self) -> int:
-        """Batches that every worker takes."""
-        return self.samples // (_BATCH * self.workers)
+        """Batches per worker."""
+        return self.samples // (_BATCH_SIZE * self.workers)
 
 
 def train(folder: Path, weights: Path, plan: Plan) -> None:
     """
     Train on the shards of a folder, and write the weights.
 
-    Shards that come while it runs are taken in: rendering and training may
-    run side by side. After every report the weights so far are written.
+    New shards are included as they appear, so that rendering and training may run in parallel. The
+    current weights are written with each progress report.
 
     Raises:
         UserError: A worker failed.
     """
-    (folder / "meeting").unlink(missing_ok=True)  # of a run that was broken off
+    (folder / "meeting").unlink(missing_ok=True)  # left by an interrupted run
     workers = [
         multiprocessing.get_context("spawn").Process(target=work, args=(folder, weights, plan, n))
         for n in range(plan.workers)
@@ -74,7 +74,7 @@ def train(folder: Path, weights: Path, plan: Plan) -> None:
 
 
 def work(folder: Path, weights: Path, plan: Plan, number: int) -> None:
-    """Be one worker: learn from lessons of its own, share what was learnt after every batch."""
+    """Run one worker: train on its own lessons, and share gradients after each batch."""
     torch.set_num_threads(1)
     half = _is_half_quicker()
     if number == 0:
@@ -102,7 +102,7 @@ def work(folder: Path, weights: Path, plan: Plan, number: int) -> None:
             minutes = (time.monotonic() - began) / 60
             left = minutes / done * (plan.steps - done)
             click.echo(f"{done}/{plan.steps} loss {loss.item():.3f} {left:.0f} min left")
-        if number == 0 and (done % _REPORT == 0 or done == plan.steps):
+        if number == 0 and (done % _REPORT_BATCHES == 0 or done == plan.steps):
             click.echo(_watched(net, load(folder / "watched" / "000.npy")))
             torch.save(net.state_dict(), weights.with_suffix(".pt"))
             export(copy.deepcopy(net), weights)
@@ -111,18 +111,18 @@ def work(folder: Path, weights: Path, plan: Plan, number: int) -> None:
 
 def _is_half_quicker() -> bool:
     """
-    Tell whether this processor learns quicker with numbers of 16 bits.
+    Return whether 16-bit floats are faster on this processor.
 
-    With instructions for them it takes half the time, without them ten times as long; both give
-    weights that are as good.
+    With hardware support they take half the time, without it ten times as long; the weights are
+    equally good.
     """
     net = network().to(memory_format=torch.channels_last)
     images, answers = (
-        torch.zeros(_BATCH, 3, PATCH_SIZE_PX[1], PATCH_SIZE_PX[0]),
-        torch.ones(_BATCH, 3),
+        torch.zeros(_BATCH_SIZE, 3, PATCH_SIZE_PX[1], PATCH_SIZE_PX[0]),
+        torch.ones(_BATCH_SIZE, 3),
     )
     took = {}
-    for half in (True, False, True, False):  # the first of each makes ready
+    for half in (True, False, True, False):  # the first run of each is a warm-up
         began = time.process_time()
         _loss(net, images, answers, half=half).backward()
         took[half] = time.process_time() - began
@@ -144,7 +144,7 @@ def _batches(folder: Path, plan: Plan, number: int) -> Iterator[tuple[Any, Any]]
     shards: list[Lessons] = []
     known: set[Path] = set()
     for step in range(plan.steps):
-        if step % _LOOK == 0:
+        if step % _SHARD_CHECK_BATCHES == 0:
             new = sorted(set(folder.glob("*.npy")) - known)
             shards.extend(load(path) for path in new)
             known.update(new)
@@ -152,13 +152,13 @@ def _batches(folder: Path, plan: Plan, number: int) -> Iterator[tuple[Any, Any]]
 
 
 def _batch(chance: np.random.Generator, shards: list[Lessons]) -> tuple[Any, Any]:
-    """Draw a batch by chance, with a little more chance in light, colour and place."""
+    """Draw a random batch, with random changes of light, colour and position."""
     size = len(shards[0].images)
-    which = np.sort(chance.integers(len(shards) * size, size=_BATCH))
+    which = np.sort(chance.integers(len(shards) * size, size=_BATCH_SIZE))
     images = np.stack([shards[n // size].images[n % size] for n in which])
     answers = np.stack([shards[n // size].answers[n % size] for n in which])
-    seen = restored(images) * chance.uniform(0.9, 1.1, (_BATCH, 3, 1, 1)).astype(np.float32)
-    seen += chance.normal(0, 0.06, (_BATCH, 1, 1, 1)).astype(np.float32)
+    seen = restored(images) * chance.uniform(0.9, 1.1, (_BATCH_SIZE, 3, 1, 1)).astype(np.float32)
+    seen += chance.normal(0, 0.06, (_BATCH_SIZE, 1, 1, 1)).astype(np.float32)
     shift = (int(chance.integers(-2, 3)), int(chance.integers(-2, 3)))
     seen = np.roll(seen, shift, (2, 3))
     patches = torch.from_numpy(np.ascontiguousarray(seen))
@@ -166,7 +166,9 @@ def _batch(chance: np.random.Generator, shards: list[Lessons]) -> tuple[Any, Any
 
 
 def _loss(net: Any, images: Any, answers: Any, *, half: bool) -> Any:  # noqa: ANN401 - tensors; torch is an extra
-    """Teach the rank as far as it is legible, "no index" for the rest, the suit where legible."""
+    """
+    Return the loss: the rank weighted by legibility, otherwise "no index"; the suit if legible.
+    """
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
         said = net(images)
     said = said.float()
@@ -179,7 +181,7 @@ def _loss(net: Any, images: Any, answers: Any, *, half: bool) -> Any:  # noqa: A
     suits = functional.cross_entropy(
         said[:, RANK_OUTPUTS:], answers[:, 1].long(), reduction="none", label_smoothing=_SMOOTHING
     )
-    return ranks + _SUITS * (suits * legible[:, 0]).sum() / legible.sum().clamp(min=1)
+    return ranks + _SUIT_WEIGHT * (suits * legible[:, 0]).sum() / legible.sum().clamp(min=1)
 
 
 def _watched(net: Any, lessons: Lessons) -> str:  # noqa: ANN401 - as above

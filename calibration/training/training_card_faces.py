@@ -1,4 +1,4 @@
-"""One face for training or test: parametric, with a font's figures, or from a package."""
+"""Card faces for training and test: parametric, with a font's figures, or from a package."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ __all__ = ["Chance", "Face", "Source", "draw_back", "draw_face"]
 
 Chance = np.random.Generator
 _ART, _OWN, _TRACED = 0.35, 0.4, 0.65
-"""Shares: whole artwork; of the others, our own figures, and up to here artwork's figures."""
+"""Shares: complete artwork; of the rest, own figures, and (cumulative) traced figures."""
 _UNSEEN_LAYOUT, _FOUR = 0.5, 0.12
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """Where faces come from: what training sees, or what it never does."""
+    """Sources of faces, for training or for the test."""
 
     decks: Path
     held_out: bool
 
     def style(self, chance: Chance) -> Style:
-        """Draw up a deck, of seeds and layouts of this side only."""
+        """Choose a deck with seed and layout of this source."""
         if not self.held_out:
             four = chance.random() < _FOUR
             return style(int(chance.integers(UNSEEN_SEED)), Layout.FOUR if four else None)
@@ -56,15 +56,15 @@ class Source(Struct, frozen=True, kw_only=True):
 
 class Face(Struct, frozen=True, kw_only=True):
     """
-    A drawn card side.
+    A drawn side of a card.
 
     Attributes:
         card: None for a back.
-        image: As wide as asked for.
-        mask: Its rounded corners.
-        figure: Height of the index's figure in parts of the card's width.
-        places: The index's figure and pip, in parts of the card's sides; none on a back.
-        four: Whether there is the same index in the upper right corner.
+        image: In the requested width.
+        mask: The rounded corners.
+        figure: Height of the index figure in parts of the card's width.
+        places: Figure and pip of the index, in parts of the card's sides; empty for a back.
+        four: The upper right corner has the same index.
         kind: ``own``, ``traced``, ``font`` or ``artwork``.
     """
 
@@ -78,7 +78,7 @@ class Face(Struct, frozen=True, kw_only=True):
 
 
 def draw_face(chance: Chance, source: Source, width: int, card: Card | None = None) -> Face:
-    """Draw a card, or any card, from any of the sources."""
+    """Draw the given or a random card from a random source."""
     card = card or DECK[int(chance.integers(len(DECK)))]
     deck = source.style(chance)
     if chance.random() < _ART:
@@ -100,7 +100,7 @@ def draw_face(chance: Chance, source: Source, width: int, card: Card | None = No
 
 
 def _index(chance: Chance, source: Source, deck: Style, card: Card) -> tuple[str, IndexMasks]:
-    """Choose whose figure and pip are printed: our own, another deck's, a font's."""
+    """Choose the printed figure and pip: the deck's own, another deck's or a font's."""
     kind = chance.random()
     if kind < _OWN:
         return "own", (rank_mask(card.rank, deck.figures), pip_mask(card.suit, deck.seed))
@@ -126,15 +126,13 @@ def _decks(source: Source) -> tuple[str, ...]:
 
 
 def _shares(places: tuple[Place, Place]) -> tuple[Place, Place]:
-    """Give places that are in parts of the card's width in parts of its sides."""
+    """Convert places from parts of the card's width to parts of its sides."""
     figure, pip = (((x, y / ASPECT), (wide, tall / ASPECT)) for (x, y), (wide, tall) in places)
     return figure, pip
 
 
 def _bent(chance: Chance, figure: Mask) -> Mask:
-    """
-    Sometimes make a figure's strokes thicker across or along, or lean: as other makers cut it.
-    """
+    """Sometimes thicken or slant a figure's strokes, as different makers do."""
     kind = chance.random()
     if kind > 0.35:  # noqa: PLR2004 - a share of the decks
         return figure
@@ -188,7 +186,7 @@ def _from_artwork(chance: Chance, source: Source, deck: Style, card: Card, width
 
 
 def _font_index(chance: Chance, source: Source, deck: Style, card: Card) -> IndexMasks:
-    """Give an index in a font's figures, squeezed, bolder or lighter as card makers like it."""
+    """Return an index in a font's figures, condensed, bolder or lighter."""
     every = system_fonts.found(held_out=source.held_out)
     figure = system_fonts.glyph(every[int(chance.integers(len(every)))], card.rank)
     low, high = (0.5, 1.0) if card.rank == "10" else (0.62, 1.1)
@@ -215,7 +213,7 @@ def _pip(chance: Chance, deck: Style, card: Card) -> Mask:
 
 
 def _mosaic(chance: Chance, image: Image, deck: Style) -> None:
-    """Put patches of colour where the court is: no two printers draw the same king."""
+    """Replace the court by patches of colour: every maker draws other kings."""
     height, width = image.shape[:2]
     left = round(width * max(chance.uniform(0.18, 0.26), deck.left + deck.rank_width))
     top = round(height * chance.uniform(0.05, 0.1))

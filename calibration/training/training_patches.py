@@ -1,9 +1,8 @@
 """
-Patches as the network is taught with: what it sees of an index, and what it should say.
+Training patches: pictures of an index, and the expected answer.
 
-What cannot be read is taught as "no index": backs, blank paper, other parts of
-a card, an index that is hidden or outside the window, and pictures so soft that
-the figures are gone.
+Illegible patches have the answer "no index": backs, blank paper, other parts of a card, a hidden
+index or one outside the window, and pictures too blurred for the figures.
 """
 
 from __future__ import annotations
@@ -36,20 +35,22 @@ NO_INDEX: Final = len(RANKS)
 """The network's fourteenth rank."""
 _LEGIBLE, _ILLEGIBLE = 0.095, 0.15
 _FIGURE_SEEN, _PIP_SEEN = (0.7, 0.95), (0.3, 0.65)
-"""The shares of a figure and a pip below which nothing can be known, and above which all."""
+"""
+Visible shares of figure and pip: below the first value illegible, above the second fully legible.
+"""
 _DARK: Final = 9.0
-"""The contrast, in grey levels, that drowns in noise and packing; at twice that all is seen."""
+"""Contrast in grey levels that is lost in noise and compression; twice that is fully visible."""
 _MOST = 240
 _UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 _TARGET: Final = _UNIT * np.array(PATCH_SIZE_PX, np.float32)
 _GRID: Final = (np.array([(x, y) for x in range(5) for y in range(5)], np.float32) / 4 - 0.5) * 0.9
 _USUAL: Final = (((0.1, 0.1), (0.1, 0.1)), ((0.1, 0.2), (0.1, 0.1)))
-"""Where an index would be, on what has none."""
+"""Usual places of an index, for sides without one."""
 _Floats = NDArray[np.float32]
 
 
 class Patch(Struct, frozen=True, kw_only=True):
-    """One lesson: what is seen, what it is, and how much of that can be known (0 to 1)."""
+    """One lesson: picture, answer, and legibility (0 to 1)."""
 
     image: Image
     rank: int
@@ -58,7 +59,7 @@ class Patch(Struct, frozen=True, kw_only=True):
 
 
 def patches(chance: Chance, source: Source) -> Iterator[Patch]:
-    """Give patches without end, five or so of every picture."""
+    """Yield patches endlessly, about five per picture."""
     while True:
         kind = chance.random()
         if kind < 0.07:  # noqa: PLR2004 - the shares of the lessons
@@ -89,13 +90,13 @@ def _of_card(chance: Chance, source: Source) -> Iterator[Patch]:
 
 
 def _cornered(face: Face) -> Face:
-    """Give a face whose index is the one of the right corner."""
+    """Return the face with the index of its right corner."""
     figure, pip = (((1 - x, y), size) for (x, y), size in face.places or _USUAL)
     return structs.replace(face, places=(figure, pip))
 
 
 def _others(chance: Chance, source: Source, width: int) -> tuple[list[Face], list[Face]]:
-    """Draw the cards that lie over and under the one that is looked at: mostly none."""
+    """Draw the cards over and under the card; usually none."""
     if chance.random() > 0.28:  # noqa: PLR2004 - the share of the lessons
         return [], []
     kind = chance.random()
@@ -105,7 +106,7 @@ def _others(chance: Chance, source: Source, width: int) -> tuple[list[Face], lis
 
 
 def _fitted(chance: Chance, photo: Photo, end: int) -> Quad:
-    """Give a window as a reader cuts it that knows the corners: from the corner, of any size."""
+    """Return a window as cut by a reader that knows the corners, of any size."""
     both = float(np.exp(chance.uniform(np.log(0.75), np.log(1.65))))
     across, along = (both * float(np.exp(chance.normal(0, 0.08))) for _ in range(2))
     off = chance.normal(0, 0.015 if chance.random() < 0.7 else 0.035, 2)  # noqa: PLR2004 - most are well aligned
@@ -114,11 +115,11 @@ def _fitted(chance: Chance, photo: Photo, end: int) -> Quad:
 
 
 def _loose(chance: Chance, photo: Photo, face: Face, end: int) -> Quad:
-    """Give a window as at the mouth of a shoe: of any size, with the index somewhere in it."""
+    """Return a window as at a shoe's exit: of any size, with the index somewhere inside."""
     both = float(np.exp(chance.uniform(np.log(0.68), np.log(1.5))))
     across, along = (both * float(np.exp(chance.normal(0, 0.06))) for _ in range(2))
     ((x, _), (wide, _)), ((_, y), (_, tall)) = face.places or _USUAL
-    # A window of another size has the index at the same place of it, more or less.
+    # A window of another size has the index at roughly the same relative place.
     middle = np.array([x + wide / 2, y + tall / 2]) / 2
     shift = middle * (1 - np.array([across, along])) * chance.uniform(0.3, 1)
     off = chance.normal(0, 0.018 if chance.random() < 0.6 else 0.035, 2) + shift  # noqa: PLR2004 - as above
@@ -128,9 +129,9 @@ def _loose(chance: Chance, photo: Photo, face: Face, end: int) -> Quad:
 
 def _pointed(chance: Chance, photo: Photo, face: Face, end: int) -> Quad:
     """
-    Give a window as of a reader who only knows the middles of figure and pip.
+    Return a window as cut by a reader that knows only the centres of figure and pip.
 
-    It is a plain rectangle in the picture, however the card leans: skewed against the index.
+    It is an upright rectangle, so the index may be skewed in it.
     """
     figure, pip = (place[0] for place in face.places or _USUAL)
     if abs(figure[0] - pip[0]) > abs(figure[1] - pip[1]):  # the pip is beside the figure
@@ -154,7 +155,7 @@ def _shaken(chance: Chance, photo: Photo, corners: Quad) -> Quad:
 def lesson(
     chance: Chance, photo: Photo, face: Face, window: Quad, known: tuple[int, float]
 ) -> Patch:
-    """Cut a window at an end and say how much of the index can be known from it."""
+    """Cut a window at an end, and compute the legibility of its index."""
     image = crop_window(photo.image, window)
     hidden = _hand(chance, image)
     end, legible = known
@@ -176,7 +177,7 @@ def _contrast(image: Image) -> float:
 
 
 def _share(photo: Photo, place: Place, end: int, window: Quad, hidden: Image) -> float:
-    """Say how much of a figure or pip is in the window, under no other card and no hand."""
+    """Return the share of a figure or pip that is in the window and not covered."""
     (x, y), (wide, tall) = place
     printed = (np.array([x, y]) + _GRID * np.array([wide, tall])).astype(np.float32)
     points = _seen_at(photo.quad, printed, end)
@@ -193,7 +194,7 @@ def _share(photo: Photo, place: Place, end: int, window: Quad, hidden: Image) ->
 
 
 def _seen_at(quad: Quad, points: _Floats, end: int) -> _Floats:
-    """Say where points of the card's plane, or of its other end, are in the picture."""
+    """Project points of the card's plane, or of its other end, into the picture."""
     return _moved(1 - points if end else points, _UNIT, quad)
 
 
@@ -206,7 +207,7 @@ def _moved(points: _Floats, start: Quad, target: Quad) -> _Floats:
 
 
 def _hand(chance: Chance, image: Image) -> Image:
-    """Sometimes lay a hand over what is seen; give what it hides."""
+    """Sometimes draw a hand over the picture; return its mask."""
     width, height = PATCH_SIZE_PX
     hidden: Image = np.zeros((height, width), np.uint8)
     if chance.random() > 0.09:  # noqa: PLR2004 - the share of the lessons
@@ -224,7 +225,7 @@ def _hand(chance: Chance, image: Image) -> Image:
 
 
 def _elsewhere(chance: Chance, photo: Photo) -> Patch:
-    """Cut a window without an upright index: a card turned by a quarter, or another part of it."""
+    """Cut a window without an upright index: a rotated card, or another part of it."""
     quad = photo.quad
     if chance.random() < 0.5:  # noqa: PLR2004 - as above
         quad = np.asarray(np.roll(quad, int(chance.choice([1, 3])), 0), np.float32)
@@ -240,7 +241,7 @@ def _nothing(image: Image) -> Patch:
 
 
 def _of_nothing(chance: Chance, source: Source) -> Iterator[Patch]:
-    """Backs, blank cards, the table."""
+    """Yield backs, blank cards, and the table."""
     how = chosen(chance)
     width = int(np.clip(how.width * 1.25, 72, _MOST))
     face = draw_back(chance, source, width)

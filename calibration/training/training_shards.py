@@ -1,4 +1,4 @@
-"""Lessons on disk: shards of some thousand patches each, made by several processes."""
+"""Lessons on disk, in shards of some thousand patches, rendered by several processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STEPS: Final = 63.75
 
 
 class Lessons(Struct, frozen=True):
-    """Patches, normalised and packed into bytes, with rank, suit and legibility a row."""
+    """Normalised patches as bytes, with rank, suit and legibility per row."""
 
     images: NDArray[np.uint8]
     answers: NDArray[np.float32]
@@ -33,7 +33,7 @@ class Lessons(Struct, frozen=True):
 def generate(
     folder: Path, source: Source, shards: int, *, seed: int = 0, workers: int = 2
 ) -> None:
-    """Make the shards that a folder lacks; the same seed makes the same ones."""
+    """Render the missing shards of a folder; determined by the seed."""
     folder.mkdir(parents=True, exist_ok=True)
     numbers = [n for n in range(shards) if not (folder / f"{n:03}.npy").exists()]
     make = partial(_make, folder, source, seed)
@@ -65,15 +65,15 @@ def _answers(path: Path) -> Path:
 
 
 def packed(patch: Patch) -> NDArray[np.uint8]:
-    """Normalise a patch as the recogniser does and keep it in bytes."""
+    """Normalise a patch as the recogniser does, and convert it to bytes."""
     return np.round((normalise_patch(patch.image) + 2.0) * _STEPS).astype(np.uint8)
 
 
 def restored(images: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Give the numbers that the network takes."""
+    """Convert bytes to the network's input."""
     return np.asarray(images / np.float32(_STEPS) - np.float32(2.0), np.float32)
 
 
 def load(path: Path) -> Lessons:
-    """Open one shard; its patches stay on disk until they are looked at."""
+    """Open a shard; its patches are memory-mapped."""
     return Lessons(np.load(path, mmap_mode="r"), np.load(_answers(path)))

@@ -19,7 +19,7 @@ from calibration import serial_line as calibration
 from calibration import serial_ports
 from calibration.serial_line import (
     SPEEDS,
-    Ear,
+    ByteLog,
     Finding,
     configuration,
     listen,
@@ -135,15 +135,15 @@ def test_silence_ends_when_the_time_is_over(heard: Listen) -> None:
 
 
 def test_bytes_that_are_no_frame_yet_are_shown_once() -> None:
-    ear = Ear(AngelEyeII())
-    assert ear.hear(b"\x05\x31", 0) == []
-    assert ear.hear(b"", 1) == ["bytes   05 31"]
-    assert ear.hear(b"", 2) == []
-    assert ear.strange == 2
-    assert ear.hear(b"\x44\x81\xb8\x034F", 3) == [
+    log = ByteLog(AngelEyeII())
+    assert log.receive(b"\x05\x31", 0) == []
+    assert log.receive(b"", 1) == ["bytes   05 31"]
+    assert log.receive(b"", 2) == []
+    assert log.strange == 2
+    assert log.receive(b"\x44\x81\xb8\x034F", 3) == [
         'frame   05 31 44 81 B8 03 34 46  {"card":"8S","slot":"P1","type":"card"}'
     ]
-    assert ear.strange == 0
+    assert log.strange == 0
 
 
 def shown(lines: list[str]) -> bytes:
@@ -155,21 +155,21 @@ def shown(lines: list[str]) -> bytes:
 
 
 def test_garbage_that_grows_is_shown_once() -> None:
-    ear = Ear(Gathering())
+    log = ByteLog(Gathering())
     told: list[str] = []
     for number in range(20):
-        told += ear.hear(bytes([number] * 3), number)
-        told += ear.hear(b"", number)
+        told += log.receive(bytes([number] * 3), number)
+        told += log.receive(b"", number)
     assert shown(told) == bytes(number for number in range(20) for _ in range(3))
     assert len(told) == 20
 
 
 def test_much_garbage_is_only_counted() -> None:
-    ear = Ear(AngelEyeII())
+    log = ByteLog(AngelEyeII())
     told: list[str] = []
     for number in range(2000):
-        told += ear.hear(random.Random(number).randbytes(50), number)
-        told += ear.hear(b"", number)
+        told += log.receive(random.Random(number).randbytes(50), number)
+        told += log.receive(b"", number)
     assert len(shown(told)) == 256
     assert told.count("more bytes outside of frames are only counted") == 1
     assert max(map(len, told)) < 200
@@ -177,10 +177,10 @@ def test_much_garbage_is_only_counted() -> None:
 
 
 def test_frames_are_shown_after_much_garbage() -> None:
-    ear = Ear(AngelEyeII())
-    ear.hear(b"\xff" * 5000, 0)
-    told = ear.hear(DATA, 1)
-    assert sum(line.startswith("frame ") for line in told) == ear.frames > 6
+    log = ByteLog(AngelEyeII())
+    log.receive(b"\xff" * 5000, 0)
+    told = log.receive(DATA, 1)
+    assert sum(line.startswith("frame ") for line in told) == log.frames > 6
 
 
 class Gathering(AngelEyeII):
@@ -207,12 +207,12 @@ class Raising(Gathering):
 
 
 def test_a_decoder_that_raises_is_named_with_its_line() -> None:
-    ear = Ear(Raising())
+    log = ByteLog(Raising())
     line = Raising.feed.__code__.co_firstlineno + 1
     said = f"the decoder of angel-eye-ii failed: ValueError: no such code ({__file__}:{line})"
-    assert ear.hear(b"\x01\x02", 0) == ["bytes   01 02", said]
-    assert ear.hear(b"\x03", 0) == ["bytes   03", said]
-    assert ear.strange == 3
+    assert log.receive(b"\x01\x02", 0) == ["bytes   01 02", said]
+    assert log.receive(b"\x03", 0) == ["bytes   03", said]
+    assert log.strange == 3
 
 
 def test_a_line_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
