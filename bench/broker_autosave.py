@@ -50,7 +50,7 @@ _BACKLOG: Final = 100_000
 _CHUNK: Final = 500
 """Messages in flight while the database is filled."""
 
-_PATIENCE_S: Final = 600
+_PUBLISH_TIMEOUT_S: Final = 600
 _DRAIN_S: Final = 20.0
 _MB: Final = 1e6
 
@@ -221,7 +221,7 @@ def _fill(publisher: paho.Client, port: int, floor: Floor) -> None:
     messages = chain(retained, queued)
     while chunk := list(islice(messages, _CHUNK)):
         for told in [_tell(publisher, table, message) for table, message in chunk]:
-            told.wait_for_publish(_PATIENCE_S)
+            told.wait_for_publish(_PUBLISH_TIMEOUT_S)
 
 
 def _steps() -> list[Step]:

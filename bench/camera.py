@@ -25,8 +25,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.camera_line import make_station
 from bench.harness import percentile, resident_mb, running_daemon
+from drivers.camera.camera_line import make_station
 from drivers.camera.line_messages import Say
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.profile_file import load_profile

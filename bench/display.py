@@ -19,7 +19,7 @@ from bench.display_load import measure_display_load
 from bench.display_soak import measure_soak
 from bench.paint_latency import measure_paint_latency
 
-PARTS = ("painting", "crowds", "shift")
+PARTS = ("paint", "load", "soak")
 
 
 def main() -> None:
@@ -37,9 +37,9 @@ def main() -> None:
         chosen.cards, chosen.repeats, chosen.seconds, chosen.hours = 15, 2, 3.0, 1.0
         chosen.tables = [1, 20]
     parts = {
-        "painting": lambda folder: measure_paint_latency(chosen.cards, chosen.repeats, folder),
-        "crowds": lambda folder: measure_display_load(chosen.tables, chosen.seconds, folder),
-        "shift": lambda folder: measure_soak(chosen.hours, folder),
+        "paint": lambda folder: measure_paint_latency(chosen.cards, chosen.repeats, folder),
+        "load": lambda folder: measure_display_load(chosen.tables, chosen.seconds, folder),
+        "soak": lambda folder: measure_soak(chosen.hours, folder),
     }
     for name in chosen.only:
         with tempfile.TemporaryDirectory(prefix="bench-display-") as folder:

@@ -6,7 +6,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
 `import drivers` loads neither pyserial nor OpenCV.
 
 - `Driver`, `Decoder`, `Frame`, `FrameKind`, `LineSettings`: the interface of a driver.
-- `Transport`, `OpensLine`, `NamesFiles`, `KeepsPictures`: the interface of a driver that
+- `Transport`, `OpensLine`, `NamesFiles`, `StoresEvidence`: the interface of a driver that
   opens its own kind of line.
 - `create_driver`, `find_driver`, `driver_names`, `driver_version`: drivers by name;
   `make_driver`: a driver with checked options.
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
         Driver,
         Frame,
         FrameKind,
-        KeepsPictures,
         LineSettings,
         NamesFiles,
         OpensLine,
+        StoresEvidence,
         Transport,
     )
     from drivers.interface_check import make_driver
@@ -53,13 +53,13 @@ __all__ = [
     "EndOfCaptureError",
     "Frame",
     "FrameKind",
-    "KeepsPictures",
     "LineError",
     "LineSettings",
     "NamesFiles",
     "OpensLine",
     "Reader",
     "ReaderEnvironment",
+    "StoresEvidence",
     "Transport",
     "check_url",
     "create_driver",
@@ -87,7 +87,7 @@ _MODULE_OF: Final = {
     "Driver": "driver_interface",
     "Frame": "driver_interface",
     "FrameKind": "driver_interface",
-    "KeepsPictures": "driver_interface",
+    "StoresEvidence": "driver_interface",
     "LineSettings": "driver_interface",
     "NamesFiles": "driver_interface",
     "OpensLine": "driver_interface",

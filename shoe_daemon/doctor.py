@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-from drivers import LineError, OpensLine, open_transport, redact_url
-from drivers.driver_interface import StoresEvidence
+from drivers import LineError, OpensLine, StoresEvidence, open_transport, redact_url
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.display.display_config import DisplaySettings, DisplaySetup
 from shoe_daemon.doctor_broker import Finding, display_broker, table_broker

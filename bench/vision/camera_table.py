@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from bench.vision.round_verdicts import Dealt
 from bench.vision.simulated_clock_camera import Film, FilmDriver
+from bench.vision.table_staff import TableStaff
 from drivers import ReaderEnvironment
 from drivers.camera.options import CameraOptions
-from bench.vision.table_staff import TableStaff
 from drivers.simulators.camera.ground_truth import Truth
 from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene

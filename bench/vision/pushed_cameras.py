@@ -34,10 +34,10 @@ __all__ = ["Pushed", "print_pushed", "push"]
 
 _PUSHES: Final = {0.0: None, 5.0: SceneFault.BUMP, 50.0: SceneFault.KNOCK}
 _PICTURES: Final = 4
-_NEAR: Final = 0.1
+_TOLERANCE_SHARE: Final = 0.1
 """Tolerance of the reported push, as a share of it; a rotation comes with it …"""
 
-_TURN: Final = 1.0
+_TOLERANCE_MM: Final = 1.0
 """… plus this number of millimetres."""
 
 
@@ -61,7 +61,7 @@ class Pushed(Struct):
         if not self.far:
             return not self.passed
         off = abs(self.far - (self.moved or 0.0))
-        return self.passed or off > _TURN + _NEAR * self.far
+        return self.passed or off > _TOLERANCE_MM + _TOLERANCE_SHARE * self.far
 
 
 def push(settings: Settings, folder: Path) -> list[Pushed]:

@@ -40,7 +40,7 @@ Visible shares of figure and pip: below the first value illegible, above the sec
 """
 _DARK: Final = 9.0
 """Contrast in grey levels that is lost in noise and compression; twice that is fully visible."""
-_MOST = 240
+_MAX_WIDTH_PX = 240
 _UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 _TARGET: Final = _UNIT * np.array(PATCH_SIZE_PX, np.float32)
 _GRID: Final = (np.array([(x, y) for x in range(5) for y in range(5)], np.float32) / 4 - 0.5) * 0.9
@@ -70,7 +70,7 @@ def patches(chance: Chance, source: Source) -> Iterator[Patch]:
 
 def _of_card(chance: Chance, source: Source) -> Iterator[Patch]:
     how = chosen(chance)
-    width = int(np.clip(how.width * 1.25, 72, _MOST))
+    width = int(np.clip(how.width * 1.25, 72, _MAX_WIDTH_PX))
     face = draw_face(chance, source, width)
     over, under = _others(chance, source, width)
     photo = photograph(chance, face, how, over, under)
@@ -243,7 +243,7 @@ def _nothing(image: Image) -> Patch:
 def _of_nothing(chance: Chance, source: Source) -> Iterator[Patch]:
     """Yield backs, blank cards, and the table."""
     how = chosen(chance)
-    width = int(np.clip(how.width * 1.25, 72, _MOST))
+    width = int(np.clip(how.width * 1.25, 72, _MAX_WIDTH_PX))
     face = draw_back(chance, source, width)
     if chance.random() < 0.25:  # noqa: PLR2004 - as above
         image: Image = np.full_like(face.image, int(chance.integers(200, 256)))

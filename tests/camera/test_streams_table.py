@@ -27,8 +27,8 @@ from tests.camera import overhead_scene
 from tests.camera.fake_cameras import NetworkCamera, Visit, draw_all, encoded, jpeg
 from tests.camera.overhead_scene import Scene, on
 from tests.commands.command_table import Supervisor
-from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
 from tests.fakes.rtsp_camera import RtspCamera, StreamState
+from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(600)]
 

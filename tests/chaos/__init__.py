@@ -1,1 +1,3 @@
-"""The whole daemon, killed and cut off at any moment: `make chaos` at full length."""
+"""
+Kills and interruptions of the whole daemon at random times; `make chaos` runs them at full length.
+"""

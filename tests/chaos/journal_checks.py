@@ -1,6 +1,5 @@
 """
-What must hold after any number of kills, proved from what lies there: the
-journal, the messages that a subscriber has received, and the simulator's truth.
+Checks after any number of kills: of the journal, of the received messages, and of the cards dealt.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ PUBLICATION = (
     "published",
     "session",
 )
-"""What `state` has beside the table itself."""
+"""Fields of `state` that do not belong to the table."""
 
 
 class Figures(NamedTuple):
-    """What a proof was about."""
+    """Figures of a check."""
 
     events: int
     rounds: int
@@ -48,14 +47,14 @@ def stored_events(journal: Path) -> list[dict[str, Any]]:
 
 
 def exported(journal: Path, what: str) -> bytes:
-    """Return what `journal export` prints."""
+    """Return the output of `journal export`."""
     answer = cli("journal", "export", what, journal)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout
 
 
 def check_chain(journal: Path) -> None:
-    """Every link, number and column holds, and the events are what the observations come to."""
+    """The hash chain is valid, and the observations fold to the events."""
     answer = cli("journal", "verify", "--refold", journal)
     assert answer.returncode == 0, answer.stdout + answer.stderr
 
@@ -71,10 +70,10 @@ def check_replay(journal: Path, folder: Path) -> None:
 
 def check_received(journal: Path, messages: Iterable[Message]) -> set[int]:
     """
-    Every event that was ever received is in the journal, with the same bytes.
+    Every received event is in the journal, byte for byte.
 
     Returns:
-        The numbers of those that were received.
+        The numbers of the received events.
     """
     stored = dict(enumerate(exported(journal, "--events").splitlines(), start=1))
     received = set()
@@ -86,7 +85,7 @@ def check_received(journal: Path, messages: Iterable[Message]) -> set[int]:
 
 
 def received_events(messages: Iterable[Message]) -> Iterator[Message]:
-    """Yield the messages that are events, those for staff too."""
+    """Yield the messages with events, including staff events."""
     for message in messages:
         suffix = message.topic.removeprefix(ROOT)
         if suffix.startswith(("event/", "staff/event/")):
@@ -94,7 +93,7 @@ def received_events(messages: Iterable[Message]) -> Iterator[Message]:
 
 
 def check_nothing_is_missing(messages: Iterable[Message], head: int) -> None:
-    """All events were received, each for the first time in its order."""
+    """All events were received, first deliveries in order."""
     highest = 0
     for message in received_events(messages):
         seq = message.json["seq"]
@@ -115,7 +114,7 @@ def check_state(journal: Path, retained: bytes) -> None:
 
 
 def check_nothing_is_doubled(journal: Path, scenario: Scenario) -> None:
-    """The frames in the journal are frames that were sent, each at most once, in their order."""
+    """The journal's frames were sent, each at most once, in order."""
     sent = iter(step.report.to_bytes() for step in scenario.steps if step.report)
     with JournalReader(journal) as reader:
         rows = reader.connection.execute(
@@ -126,7 +125,7 @@ def check_nothing_is_doubled(journal: Path, scenario: Scenario) -> None:
 
 
 def check_rounds(events: list[dict[str, Any]], scenario: Scenario) -> Figures:
-    """Every finished round that is not partial is one that was dealt, in order and once."""
+    """Every complete finished round was dealt, in order and once."""
     dealt = iter(scenario.rounds)
     finished = [event for event in events if event["type"] == "round_finished"]
     whole = [event for event in finished if not event["data"]["partial"]]

@@ -1,8 +1,8 @@
 """
-Random bytes: into each driver that is installed, and over a line into the whole
-daemon. Nothing is raised, memory stays bounded, and the journal is good.
+Random bytes for each installed driver, and over a line for the whole daemon.
 
-`make fuzz` does it at full length, each time with other bytes.
+No error is raised, memory stays bounded, and the journal is valid. `make fuzz` runs it at full
+length with other bytes each time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.timeout(120 + BYTES // 10_000)
 
 
 def pieces(chance: random.Random, whole: bytes, size: int) -> list[bytes]:
-    """Return so many bytes in pieces: noise, and parts of a real stream, some damaged."""
+    """Return random pieces: noise, and parts of a real stream, some damaged."""
     made: list[bytes] = []
     while size > 0:
         piece = bytearray(chance.randbytes(chance.randint(1, 60)))

@@ -1,11 +1,10 @@
 """
-kill -9 at random moments of simulated shoes: of the daemon, of the broker, of both.
+kill -9 of daemon, broker or both at random times of simulated shoes.
 
-Nothing that is journaled is lost, nothing comes twice, every round that is not
-partial is as it was dealt, and the retained `state` is what the journal says.
-The shoe runs in a process of its own and deals on, whoever dies.
+No journaled data is lost or duplicated, every complete round was dealt like that, and the retained
+`state` is what the journal folds to. The shoe runs in its own process and keeps dealing.
 
-`make chaos` does it at full length and prints the figures.
+`make chaos` runs it at full length and prints the figures.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ KILLS = int(os.environ.get("CHAOS_KILLS", volume(4, 40)))
 BROKER_KILLS = int(os.environ.get("CHAOS_BROKER_KILLS", volume(2, 10)))
 SEED = int(os.environ.get("CHAOS_SEED", "7"))
 SPEED = 150
-"""Times as fast as a real table: a restart of the daemon costs two rounds."""
+"""Multiple of a real table's speed: a restart of the daemon costs two rounds."""
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(300 + 2 * KILLS + 6 * BROKER_KILLS)]
 
 
 class Recorder(Listener):
-    """A listener that is back at once, so that it misses little of what is said anew."""
+    """A listener that reconnects at once, to miss few republished messages."""
 
     def __init__(self, port: int) -> None:
         super().__init__(port)
@@ -53,7 +52,7 @@ class Recorder(Listener):
 
 
 class Hall:
-    """A shoe, a broker, a daemon, and a subscriber that remembers everything."""
+    """A shoe, a broker, a daemon, and a subscriber that keeps all messages."""
 
     def __init__(self, folder: Path, broker: Mosquitto, listener: Recorder, mode: Mode) -> None:
         self.broker = broker
@@ -62,7 +61,7 @@ class Hall:
         self.chance = random.Random(f"{SEED} {mode}")
         self.link = folder / "shoe"
         self.folder = folder / "table"
-        # Nobody is there to acknowledge what would hold a result back.
+        # No operator is there to acknowledge a held result.
         config = configure(self.folder, "hold_from = 0", port=broker.port, line=self.link)
         self.daemon = DaemonProcess(config)
         self.journal = self.daemon.journal
@@ -70,32 +69,32 @@ class Hall:
 
     @contextmanager
     def dealing(self) -> Iterator[None]:
-        """Let the shoe deal, and afterwards come to rest; the daemon is started here."""
+        """Deal within the block, then wait for the end; starts the daemon."""
         options = ("--mode", self.mode, "--seed", SEED, "--speed", SPEED)
         with simulated_shoe(self.link, *options) as shoe, self.daemon:
             self.daemon.start().wait_ready()
             yield
             self.wait(0.5)
             self.daemon.wait_ready()
-            # On a slow machine nobody may have lived for long enough to see one.
+            # On a slow machine no daemon may have lived long enough to see a round.
             wait_for(self._has_seen_a_round, "a whole round")
             shoe.send_signal(signal.SIGTERM)
             shoe.wait(PATIENCE)
             self._settle()
 
     def wait(self, most: float) -> None:
-        """Let any time up to `most` seconds pass."""
+        """Wait for a random time up to `most` seconds."""
         time.sleep(self.chance.uniform(0, most))
 
     def kill_daemon(self) -> None:
-        """Kill the daemon, start it again, and let it mostly come to its work."""
+        """Kill the daemon, restart it, and usually wait until it is ready."""
         self.daemon.kill()
         self.daemon.start()
         if self.chance.random() < 0.8:
             self.daemon.wait_ready()
 
     def kill_broker(self) -> None:
-        """Kill the broker, start it again, and wait until everybody is back."""
+        """Kill the broker, restart it, and wait for all clients."""
         self.broker.kill()
         before = self.broker.log.stat().st_size
         self.wait(0.2)
@@ -107,12 +106,12 @@ class Hall:
         return f" as shoe-{SITE}-{TABLE}-".encode() in said and b" as listener " in said
 
     def _settle(self) -> None:
-        """Wait until the last words are told, and end the daemon properly."""
+        """Wait for the last messages, and stop the daemon."""
         self.daemon.wait_ready()
         wait_for(self._has_told_the_end, "the end of the line")
         assert self.daemon.stop() == 0
         wait_for(self._is_offline, "offline")
-        # Now: it expires, and on a slow machine the proofs take longer than that.
+        # Before the checks: the message expires, and they may take longer on a slow machine.
         self.retained = self._retained_state()
 
     def _has_seen_a_round(self) -> bool:
@@ -139,7 +138,7 @@ class Hall:
         return scenario(Settings(mode=self.mode, seed=SEED, rounds=rounds + 1))
 
     def prove(self, what: str, began: float) -> None:
-        """Prove all that must hold, and print what it was about."""
+        """Run all checks, and print their figures."""
         dealt = self.dealt()
         journal_checks.check_chain(self.journal)
         journal_checks.check_nothing_is_doubled(self.journal, dealt)
@@ -163,7 +162,7 @@ class Hall:
 
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[Callable[[Mode], Hall]]:
-    """Make a hall with a shoe of one mode."""
+    """Create a hall with a shoe of the given mode."""
     folder = tmp_path / "mosquitto"
     folder.mkdir()
     with Mosquitto(folder, PATIENT_BROKER) as broker, Recorder(broker.port) as listener:
@@ -178,7 +177,7 @@ def test_the_daemon_is_killed(hall: Callable[[Mode], Hall], mode: Mode) -> None:
             place.wait(0.6)
             place.kill_daemon()
     place.prove(f"{KILLS} kills of the daemon", began)
-    # The broker lived, so its subscriber has got every event.
+    # The broker was not killed, so its subscriber received all events.
     events = journal_checks.stored_events(place.journal)
     journal_checks.check_nothing_is_missing(place.listener.messages, len(events))
 

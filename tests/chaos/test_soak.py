@@ -1,9 +1,8 @@
 """
-A table that deals for long: memory, files and threads do not grow, and the
-journal is good at the end.
+Long runs of a table: memory, files and threads do not grow, and the journal is valid.
 
-`make soak` does it for eight hours at a hundred times the speed of a real table:
-a month of it. `make soak SECONDS=600` takes less.
+`make soak` runs eight hours at a hundred times real speed: a month of a table. `make soak
+SECONDS=600` is shorter.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from tests.volume import volume
 SECONDS = float(os.environ.get("SOAK_SECONDS", volume(2, 20)))
 SPEED = os.environ.get("SOAK_SPEED", "0")
 LOOKS = 40
-"""So often it is looked at; the first quarter is for warming up."""
+"""Number of samples; the first quarter is warm-up."""
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(300 + 2 * SECONDS)]
 
 
 class Look(NamedTuple):
-    """What a process holds at a moment, in kilobytes and pieces."""
+    """The resources of a process, in kilobytes and counts."""
 
     memory: int
     files: int
@@ -63,7 +62,7 @@ def test_nothing_grows(tmp_path: Path) -> None:
         with DaemonProcess(config) as daemon:
             with Listener(broker.port, f"{ROOT}event/round_finished", name="warming") as listener:
                 daemon.start().wait_ready()
-                # Every line and file is open then, however slow the machine is.
+                # By then all lines and files are open.
                 listener.wait("/round_finished", 20)
             looks = []
             for _ in range(LOOKS):
@@ -92,7 +91,7 @@ def judge(looks: list[Look], what: str) -> None:
         f"{after / 1024:.1f} MB; files {early[0].files}, then {late[-1].files}; threads "
         f"{early[0].threads}, then {late[-1].threads}"
     )
-    # The cache of SQLite's pages may still fill: two megabytes for each connection.
+    # SQLite's page cache may still grow: two megabytes per connection.
     assert after - before < 6 * 1024
     assert late[-1].files <= early[0].files + 2
     assert late[-1].threads <= early[0].threads

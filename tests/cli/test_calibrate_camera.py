@@ -1,6 +1,5 @@
 """
-`calibrate camera` and `calibrate print-markers` at a terminal: from a recording to a
-profile, a report and a check, with answers in a file instead of a person.
+`calibrate camera` and `print-markers`: from a recording and a script to profile, report and check.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def calling(*arguments: object) -> Result:
 
 
 def recorded(folder: Path, *pictures: Image) -> Path:
-    """Write pictures, each for some frames: one second of the recording for each."""
+    """Record pictures, each for one second."""
     folder.mkdir()
     for number, picture in enumerate(pictures):
         first = folder / f"{number:02}-00.png"

@@ -1,4 +1,4 @@
-"""The door for people: commands load when called, and faults are told in one line."""
+"""The entry point: commands load when called, and errors are printed in one line."""
 
 from __future__ import annotations
 

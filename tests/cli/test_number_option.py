@@ -1,4 +1,4 @@
-"""Numbers on the command line: what is none is refused by every command that takes one."""
+"""Number options: all commands reject values that are no numbers."""
 
 from __future__ import annotations
 

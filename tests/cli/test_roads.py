@@ -1,7 +1,4 @@
-"""
-``roads`` draws what the rules of the roads give, needs no extra, and says in one line
-what it cannot read.
-"""
+"""`roads` draws the roads by the rules, without extras, and rejects invalid input in one line."""
 
 from __future__ import annotations
 
@@ -68,7 +65,7 @@ def run(
 
 
 def on_terminal(*arguments: str, columns: int = 80, **environment: str) -> str:
-    """Return what comes on a terminal of so many columns."""
+    """Return the output on a terminal of the given width."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, columns))
     environment = {"TERM": "xterm-256color", "LANG": "C.UTF-8", **environment}

@@ -1,4 +1,4 @@
-"""`shoe-daemon samples` writes the sample files, and overwrites none."""
+"""`shoe-daemon samples` writes the sample files and never overwrites."""
 
 from __future__ import annotations
 

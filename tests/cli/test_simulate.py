@@ -1,6 +1,6 @@
 """
-`shoe-daemon simulate` speaks a shoe's protocol over a line, ends by itself or
-at a signal, and leaves nothing behind.
+`shoe-daemon simulate` speaks a shoe's protocol, ends by itself or at a signal, and leaves no
+files.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COMMAND = (sys.executable, "-m", "shoe_daemon", "simulate", "angel-eye-ii")
 
 @contextmanager
 def simulating(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start the simulator; give it and the port that it prints."""
+    """Start the simulator; yield it and its port."""
     with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout
         try:
@@ -41,7 +41,7 @@ def simulating(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def hear(port: str, enough: int) -> list[Observation]:
-    """Listen at a port until so many results have come."""
+    """Read a port until enough results have arrived."""
     line = open_transport(port, AngelEyeII.line)
     decoder = AngelEyeII().decoder()
     said: list[Observation] = []

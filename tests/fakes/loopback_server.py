@@ -13,7 +13,7 @@ from typing import Final, Self
 __all__ = ["LoopbackServer", "read_request"]
 
 _HOST: Final = "127.0.0.1"
-_PATIENCE: Final = 60.0
+_JOIN_TIMEOUT_S: Final = 60.0
 
 
 class LoopbackServer(ABC):
@@ -53,7 +53,7 @@ class LoopbackServer(ABC):
         for line, thread in self._lines:
             with contextlib.suppress(OSError):
                 line.shutdown(socket.SHUT_RDWR)
-            thread.join(_PATIENCE)
+            thread.join(_JOIN_TIMEOUT_S)
         self._lines.clear()
 
     @abstractmethod

@@ -1,1 +1,1 @@
-"""What the journal promises."""
+"""Tests of the journal."""

@@ -1,4 +1,4 @@
-"""Entries for journals under test: the n-th is always the same."""
+"""Deterministic journal entries for tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROUNDS_A_SHOE = 20
 
 
 def open_journal(path: Path) -> Journal:
-    """Open, or make, the journal of the table under test."""
+    """Open or create the journal of the test table."""
     return Journal.open(path, SITE, TABLE)
 
 
@@ -27,12 +27,14 @@ def moment(number: int) -> str:
 
 
 def events_of(observation: int) -> int:
-    """Return how many events the observation of this number has: 0 to 3."""
+    """Return the number of events of an observation: 0 to 3."""
     return observation % 4
 
 
 def entry(head: Head) -> Entry:
-    """Return what follows a head: every 20th observation starts a shoe, every 7th has no bytes."""
+    """
+    Return the entry after a head: every 20th observation starts a shoe, every 7th has no bytes.
+    """
     number = head.observation + 1
     starts = number % ROUNDS_A_SHOE == 1
     source = None if number % 5 == 0 else "angel"
@@ -63,13 +65,13 @@ def _events(seq: int, number: int, *, starts: bool) -> Iterator[Event]:
 
 
 def fill(journal: Journal, observations: int) -> None:
-    """Append that many observations, one after the other."""
+    """Append observations."""
     for _ in range(observations):
         journal.append([entry(journal.head)])
 
 
 def made(path: Path, observations: int = 45) -> Path:
-    """Return a journal at rest with that many observations."""
+    """Create a closed journal."""
     with open_journal(path) as journal:
         fill(journal, observations)
     return path

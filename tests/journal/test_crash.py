@@ -1,8 +1,8 @@
 """
-Whenever a writer ends, all that it acknowledged is there, and nothing is there by half.
+After a kill, every acknowledged entry is stored, and no entry is incomplete.
 
-SHOE_DAEMON_KILLS=1000 makes a soak of it. What SIGKILL leaves is what the kernel knows; that
-the disk knows it too is the business of SQLite and of `synchronous = FULL`.
+SHOE_DAEMON_KILLS=1000 makes it a soak test. SIGKILL keeps the kernel's buffers; durability on disk
+is SQLite's `synchronous = FULL`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def acknowledged(said: bytes) -> tuple[int, int]:
 
 
 def check_whole(path: Path) -> Head:
-    """Assert that every observation has all its events, and the chain holds."""
+    """Assert that every observation has all its events, and the chain is valid."""
     with JournalReader(path) as reader:
         verdict = verify(reader)
         assert verdict.broken is None
@@ -71,7 +71,7 @@ def test_killed_at_any_moment_it_has_what_it_acknowledged(path: Path) -> None:
     for _ in range(KILLS):
         with writing(path) as writer:
             assert writer.stdout is not None
-            # Its first line tells that it is at work; some are killed while they start.
+            # The first line reports readiness; some writers are killed during the start.
             said = b"" if chance.random() < 0.2 else writer.stdout.readline()
             time.sleep(chance.uniform(0, 0.1))
             writer.send_signal(signal.SIGKILL)
@@ -83,7 +83,7 @@ def test_killed_at_any_moment_it_has_what_it_acknowledged(path: Path) -> None:
         with open_journal(path) as journal:
             head = journal.head
             assert observation <= head.observation
-            # One batch may be written of which nobody was told.
+            # One batch may be written without an acknowledgement.
             assert not observation or head.observation <= observation + 1
             assert seq <= head.seq
         assert check_whole(path) == head
@@ -123,7 +123,7 @@ def test_a_wal_that_lost_its_end_gives_an_earlier_whole_journal(
             torn = copy.with_name(copy.name + "-wal")
             os.truncate(torn, chance.randrange(wal))
             if number % 2:
-                # A file system may also have lengthened the file and not yet filled it.
+                # A file system may have extended the file without writing the data.
                 os.truncate(torn, wal)
             with open_journal(copy) as found:
                 assert 0 <= found.head.observation <= 60

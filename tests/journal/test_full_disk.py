@@ -1,4 +1,4 @@
-"""A disk that takes no more loses nothing that was acknowledged, and may be tried again."""
+"""A full disk loses no acknowledged entry, and writes may be retried."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.journal.journal_entries import entry, fill, open_journal
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Give a file system of one megabyte."""
+    """Mount a file system of one megabyte."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
@@ -89,7 +89,7 @@ def test_a_journal_on_a_full_disk_can_still_be_opened(small_disk: Path) -> None:
     with open_journal(path) as journal:
         fill_until_it_cannot(journal)
         held = journal.head
-    # What could not be moved from the WAL into the file is still in the WAL.
+    # Pages that could not be moved to the main file stay in the WAL.
     with open_journal(path) as journal:
         assert journal.head == held
         ballast.unlink()
@@ -112,7 +112,7 @@ def test_a_disk_without_a_byte_to_spare_is_waited_for_and_not_given_up(small_dis
     before = path.read_bytes()
     with pytest.raises(JournalUnwritable) as told_why:
         open_journal(path)
-    # With 2 systemd would leave it at that.
+    # With 2, systemd would not restart the daemon.
     assert told_why.value.exit_status == 1
     assert path.read_bytes() == before
     (small_disk / "ballast").unlink()

@@ -1,4 +1,4 @@
-"""`shoe-daemon journal` reads only, and tells by its exit status what it found."""
+"""`shoe-daemon journal` never writes the journal, and reports its findings by exit status."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_export_gives_one_shoe(path: Path) -> None:
     events = run("export", path, "--shoe", "2").stdout.splitlines()
     assert {json.loads(line)["shoe"] for line in events} == {2}
     lines = run("export", path, "--shoe", "2", "--observations").stdout.splitlines()
-    # The session before it, and then its own twenty.
+    # The session before the shoe, then its own twenty observations.
     assert [json.loads(line)["at"] for line in lines] == [
         moment(number) for number in (1, *range(21, 41))
     ]
@@ -141,7 +141,7 @@ def test_stats_of_a_new_journal(tmp_path: Path) -> None:
 
 
 def real(path: Path) -> Path:
-    """Return the journal of a real table."""
+    """Create the journal of a real table."""
     table = Table()
     observations: list[Observation] = [Session(at=moment(0), site=SITE, table=TABLE)]
     observations += [Command(at=moment(1), name="new_shoe")]

@@ -1,4 +1,4 @@
-"""What is appended is there, in order, once, and for whoever reads."""
+"""Appended entries are stored once, in order, and visible to all readers."""
 
 from __future__ import annotations
 

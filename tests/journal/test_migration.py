@@ -1,4 +1,4 @@
-"""A journal of every version that ever was can be opened, and is brought up to date whole."""
+"""Journals of all earlier versions can be opened, and are migrated atomically."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """
-`verify --refold` finds what was changed by a person who chained everything anew, and names
-what it cannot judge.
+`verify --refold` finds changes in a journal whose chain was rewritten, and names what it cannot
+judge.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ OLDER = "0.0.1"
 
 
 class Desk:
-    """A core with an Angel Eye, and the clocks that it reads."""
+    """A core with an Angel Eye and controlled clocks."""
 
     def __init__(self, folder: Path) -> None:
         self.config = configure(folder, 'house = "chickasaw"', line=folder / "shoe")
@@ -58,7 +58,7 @@ class Desk:
         self.start()
 
     def start(self) -> None:
-        """Start the daemon's core, and open the line."""
+        """Start the daemon's core and open the line."""
         self.core = Core(load_config(self.config))
         clock = {"wall": lambda: self.wall, "monotonic": lambda: self.monotonic}
         self.core.clock = Clock(self.core.table.state.now, **clock)  # type: ignore[arg-type]
@@ -67,25 +67,25 @@ class Desk:
         self.say(Link(up=True))
 
     def say(self, *observations: AnyObservation) -> None:
-        """Take what the reader itself observes of its line."""
+        """Process the reader's own observations of its line."""
         frame = Frame(b"", FrameKind.FRAME, observations, self.monotonic)
         self.core.process([("shoe", frame)])
 
     def reconnect(self) -> None:
-        """Lose the line and open it again."""
+        """Lose and reopen the line."""
         self.say(Link(up=False, detail="gone"))
         self.decoder.reset()
         self.say(Link(up=True), Gap(detail=GapDetail.RECONNECT))
 
     def send(self, data: bytes) -> None:
-        """Receive bytes, each second so many."""
+        """Receive bytes in chunks, one per second."""
         for start in range(0, len(data), 20):
             self.pass_by(1)
             for frame in self.decoder.feed(data[start : start + 20], self.monotonic):
                 self.core.process([("shoe", frame)])
 
     def pass_by(self, seconds: float) -> None:
-        """Let time pass on both clocks."""
+        """Advance both clocks."""
         self.wall += int(seconds * 1_000_000)
         self.monotonic += seconds
         self.core.process_deadlines()
@@ -130,10 +130,7 @@ def rewritten(
     *,
     without_bytes: int | None = None,
 ) -> Path:
-    """
-    Write a journal anew as who owns the disk and the program can: every link, column and
-    event is consistent.
-    """
+    """Rewrite a journal with a consistent chain, as an owner of disk and program can."""
     target = path.with_name("rewritten.db")
     table, numbers = Table(), count(1)
 
@@ -339,7 +336,7 @@ def reworded(event: Event) -> Event:
 
 
 def fewer(event: Event) -> Event | None:
-    """Leave out what another version might not have said."""
+    """Leave out events that another version might not have written."""
     return None if event.type == "betting_closed" else event
 
 
@@ -371,11 +368,11 @@ def test_what_this_version_wrote_after_an_upgrade_in_mid_shoe_is_judged(tmp_path
     desk.send(CUT[0])
     desk.core.observe(DeviceError(code="E7"))
     desk.core.close()
-    # The numbers of the older version lag behind those that folding gives today.
+    # The older version's event numbers are behind those of today's folding.
     before = rewritten(desk.path, older, fewer)
     before.replace(desk.path)
     desk.start()
-    # The id is that of the table with which this start continued.
+    # The id is that of the table restored at this start.
     closed = desk.core.judge(Command(name="acknowledge", operator="ann"))
     assert "irregularity_closed" in [event.type for event in closed.caused]
     desk.send(CUT[1] + CUT[2])

@@ -1,4 +1,4 @@
-"""A file that is no journal of ours is refused in one line, and stays as it is."""
+"""Unusable files are rejected in one line and left unchanged."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_it_is_refused_as_it_lies_there(path: Path, spoil: Spoil, line: str) -> 
 
 
 def left_by_a_killed_writer(path: Path, *, with_index: bool) -> None:
-    """Put a journal with a hot WAL at `path`, spoilt in the WAL alone."""
+    """Create a journal with a hot WAL that is corrupt in the WAL only."""
     live = path.with_name("live")
     with open_journal(live) as journal:
         fill(journal, 5)
@@ -160,7 +160,7 @@ def test_a_look_refuses_it_too(path: Path, spoil: Spoil, line: str) -> None:
     spoil(made(path))
     before = folder(path)
     if spoil in {truncated, spoilt_inside}:
-        # Only `verify` reads every page of it.
+        # Only `verify` reads all pages.
         return
     with pytest.raises(UserError, match=line), open_read_only(path):
         pass

@@ -1,4 +1,4 @@
-"""Whatever is changed in a journal, `verify` finds it."""
+"""`verify` finds every change of a journal."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_journal_as_it_was_written_is_good(path: Path) -> None:
 
 
 def others(value: object) -> Iterator[object]:
-    """Yield the value with each of its bytes changed, or another number."""
+    """Yield the value with each byte changed, or another number."""
     if isinstance(value, int):
         yield from (value + 1, value - 1)
     elif value is None:
@@ -60,7 +60,7 @@ def others(value: object) -> Iterator[object]:
     elif isinstance(value, (str, bytes)):
         raw = value.encode() if isinstance(value, str) else value
         for place, byte in enumerate(raw):
-            # Of letters it is another letter: JSON stays JSON, and only its meaning changes.
+            # Letters become other letters, so that JSON stays valid.
             yield _like(value, raw[:place] + bytes([byte ^ 1]) + raw[place + 1 :])
         yield _like(value, raw + b"0")
         yield _like(value, raw[:-1])
@@ -96,7 +96,9 @@ def try_value(
     row: tuple[str, Any],
     change: tuple[str, Any, Any],
 ) -> int:
-    """Change one value, see that it is found, and change it back; 0 where SQLite forbids it."""
+    """
+    Change a value, check that it is found, and restore it; return 0 if SQLite rejects the change.
+    """
     (key, where), (column, value, other) = row, change
     update = f'UPDATE {table} SET "{column}" = ? WHERE {key} = ?'  # noqa: S608 - one of ours
     now_at = other if column == key else where
@@ -124,7 +126,7 @@ def test_a_row_that_was_taken_away_is_missed(
 ) -> None:
     key = CHAINED[table]
     last = tamper.execute(f"SELECT max({key}) FROM {table}").fetchone()[0]  # noqa: S608
-    # Who cuts the end off cleanly is found by a head that was noted elsewhere: see below.
+    # A clean truncation is only found with a head noted elsewhere: see below.
     for row in range(1, last):
         tamper.execute("BEGIN")
         gone = tamper.execute(f"DELETE FROM {table} WHERE {key} = ?", (row,))  # noqa: S608

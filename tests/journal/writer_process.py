@@ -1,5 +1,5 @@
 """
-A writer to be killed: appends as fast as it can, and says what was acknowledged.
+A writer to be killed: appends as fast as possible and prints acknowledgements.
 
 `python -m tests.journal.writer_process FILE`: one line `observation seq` after each append.
 """
@@ -15,7 +15,7 @@ from tests.journal.journal_entries import entry, open_journal
 
 
 def main(path: Path) -> None:
-    """Write until somebody ends it."""
+    """Write until killed."""
     chance = random.Random()
     with open_journal(path) as journal:
         while True:

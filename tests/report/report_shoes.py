@@ -1,7 +1,4 @@
-"""
-Real journals: the simulated shoe's bytes through its driver and the table, with
-somebody who decides.
-"""
+"""Journals of simulated shoes, with a supervisor who decides."""
 
 from __future__ import annotations
 
@@ -25,20 +22,20 @@ from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 
 SITE, TABLE = "casino-north", "table-7"
 START = 1_795_291_200_000_000
-"""The tests' first moment: 21 November 2026, 20:00."""
+"""Start of the tests: 21 November 2026, 20:00."""
 
 DECISION = 4.0
-"""Seconds that the supervisor takes."""
+"""Seconds until the supervisor decides."""
 
 _ACTIONS = {"excess_card": "burn_card", "missing_draw": "void_round"}
 
 
 class Writer:
     """
-    A table and its journal; a supervisor decides on what waits for one.
+    A table with its journal; a supervisor rules on open irregularities.
 
     Attributes:
-        rounds: What the simulator really dealt.
+        rounds: The rounds dealt by the simulator.
     """
 
     def __init__(self, path: Path, *, site: str = SITE, supervisor: str | None = "ann") -> None:
@@ -57,7 +54,7 @@ class Writer:
     def session(
         self, house: str = "chickasaw", policy: str = "fr_2007", **options: object
     ) -> None:
-        """Say by whose rules is dealt."""
+        """Start a session with a house and options."""
         self.say(
             Session(
                 site=self.site,
@@ -72,7 +69,7 @@ class Writer:
         )
 
     def say(self, *observations: Observation, after: float = 0.0) -> None:
-        """Tell the table something, some seconds after the last."""
+        """Apply observations, some seconds after the last."""
         self.now += round(after * 1_000_000)
         steps = []
         for each in observations:
@@ -85,14 +82,14 @@ class Writer:
         self.journal.append([Entry(steps=steps)])
 
     def order(self, name: str, after: float = 0.0, **fields: object) -> None:
-        """Give an order."""
+        """Give a command."""
         order = Command(name=name, **{"operator": self.supervisor, **fields})  # type: ignore[arg-type]  # as the test says
         refusal = self.table.refusal(order)
         assert refusal is None, refusal
         self.say(order, after=after)
 
     def deal(self, settings: Settings, *, decide: bool = True) -> None:
-        """Deal as the simulator does, with its times."""
+        """Deal a simulated scenario with its times."""
         decoder = AngelEyeII(AngelEyeII.options_type()).decoder()
         began = self.now
         for scene in scenes(settings):
@@ -128,7 +125,7 @@ class Writer:
 
 
 def shoe(path: Path, *, faults: Iterable[Fault] = (), shoes: int = 1, **settings: object) -> Path:
-    """Write the journal of some shoes and return where it is."""
+    """Write a journal of some shoes; return its path."""
     house = str(settings.pop("house", "chickasaw"))
     wanted = Settings(shoes=shoes, faults=tuple(faults), **settings)  # type: ignore[arg-type]  # as the test says
     with Writer(path) as writer:
@@ -142,5 +139,5 @@ def open_mode(**settings: object) -> dict[str, object]:
 
 
 def truth(writer: Writer, number: int) -> Iterator[DealtRound]:
-    """Yield what was really dealt in a shoe."""
+    """Yield the rounds dealt in a shoe."""
     yield from (dealt for dealt in writer.rounds if dealt.shoe == number)

@@ -1,4 +1,4 @@
-"""Every maximal repeat is found, and nothing else: against brute force."""
+"""All maximal repeats are found, and no others: compared with brute force."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ def test_the_runs_are_those_that_brute_force_finds(cards: list[Card | None]) -> 
 
 
 def follows(cards: Sequence[Card | None]) -> bool:
-    """Tell whether cards could lie so in a new deck, by trying both directions at each suit."""
+    """
+    Return whether the cards may follow each other in a new deck, by trying both directions of each
+    suit.
+    """
     return any(_follows(cards, direction) for direction in (1, -1))
 
 

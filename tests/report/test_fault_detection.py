@@ -1,4 +1,4 @@
-"""The aims of `bench.fault_detection` hold, on fewer rounds."""
+"""`bench.fault_detection` meets its aims on fewer rounds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""
-A report can be read on eighty columns and printed on paper; whatever a person or
-a device wrote stays text.
-"""
+"""Reports fit 80 columns and paper, and escape all text from operators and devices."""
 
 from __future__ import annotations
 

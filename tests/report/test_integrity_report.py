@@ -1,10 +1,8 @@
 """
-A planted slug and a planted deck are found, whole and where they lie; shuffled
-shoes give no finding.
+A planted slug and a planted deck are found completely; shuffled shoes give no finding.
 
-The seeds are fixed, so that no test fails by chance; with another seed, shuffled
-shoes give a finding with a probability of at most 0.003 (a thousandth each for
-faces, ranks and order).
+Seeds are fixed, so no test fails by chance. With other seeds, shuffled shoes give a finding with a
+probability of at most 0.003 (0.001 each for faces, ranks and order).
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ AT = "2026-11-21T20:00:00.000Z"
 
 
 def look(shoes: list[list[Card | None]], decks: int = 8) -> Integrity:
-    """Look over shoes that are given card by card, each card of a round of its own."""
+    """Search shoes given card by card, each card in its own round."""
     made = [
         PastShoe(
             number,
@@ -64,7 +62,7 @@ def test_a_slug_that_returns_in_another_shoe_is_found() -> None:
     rest = [card for card in shoes[6] if card not in slug]
     shoes[6] = [*rest[:100], *slug, *rest[100:]]
     found = look(shoes)
-    assert found.ranks.found == ()  # the same again, and no news
+    assert found.ranks.found == ()  # not reported a second time
     (finding,) = found.faces.found
     assert finding.cards == tuple(map(str, slug))
     assert [(place.shoe, place.first, place.last) for place in finding.places] == [
@@ -111,7 +109,7 @@ def test_a_deck_in_factory_order_is_found(cut: int) -> None:
     cards[100:152] = deck
     found = look([cards])
     lengths = sorted(each.length for each in found.factory.found)
-    # From the last suit, downwards, to the first, upwards, it goes on.
+    # The run continues from the last suit (downwards) to the first (upwards).
     assert max(lengths) >= 52
     assert Decimal(found.factory.found[0].chance) < Decimal("1e-60")
 

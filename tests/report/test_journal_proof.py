@@ -1,7 +1,4 @@
-"""
-A printed report names the hashes, versions and the verified chain with which an auditor
-compares it with the journal, and has room for signatures.
-"""
+"""Printed reports contain hashes, versions, the verified chain and room for signatures."""
 
 from __future__ import annotations
 

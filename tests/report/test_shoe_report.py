@@ -1,4 +1,4 @@
-"""A report agrees with an independent count, and with what the simulator really dealt."""
+"""Reports agree with an independent count, and with the cards dealt."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_pace_and_pauses_are_those_of_the_cards(tmp_path: Path) -> None:
                 pause = 90.0 if (number, slot) == (2, "P1") else 5.0
                 writer.say(CardDrawn(card=Card(face), slot=Slot(slot)), after=pause)
     report = read_shoe(tmp_path / "journal", None)
-    # Eleven times from card to card: ten of 5 s, one of 90 s.
+    # Eleven intervals between cards: ten of 5 s, one of 90 s.
     assert report.tempo.seconds == 140.0
     assert report.tempo.cards_per_minute == round(12 * 60 / 140, 1)
     assert report.tempo.rounds_per_hour == round(3 * 3600 / 140, 1)

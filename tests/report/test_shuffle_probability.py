@@ -1,4 +1,4 @@
-"""What chance gives is counted exactly: against enumeration, and against shuffles."""
+"""Probabilities agree with enumeration and with shuffles."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def shuffled(dice: Random, decks: int = 8, cards: int = 400) -> list[Card]:
 
 def test_two_cards_of_two_shoes_agree_as_often_as_can_be_counted_by_hand() -> None:
     assert abs(agree_between(FACES, 1, (8, 8)) - Decimal(1) / 52) < Decimal("1e-25")
-    # The second agrees with 8·7 or 8·8 copies, as it is equal to the first or not.
+    # The second card agrees in 8·7 or 8·8 ways, depending on whether it equals the first.
     same = 52 * (8 * 7) ** 2
     other = 52 * 51 * (8 * 8) ** 2
     exact = Decimal(same + other) / Decimal((416 * 415) ** 2)
@@ -67,7 +67,7 @@ def test_agreement_within_a_deck_is_what_all_orders_of_it_give() -> None:
 
 
 def maximal(texts: list[list[int]], shortest: int) -> int:
-    """Count pairs of places, the plain way."""
+    """Count pairs of places by brute force."""
     one, other = texts
     count = 0
     for i in range(len(one)):

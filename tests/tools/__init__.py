@@ -1,1 +1,1 @@
-"""Tests of what builds and checks the project."""
+"""Tests of the tools that build and check the project."""

@@ -10,7 +10,7 @@ from tools.check_imports import check, main
 
 
 def faults(root: Path, *trees: dict[str, str]) -> list[str]:
-    """Write files, named from a root, and say what is wrong with them."""
+    """Write files below a root, and return the violations."""
     for name, source in [item for tree in trees for item in tree.items()]:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a machine lacks is installed where that is allowed, and otherwise named in one line."""
+"""Missing programs are installed if permitted; otherwise one line names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cards of one deck, drawn once, and laid into the picture however they are turned or bent."""
+"""Images of a deck's cards, drawn once, and placed into the picture rotated or bent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Deck", "card_quad", "choose_deck"]
 
 _MAX_BEND_DEG: Final = 150.0
 _BEND_DEG_PER_SHARE: Final = 420.0
-"""Degrees of a bend for each share of the card that is bent."""
+"""Degrees of bend per share of the card that is bent."""
 
 _MIN_ROWS: Final = 4
 _GLOSS: Final = 1.0
@@ -31,7 +31,7 @@ _CASINO: Final = (Layout.JUMBO, *UNSEEN_LAYOUTS)
 
 
 class _Piece(NamedTuple):
-    """A flat part of a card: from this to that share of its length, and its corners."""
+    """A flat part of a card: its range along the card's length, and its corners."""
 
     first: float
     last: float
@@ -39,7 +39,7 @@ class _Piece(NamedTuple):
 
 
 class Deck:
-    """One deck, at the size at which a camera sees it."""
+    """One deck, at the resolution of a camera."""
 
     def __init__(self, style: Style, width: int) -> None:
         self.style = style
@@ -57,7 +57,7 @@ class Deck:
         return sprite(np.asarray(soft, np.uint8), self._mask, _GLOSS)
 
     def face(self, card: Card) -> Sprite:
-        """Give a face, drawn when it is first wanted."""
+        """Return a face, drawn on first use."""
         found = self._faces.get(card)
         if found is None:
             drawn = face(card, self.style, self._width)
@@ -88,7 +88,7 @@ class Deck:
                 changed.append(_cast(picture, piece.corners, camera, pose))
             shown = self.face(card)
             if _area(quad) <= 0:
-                # Seen from behind: its left is on the right.
+                # Seen from behind: left and right are swapped.
                 shown, quad = self._back, quad[[1, 0, 3, 2]]
             changed.append(lay(picture, _part(shown, piece), quad, light, way))
         return [box for box in changed if box is not None]
@@ -106,7 +106,7 @@ def _part(whole: Sprite, piece: _Piece) -> Sprite:
     if piece.last - piece.first == 1:
         return whole
     rows = whole.paint.shape[0]
-    # However little of a card is bent, something is drawn.
+    # Even a minimal bend needs some rows.
     first = min(round(piece.first * rows), rows - _MIN_ROWS)
     last = max(round(piece.last * rows), first + _MIN_ROWS)
     return Sprite(np.ascontiguousarray(whole.paint[first:last]), whole.gloss)
@@ -124,7 +124,7 @@ def _pieces(pose: Pose) -> Iterator[_Piece]:
     yield _Piece(0.0, share, _corners(pose, np.array([[-half, 0.0], [fold, 0.0]])))
     last = (fold, 0.0)
     for number in (1, 2, 3):
-        # A card bends round, not at an edge.
+        # A card bends in a curve, not at an edge.
         angle, length = bend * number / 3, CARD[1] * pose.peel / 3
         end = (last[0] + length * math.cos(angle), last[1] + length * math.sin(angle))
         first = share + pose.peel * (number - 1) / 3
@@ -134,19 +134,18 @@ def _pieces(pose: Pose) -> Iterator[_Piece]:
 
 def _corners(pose: Pose, along: Floats) -> Floats:
     """
-    Say where the corners of a part are: upper left, upper right, lower right, lower left
-    of its face.
+    Return the corners of a part: upper left, upper right, lower right, lower left of its face.
 
     Args:
-        pose: Where the card is.
-        along: Where the part begins and ends along the card, and how high.
+        pose: The card's pose.
+        along: Start and end of the part along the card, and their heights.
     """
     half = CARD[0] / 2
     turn, heading = math.radians(pose.turn), math.radians(pose.heading)
     points = []
     for side, (y, up) in ((-1, along[0]), (1, along[0]), (1, along[1]), (-1, along[1])):
         x = side * half * -math.cos(turn)
-        # It turns over its lower edge, which stays on the table.
+        # The card turns over its lower edge, which stays on the table.
         lift = half * math.sin(turn) * (1 + side)
         points.append(
             (
@@ -164,10 +163,7 @@ def _area(quad: Floats) -> float:
 
 
 def card_quad(pose: Pose, camera: Camera) -> Floats:
-    """
-    Say where the corners of a card that lies flat are in the picture: in reading order
-    where its face is up.
-    """
+    """Return the corners of a flat card in the picture; in reading order if it lies face up."""
     half = CARD[1] / 2
     quad = camera.project(_corners(pose, np.array([[-half, 0.0], [half, 0.0]])))
     return quad if pose.turn == FACE else quad[[1, 0, 3, 2]]
@@ -178,10 +174,10 @@ def choose_deck(seed: int, chosen: int | None, number: int, width: int) -> Deck:
     Choose a deck.
 
     Args:
-        seed: What it follows from, where none is chosen.
-        chosen: Which one.
-        number: 0 for the table's first deck; each other one is another maker's.
-        width: Pixels across a card.
+        seed: Determines the deck if `chosen` is None.
+        chosen: The deck's number.
+        number: 0 for the table's first deck; each other number is another maker's deck.
+        width: Card width in pixels.
     """
     which = (seed if chosen is None else chosen) + 7919 * number
     layout = _CASINO[which % len(_CASINO)]

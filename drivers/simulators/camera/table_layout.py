@@ -1,6 +1,7 @@
 """
-Where everything is on the simulated table, in millimetres: x to the right and y
-towards the players, as in the picture; the middle of the six places is 0, 0.
+Positions on the simulated table in millimetres.
+
+x points right, y towards the players, as in the picture; 0, 0 is the middle of the six places.
 """
 
 from __future__ import annotations

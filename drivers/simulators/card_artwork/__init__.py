@@ -1,10 +1,9 @@
 """
-Playing cards that nobody printed: whole faces and backs, drawn from a style.
+Original playing cards: faces and backs, drawn from a style.
 
-The figures are strokes of our own, the pips and courts plain geometry, so that
-there is no font, no artwork and no licence in them. A style follows from its
-seed and its layout; `styles` gives decks that the recogniser's training never
-saw, for simulators and tests. Colours are blue, green, red, as OpenCV has them.
+Figures are strokes of our own, pips and courts plain geometry, so there is no font, artwork or
+licence in them. A style is determined by its seed and layout; `styles` yields decks never seen in
+the recogniser's training, for simulators and tests. Colours are blue, green, red, as in OpenCV.
 """
 
 from drivers.simulators.card_artwork.card_backs import back

@@ -1,4 +1,4 @@
-"""The backs of cards: patterns in a border, the same for all cards of a deck."""
+"""Card backs: patterns in a border, the same for all cards of a deck."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS = 6
 
 @lru_cache(maxsize=64)
 def back(style: Style, width: int = 320) -> Image:
-    """Draw a deck's back, as wide as told; do not write on it, it is kept."""
+    """Draw a deck's back in a given width. The result is cached: do not modify it."""
     chance = np.random.default_rng([style.seed, 99])
     dark, light = style.back
     field: Image = blank(round(320 * ASPECT), 320, dark)

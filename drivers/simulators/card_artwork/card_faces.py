@@ -1,4 +1,4 @@
-"""Whole faces: the indices, the pips or the court, the frame."""
+"""Card faces: indices, pips or court, frame."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from shoe_daemon.game import SUITS, Card
 __all__ = ["IndexMasks", "Place", "face", "index_places", "outline"]
 
 IndexMasks = tuple[Mask, Mask]
-"""The figure and the pip of an index."""
+"""Figure and pip of an index."""
 Place = tuple[tuple[float, float], tuple[float, float]]
-"""Where something is printed: its middle, and its width and height."""
+"""Position of a printed part: centre, and size."""
 
 _TOP, _UPPER, _MIDDLE = 0.2, 0.305, 0.5
-# The pips of the upper half and of the middle line: x in columns left of the middle, y.
+# Pips of the upper half and of the middle line: column (left or centre), and y.
 _LEFT, _CENTRE = 1, 0
 _PIPS: Final[dict[str, tuple[tuple[int, float], ...]]] = {
     "2": ((_CENTRE, _TOP),),
@@ -41,9 +41,9 @@ _COURTS: Final = frozenset("JQK")
 
 def face(card: Card, style: Style, width: int = 320, index: IndexMasks | None = None) -> Image:
     """
-    Draw a card's face, as wide as told; its corners are square (see `outline`).
+    Draw a card's face in a given width, with square corners (see `outline`).
 
-    An index of somebody else's figure and pip is printed instead of the style's own.
+    `index` replaces the style's own figure and pip.
     """
     index = index or (rank_mask(card.rank, style.figures), pip_mask(card.suit, style.seed))
     canvas: Image = blank(round(width * ASPECT), width, style.paper)
@@ -60,7 +60,7 @@ def face(card: Card, style: Style, width: int = 320, index: IndexMasks | None = 
 
 @lru_cache(maxsize=64)
 def outline(style: Style, width: int = 320) -> Mask:
-    """Give what is card and what is table: the rounded corners."""
+    """Return the mask of the card with rounded corners."""
     mask: Mask = blank(round(width * ASPECT), width)
     height, radius = mask.shape[0], max(1, round(style.radius * width))
     mask[radius : height - radius] = 255
@@ -78,7 +78,7 @@ def _ink(card: Card, style: Style) -> Colour:
 def index_places(
     card: Card, style: Style, index: IndexMasks, size: tuple[float, float] = (1.0, ASPECT)
 ) -> tuple[Place, Place]:
-    """Say where the upper left index's figure and pip are printed on a card of a size."""
+    """Return the places of figure and pip of the upper left index, for a card size."""
     (width, height), (figure, pip) = size, index
     tall = style.rank_height * height
     wide = min(tall * figure.shape[1] / figure.shape[0], _widest(card, style) * width)
@@ -93,7 +93,7 @@ def index_places(
 
 
 def _index(canvas: Image, card: Card, style: Style, index: IndexMasks) -> None:
-    """Print the index of the upper left corner, and of the right one where there are four."""
+    """Print the upper left index, and the upper right one if the deck has four."""
     height, width = canvas.shape[:2]
     printed = tuple(zip(index, index_places(card, style, index, (width, height)), strict=True))
     for right in (False, True) if style.layout is Layout.FOUR else (False,):
@@ -123,7 +123,8 @@ def _pips(canvas: Image, card: Card, style: Style) -> None:
     for column, y in _PIPS[card.rank]:
         for x in {0.5 - column * spread, 0.5 + column * spread}:
             stamp(canvas, pip, (x * width, y * height), _sized(pip, size), _ink(card, style))
-            # The seven has one pip between the columns, above; all others have their fellow below.
+            # The seven has a single pip between the columns, above; all others have a counterpart
+            # below.
             if y != _MIDDLE and not (card.rank == "7" and column == _CENTRE):
                 place = (x * width, (1 - y) * height)
                 stamp(canvas, turned, place, _sized(pip, size), _ink(card, style))

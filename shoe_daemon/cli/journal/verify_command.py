@@ -9,8 +9,7 @@ from typing import Final
 import click
 import msgspec
 
-from drivers import Driver, Frame, FrameKind, create_driver, driver_version
-from drivers.driver_interface import StoresEvidence
+from drivers import Driver, Frame, FrameKind, StoresEvidence, create_driver, driver_version
 from shoe_daemon.cli.terminal_text import progress_display, table_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader, journal_file

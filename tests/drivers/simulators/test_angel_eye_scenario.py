@@ -1,6 +1,5 @@
 """
-A simulated table deals by the rules, always the same from the same seed, goes
-wrong as it is told to, and what its reports say is what it dealt.
+Scenarios follow the rules and the seed, contain the configured faults, and report what is dealt.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def heard(played: Scenario, copies: int = 1) -> list[Observation]:
 
 
 def rounds_of(observations: list[Observation]) -> list[dict[Slot, Card | None]]:
-    """Collect the cards of each round that has a result, in the plainest way."""
+    """Collect the cards of each round with a result."""
     rounds: list[dict[Slot, Card | None]] = []
     cards: dict[Slot, Card | None] = {}
     for said in observations:

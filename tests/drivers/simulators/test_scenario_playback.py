@@ -1,7 +1,4 @@
-"""
-A played scenario arrives whole at whoever listens, over a terminal and over
-TCP, through unplugging and slow listeners; a real reader hears what was dealt.
-"""
+"""Playback reaches all readers completely, over pty and TCP, with unplugging and slow readers."""
 
 from __future__ import annotations
 
@@ -72,7 +69,7 @@ class Listener:
         assert self.reader.join(PATIENCE)
 
     def hear(self, count: int) -> list[Observation]:
-        """Wait for so many observations of the shoe itself."""
+        """Wait for a number of observations of the shoe."""
         while len(self.of_shoe) < count:
             said = self.inbox.get(timeout=PATIENCE).observations
             self.is_open += said
@@ -87,7 +84,7 @@ def said_by(played: Scenario) -> list[Observation]:
 
 
 class Show:
-    """A player in a thread of its own."""
+    """A playback in its own thread."""
 
     def __init__(self, line: Line, settings: Settings, pace: Pace = AT_ONCE) -> None:
         self.stopping = threading.Event()
@@ -182,7 +179,7 @@ def test_a_listener_that_comes_back_hears_how_it_goes_on(line: Line) -> None:
 def test_the_pace_is_the_tables(line: Line) -> None:
     settings = Settings(rounds=2, seed=6)
     length = scenario(settings).steps[-1].at
-    # From before it begins: who waits for its first word may be told late.
+    # Measured from before the start: the reader may be scheduled late.
     began = time.monotonic()
     with Listener(line), Show(line, settings, Pace(speed=100, copies=1)) as show:
         show.join()
@@ -259,7 +256,7 @@ class TestPty:
     def test_who_opens_it_has_settled_when_he_has_thrown_away_what_came_before(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        # However long a slow machine takes between two lines of this test.
+        # Independent of the speed of the machine.
         monkeypatch.setattr(serial_servers, "_FLUSH_TIMEOUT_S", 3600.0)
         line = PtyLine()
         for _ in range(2):
