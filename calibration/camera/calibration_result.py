@@ -101,33 +101,35 @@ def list_faults(result: CalibrationResult) -> list[str]:
     """
     Return everything that is not good enough, with advice, a line each.
     """
-    told = [f"{each.slot}: {_too_few_pixels(each)}" for each in result.budget if not each.passed]
-    told = _plane_faults(result) + told
+    messages = [
+        f"{each.slot}: {_too_few_pixels(each)}" for each in result.budget if not each.passed
+    ]
+    messages = _plane_faults(result) + messages
     if result.sharpness < _MIN_SHARPNESS:
-        told.append(f"the empty table's sharpness is {result.sharpness:.2f}: focus the lens")
+        messages.append(f"the empty table's sharpness is {result.sharpness:.2f}: focus the lens")
     if not result.flicker.steady:
-        told.append(flicker_finding(result.flicker).text)
-    told += _risk_faults(result.threshold)
-    told += [f"{each.card} on {each.slot}: {each.fault}" for each in _failed(result)]
-    return told + result.notes
+        messages.append(flicker_finding(result.flicker).text)
+    messages += _risk_faults(result.threshold)
+    messages += [f"{each.card} on {each.slot}: {each.fault}" for each in _failed(result)]
+    return messages + result.notes
 
 
 def _plane_faults(result: CalibrationResult) -> list[str]:
-    plane, told = result.plane, []
+    plane, messages = result.plane, []
     sheet = f"marker {plane.worst}" if result.markers else f"rectangle {(plane.worst or 0) + 1}"
     advice = "lay more markers, far apart" if result.markers else "lay printed markers instead"
     if plane.misfit > _MAX_PLANE_ERROR_MM:
-        told.append(
+        messages.append(
             f"{sheet} does not fit the plane by {plane.misfit:.1f} mm; "
             f"expected {_MAX_PLANE_ERROR_MM} mm: "
             + ("press it flat, and measure its printed size" if result.markers else advice)
         )
     elif plane.error is not None and plane.error > _MAX_PLANE_ERROR_MM:
         off = f"the plane may be {plane.error:.1f} mm off"
-        told.append(f"{off}; expected {_MAX_PLANE_ERROR_MM} mm: {advice}")
+        messages.append(f"{off}; expected {_MAX_PLANE_ERROR_MM} mm: {advice}")
     if plane.lens is None and result.station == "overhead":
-        told.append(f"the lens is not known, it may bend by millimetres: {advice}")
-    return told
+        messages.append(f"the lens is not known, it may bend by millimetres: {advice}")
+    return messages
 
 
 def _risk_faults(chosen: Threshold | None) -> list[str]:
@@ -135,12 +137,12 @@ def _risk_faults(chosen: Threshold | None) -> list[str]:
     if chosen is None or chosen.stated is None or chosen.is_proven or best is None:
         return []
     most = f"{1 / best.risk:.0f}"
-    told = (
+    messages = (
         f"one wrong card in {1 / chosen.stated:.0f} is not proven for this recogniser: its test "
         f"proves one in {most} at {best.threshold:g}: state --risk {most}, or take "
         f"{chosen.value:g}, at which more cards are unreadable"
     )
-    return [told]
+    return [messages]
 
 
 def _too_few_pixels(budget: PixelBudget) -> str:

@@ -111,28 +111,28 @@ def lock_controls(device: ControlDevice) -> list[ControlLock]:
     """
     Keep the values of the automatic settings, and switch these off.
     """
-    return [_lock_control(device, wish) for wish in _CONTROLS]
+    return [_lock_control(device, control) for control in _CONTROLS]
 
 
-def _lock_control(device: ControlDevice, wish: _Control) -> ControlLock:
-    automatic, value = _property_number(wish.automatic), _property_number(wish.value)
+def _lock_control(device: ControlDevice, control: _Control) -> ControlLock:
+    automatic, value = _property_number(control.automatic), _property_number(control.value)
     found = device.get(value)
     if device.get(automatic) < 0 or (device.get(automatic) == 0 and found <= 0):
         advice = "set it on the camera itself, or take one that lets it be set"
         return ControlLock(
-            wish.name, locked=False, controls={}, said=f"the device has none: {advice}"
+            control.name, locked=False, controls={}, said=f"the device has none: {advice}"
         )
-    device.set(automatic, wish.manual)
+    device.set(automatic, control.manual)
     device.set(value, found)
     held, kept = device.get(automatic), device.get(value)
-    if abs(held - wish.manual) > _VALUE_TOLERANCE:
+    if abs(held - control.manual) > _VALUE_TOLERANCE:
         said = f"refused: its automatic stays at {held:g}: it may drift with the light"
-        return ControlLock(wish.name, locked=False, controls={}, said=said)
-    controls = {wish.automatic: wish.manual, wish.value: kept}
+        return ControlLock(control.name, locked=False, controls={}, said=said)
+    controls = {control.automatic: control.manual, control.value: kept}
     if abs(kept - found) > _VALUE_TOLERANCE * max(1.0, abs(found)):
         said = f"locked, but at {kept:g} instead of {found:g}"
-        return ControlLock(wish.name, locked=True, controls=controls, said=said)
-    return ControlLock(wish.name, locked=True, controls=controls, said=f"locked at {kept:g}")
+        return ControlLock(control.name, locked=True, controls=controls, said=said)
+    return ControlLock(control.name, locked=True, controls=controls, said=f"locked at {kept:g}")
 
 
 def _property_number(name: str) -> int:
@@ -188,12 +188,12 @@ def camera_fingerprint(address: Address) -> str | None:
         return None
 
 
-def camera_finding(address: Address, known: str | None) -> Finding | None:
+def camera_finding(address: Address, expected: str | None) -> Finding | None:
     """
     Report a profile that was made with another camera.
     """
     now = camera_fingerprint(address)
-    if known is None or now is None or now == known:
+    if expected is None or now is None or now == expected:
         return None
-    text = f"other camera: {now}; the profile was made with {known}: plug that in, or calibrate"
+    text = f"other camera: {now}; the profile was made with {expected}: plug that in, or calibrate"
     return Finding(FindingKind.OTHER_CAMERA, text)

@@ -89,11 +89,11 @@ def _ink(card: Image) -> Single:
 def _colour(card: Image, ink: Single) -> Floats | None:
     paper = np.percentile(card.reshape(-1, 3), 85, axis=0)
     corner = card[: _INDEX_SIZE_PX[1], : _INDEX_SIZE_PX[0]]
-    there = ink[: _INDEX_SIZE_PX[1], : _INDEX_SIZE_PX[0]] > _PURE_INK
-    if there.sum() < _MIN_INK_PIXELS:
+    printed = ink[: _INDEX_SIZE_PX[1], : _INDEX_SIZE_PX[0]] > _PURE_INK
+    if printed.sum() < _MIN_INK_PIXELS:
         return None
     return np.asarray(
-        (corner[there].mean(axis=0) + _GREY_OFFSET) / (paper + _GREY_OFFSET), np.float64
+        (corner[printed].mean(axis=0) + _GREY_OFFSET) / (paper + _GREY_OFFSET), np.float64
     )
 
 
@@ -131,12 +131,12 @@ def _figure(ink: Single) -> tuple[int, int, int, int] | None:
     return x, y, right + 2 + _FIGURE_MARGIN_PX, bottom + 4
 
 
-def _first_run(there: NDArray[Any], least: int, gap: int) -> tuple[int, int]:
+def _first_run(printed: NDArray[Any], least: int, gap: int) -> tuple[int, int]:
     """
     Find the first run of a minimum length, which may have gaps; (0, 0) where there is none.
     """
     first = last = -1
-    for place, value in enumerate(there):
+    for place, value in enumerate(printed):
         if value:
             first = place if first < 0 else first
             last = place
@@ -171,10 +171,10 @@ def ink_distance(now: CardPrint, others: Iterable[CardPrint]) -> float:
     Return the distance of an ink from that of the other cards of its colour: 0 for the same, 0.7
     for twice the brightness in one channel.
     """
-    known = [
+    colours = [
         each.colour for each in others if each.colour is not None and each.is_red is now.is_red
     ]
-    if now.colour is None or not known:
+    if now.colour is None or not colours:
         return 0.1
-    apart = np.log(now.colour) - np.log(np.median(known, axis=0))
+    apart = np.log(now.colour) - np.log(np.median(colours, axis=0))
     return min(4.0, float(np.abs(apart).max()))

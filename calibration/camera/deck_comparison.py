@@ -166,16 +166,20 @@ def compare_deck(
         alone: Whether only one card can be shown at a time, as in the throat.
     """
     known = [face for face in faces if deck.has_rank(face.rank)]
-    there = backs if deck.back is not None else []
+    known_backs = backs if deck.back is not None else []
     found = [
         *(_face_findings(known, deck) if known else []),
-        *(_back_findings(there, deck.back) if there and deck.back is not None else []),
+        *(_back_findings(known_backs, deck.back) if known_backs and deck.back is not None else []),
     ]
-    if len(known) >= MIN_FACES and there:
+    if len(known) >= MIN_FACES and known_backs:
         return found, Certainty.SURELY
-    wanting = _missing_side(known, there, deck) if alone else _missing_cards(known, there, deck)
-    found.append(Finding(FindingKind.NOTE, wanting, bad=False))
-    return found, Certainty.UNSURE if known or there else Certainty.NOT
+    missing = (
+        _missing_side(known, known_backs, deck)
+        if alone
+        else _missing_cards(known, known_backs, deck)
+    )
+    found.append(Finding(FindingKind.NOTE, missing, bad=False))
+    return found, Certainty.UNSURE if known or known_backs else Certainty.NOT
 
 
 def _face_findings(faces: Sequence[FaceUpCard], deck: ReferenceDeck) -> list[Finding]:
@@ -211,15 +215,15 @@ def _back_findings(backs: Sequence[Image], known: Image) -> list[Finding]:
 def _missing_cards(
     faces: Sequence[FaceUpCard], backs: Sequence[Image], deck: ReferenceDeck
 ) -> str:
-    wanting = []
+    missing = []
     if len(faces) < MIN_FACES:
         more = MIN_FACES - len(faces)
-        wanting.append(f"{more} more card{'s' if more > 1 else ''} face up")
+        missing.append(f"{more} more card{'s' if more > 1 else ''} face up")
     if deck.back is None:
-        wanting.append("a profile that knows its back")
+        missing.append("a profile that knows its back")
     elif not backs:
-        wanting.append("one face down")
-    return f"the deck was not compared surely: that takes {' and '.join(wanting)}"
+        missing.append("one face down")
+    return f"the deck was not compared surely: that takes {' and '.join(missing)}"
 
 
 def _missing_side(faces: Sequence[FaceUpCard], backs: Sequence[Image], deck: ReferenceDeck) -> str:
@@ -237,11 +241,11 @@ def back_likeness(now: Image, before: Image) -> float:
     """
     Return the likeness of two upright backs, at the better end; at most 1.
     """
-    wanted = np.ascontiguousarray(
+    template = np.ascontiguousarray(
         _smoothed(before)[_MAX_OFFSET_PX:-_MAX_OFFSET_PX, _MAX_OFFSET_PX:-_MAX_OFFSET_PX]
     )
     ends = (now, np.ascontiguousarray(now[::-1, ::-1]))
-    return round(max(_likeness(_smoothed(each), wanted) for each in ends), 3)
+    return round(max(_likeness(_smoothed(each), template) for each in ends), 3)
 
 
 def _smoothed(flat: Image) -> NDArray[np.uint8]:
@@ -249,5 +253,5 @@ def _smoothed(flat: Image) -> NDArray[np.uint8]:
     return np.asarray(cv2.GaussianBlur(flat, (0, 0), 1.2), np.uint8)
 
 
-def _likeness(now: NDArray[np.uint8], wanted: NDArray[np.uint8]) -> float:
-    return float(cv2.matchTemplate(now, wanted, cv2.TM_CCOEFF_NORMED).max())
+def _likeness(now: NDArray[np.uint8], template: NDArray[np.uint8]) -> float:
+    return float(cv2.matchTemplate(now, template, cv2.TM_CCOEFF_NORMED).max())

@@ -148,17 +148,17 @@ class LiveFrames:
         del at
         found: list[Image] = []
         with self._changed:
-            seen, faults = self._count, self._faults
+            last_count, faults = self._count, self._faults
             while len(found) < count:
-                self._wait_for_frame(seen, faults)
-                seen = self._count
+                self._wait_for_frame(last_count, faults)
+                last_count = self._count
                 if self._newest is not None:
                     found.append(self._newest)
         return found
 
-    def _wait_for_frame(self, seen: int, faults: int) -> None:
+    def _wait_for_frame(self, count: int, faults: int) -> None:
         until = time.monotonic() + _FRAME_TIMEOUT_S
-        while self._count == seen:
+        while self._count == count:
             if self._faults != faults:
                 raise UserError(f"{self._fault}") from self._fault
             if not self._changed.wait(max(0.0, until - time.monotonic())):
@@ -196,9 +196,9 @@ class LiveFrames:
         source = self._source = self._source or self._reopen()
         while not self._stopping.is_set():
             image, _ = source.read()
-            picture = self._format.check(image)
+            frame = self._format.check(image)
             with self._changed:
-                self._newest = picture
+                self._newest = frame
                 self._count += 1
                 self._changed.notify_all()
 
@@ -292,8 +292,8 @@ def take_frames(
     until = time.monotonic() + (_PREVIEW_TIMEOUT_S if is_preview_stream(address) else 0.0)
     while True:
         try:
-            with contextlib.closing(open_frames(address, camera)) as pictures:
-                return pictures.take(count, at)
+            with contextlib.closing(open_frames(address, camera)) as frames:
+                return frames.take(count, at)
         except UserError as error:
             if time.monotonic() < until:
                 time.sleep(_RETRY_INTERVAL_S)

@@ -77,7 +77,7 @@ def render_report(result: CalibrationResult) -> str:
 def _keys(result: CalibrationResult) -> str:
     least = min(result.budget, key=lambda each: each.pixels, default=None)
     threshold, error = result.threshold, result.plane.error
-    told = (
+    parts = (
         ("plane off by at most", _NO_VALUE if error is None else f"{error:.2f} <small>mm</small>"),
         ("sharpness, 1 is best", f"{result.sharpness:.2f}"),
         ("light of 255", f"{result.light:.0f}"),
@@ -85,7 +85,7 @@ def _keys(result: CalibrationResult) -> str:
         ("fewest pixels of an index", _NO_VALUE if least is None else f"{least.pixels:.0f}"),
         ("threshold", _NO_VALUE if threshold is None else f"{threshold.value:g}"),
     )
-    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in told)
+    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in parts)
 
 
 def _table(result: CalibrationResult) -> Image:
@@ -125,18 +125,18 @@ def _markers(result: CalibrationResult) -> str:
 
 def _plane(result: CalibrationResult, count: int) -> str:
     plane, lens = result.plane, result.plane.lens
-    told = (
+    parts = (
         f"Where cards lie, the plane is at most {plane.error or 0:.2f} mm off (95 of 100 such "
         "tries)."
     )
     if count > 1:
-        told = f"The one that fits least is {plane.misfit:.2f} mm off the others. {told}"
+        parts = f"The one that fits least is {plane.misfit:.2f} mm off the others. {parts}"
     if lens is not None:
-        return f"{told} The lens bends by {lens.distortion[0]:+.4f}."
+        return f"{parts} The lens bends by {lens.distortion[0]:+.4f}."
     # The throat is too small for lens distortion to matter.
     if result.throat is not None:
-        return told
-    return f"{told} The lens is not known: that takes two or more."
+        return parts
+    return f"{parts} The lens is not known: that takes two or more."
 
 
 def _budget(result: CalibrationResult) -> str:
@@ -167,7 +167,7 @@ def _verdict(passed: bool) -> str:  # noqa: FBT001 - the one thing that is told
 
 
 def _cards(result: CalibrationResult) -> str:
-    told = []
+    parts = []
     for shown, sample in zip(result.shown, result.cards, strict=False):
         flat = shown.upright_image(180)
         high, wide = flat.shape[:2]
@@ -182,15 +182,15 @@ def _cards(result: CalibrationResult) -> str:
                 _PASSED_COLOUR if sample.passed else _FAILED_COLOUR,
             )
         picture = _picture(flat, str(sample.card), 180)
-        told.append(
+        parts.append(
             f"<figure>{picture}<figcaption><b>{card_with_symbol(sample.card)}</b> "
             f"{escape(sample.slot)}<br>{sample.confidence:.3f}, {sample.pixels:.0f} px<br>"
             f"{_verdict(sample.passed)}</figcaption></figure>"
         )
     if result.back is not None:
         picture = _picture(result.back, "The back", 180)
-        told.append(f"<figure>{picture}<figcaption><b>Back</b></figcaption></figure>")
-    return "".join(told) or "<p>None.</p>"
+        parts.append(f"<figure>{picture}<figcaption><b>Back</b></figcaption></figure>")
+    return "".join(parts) or "<p>None.</p>"
 
 
 def _samples(samples: Iterable[ShownReading]) -> str:
@@ -269,16 +269,18 @@ def _threshold(point: CurvePoint, at: tuple[float, float], *, is_set: bool) -> I
 
 def _settings(result: CalibrationResult) -> str:
     camera, fit, chosen = result.camera, result.fit, result.threshold
-    told = [("picture", f"{camera.width}x{camera.height}")]
-    told += [(lock.name, lock.said) for lock in result.locks]
+    parts = [("picture", f"{camera.width}x{camera.height}")]
+    parts += [(lock.name, lock.said) for lock in result.locks]
     if not result.locks:
-        told.append(("exposure, white balance, focus", "not ours to lock: set them at the camera"))
+        parts.append(
+            ("exposure, white balance, focus", "not ours to lock: set them at the camera")
+        )
     if fit is not None:
-        told.append(("index window", fit.summary))
+        parts.append(("index window", fit.summary))
     if chosen is not None:
-        told.append(("threshold", chosen.summary))
+        parts.append(("threshold", chosen.summary))
     return "".join(
-        f"<tr><td>{escape(name)}</td><td>{escape(said)}</td></tr>" for name, said in told
+        f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in parts
     )
 
 

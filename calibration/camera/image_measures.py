@@ -72,14 +72,14 @@ def mean_brightness(image: Image) -> float:
     return round(float(grey[: len(grey) * 19 // 20].mean()), 2)
 
 
-def mean_image(pictures: Sequence[Image]) -> Image:
+def mean_image(frames: Sequence[Image]) -> Image:
     """
     Return the mean of frames of a still table, without the sensor's noise.
     """
-    whole = np.zeros(pictures[0].shape, np.float32)
-    for picture in pictures:
-        whole += picture
-    return np.asarray((whole / len(pictures)).round(), np.uint8)
+    whole = np.zeros(frames[0].shape, np.float32)
+    for frame in frames:
+        whole += frame
+    return np.asarray((whole / len(frames)).round(), np.uint8)
 
 
 class Flicker(Struct, frozen=True):
@@ -104,18 +104,18 @@ class Flicker(Struct, frozen=True):
         return self.strength <= _MAX_STEADY_FLICKER
 
 
-def measure_flicker(pictures: Sequence[Image], fps: float | None) -> Flicker:
+def measure_flicker(frames: Sequence[Image], fps: float | None) -> Flicker:
     """
     Measure bands and beats of lamps in consecutive frames of a still table.
 
     Args:
-        pictures: The frames; fewer than eight are taken to be steady.
+        frames: The frames; fewer than eight are taken to be steady.
         fps: Frames per second; None where it is unknown, then 25.
     """
     fps = fps or _DEFAULT_FPS
-    if len(pictures) < _MIN_FLICKER_FRAMES:
+    if len(frames) < _MIN_FLICKER_FRAMES:
         return Flicker(0.0)
-    bands = np.stack([_bands(picture) for picture in pictures])
+    bands = np.stack([_bands(frame) for frame in frames])
     # A hand or a card changes some blocks of a band, a lamp changes all of them.
     apart = np.median(bands / np.maximum(bands.mean(axis=0), 1.0) - 1, axis=2)
     low, high = np.percentile(apart, (3, 97))
@@ -123,13 +123,13 @@ def measure_flicker(pictures: Sequence[Image], fps: float | None) -> Flicker:
     if strength <= _MAX_STEADY_FLICKER:
         return Flicker(strength)
     spectrum = np.abs(np.fft.rfft(apart - apart.mean(axis=0), axis=0)).sum(axis=1)
-    step = fps / len(pictures)
+    step = fps / len(frames)
     beat = float(np.argmax(spectrum[1:]) + 1) * step
     return Flicker(strength, round(beat, 2), _matching_mains(beat, fps, step))
 
 
-def _bands(picture: Image) -> NDArray[np.float32]:
-    small = cv2.resize(picture, (_BLOCKS, _BANDS), interpolation=cv2.INTER_AREA)
+def _bands(frame: Image) -> NDArray[np.float32]:
+    small = cv2.resize(frame, (_BLOCKS, _BANDS), interpolation=cv2.INTER_AREA)
     return np.asarray(small.mean(axis=2), np.float32)
 
 

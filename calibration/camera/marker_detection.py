@@ -50,11 +50,11 @@ def find_markers(image: Image) -> list[Marker]:
         return []
     soft = cv2.GaussianBlur(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), (0, 0), 0.8)
     grey = np.asarray(soft, np.float32)
-    known = {
+    markers = {
         int(number): Marker(int(number), _refine_corners(grey, np.asarray(quad, np.float64)[0]))
         for number, quad in zip(np.asarray(numbers).ravel(), corners, strict=True)
     }
-    return [known[number] for number in sorted(known)]
+    return [markers[number] for number in sorted(markers)]
 
 
 def _refine_corners(grey: NDArray[np.float32], quad: Floats) -> Floats:
@@ -101,6 +101,6 @@ def _fit_edge(
 
 
 def _intersection(one: Any, other: Any) -> Floats:  # noqa: ANN401 - two lines
-    (here, way), (there, across) = one, other
-    steps = np.linalg.solve(np.column_stack([way, -across]), there - here)
-    return np.asarray(here + way * steps[0], np.float64)
+    (point, way), (other_point, across) = one, other
+    steps = np.linalg.solve(np.column_stack([way, -across]), other_point - point)
+    return np.asarray(point + way * steps[0], np.float64)

@@ -71,9 +71,9 @@ def plane_from_points(
     """
     if not points or len(points) % _CORNER_COUNT:
         raise UserError(f"{len(points)} point(s); expected the four corners of a rectangle")
-    seen = np.asarray(points, np.float64).reshape(-1, _CORNER_COUNT, 2)
-    _check_clicked(seen)
-    return _fit_plane([*seen], rectangle, size, _CLICK_NOISE_PX)
+    corners = np.asarray(points, np.float64).reshape(-1, _CORNER_COUNT, 2)
+    _check_clicked(corners)
+    return _fit_plane([*corners], rectangle, size, _CLICK_NOISE_PX)
 
 
 def _check_clicked(quads: Floats) -> None:
@@ -176,15 +176,15 @@ class _PlaneProblem:
         """
         Start with the largest rectangle alone, and no lens distortion.
         """
-        seen: Floats = np.asarray((self._observed - self._middle) / self._focal, np.float64)
+        corners: Floats = np.asarray((self._observed - self._middle) / self._focal, np.float64)
         square, first = (
-            each.astype(np.float32) for each in (self._rectangle, seen[self._largest])
+            each.astype(np.float32) for each in (self._rectangle, corners[self._largest])
         )
         plane = normalise_homography(
             np.asarray(cv2.getPerspectiveTransform(square, first), np.float64)
         )
         back: Floats = np.asarray(np.linalg.inv(plane), np.float64)
-        poses = [_rectangle_pose(_transform(back, seen[number])) for number in self._others]
+        poses = [_rectangle_pose(_transform(back, corners[number])) for number in self._others]
         bend = [0.0] if self._has_lens else []
         return np.array([*plane.ravel()[:8], *bend, *(each for pose in poses for each in pose)])
 
@@ -192,74 +192,75 @@ class _PlaneProblem:
     def _others(self) -> list[int]:
         return [number for number in range(self._count) if number != self._largest]
 
-    def _residuals(self, given: Floats) -> Floats:
-        return np.asarray((self._project(given) - self._observed).ravel())
+    def _residuals(self, solution: Floats) -> Floats:
+        return np.asarray((self._project(solution) - self._observed).ravel())
 
-    def _project(self, given: Floats) -> Floats:
-        plane = np.append(given[:8], 1.0).reshape(3, 3)
-        bend = float(given[8]) if self._has_lens else 0.0
-        flat = _transform(plane, self._table_corners(given).reshape(-1, 2))
+    def _project(self, solution: Floats) -> Floats:
+        plane = np.append(solution[:8], 1.0).reshape(3, 3)
+        bend = float(solution[8]) if self._has_lens else 0.0
+        flat = _transform(plane, self._table_corners(solution).reshape(-1, 2))
         bent = flat * (1 + bend * (flat**2).sum(axis=1, keepdims=True))
         return np.asarray(bent * self._focal + self._middle).reshape(-1, 4, 2)
 
-    def _table_corners(self, given: Floats) -> Floats:
+    def _table_corners(self, solution: Floats) -> Floats:
         corners = np.empty((self._count, 4, 2))
         corners[self._largest] = self._rectangle
-        poses = given[8 + self._has_lens :].reshape(-1, 3)
+        poses = solution[8 + self._has_lens :].reshape(-1, 3)
         for number, (x, y, turn) in zip(self._others, poses, strict=True):
             way = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
             corners[number] = self._rectangle @ way + (x, y)
         return corners
 
-    def error_mm(self, given: Floats, least: float) -> float:
+    def error_mm(self, solution: Floats, least: float) -> float:
         """
         Return the error in millimetres where cards lie, for 95 of 100 such fits.
 
         Args:
-            given: The solution.
+            solution: The solution.
             least: Minimum error of the corners in pixels, however well the solution fits.
         """
-        off = self._residuals(given)
-        spare = len(off) - len(given)
+        off = self._residuals(solution)
+        spare = len(off) - len(solution)
         noise = max(least, math.sqrt(float(off @ off) / spare) if spare else 0.0)
-        slopes = self._jacobian(given, off)
+        slopes = self._jacobian(solution, off)
         sides, spread, _ = np.linalg.svd(slopes.T @ slopes)
-        chance = np.random.default_rng(0).normal(0, 1, (_NOISE_SAMPLES, len(given)))
+        chance = np.random.default_rng(0).normal(0, 1, (_NOISE_SAMPLES, len(solution)))
         steps = chance * noise / np.sqrt(np.maximum(spread, 1e-12)) @ sides.T
-        there = self._card_area(given)
+        there = self._card_area(solution)
         return float(
             np.percentile(
-                [max_distance(self._card_area(given + step), there) for step in steps],
+                [max_distance(self._card_area(solution + step), there) for step in steps],
                 _ERROR_PERCENTILE,
             )
         )
 
-    def _card_area(self, given: Floats) -> Floats:
+    def _card_area(self, solution: Floats) -> Floats:
         wide, high = self._size
         grid = np.stack(np.meshgrid(_CARD_AREA_X, _CARD_AREA_Y), axis=-1).reshape(-1, 2) * (
             wide,
             high,
         )
-        plane = Plane(self.homography(given), self.lens(given), None, None, self._size)
+        plane = Plane(self.homography(solution), self.lens(solution), None, None, self._size)
         return projection_of(plane).to_table(grid)
 
-    def _jacobian(self, given: Floats, off: Floats) -> Floats:
+    def _jacobian(self, solution: Floats, off: Floats) -> Floats:
         columns = []
-        for place, value in enumerate(given):
-            near = given.copy()
+        for place, value in enumerate(solution):
+            near = solution.copy()
             step = 1e-6 * max(abs(value), 1e-3)
             near[place] += step
             columns.append((self._residuals(near) - off) / step)
         return np.stack(columns, axis=1)
 
-    def millimetres(self, given: Floats) -> Floats:
+    def millimetres(self, solution: Floats) -> Floats:
         """
         Return the error of each corner on the table.
         """
-        plane = Plane(self.homography(given), self.lens(given), None, None, self._size)
+        plane = Plane(self.homography(solution), self.lens(solution), None, None, self._size)
         there = projection_of(plane).to_table(self._observed.reshape(-1, 2))
         return np.asarray(
-            np.linalg.norm(there - self._table_corners(given).reshape(-1, 2), axis=1), np.float64
+            np.linalg.norm(there - self._table_corners(solution).reshape(-1, 2), axis=1),
+            np.float64,
         )
 
     @property
@@ -271,13 +272,13 @@ class _PlaneProblem:
         x, y = self._middle
         return np.array([[self._focal, 0.0, x], [0.0, self._focal, y], [0.0, 0.0, 1.0]])
 
-    def homography(self, given: Floats) -> Floats:
+    def homography(self, solution: Floats) -> Floats:
         """
         Return the map from millimetres to pixels of the undistorted image.
         """
-        return np.asarray(self._matrix() @ np.append(given[:8], 1.0).reshape(3, 3))
+        return np.asarray(self._matrix() @ np.append(solution[:8], 1.0).reshape(3, 3))
 
-    def lens(self, given: Floats) -> Lens | None:
+    def lens(self, solution: Floats) -> Lens | None:
         """
         Return the lens distortion.
         """
@@ -285,7 +286,7 @@ class _PlaneProblem:
             return None
         return Lens(
             matrix=matrix_rows(self._matrix()),
-            distortion=(round(float(given[8]), 6), 0.0, 0.0, 0.0),
+            distortion=(round(float(solution[8]), 6), 0.0, 0.0, 0.0),
         )
 
 

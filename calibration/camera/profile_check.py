@@ -336,13 +336,13 @@ def _rotation_direction(moved: TableShift) -> str:
 
 
 def _direction_text(moved: TableShift) -> str:
-    told = []
+    parts = []
     for value, forth, back in (
         (moved.right_mm, "to the right", "to the left"),
         (moved.down_mm, "down", "up"),
     ):
         if abs(value) >= 0.5:  # noqa: PLR2004 - millimetres worth a word
-            told.append(f"{abs(value):.1f} mm {forth if value > 0 else back}")
+            parts.append(f"{abs(value):.1f} mm {forth if value > 0 else back}")
     if abs(moved.rotation_degrees) >= 0.2:  # noqa: PLR2004 - degrees likewise
-        told.append(f"{abs(moved.rotation_degrees):.1f}° {_rotation_direction(moved)}")
-    return " and ".join(told) or "turned or tilted"
+        parts.append(f"{abs(moved.rotation_degrees):.1f}° {_rotation_direction(moved)}")
+    return " and ".join(parts) or "turned or tilted"

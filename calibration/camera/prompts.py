@@ -95,19 +95,19 @@ class PromptDialogue:
         text: str,
         wants: str = "next",
         hint: str = "",
-        asked: CardPrompt | None = None,
+        card: CardPrompt | None = None,
     ) -> str:
-        self._state.begin_step(name, text, wants, hint, asked)
+        self._state.begin_step(name, text, wants, hint, card)
         self._echo(f"\n{name}{'' if name.endswith('?') else '.'} {text}")
         while True:
             try:
-                said = self._state.answers.get(timeout=_POLL_INTERVAL_S)
+                answer = self._state.answers.get(timeout=_POLL_INTERVAL_S)
             except queue.Empty:
                 if self._ended:
                     raise UserError("nobody answers: the terminal is closed") from None
                 continue
             self._state.begin_step(name, "One moment …")
-            return said
+            return answer
 
     def show(self, text: str) -> None:
         """
@@ -121,16 +121,16 @@ class PromptDialogue:
         Ask for markers, or for clicked corners.
         """
         self._state.reach_stage("plane")
-        said = self._ask("The plane", self._laying(), "markers", "or a size, such as 400x200")
-        if not said:
+        answer = self._ask("The plane", self._laying(), "markers", "or a size, such as 400x200")
+        if not answer:
             return PlaneStep(size=self._side)
-        wide, cross, high = said.partition("x")
-        if not (cross and _is_side(wide) and _is_side(high)):
+        width, separator, height = answer.partition("x")
+        if not (separator and _is_side(width) and _is_side(height)):
             raise UserError(
-                f"{said!r}; expected width x height in millimetres, from {_SIDE_RANGE_MM[0]} to "
+                f"{answer!r}; expected width x height in millimetres, from {_SIDE_RANGE_MM[0]} to "
                 f"{_SIDE_RANGE_MM[-1]}, such as 400x200"
             )
-        return self._clicked(float(wide), float(high))
+        return self._clicked(float(width), float(height))
 
     def _laying(self) -> str:
         if self._throat:
@@ -143,14 +143,14 @@ class PromptDialogue:
             "go on; or answer with a rectangle's size in mm to click its corners."
         )
 
-    def _clicked(self, wide: float, high: float) -> PlaneStep:
+    def _clicked(self, width: float, height: float) -> PlaneStep:
         self._state.clicked_points.clear()
         while (
             not self._state.clicked_points or len(self._state.clicked_points) % _RECTANGLE_CORNERS
         ):
             self._ask("Four points", self._clicking(), "points")
         points = tuple(self._state.clicked_points)
-        return PlaneStep(points=points, rectangle=(wide, high))
+        return PlaneStep(points=points, rectangle=(width, height))
 
     def _clicking(self) -> str:
         if self._throat:
@@ -200,10 +200,12 @@ class PromptDialogue:
             "Which way do cards leave the shoe in the picture: right, left, up or down? "
             "Where a long side comes first, add “long”: “down long”."
         )
-        said = self._ask("The shoe's mouth", text, "answer", "right").lower()
-        way, *ahead = said.split() or ["right"]
+        answer = self._ask("The shoe's mouth", text, "answer", "right").lower()
+        way, *ahead = answer.split() or ["right"]
         if way not in _DIRECTIONS or ahead not in ([], ["long"]):
-            raise UserError(f"{said!r}; expected right, left, up or down, or such as “down long”")
+            raise UserError(
+                f"{answer!r}; expected right, left, up or down, or such as “down long”"
+            )
         return ThroatStep(direction=_DIRECTIONS[way], turn=90 if ahead else 0)
 
     def card(self, done: Sequence[Card]) -> CardStep | None:
@@ -214,26 +216,28 @@ class PromptDialogue:
         if not missing:
             return None
         rank, slot = missing[0], self._slot(len(done))
-        usual = Card(f"{rank}{'SHDC'[len(done) % 4]}")
+        suggested = Card(f"{rank}{'SHDC'[len(done) % 4]}")
         self._state.reach_stage("13 cards")
         text = (
-            f"Lay the {usual} {_place_text(slot)}. "
+            f"Lay the {suggested} {_place_text(slot)}. "
             f"Or answer with the {rank} that you lay; “stop” ends."
         )
         name = f"Card {len(done) + 1} of {len(done) + len(missing)}"
-        card = self._named(name, text, usual, slot)
+        card = self._named(name, text, suggested, slot)
         return None if card is None else CardStep(card=card, slot=slot)
 
-    def _named(self, name: str, text: str, usual: Card, slot: Slot | None) -> Card | None:
+    def _named(self, name: str, text: str, suggested: Card, slot: Slot | None) -> Card | None:
         """
         Ask for a card until its name is valid; None where the person stops.
         """
-        shown = CardPrompt(card_with_symbol(usual), usual.suit in "HD", str(slot or "the mouth"))
-        while (said := self._ask(name, text, "answer", str(usual), shown).upper()) != "STOP":
+        shown = CardPrompt(
+            card_with_symbol(suggested), suggested.suit in "HD", str(slot or "the mouth")
+        )
+        while (answer := self._ask(name, text, "answer", str(suggested), shown).upper()) != "STOP":
             try:
-                return Card(said) if said else usual
+                return Card(answer) if answer else suggested
             except ValueError:
-                self.show(f"{said!r}; expected a card such as {usual}")
+                self.show(f"{answer!r}; expected a card such as {suggested}")
         return None
 
     def _slot(self, number: int) -> Slot | None:
@@ -247,8 +251,8 @@ class PromptDialogue:
         self._state.reach_stage("back")
         shown = CardPrompt("a back", red=False, slot=str(slot or "the mouth"))
         text = f"Lay a card face down {_place_text(slot)}; “skip” leaves it out."
-        said = self._ask("The back", text, "answer", "", shown)
-        return None if said.lower() == "skip" else BackStep(slot=slot)
+        answer = self._ask("The back", text, "answer", "", shown)
+        return None if answer.lower() == "skip" else BackStep(slot=slot)
 
     def sample(self, number: int) -> CardStep | None:
         """
@@ -256,13 +260,13 @@ class PromptDialogue:
         """
         if number >= _SAMPLE_CARDS:
             return None
-        usual, slot = self._chosen[number], self._slot(number)
+        suggested, slot = self._chosen[number], self._slot(number)
         self._state.reach_stage("sample")
         text = (
-            f"Lay the {usual} {_place_text(slot)}, as a dealer would. "
+            f"Lay the {suggested} {_place_text(slot)}, as a dealer would. "
             "Or name another; “stop” ends."
         )
-        card = self._named(f"Sample {number + 1} of {_SAMPLE_CARDS}", text, usual, slot)
+        card = self._named(f"Sample {number + 1} of {_SAMPLE_CARDS}", text, suggested, slot)
         return None if card is None else CardStep(card=card, slot=slot)
 
     def ask_retry(self, fault: str) -> bool:
@@ -271,8 +275,8 @@ class PromptDialogue:
         """
         self._state.add_line(fault)
         text = f"{fault}. Go on to try again, “no” gives up."
-        said = self._ask("Once more?", text, "answer", "")
-        return said.lower() not in {"n", "no"}
+        answer = self._ask("Once more?", text, "answer", "")
+        return answer.lower() not in {"n", "no"}
 
     def finish(self, faults: Sequence[str], profile: str) -> None:
         """
@@ -283,7 +287,7 @@ class PromptDialogue:
         many = f"{len(faults)} thing{'s' if len(faults) > 1 else ''} to put right"
         name = many if faults else "Calibrated"
         text = f"Profile and report are written: {profile}. This page can be closed."
-        self._state.finish(name, text, good=not faults, patience=_FINISH_TIMEOUT_S)
+        self._state.finish(name, text, good=not faults, timeout_s=_FINISH_TIMEOUT_S)
 
 
 def _is_side(text: str) -> bool:

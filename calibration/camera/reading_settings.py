@@ -171,10 +171,10 @@ def fit_window(recogniser: Recogniser, shown: Sequence[ShownCard]) -> WindowFit:
     The best window is the one in which the worst cards are read best.
     """
     usual = CropWindow()
-    trust = {
+    probabilities = {
         (x, y): _believed(recogniser, shown, usual.scaled(x, y)) for x in _SCALES for y in _SCALES
     }
-    score = {scales: _score(values) for scales, values in trust.items()}
+    score = {scales: _score(values) for scales, values in probabilities.items()}
     best = max(score, key=lambda scales: (score[scales], -abs(scales[0] - 1) - abs(scales[1] - 1)))
     if score[best] - score[1.0, 1.0] < _MIN_GAIN:
         best = (1.0, 1.0)

@@ -77,7 +77,7 @@ class _Reference(NamedTuple):
     """
 
     profile: Profile
-    seen: Grey
+    mask: Grey
     print: Grey
     points: Floats
 
@@ -145,8 +145,8 @@ def _to_image_axes(ground: TableProjection, at: Floats, away: Floats) -> Floats:
     """
     Convert a vector on the table to millimetres to the right and down in the image.
     """
-    there = ground.to_pixels([tuple(at), tuple(at + away)])
-    way = there[1] - there[0]
+    tracked = ground.to_pixels([tuple(at), tuple(at + away)])
+    way = tracked[1] - tracked[0]
     length = float(np.linalg.norm(way))
     return np.asarray(way / max(length, 1e-9) * float(np.linalg.norm(away)))
 
@@ -166,50 +166,50 @@ def _register(profile: Profile, reference: Image, now: Image) -> _Registration |
     start from which more of them agree.
     """
     before, after = _grey(reference), _grey(now)
-    known = _reference_points(profile, before)
-    if known is None:
+    points = _reference_points(profile, before)
+    if points is None:
         return None
     starts = (_match_features(_without_lighting(before), _without_lighting(after)), np.eye(3))
-    found = [_track_points(known, after, start) for start in starts if start is not None]
+    found = [_track_points(points, after, start) for start in starts if start is not None]
     best = max((each for each in found if each), key=lambda each: each.agreed, default=None)
-    return best and (_track_points(known, after, best.rough) or best)
+    return best and (_track_points(points, after, best.rough) or best)
 
 
 def _reference_points(profile: Profile, before: Grey) -> _Reference | None:
     """
     Choose points of the table; None where there are too few.
     """
-    seen = _card_free_mask(profile, before)
-    even = _without_lighting(before, seen)
-    points: Any = cv2.goodFeaturesToTrack(even, _MAX_POINTS, 0.02, 12, mask=seen)
+    mask = _card_free_mask(profile, before)
+    even = _without_lighting(before, mask)
+    points: Any = cv2.goodFeaturesToTrack(even, _MAX_POINTS, 0.02, 12, mask=mask)
     if points is None or len(points) < _MIN_POINTS:
         return None
-    return _Reference(profile, seen, even, np.asarray(points, np.float64).reshape(-1, 2))
+    return _Reference(profile, mask, even, np.asarray(points, np.float64).reshape(-1, 2))
 
 
 def _card_free_mask(profile: Profile, before: Grey) -> Grey:
     """
     Return a mask of the image without the throat, where cards hide most of it.
     """
-    seen: Grey = np.full(before.shape, 255, np.uint8)
+    mask: Grey = np.full(before.shape, 255, np.uint8)
     if profile.throat is not None:
         window = np.round(TableProjection(profile).to_pixels(profile.throat.window)).astype(
             np.int32
         )
-        cv2.fillPoly(seen, [window], (0,))
-    return seen
+        cv2.fillPoly(mask, [window], (0,))
+    return mask
 
 
 def _grey(image: Image) -> Grey:
     return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), np.uint8)
 
 
-def _without_lighting(grey: Grey, seen: Grey | None = None) -> Grey:
+def _without_lighting(grey: Grey, mask: Grey | None = None) -> Grey:
     """
     Remove the lighting from an image, leaving the print. Masked areas become plain, and do not
     affect their surroundings, as a bright card would.
     """
-    share = np.ones(grey.shape, np.float32) if seen is None else (seen > 0).astype(np.float32)
+    share = np.ones(grey.shape, np.float32) if mask is None else (mask > 0).astype(np.float32)
     apart = (grey - _local_mean(grey, share, 12 / _SHRINK_FACTOR)) * share
     strength = np.sqrt(_local_mean(apart * apart, share, 40 / _SHRINK_FACTOR)) + 4
     return np.asarray(np.clip(apart / strength * 40 + _PLAIN_GREY, 0, 255), np.uint8)
@@ -224,43 +224,45 @@ def _local_mean(
     """
     size = values.shape[1], values.shape[0]
     small = max(1, size[0] // _SHRINK_FACTOR), max(1, size[1] // _SHRINK_FACTOR)
-    there, part = (
+    tracked, part = (
         cv2.GaussianBlur(cv2.resize(each, small, interpolation=cv2.INTER_AREA), (0, 0), wide)
         for each in (values * share, share)
     )
-    return np.asarray(cv2.resize(there / np.maximum(part, 1e-3), size), np.float32)
+    return np.asarray(cv2.resize(tracked / np.maximum(part, 1e-3), size), np.float32)
 
 
 def _match_features(before: Grey, after: Grey) -> Floats | None:
     """
     Find the approximate homography, at any shift and rotation, by matching features.
     """
-    eye = cv2.ORB.create(_MAX_FEATURES)
-    (here, looks), (there, others) = (
-        eye.detectAndCompute(each, np.ones_like(each)) for each in (before, after)
+    detector = cv2.ORB.create(_MAX_FEATURES)
+    (keypoints, descriptors), (tracked, other_descriptors) = (
+        detector.detectAndCompute(each, np.ones_like(each)) for each in (before, after)
     )
-    if min(len(here), len(there)) < _MIN_FEATURES:
+    if min(len(keypoints), len(tracked)) < _MIN_FEATURES:
         return None
-    alike = cv2.BFMatcher(cv2.NORM_HAMMING).knnMatch(looks, others, k=2)
-    known = [first for first, next_ in alike if first.distance < _MATCH_RATIO * next_.distance]
-    if len(known) < _MIN_FEATURES:
+    alike = cv2.BFMatcher(cv2.NORM_HAMMING).knnMatch(descriptors, other_descriptors, k=2)
+    reference = [first for first, next_ in alike if first.distance < _MATCH_RATIO * next_.distance]
+    if len(reference) < _MIN_FEATURES:
         return None
-    start = np.array([here[each.queryIdx].pt for each in known])
-    end = np.array([there[each.trainIdx].pt for each in known])
+    start = np.array([keypoints[each.queryIdx].pt for each in reference])
+    end = np.array([tracked[each.trainIdx].pt for each in reference])
     found: Any = cv2.findHomography(start, end, cv2.RANSAC, _MAX_FEATURE_ERROR_PX)[0]
     return None if found is None else np.asarray(found, np.float64)
 
 
-def _track_points(known: _Reference, after: Grey, rough: Floats) -> _Registration | None:
+def _track_points(reference: _Reference, after: Grey, rough: Floats) -> _Registration | None:
     """
     Track points from their approximate positions; None where too few agree.
     """
-    points = known.points
-    there, kept = _optical_flow(known.print, _warp_back(after, rough, known.seen), points)
+    points = reference.points
+    tracked, kept = _optical_flow(
+        reference.print, _warp_back(after, rough, reference.mask), points
+    )
     if np.count_nonzero(kept) < _MIN_POINTS:
         return None
-    there = _transform(rough, there)
-    start, end = (_undistort(known.profile, each[kept]) for each in (points, there))
+    tracked = _transform(rough, tracked)
+    start, end = (_undistort(reference.profile, each[kept]) for each in (points, tracked))
     found: Any
     fitting: Any
     found, fitting = cv2.findHomography(start, end, cv2.RANSAC, _MAX_POINT_ERROR_PX)
@@ -269,7 +271,7 @@ def _track_points(known: _Reference, after: Grey, rough: Floats) -> _Registratio
     agreed = int(np.count_nonzero(agree))
     if agreed < max(_MIN_POINTS, _MIN_AGREEING_SHARE * len(points)):
         return None
-    led: Any = cv2.findHomography(points[agree], there[agree])[0]
+    led: Any = cv2.findHomography(points[agree], tracked[agree])[0]
     if led is None:
         return None
     size = after.shape[1], after.shape[0]
@@ -290,15 +292,15 @@ def _covered_side(points: Floats, agree: NDArray[np.bool_], size: tuple[int, int
         "below": y >= high / 2,
     }
     shares = {
-        where: float(agree[there].mean())
-        for where, there in sides.items()
-        if np.count_nonzero(there) >= _MIN_SIDE_POINTS
+        where: float(agree[tracked].mean())
+        for where, tracked in sides.items()
+        if np.count_nonzero(tracked) >= _MIN_SIDE_POINTS
     }
     least = min(shares, key=lambda where: shares[where], default=None)
     return least if least is not None and shares[least] < _MIN_VISIBLE_SHARE else None
 
 
-def _warp_back(after: Grey, rough: Floats, seen: Grey) -> Grey:
+def _warp_back(after: Grey, rough: Floats, mask: Grey) -> Grey:
     """
     Warp an image's print back onto the other's, masking what was outside the image.
     """
@@ -308,12 +310,12 @@ def _warp_back(after: Grey, rough: Floats, seen: Grey) -> Grey:
         np.asarray(cv2.warpPerspective(each, rough, size, flags=flags), np.uint8)
         for each in (after, np.full_like(after, 255))
     )
-    return _without_lighting(back, np.where(inside == 255, seen, 0).astype(np.uint8))  # noqa: PLR2004 - whole pixels
+    return _without_lighting(back, np.where(inside == 255, mask, 0).astype(np.uint8))  # noqa: PLR2004 - whole pixels
 
 
 def _transform(matrix: Floats, points: Floats) -> Floats:
-    there = cv2.perspectiveTransform(points.reshape(-1, 1, 2), matrix)
-    return np.asarray(there, np.float64).reshape(-1, 2)
+    tracked = cv2.perspectiveTransform(points.reshape(-1, 1, 2), matrix)
+    return np.asarray(tracked, np.float64).reshape(-1, 2)
 
 
 def _undistort(profile: Profile, points: Floats) -> Floats:
@@ -333,8 +335,8 @@ def _optical_flow(before: Grey, after: Grey, points: Floats) -> tuple[Floats, ND
     """
     options: Any = {"winSize": (31, 31), "maxLevel": 3}
     start: Any = points.astype(np.float32).reshape(-1, 1, 2)
-    there, good, _ = cv2.calcOpticalFlowPyrLK(before, after, start, start.copy(), **options)
-    back, again, _ = cv2.calcOpticalFlowPyrLK(after, before, there, there.copy(), **options)
+    tracked, good, _ = cv2.calcOpticalFlowPyrLK(before, after, start, start.copy(), **options)
+    back, again, _ = cv2.calcOpticalFlowPyrLK(after, before, tracked, tracked.copy(), **options)
     kept = (good.ravel() > 0) & (again.ravel() > 0)
     kept &= np.linalg.norm((back - start).reshape(-1, 2), axis=1) < 1.0
-    return np.asarray(there.reshape(-1, 2), np.float64), kept
+    return np.asarray(tracked.reshape(-1, 2), np.float64), kept

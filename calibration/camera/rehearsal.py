@@ -47,24 +47,24 @@ class _ScriptedScene(NamedTuple):
     told: tuple[str, ...] = ()
 
 
-def record_video(rehearsal: SimulatedTable, path: Path) -> Path:
+def record_video(table: SimulatedTable, path: Path) -> Path:
     """
     Write a video of a calibration, and its script beside it; return the script's path.
 
     Raises:
         UserError: The video or the script cannot be written.
     """
-    fps = rehearsal.settings.fps
-    video = _open_video(path, rehearsal)
-    answers, count = [_layout_text(rehearsal)], 0
+    fps = table.settings.fps
+    video = _open_video(path, table)
+    answers, count = [_layout_text(table)], 0
     try:
-        for scene in _scenes(rehearsal):
+        for scene in _scenes(table):
             for line in scene.lines:
-                rehearsal.execute(line)
+                table.execute(line)
             at = f"at = {(count + _FRAMES_BEFORE_STEP) / fps:.2f}"
             answers.append("\n".join((scene.answer, at, *scene.told, "")))
             for _ in range(_EMPTY_TABLE_FRAMES if scene.answer == "[empty]" else _SCENE_FRAMES):
-                video.write(rehearsal.picture(at=count / fps))
+                video.write(table.picture(at=count / fps))
                 count += 1
     finally:
         video.release()
@@ -74,12 +74,12 @@ def record_video(rehearsal: SimulatedTable, path: Path) -> Path:
     return script
 
 
-def _open_video(path: Path, rehearsal: SimulatedTable) -> cv2.VideoWriter:
+def _open_video(path: Path, table: SimulatedTable) -> cv2.VideoWriter:
     fault = f"{path}: no video can be written there; expected a name ending in .avi"
     # Opening a video truncates the file, so the name is checked first.
     if path.suffix.lower() != ".avi":
         raise UserError(fault)
-    settings = rehearsal.settings
+    settings = table.settings
     size = settings.width, settings.height
     code = cv2.VideoWriter.fourcc(*"MJPG")
     video = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, code, settings.fps, size)
@@ -89,18 +89,18 @@ def _open_video(path: Path, rehearsal: SimulatedTable) -> cv2.VideoWriter:
     return video
 
 
-def _scenes(rehearsal: SimulatedTable) -> Iterator[_ScriptedScene]:
-    if rehearsal.settings.station is Station.THROAT:
-        points = [[round(x, 2), round(y, 2)] for x, y in throat_card_corners(rehearsal)]
+def _scenes(table: SimulatedTable) -> Iterator[_ScriptedScene]:
+    if table.settings.station is Station.THROAT:
+        points = [[round(x, 2), round(y, 2)] for x, y in throat_card_corners(table)]
         size = f"rectangle = [{CARD[1]:g}, {CARD[0]:g}]"
         yield _ScriptedScene(("exactly P1 AS",), "[plane]", (f"points = {points}", size))
     else:
-        yield _ScriptedScene(("markers",), "[plane]", (f"size = {rehearsal.night.side:g}",))
+        yield _ScriptedScene(("markers",), "[plane]", (f"size = {table.night.side:g}",))
     yield _ScriptedScene(("empty",), "[empty]")
     for number, rank in enumerate(RANKS):
         yield _card_scene(number, f"{rank}{'SHDC'[number % 4]}", "[[card]]")
     yield _ScriptedScene(("empty", "lay P1 back"), "[back]", ('slot = "P1"',))
-    chosen = np.random.default_rng(rehearsal.settings.seed).permutation(len(DECK))[:_SAMPLE_CARDS]
+    chosen = np.random.default_rng(table.settings.seed).permutation(len(DECK))[:_SAMPLE_CARDS]
     for number, which in enumerate(chosen):
         yield _card_scene(number, str(DECK[which]), "[[sample]]")
 
@@ -112,25 +112,25 @@ def _card_scene(number: int, card: str, answer: str) -> _ScriptedScene:
     )
 
 
-def _layout_text(rehearsal: SimulatedTable) -> str:
+def _layout_text(table: SimulatedTable) -> str:
     """
     Return the exact layout as a section of the script.
     """
-    if rehearsal.settings.station is Station.THROAT:
+    if table.settings.station is Station.THROAT:
         return "# The shoe's mouth: all that its camera sees of it is watched.\n"
-    x, y, turn = layout_position(rehearsal)
+    x, y, turn = layout_position(table)
     return f'[layout]\npreset = "six"\nx = {x:.2f}\ny = {y:.2f}\nturn = {turn:.3f}\n'
 
 
-def layout_position(rehearsal: SimulatedTable) -> tuple[float, float, float]:
+def layout_position(table: SimulatedTable) -> tuple[float, float, float]:
     """
     Return the middle and rotation of the places, relative to the middle of the markers, as
     `plane_from_markers` measures them.
     """
-    side = rehearsal.night.side
+    side = table.night.side
     corners = np.concatenate([marker_corners(sheet, side) for sheet in MARKER_SHEETS])
     middle = corners.mean(axis=0)
-    camera = rehearsal.camera
+    camera = table.camera
     base, along = camera.on_table(np.array([middle, middle + np.array([1.0, 0.0])]))
     down = camera.on_table(np.array([middle + np.array([0.0, 1.0])]))[0]
     slope = np.column_stack([along - base, down - base])
@@ -141,16 +141,16 @@ def layout_position(rehearsal: SimulatedTable) -> tuple[float, float, float]:
     return float(x), float(y), -math.degrees(turn)
 
 
-def throat_card_corners(rehearsal: SimulatedTable) -> tuple[Point, ...]:
+def throat_card_corners(table: SimulatedTable) -> tuple[Point, ...]:
     """
     Return the corners of a card in the throat, in the image.
     """
     quad = rectangle_corners(*CARD[::-1])
-    return tuple((float(x), float(y)) for x, y in rehearsal.camera.on_table(quad))
+    return tuple((float(x), float(y)) for x, y in table.camera.on_table(quad))
 
 
 def play_live(  # noqa: PLR0913 - what is played, where, and who says and hears what
-    rehearsal: SimulatedTable,
+    table: SimulatedTable,
     where: str,
     lines: Iterable[str],
     echo: Callable[[str], None],
@@ -164,39 +164,39 @@ def play_live(  # noqa: PLR0913 - what is played, where, and who says and hears 
     `opened` is called with the port as soon as there are frames.
     """
     sender = open_sender(where)
-    said: Queue[str | None] = Queue()
-    Thread(target=_listen, args=(lines, said), daemon=True).start()
+    lines_queue: Queue[str | None] = Queue()
+    Thread(target=_listen, args=(lines, lines_queue), daemon=True).start()
     try:
-        rehearsal.picture()  # the first takes long: who looks should not wait for it
+        table.picture()  # the first takes long: who looks should not wait for it
         opened(sender.address)
         began = time.monotonic()
-        while not stopping.is_set() and _execute_lines(rehearsal, said, echo):
+        while not stopping.is_set() and _execute_lines(table, lines_queue, echo):
             now = time.monotonic() - began
             if sender.watched:
-                sender.send(rehearsal.picture(at=now), now)
-            stopping.wait(max(0.0, 1 / rehearsal.settings.fps - (time.monotonic() - began - now)))
+                sender.send(table.picture(at=now), now)
+            stopping.wait(max(0.0, 1 / table.settings.fps - (time.monotonic() - began - now)))
     finally:
         sender.close()
 
 
-def _listen(lines: Iterable[str], said: Queue[Any]) -> None:
+def _listen(lines: Iterable[str], lines_queue: Queue[Any]) -> None:
     for line in lines:
-        said.put(line.strip())
-    said.put(None)
+        lines_queue.put(line.strip())
+    lines_queue.put(None)
 
 
 def _execute_lines(
-    rehearsal: SimulatedTable, said: Queue[Any], echo: Callable[[str], None]
+    table: SimulatedTable, lines_queue: Queue[Any], echo: Callable[[str], None]
 ) -> bool:
     while True:
         try:
-            line = said.get_nowait()
+            line = lines_queue.get_nowait()
         except Empty:
             return True
         if line is None:
             return False
         try:
-            rehearsal.execute(line)
+            table.execute(line)
             echo(f"done: {line}")
         except UserError as error:
             echo(str(error))

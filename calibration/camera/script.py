@@ -251,11 +251,11 @@ class ScriptedDialogue:
     """
 
     def __init__(
-        self, script: Script, preset: str | None, told: Callable[[str], None] = lambda _: None
+        self, script: Script, preset: str | None, echo: Callable[[str], None] = lambda _: None
     ) -> None:
         self._script = script
         self._preset = preset
-        self._told = told
+        self._told = echo
         self._cards = iter(script.card)
         self._samples = iter(script.sample)
 

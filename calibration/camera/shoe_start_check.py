@@ -69,7 +69,7 @@ class CheckResult(Struct, frozen=True):
 
 
 def check_profile(
-    profile: Profile, path: Path, pictures: Sequence[Image], reader: Callable[[], CardRecogniser]
+    profile: Profile, path: Path, frames: Sequence[Image], reader: Callable[[], CardRecogniser]
 ) -> CheckResult:
     """
     Compare frames with a profile, its empty table and its cards.
@@ -77,53 +77,53 @@ def check_profile(
     Args:
         profile: The loaded profile.
         path: Its path; the cards are beside it.
-        pictures: Consecutive frames.
+        frames: Consecutive frames.
         reader: Returns the reader of cards; called only where a card lies there.
     """
     reference = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
     if reference is None:
         raise UserError(f"{profile.reference}: no picture; calibrate this camera again")
     return check_frames(
-        profile, np.asarray(reference, np.uint8), pictures, load_cards(card_folder(path)), reader
+        profile, np.asarray(reference, np.uint8), frames, load_cards(card_folder(path)), reader
     )
 
 
 def check_frames(
     profile: Profile,
     reference: Image,
-    pictures: Sequence[Image],
+    frames: Sequence[Image],
     cards: dict[str, Image],
     reader: Callable[[], CardRecogniser],
 ) -> CheckResult:
     """
     Compare frames with an empty table and a deck.
     """
-    if len({each.shape for each in pictures}) != 1:
+    if len({each.shape for each in frames}) != 1:
         raise UserError("pictures of different sizes; expected those of one camera")
-    now = mean_image(pictures)
-    moved = find_table_shift(profile, reference, now)
-    found = compare_with_profile(profile, reference, now, moved, _flicker(profile, pictures))
+    now = mean_image(frames)
+    shift = find_table_shift(profile, reference, now)
+    found = compare_with_profile(profile, reference, now, shift, _flicker(profile, frames))
     compared = Certainty.NOT
-    if moved is not None and moved.max_mm < _MAX_COMPARED_SHIFT_MM:
-        told, compared = _compare_lying_cards(profile, reference, now, cards, reader)
-        found += told
+    if shift is not None and shift.max_mm < _MAX_COMPARED_SHIFT_MM:
+        findings, compared = _compare_lying_cards(profile, reference, now, cards, reader)
+        found += findings
     return CheckResult(
         passed=not any(each.bad for each in found),
         findings=tuple(found),
-        moved=None if moved is None else round(moved.max_mm, 2),
+        moved=None if shift is None else round(shift.max_mm, 2),
         deck=compared,
     )
 
 
-def _flicker(profile: Profile, pictures: Sequence[Image]) -> Flicker | None:
+def _flicker(profile: Profile, frames: Sequence[Image]) -> Flicker | None:
     """
     Measure flicker, unless something moves: a hand is not a lamp.
     """
-    for first, second in pairwise(pictures):
+    for first, second in pairwise(frames):
         apart = cv2.absdiff(first[::8, ::8], second[::8, ::8])
         if float(np.percentile(apart, _STILL_PERCENTILE)) > _MAX_STILL_DIFFERENCE:
             return None
-    return measure_flicker(pictures, profile.camera.fps)
+    return measure_flicker(frames, profile.camera.fps)
 
 
 def _no_cards_finding(profile: Profile) -> Finding:
@@ -146,7 +146,7 @@ def _compare_lying_cards(
     cards: dict[str, Image],
     reader: Callable[[], CardRecogniser],
 ) -> tuple[list[Finding], Certainty]:
-    known = ReferenceDeck(cards)
+    deck = ReferenceDeck(cards)
     faces: list[FaceUpCard] = []
     backs: list[Image] = []
     unread: list[str] = []
@@ -162,7 +162,7 @@ def _compare_lying_cards(
             faces.append(FaceUpCard(flat, reading.card.rank))
     if not (faces or backs or unread):
         return [_no_cards_finding(profile)], Certainty.NOT
-    found, compared = compare_deck(faces, backs, known, alone=profile.throat is not None)
+    found, compared = compare_deck(faces, backs, deck, alone=profile.throat is not None)
     return [*(_unread_finding(name) for name in unread), *found], compared
 
 

@@ -175,14 +175,14 @@ def pixel_budgets(  # noqa: PLR0913, PLR0917 - what is seen, and what it needs
     Return the pixels that an index will have on each place.
     """
     ground = projection_of(plane)
-    told = []
+    budgets = []
     for place in places:
         quad = rectangle_corners(card.width, card.height)
         if place.turn:
             quad = quad @ np.array([[0.0, 1.0], [-1.0, 0.0]])
         pixels = index_pixels(ground.to_pixels(quad + np.array(place.centre)), window)
-        told.append(PixelBudget(place.slot or other, round(pixels, 1), least))
-    return told
+        budgets.append(PixelBudget(place.slot or other, round(pixels, 1), least))
+    return budgets
 
 
 def read_shown_card(

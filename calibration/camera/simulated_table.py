@@ -132,7 +132,7 @@ class SimulatedTable:
     Attributes:
         settings: Settings of the simulator.
         camera: Initial position of the camera.
-        night: Current state.
+        state: Current state.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -148,33 +148,33 @@ class SimulatedTable:
         self._tracks: list[CardTrack] = []
         self._points: tuple[tuple[float, float, float], NDArray[np.float32]] | None = None
 
-    def picture(self, night: TableState | None = None, at: float = 0.0) -> Image:
+    def picture(self, state: TableState | None = None, at: float = 0.0) -> Image:
         """
         Take a frame of a state, by default the current one.
         """
-        night = self.night if night is None else night
-        drawn = self._still(night)
-        if night.flicker:
-            drawn = self._with_flicker(drawn, night.flicker, at)
-        return self._sensor.take(drawn, at, flicker=False, blur=night.blur, torn=False)
+        state = self.night if state is None else state
+        drawn = self._still(state)
+        if state.flicker:
+            drawn = self._with_flicker(drawn, state.flicker, at)
+        return self._sensor.take(drawn, at, flicker=False, blur=state.blur, torn=False)
 
-    def _still(self, night: TableState) -> Image:
-        if self._last_drawn is None or self._last_drawn[0] != night:
-            self._last_drawn = night, self._draw(night)
+    def _still(self, state: TableState) -> Image:
+        if self._last_drawn is None or self._last_drawn[0] != state:
+            self._last_drawn = state, self._draw(state)
         return self._last_drawn[1]
 
-    def _draw(self, night: TableState) -> Image:
-        seen = self.camera.moved(*night.pushed) if any(night.pushed) else self.camera
-        self._view.camera = seen
-        effects = [Effect(SceneFault.LAMP_OUT, 0.0, _TRACK_END_S)] if night.lamp_out else []
-        cards = [self._track(slot, lies) for slot, lies in night.cards.items()]
+    def _draw(self, state: TableState) -> Image:
+        camera = self.camera.moved(*state.pushed) if any(state.pushed) else self.camera
+        self._view.camera = camera
+        effects = [Effect(SceneFault.LAMP_OUT, 0.0, _TRACK_END_S)] if state.lamp_out else []
+        cards = [self._track(slot, card_pose) for slot, card_pose in state.cards.items()]
         self._tracks += cards
-        animation = AnimatedRound(0, cards=cards, effects=effects, deck=night.deck)
+        animation = AnimatedRound(0, cards=cards, effects=effects, deck=state.deck)
         drawn = np.array(self._view.draw(scene_state(animation, 3.0)))
-        for sheet in night.sheets:
-            _draw_sheet(drawn, self._table_points(night.pushed), sheet, night.side)
-        if night.light != 1:
-            drawn = np.asarray(cv2.convertScaleAbs(drawn, alpha=night.light), np.uint8)
+        for sheet in state.sheets:
+            _draw_sheet(drawn, self._table_points(state.pushed), sheet, state.side)
+        if state.light != 1:
+            drawn = np.asarray(cv2.convertScaleAbs(drawn, alpha=state.light), np.uint8)
         return drawn
 
     def _table_points(self, pushed: tuple[float, float, float]) -> NDArray[np.float32]:
@@ -182,15 +182,20 @@ class SimulatedTable:
             self._points = pushed, self.camera.moved(*pushed).table_points()
         return self._points[1]
 
-    def _track(self, slot: Slot, lies: LyingCard) -> CardTrack:
-        turn = 0.0 if lies.card is None else FACE
+    def _track(self, slot: Slot, card_pose: LyingCard) -> CardTrack:
+        turn = 0.0 if card_pose.card is None else FACE
         if self.settings.station is Station.THROAT:
-            pose = Pose(lies.x, lies.y, heading=90.0 + lies.turn, turn=turn)
+            pose = Pose(card_pose.x, card_pose.y, heading=90.0 + card_pose.turn, turn=turn)
         else:
             box = PLACES[slot]
-            pose = Pose(box.x + lies.x, box.y + lies.y, heading=box.turn + lies.turn, turn=turn)
+            pose = Pose(
+                box.x + card_pose.x,
+                box.y + card_pose.y,
+                heading=box.turn + card_pose.turn,
+                turn=turn,
+            )
         keys = [Key(0.0, pose), Key(_TRACK_END_S, pose)]
-        return CardTrack(keys=keys, card=lies.card or Card("AS"), slot=slot)
+        return CardTrack(keys=keys, card=card_pose.card or Card("AS"), slot=slot)
 
     def _with_flicker(self, drawn: Image, mains: int, at: float) -> Image:
         """
@@ -248,21 +253,23 @@ class SimulatedTable:
         """
         return self._with_card(words[0], LyingCard(Card(words[1].upper()), 0.0, 0.0, 0.0))
 
-    def _with_card(self, slot: str, lies: LyingCard) -> TableState:
-        return replace(self.night, cards={**self.night.cards, Slot(slot.upper()): lies})
+    def _with_card(self, slot: str, card_pose: LyingCard) -> TableState:
+        return replace(self.night, cards={**self.night.cards, Slot(slot.upper()): card_pose})
 
 
 _COMMANDS: Final[dict[str, Callable[[SimulatedTable, Sequence[str]], TableState]]] = {
     "markers": SimulatedTable.markers,
-    "empty": lambda here, _: replace(here.night, sheets=(), cards={}),
+    "empty": lambda table, _: replace(table.night, sheets=(), cards={}),
     "lay": SimulatedTable.lay,
     "exactly": SimulatedTable.exactly,
-    "push": lambda here, words: replace(here.night, pushed=_parse_push(words)),
-    "blur": lambda here, words: replace(here.night, blur=float(words[0])),
-    "light": lambda here, words: replace(here.night, light=float(words[0])),
-    "lamp": lambda here, words: replace(here.night, lamp_out={"out": True, "on": False}[words[0]]),
-    "flicker": lambda here, words: replace(here.night, flicker=int(words[0])),
-    "deck": lambda here, words: replace(here.night, deck=int(words[0])),
+    "push": lambda table, words: replace(table.night, pushed=_parse_push(words)),
+    "blur": lambda table, words: replace(table.night, blur=float(words[0])),
+    "light": lambda table, words: replace(table.night, light=float(words[0])),
+    "lamp": lambda table, words: replace(
+        table.night, lamp_out={"out": True, "on": False}[words[0]]
+    ),
+    "flicker": lambda table, words: replace(table.night, flicker=int(words[0])),
+    "deck": lambda table, words: replace(table.night, deck=int(words[0])),
 }
 
 
@@ -286,9 +293,9 @@ def _draw_sheet(
     dx, dy = points[..., 0] - sheet.x, points[..., 1] - sheet.y
     u = (dx * math.cos(turn) + dy * math.sin(turn)) / side * _MARKER_PX + middle
     v = (dy * math.cos(turn) - dx * math.sin(turn)) / side * _MARKER_PX + middle
-    seen = cv2.remap(soft, u.astype(np.float32), v.astype(np.float32), cv2.INTER_LINEAR)
+    pixels = cv2.remap(soft, u.astype(np.float32), v.astype(np.float32), cv2.INTER_LINEAR)
     there = (u > 0) & (v > 0) & (u < whole - 1) & (v < whole - 1)
-    picture[there] = (np.asarray(seen)[there] * _PAPER_BRIGHTNESS)[:, None]
+    picture[there] = (np.asarray(pixels)[there] * _PAPER_BRIGHTNESS)[:, None]
 
 
 def marker_corners(sheet: MarkerSheet, side: float) -> list[Point]:

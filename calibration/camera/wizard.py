@@ -78,7 +78,7 @@ class CalibrationRequest(NamedTuple):
 
 
 def calibrate(
-    pictures: FrameSource, dialogue: Dialogue, wanted: CalibrationRequest
+    frames: FrameSource, dialogue: Dialogue, wanted: CalibrationRequest
 ) -> CalibrationResult:
     """
     Run all steps.
@@ -86,12 +86,12 @@ def calibrate(
     Raises:
         UserError: A step failed and is not repeated.
     """
-    found = _retry(dialogue, lambda: _find_plane(pictures, dialogue))
+    found = _retry(dialogue, lambda: _find_plane(frames, dialogue))
     dialogue.show(_plane_summary(found.plane, len(found.markers), wanted.station))
-    result = _retry(dialogue, lambda: _measure_empty_table(pictures, dialogue, wanted, found))
+    result = _retry(dialogue, lambda: _measure_empty_table(frames, dialogue, wanted, found))
     _retry(dialogue, lambda: _place_layout(dialogue, result, found.plane))
-    _show_cards(pictures, dialogue, result, wanted)
-    _read_samples(pictures, dialogue, result, wanted)
+    _show_cards(frames, dialogue, result, wanted)
+    _read_samples(frames, dialogue, result, wanted)
     return result
 
 
@@ -115,9 +115,9 @@ class _FoundPlane(NamedTuple):
     clicked: Sequence[Floats] = ()
 
 
-def _find_plane(pictures: FrameSource, dialogue: Dialogue) -> _FoundPlane:
+def _find_plane(frames: FrameSource, dialogue: Dialogue) -> _FoundPlane:
     step = dialogue.plane()
-    image = mean_image(pictures.take(_MEAN_FRAMES, step.at))
+    image = mean_image(frames.take(_MEAN_FRAMES, step.at))
     size = image.shape[1], image.shape[0]
     if step.points:
         plane = plane_from_points(step.points, _rectangle(step), size)
@@ -144,10 +144,10 @@ def _plane_summary(plane: Plane, count: int, station: str) -> str:
 
 
 def _measure_empty_table(
-    pictures: FrameSource, dialogue: Dialogue, wanted: CalibrationRequest, found: _FoundPlane
+    frames: FrameSource, dialogue: Dialogue, wanted: CalibrationRequest, found: _FoundPlane
 ) -> CalibrationResult:
     step = dialogue.empty()
-    taken = pictures.take(step.pictures, step.at)
+    taken = frames.take(step.pictures, step.at)
     reference = mean_image(taken)
     size = reference.shape[1], reference.shape[0]
     if size != found.plane.size:
@@ -188,10 +188,9 @@ def _place_layout(dialogue: Dialogue, result: CalibrationResult, plane: Plane) -
     other = _slot_name(None) if result.throat else "other"
     known = result.plane, places, result.card, CropWindow(), min_index_pixels()
     result.budget = pixel_budgets(*known, other)
-    told = ", ".join(f"{each.slot} {each.pixels:.0f}" for each in result.budget)
-    dialogue.show(
-        f"pixels of an index: {told}: {_pixels_verdict(min(e.pixels for e in result.budget))}"
-    )
+    pixels_by_slot = ", ".join(f"{each.slot} {each.pixels:.0f}" for each in result.budget)
+    verdict = _pixels_verdict(min(each.pixels for each in result.budget))
+    dialogue.show(f"pixels of an index: {pixels_by_slot}: {verdict}")
 
 
 def _pixels_verdict(pixels: float) -> str:
@@ -228,7 +227,7 @@ def _check_draft(result: CalibrationResult) -> None:
 
 
 def _show_cards(
-    pictures: FrameSource,
+    frames: FrameSource,
     dialogue: Dialogue,
     result: CalibrationResult,
     wanted: CalibrationRequest,
@@ -236,8 +235,8 @@ def _show_cards(
     """
     Show a card of every rank, fit the index window to them, and read them all.
     """
-    done = _show_faces(pictures, dialogue, result)
-    _show_back(pictures, dialogue, result)
+    done = _show_faces(frames, dialogue, result)
+    _show_back(frames, dialogue, result)
     if missing := missing_ranks(done):
         result.notes.append(f"not shown: {', '.join(missing)}: show a card of every rank")
     result.threshold = choose_threshold(wanted.risk)
@@ -250,12 +249,10 @@ def _show_cards(
     _show_readings(dialogue, result.cards)
 
 
-def _show_faces(
-    pictures: FrameSource, dialogue: Dialogue, result: CalibrationResult
-) -> list[Card]:
+def _show_faces(frames: FrameSource, dialogue: Dialogue, result: CalibrationResult) -> list[Card]:
     done: list[Card] = []
     for step in _card_steps(lambda: dialogue.card(done)):
-        shown = _show_card(pictures, dialogue, result, step)
+        shown = _show_card(frames, dialogue, result, step)
         if shown is None:
             result.notes.append(f"{step.card}: no card was found on {_slot_name(step.slot)}")
             continue
@@ -285,11 +282,11 @@ def _watched_place(result: CalibrationResult, slot: Slot | None) -> Place:
 
 
 def _show_card(
-    pictures: FrameSource, dialogue: Dialogue, result: CalibrationResult, step: CardStep
+    frames: FrameSource, dialogue: Dialogue, result: CalibrationResult, step: CardStep
 ) -> ShownCard | None:
     place = _watched_place(result, step.slot)
     while True:
-        image, quad = _retry(dialogue, lambda: _find_lying_card(pictures, step.at, result, place))
+        image, quad = _retry(dialogue, lambda: _find_lying_card(frames, step.at, result, place))
         if quad is not None:
             return ShownCard(step.card, _slot_name(place.slot), image, quad)
         advice = "lay it flat into the box, nothing over it"
@@ -300,23 +297,23 @@ def _show_card(
 
 
 def _find_lying_card(
-    pictures: FrameSource, at: float | None, result: CalibrationResult, place: Place
+    frames: FrameSource, at: float | None, result: CalibrationResult, place: Place
 ) -> tuple[Image, Floats | None]:
     """
     Take a frame, and find the corners of the card on a place.
     """
-    image = pictures.take(_MEAN_FRAMES, at)[-1]
+    image = frames.take(_MEAN_FRAMES, at)[-1]
     gain = brightness_gain(draft_profile(result), result.reference, image)
     return image, find_card_on(result.plane, place, image, result.reference, result.card, gain)
 
 
-def _show_back(pictures: FrameSource, dialogue: Dialogue, result: CalibrationResult) -> None:
+def _show_back(frames: FrameSource, dialogue: Dialogue, result: CalibrationResult) -> None:
     step = dialogue.back()
     if step is None:
         result.notes.append("no card was shown face down: another back will not be noticed")
         return
     at, place = step.at, _watched_place(result, step.slot)
-    image, quad = _retry(dialogue, lambda: _find_lying_card(pictures, at, result, place))
+    image, quad = _retry(dialogue, lambda: _find_lying_card(frames, at, result, place))
     if quad is None or not is_back(crop_card(image, quad)):
         result.notes.append(
             "no back was found where a card should lie face down: show it again; one of the "
@@ -353,7 +350,7 @@ def _show_readings(dialogue: Dialogue, samples: list[ShownReading]) -> None:
 
 
 def _read_samples(
-    pictures: FrameSource,
+    frames: FrameSource,
     dialogue: Dialogue,
     result: CalibrationResult,
     wanted: CalibrationRequest,
@@ -363,7 +360,7 @@ def _read_samples(
     """
     reader = _load_recogniser(result, wanted)
     for step in _card_steps(lambda: dialogue.sample(len(result.samples))):
-        shown = _show_card(pictures, dialogue, result, step)
+        shown = _show_card(frames, dialogue, result, step)
         if shown is None:
             result.notes.append(f"sample {step.card}: no card was found")
             continue

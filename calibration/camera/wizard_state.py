@@ -100,7 +100,7 @@ class LayoutOverlay:
         """
         plane = self._shifted()
         ground, places = projection_of(plane), places_of(self.boxes)
-        told = pixel_budgets(plane, places, CardSize(), CropWindow(), self._least)
+        snapshot = pixel_budgets(plane, places, CardSize(), CropWindow(), self._least)
         return [
             {
                 "name": budget.slot,
@@ -108,7 +108,7 @@ class LayoutOverlay:
                 "pixels": round(budget.pixels),
                 "least": round(budget.least),
             }
-            for place, budget in zip(places, told, strict=True)
+            for place, budget in zip(places, snapshot, strict=True)
         ]
 
 
@@ -211,9 +211,9 @@ class WizardState:
         self,
         name: str,
         text: str,
-        wants: str = "",
+        allowed_action: str = "",
         hint: str = "",
-        asked: CardPrompt | None = None,
+        card: CardPrompt | None = None,
     ) -> None:
         """
         Begin a step.
@@ -221,13 +221,13 @@ class WizardState:
         Args:
             name: Its name, for people.
             text: Its instructions.
-            wants: The allowed action.
+            allowed_action: The allowed action.
             hint: Example of an answer.
-            asked: The card to be laid.
+            card: The card to be laid.
         """
         with self._lock:
-            self._step, self._text, self.allowed_action = name, text, wants
-            self._hint, self._asked = hint, asked
+            self._step, self._text, self.allowed_action = name, text, allowed_action
+            self._hint, self._asked = hint, card
             self._serial += 1
 
     def reach_stage(self, stage: str) -> None:
@@ -237,7 +237,7 @@ class WizardState:
         if stage in self.stages:
             self._stage = list(self.stages).index(stage)
 
-    def finish(self, name: str, text: str, *, good: bool, patience: float) -> None:
+    def finish(self, name: str, text: str, *, good: bool, timeout_s: float) -> None:
         """
         Show the result; wait a short time until a page has received it.
         """
@@ -246,7 +246,7 @@ class WizardState:
         # A page stops polling once the run has ended: it must have the last step by then.
         self._ended = "good" if good else "bad"
         if self._watched:
-            self._seen.wait(patience)
+            self._seen.wait(timeout_s)
 
     def add_line(self, line: str) -> None:
         """
@@ -276,39 +276,39 @@ class WizardState:
         """
         return NO_SHIFT if self._overlay is None else self._overlay.shift
 
-    def execute(self, order: Command) -> None:
+    def execute(self, command: Command) -> None:
         """
         Execute a command of the page.
         """
         with self._lock:
-            match order.do:
+            match command.do:
                 case "next" | "answer":
-                    self._answer(order)
+                    self._answer(command)
                 case "point" if (
                     self.allowed_action == "points" and len(self.clicked_points) < _MAX_POINTS
                 ):
-                    self.clicked_points.append((order.x, order.y))
+                    self.clicked_points.append((command.x, command.y))
                 case "clear":
                     self.clicked_points.clear()
                 case _:
-                    self._drag(order)
+                    self._drag(command)
 
-    def _answer(self, order: Command) -> None:
-        if self.allowed_action and order.serial == self._serial:
+    def _answer(self, command: Command) -> None:
+        if self.allowed_action and command.serial == self._serial:
             # An answered step accepts no second answer, even before the wizard reads the first.
             self.allowed_action = ""
-            self.answers.put(order.text)
+            self.answers.put(command.text)
 
-    def _drag(self, order: Command) -> None:
+    def _drag(self, command: Command) -> None:
         if self._overlay is None or self.allowed_action != "boxes":
             return
-        match order.do:
+        match command.do:
             case "turn":
-                self._overlay.turn(order.degrees)
+                self._overlay.turn(command.degrees)
             case "all":
-                self._overlay.push(order.x, order.y)
+                self._overlay.push(command.x, command.y)
             case "box":
-                self._overlay.put(order.index, (order.x, order.y))
+                self._overlay.put(command.index, (command.x, command.y))
 
     def jpeg(self) -> bytes:
         """
@@ -335,7 +335,7 @@ class WizardState:
         self._watched = True
         image = self._newest()
         with self._lock:
-            told: dict[str, Any] = {
+            snapshot: dict[str, Any] = {
                 "step": self._step,
                 "serial": self._serial,
                 "text": self._text,
@@ -350,5 +350,5 @@ class WizardState:
                 "over": self._ended,
             }
         if image is not None:
-            told |= frame_measures(image, with_markers=self.allowed_action == "markers")
-        return told
+            snapshot |= frame_measures(image, with_markers=self.allowed_action == "markers")
+        return snapshot

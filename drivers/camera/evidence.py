@@ -104,14 +104,14 @@ class Evidence:
         self._names.append(name)
         return name
 
-    def close(self, patience: float = 1.0) -> None:
+    def close(self, timeout_s: float = 1.0) -> None:
         """
         Write the queued pictures, waiting at most this number of seconds.
         """
         self._closing = True
         with contextlib.suppress(queue.Full):  # then there is enough to wake it
             self._queue.put_nowait(None)
-        self._thread.join(patience)
+        self._thread.join(timeout_s)
 
     def _run(self) -> None:
         tidied = float("-inf")  # not before the first picture: to look changes nothing
@@ -204,9 +204,9 @@ class Evidence:
             for entry in entries:
                 if _FILE_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                     with contextlib.suppress(OSError):
-                        told = entry.stat(follow_symlinks=False)
-                        past = told.st_mtime < soon
+                        status = entry.stat(follow_symlinks=False)
+                        past = status.st_mtime < soon
                         kept.append(
-                            _StoredFile(past, told.st_mtime, told.st_size, Path(entry.path))
+                            _StoredFile(past, status.st_mtime, status.st_size, Path(entry.path))
                         )
         return kept

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.game import Card, Slot
-from shoe_daemon.table import observations as seen
+from shoe_daemon.table import observations
 
 if TYPE_CHECKING:  # OpenCV is loaded only with a camera
     from drivers.camera.sources.frame_quality import VideoFrame
@@ -176,40 +176,50 @@ def _frame(line: bytes, now: float) -> Frame:
     return Frame(line, FrameKind.FRAME, _observations(statement), now, statement.note or "")
 
 
-def _observations(statement: Statement) -> tuple[seen.Observation, ...]:
+def _observations(statement: Statement) -> tuple[observations.Observation, ...]:
     return _OBSERVATIONS_BY_SAY[statement.say](statement)
 
 
-def _placed(statement: Statement) -> tuple[seen.Observation, ...]:
+def _placed(statement: Statement) -> tuple[observations.Observation, ...]:
     if statement.slot is None or statement.card is None:
         return ()  # a camera that does not say so much says nothing
-    return (seen.Placed(slot=statement.slot, card=statement.card),)
+    return (observations.Placed(slot=statement.slot, card=statement.card),)
 
 
-def _card(statement: Statement) -> tuple[seen.Observation, ...]:
+def _card(statement: Statement) -> tuple[observations.Observation, ...]:
     if statement.card is None:
-        return (seen.Unreadable(slot=statement.slot),)
-    return (seen.CardDrawn(card=statement.card, slot=statement.slot),)
+        return (observations.Unreadable(slot=statement.slot),)
+    return (observations.CardDrawn(card=statement.card, slot=statement.slot),)
 
 
-def _double_feed(statement: Statement) -> tuple[seen.Observation, ...]:
+def _double_feed(statement: Statement) -> tuple[observations.Observation, ...]:
     text = statement.note or "two cards left the shoe together"
-    return (seen.DeviceError(cause=seen.Cause.OTHER, code=Say.DOUBLE_FEED.value, text=text),)
+    return (
+        observations.DeviceError(
+            cause=observations.Cause.OTHER, code=Say.DOUBLE_FEED.value, text=text
+        ),
+    )
 
 
-def _returned(statement: Statement) -> tuple[seen.Observation, ...]:
+def _returned(statement: Statement) -> tuple[observations.Observation, ...]:
     text = statement.note or "a card was pushed back into the shoe"
-    return (seen.DeviceError(cause=seen.Cause.CARD_RETURNED, code=Say.RETURNED.value, text=text),)
+    return (
+        observations.DeviceError(
+            cause=observations.Cause.CARD_RETURNED, code=Say.RETURNED.value, text=text
+        ),
+    )
 
 
-_OBSERVATIONS_BY_SAY: Final[dict[Say, Callable[[Statement], tuple[seen.Observation, ...]]]] = {
+_OBSERVATIONS_BY_SAY: Final[
+    dict[Say, Callable[[Statement], tuple[observations.Observation, ...]]]
+] = {
     Say.PLACED: _placed,
     Say.CARD: _card,
-    Say.UNREADABLE: lambda statement: (seen.Unreadable(slot=statement.slot),),
-    Say.CLEARED: lambda _: (seen.TableCleared(),),
+    Say.UNREADABLE: lambda statement: (observations.Unreadable(slot=statement.slot),),
+    Say.CLEARED: lambda _: (observations.TableCleared(),),
     Say.DOUBLE_FEED: _double_feed,
     Say.RETURNED: _returned,
-    Say.OVER: lambda _: (seen.DeviceErrorCleared(),),
-    Say.MISSED: lambda _: (seen.Gap(detail=seen.GapDetail.LOST_FRAMES),),
+    Say.OVER: lambda _: (observations.DeviceErrorCleared(),),
+    Say.MISSED: lambda _: (observations.Gap(detail=observations.GapDetail.LOST_FRAMES),),
     Say.WATCHING: lambda _: (),
 }

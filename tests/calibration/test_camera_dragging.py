@@ -82,7 +82,7 @@ def test_corners_are_clicked_under_a_loupe_and_an_unplugged_camera_is_seen(
             expect(watched.page.locator("#dark")).to_be_hidden(timeout=PATIENCE)
             pictures[0] = None
             expect(watched.page.locator("#dark")).to_be_visible(timeout=PATIENCE)
-            desk.finish("Calibrated", "All is written.", good=True, patience=30)
+            desk.finish("Calibrated", "All is written.", good=True, timeout_s=30)
             expect(watched.page.locator("h1.good")).to_have_text("Calibrated", timeout=PATIENCE)
             assert watched.troubles == []
             assert watched.page.evaluate("window.notes.violations") == []

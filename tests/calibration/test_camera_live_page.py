@@ -233,7 +233,7 @@ def test_no_page_takes_the_step_before_for_the_end(desk: WizardState) -> None:
         step(*arguments)
 
     desk.begin_step = stepped  # type: ignore[assignment, method-assign]
-    desk.finish("Calibrated", "This page can be closed.", good=True, patience=0.0)
+    desk.finish("Calibrated", "This page can be closed.", good=True, timeout_s=0.0)
     assert [told["over"] for told in shown] == [""]
     assert desk.snapshot()["over"] == "good"
 

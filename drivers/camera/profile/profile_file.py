@@ -40,8 +40,8 @@ def load_profile(path: Path) -> Profile:
         _check_geometry(profile)
         _check_reference(profile)
     except UserError as error:
-        told = str(error).removeprefix(f"{path}: ")
-        raise UserError(f"{path}: {plain_error(told)}") from error
+        message = str(error).removeprefix(f"{path}: ")
+        raise UserError(f"{path}: {plain_error(message)}") from error
     return profile
 
 
@@ -208,8 +208,8 @@ def _check_throat(profile: Profile) -> None:
 
 
 def _check_places(profile: Profile) -> None:
-    there = {place.slot for place in profile.place}
-    missing = [slot.value for slot in DEALING_ORDER if slot not in there]
+    placed_slots = {place.slot for place in profile.place}
+    missing = [slot.value for slot in DEALING_ORDER if slot not in placed_slots]
     if missing:
         raise UserError(f"place: none for {', '.join(missing)}; expected one for every slot")
     for number, place in enumerate(profile.place, 1):

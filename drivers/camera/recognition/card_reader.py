@@ -161,7 +161,7 @@ class CardReader:
         flat = crop_card(image, quad, self._card[1] / self._card[0])
         reading = self._reader.read(image, quad.astype(np.float32))
         blur = measure_blur(flat)
-        seen = Sighting(
+        sighting = Sighting(
             SightingKind.UNSURE,
             None,
             reading.best,
@@ -171,14 +171,16 @@ class CardReader:
         )
         if reading.card is not None:
             sharp = self.is_sharp(blur)
-            return seen._replace(kind=SightingKind.FACE, card=reading.card) if sharp else seen
+            return (
+                sighting._replace(kind=SightingKind.FACE, card=reading.card) if sharp else sighting
+            )
         if not is_whole and reading.confidence < _MIN_PARTIAL_CONFIDENCE:
             return Sighting(
                 SightingKind.NOTHING, patch=patch
             )  # two straight edges may be anything
         if is_whole and is_back(flat):
-            return seen._replace(kind=SightingKind.BACK)
-        return seen
+            return sighting._replace(kind=SightingKind.BACK)
+        return sighting
 
     def is_sharp(self, blur: float) -> bool:
         """

@@ -115,8 +115,8 @@ def pool_beliefs(beliefs: Sequence[Belief]) -> Belief:
     blank = float(
         np.exp(weights @ np.log(np.array([each.nothing for each in beliefs]) + _MIN_PROBABILITY))
     )
-    whole = float(cards.sum()) + blank
-    return Belief(cards / whole, blank / whole)
+    product = float(cards.sum()) + blank
+    return Belief(cards / product, blank / product)
 
 
 def combine_ends(ends: Sequence[Belief]) -> Belief:
@@ -126,17 +126,17 @@ def combine_ends(ends: Sequence[Belief]) -> Belief:
     An end without a visible index has no influence. The ranks of both ends are independent;
     the suits are not: a club so soft that it looks like a spade does so at both ends.
     """
-    whole = np.ones(_NO_INDEX)
-    suits, heard = np.zeros(len(SUITS)), 0.0
+    product = np.ones(_NO_INDEX)
+    suits, visible_sum = np.zeros(len(SUITS)), 0.0
     for end in ends:
-        whole = whole * (end.cards.sum(1) + end.nothing / _NO_INDEX)
-        seen = 1 - end.nothing + _MIN_PROBABILITY
-        suits += seen * np.log(
+        product = product * (end.cards.sum(1) + end.nothing / _NO_INDEX)
+        visible = 1 - end.nothing + _MIN_PROBABILITY
+        suits += visible * np.log(
             end.cards.sum(0) / max(float(end.cards.sum()), _MIN_PROBABILITY) + _MIN_PROBABILITY
         )
-        heard += seen
+        visible_sum += visible
     nothing = float(np.prod([end.nothing for end in ends]))
-    ranks, kinds = whole / whole.sum(), np.exp(suits / heard)
+    ranks, kinds = product / product.sum(), np.exp(suits / visible_sum)
     return Belief(np.outer(ranks, kinds / kinds.sum()) * (1 - nothing), nothing)
 
 

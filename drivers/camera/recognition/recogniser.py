@@ -79,8 +79,8 @@ class WeightsInfo(Struct, frozen=True):
 
 
 def _load_weights_info() -> WeightsInfo:
-    known = json.loads((_FOLDER / "index.json").read_text())
-    return WeightsInfo(**{name: known[name] for name in WeightsInfo.__struct_fields__})
+    properties = json.loads((_FOLDER / "index.json").read_text())
+    return WeightsInfo(**{name: properties[name] for name in WeightsInfo.__struct_fields__})
 
 
 WEIGHTS_INFO: Final = _load_weights_info()
@@ -166,19 +166,19 @@ class Recogniser:
         corners = np.asarray(quad, np.float32)
         windows = [self.window.scaled(scale, scale) for scale in _WINDOW_SCALES]
         pairs = [window_quads(corners, window) for window in windows]
-        looks = self._read_patches(image, [quad for pair in pairs for quad in pair])
+        views = self._read_patches(image, [quad for pair in pairs for quad in pair])
         plain = window_quads(corners, self.window)
-        ends = [_pool_readings(looks[end::2], _window_height(plain[end])) for end in (0, 1)]
+        ends = [_pool_readings(views[end::2], _window_height(plain[end])) for end in (0, 1)]
         return self._decide(ends)
 
     def read_window(self, image: Image, window: Quad) -> CardReading:
         """
         Read a card by one index window: in a fan, or in the throat of a shoe.
         """
-        looks = self._read_patches(
+        views = self._read_patches(
             image, [_scale_window(window, scale) for scale in _WINDOW_SCALES]
         )
-        return self._decide([_pool_readings(looks, _window_height(window))])
+        return self._decide([_pool_readings(views, _window_height(window))])
 
     def read_windows(self, image: Image, windows: Sequence[Quad]) -> CardReading:
         """
@@ -193,7 +193,7 @@ class Recogniser:
         """
         ends = zip(*(each.ends for each in readings), strict=True)
         return self._decide(
-            [_pool_readings(end, max(look.pixels for look in end)) for end in ends]
+            [_pool_readings(end, max(view.pixels for view in end)) for end in ends]
         )
 
     def _read_patches(self, image: Image, windows: Sequence[Quad]) -> list[IndexReading]:
@@ -250,13 +250,13 @@ def checksum(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _pool_readings(looks: Sequence[IndexReading], pixels: float) -> IndexReading:
+def _pool_readings(views: Sequence[IndexReading], pixels: float) -> IndexReading:
     """
     Combine several readings of one index; the middle patch is kept for display.
     """
-    believed = pool_beliefs([look.believed for look in looks])
-    sharpness = max(look.sharpness for look in looks)
-    return IndexReading(believed, pixels, sharpness, looks[len(looks) // 2].patch)
+    believed = pool_beliefs([view.believed for view in views])
+    sharpness = max(view.sharpness for view in views)
+    return IndexReading(believed, pixels, sharpness, views[len(views) // 2].patch)
 
 
 def _scale_window(window: Quad, scale: float) -> Quad:

@@ -129,9 +129,9 @@ class CaptureThread:
             if not self._frames and self._fault is None:
                 self._changed.wait(timeout)
             if self._frames:
-                picture = self._frames.popleft()
+                frame = self._frames.popleft()
                 self._changed.notify_all()
-                return picture
+                return frame
             if self._fault is not None:
                 raise self._fault
         self.check()
@@ -147,12 +147,12 @@ class CaptureThread:
         source = self._source
         if source is not None:
             source.check()  # it knows best what is wrong
-        silent = time.monotonic() - self.newest_at
-        borne = (
+        silent_s = time.monotonic() - self.newest_at
+        limit_s = (
             _SILENCE_LIMIT_S if self._pace.silence_limit_s is None else self._pace.silence_limit_s
         )
-        if silent > borne and self._pace.live:
-            raise LineError(f"{self._name}: no picture for {silent:.1f} s")
+        if silent_s > limit_s and self._pace.live:
+            raise LineError(f"{self._name}: no picture for {silent_s:.1f} s")
 
     def stop(self) -> None:
         """
@@ -207,7 +207,7 @@ class CaptureThread:
         with self._changed:
             self._changed.wait_for(lambda: self._stopping, max(0.0, seconds))
 
-    def _enqueue(self, picture: VideoFrame) -> None:
+    def _enqueue(self, frame: VideoFrame) -> None:
         with self._changed:
             while len(self._frames) >= self._pace.queue_size and not self._stopping:
                 if self._pace.live:
@@ -215,5 +215,5 @@ class CaptureThread:
                     self.dropped += 1
                 else:
                     self._changed.wait()
-            self._frames.append(picture)
+            self._frames.append(frame)
             self._changed.notify_all()

@@ -149,9 +149,9 @@ class MjpegStream:
                 self._in_header = False
                 return size
             elif self._in_header and text.lower().startswith(b"content-length:"):
-                told = text[15:].strip()
+                value = text[15:].strip()
                 # An invalid length is ignored: the boundary ends the part.
-                size = min(int(told), _MAX_JPEG_BYTES) if told.isdigit() else None
+                size = min(int(value), _MAX_JPEG_BYTES) if value.isdigit() else None
         raise LineError(f"{self._name}: closed by the other side")
 
     def _read_to_boundary(self) -> bytes:
@@ -237,18 +237,18 @@ def _opener(address: Address, visit: _ConnectionTracker) -> OpenerDirector:
     Return an opener for http only, without proxies: a camera is on the table's own network.
     """
     parts = urlsplit(address.where)
-    known = HTTPPasswordMgrWithDefaultRealm()
+    passwords = HTTPPasswordMgrWithDefaultRealm()
     if parts.username is not None:
-        name, word = unquote(parts.username), unquote(parts.password or "")
-        known.add_password(None, _request(address).full_url, name, word)
+        name, password = unquote(parts.username), unquote(parts.password or "")
+        passwords.add_password(None, _request(address).full_url, name, password)
     opener = OpenerDirector()
     for handler in (
         visit,
         HTTPDefaultErrorHandler(),
         HTTPRedirectHandler(),
         HTTPErrorProcessor(),
-        HTTPDigestAuthHandler(known),
-        HTTPBasicAuthHandler(known),
+        HTTPDigestAuthHandler(passwords),
+        HTTPBasicAuthHandler(passwords),
     ):
         opener.add_handler(handler)
     return opener

@@ -249,16 +249,16 @@ class V4l2Device(OpenCvVideo):
 
 def _device_number(path: Path) -> int:
     try:
-        told = path.stat()
+        status = path.stat()
     except FileNotFoundError as error:
         raise LineError(f"{path}: no such device: unplugged?") from error
     except OSError as error:
         raise LineError(f"{path}: {one_line(error)}") from error
-    if not stat.S_ISCHR(told.st_mode):
+    if not stat.S_ISCHR(status.st_mode):
         raise LineError(f"{path}: no camera: expected a device such as /dev/video0")
     if not os.access(path, os.R_OK | os.W_OK):
         raise LineError(f"{path}: not allowed: the daemon's user must be in its group (video)")
-    return told.st_rdev
+    return status.st_rdev
 
 
 def _control_number(name: str) -> int:

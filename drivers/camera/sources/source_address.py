@@ -89,14 +89,16 @@ class Address(Struct, frozen=True):
         """
         if not self.is_stream:
             raise UserError(f"{self}: expected a network camera: no other asks for a name")
-        name, word = quote(username, safe=""), quote(password, safe="")
+        name, encoded_password = quote(username, safe=""), quote(password, safe="")
         if "{password}" in self.where:
-            where = self.where.replace("{username}", name).replace("{password}", word)
+            where = self.where.replace("{username}", name).replace("{password}", encoded_password)
             return Address(self.kind, where)
         parts = urlsplit(self.where)
         if parts.username is not None:
             raise UserError(f"{self}: its port names somebody too; expected it to do so once")
-        return Address(self.kind, parts._replace(netloc=f"{name}:{word}@{parts.netloc}").geturl())
+        return Address(
+            self.kind, parts._replace(netloc=f"{name}:{encoded_password}@{parts.netloc}").geturl()
+        )
 
     @property
     def is_stream(self) -> bool:
@@ -168,8 +170,8 @@ def _redacted(url: str, head: str) -> str:
     """
     Return an invalid address without a password, wherever it is in the text.
     """
-    _, somebody, rest = redact_url(url).rpartition("@")
-    return f"{head}…@{rest}" if somebody else rest
+    _, separator, rest = redact_url(url).rpartition("@")
+    return f"{head}…@{rest}" if separator else rest
 
 
 _PASSWORD_PLACEHOLDER = "{password}"  # noqa: S105 - a placeholder
@@ -190,23 +192,23 @@ def add_login(
     Raises:
         UserError: The options contradict each other, or the file has no password.
     """
-    asks = _PASSWORD_PLACEHOLDER in address.where
+    has_placeholder = _PASSWORD_PLACEHOLDER in address.where
     if password_file is None:
-        if asks and address.is_stream:
+        if has_placeholder and address.is_stream:
             raise UserError(
                 f"port: {_PASSWORD_PLACEHOLDER}; expected options.password_file, where it is"
             )
         if username is None:
             return address
-    elif username is None and not asks:
+    elif username is None and not has_placeholder:
         raise UserError("options.password_file: a password needs options.username beside it")
     try:
-        known = address.known_to(username or "", "")
+        with_login = address.known_to(username or "", "")
     except UserError as error:
         key = "password_file" if username is None else "username"
         raise UserError(f"options.{key}: {error}") from error
     if password_file is None:
-        return known
+        return with_login
     return address.known_to(
         username or "", read_secret(password_file, folder, "options.password_file")
     )

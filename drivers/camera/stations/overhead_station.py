@@ -43,7 +43,7 @@ class DealtCard:
     Attributes:
         slot: Its place.
         since: When it appeared.
-        seen: The sighting to report; None while nothing is known.
+        sighting: The sighting to report; None while nothing is known.
         read_at: When it was read.
         delay_ms: Milliseconds for which it had been still by then.
         is_face_down: Whether it showed its back.
@@ -198,8 +198,8 @@ class OverheadStation:
             statements.append(self._report(card))
         return statements + self._check_cleared(image, at)
 
-    def _samples(self, image: Image, aside: PixelShift = NO_SHIFT) -> Image:
-        whole = self._raster.sample(image, aside)
+    def _samples(self, image: Image, shift: PixelShift = NO_SHIFT) -> Image:
+        whole = self._raster.sample(image, shift)
         return whole.reshape(len(self._slots), -1, *whole.shape[1:])
 
     def finish(self) -> list[Statement]:
@@ -240,19 +240,21 @@ class OverheadStation:
     ) -> list[Statement]:
         place = watched.tracker
         held = place.state is SlotState.HELD
-        seen = self._reader.find_card(
+        sighting = self._reader.find_card(
             watched.area, image, gain, place.last_sighting, self._pose.shift_px
         )
-        news = place.add_sighting(seen, at)
+        reportable = place.add_sighting(sighting, at)
         late = int((at - place.still_since) * 1000)
         if held:
-            return [] if news is None else [self._statement(watched.slot, news, late)]
-        if news is None and (seen.kind is SightingKind.NOTHING or place.reported_unreadable):
+            return [] if reportable is None else [self._statement(watched.slot, reportable, late)]
+        if reportable is None and (
+            sighting.kind is SightingKind.NOTHING or place.reported_unreadable
+        ):
             return []
         card = self._deal_order.add(watched.slot, place.since)
         card.is_face_down |= place.state is SlotState.DOWN
-        if news is not None:
-            card.seen, card.read_at, card.delay_ms = news, at, late
+        if reportable is not None:
+            card.seen, card.read_at, card.delay_ms = reportable, at, late
         return []
 
     def _waits_for_earlier(self, card: DealtCard, at: float) -> bool:
@@ -270,26 +272,26 @@ class OverheadStation:
         )
 
     def _report(self, card: DealtCard) -> Statement:
-        seen = card.seen or Sighting(SightingKind.UNSURE)
+        sighting = card.seen or Sighting(SightingKind.UNSURE)
         for watched in self._slots:
             if watched.slot is card.slot and watched.tracker.state is SlotState.READ:
                 watched.tracker.mark_reported()
-        return self._statement(card.slot, seen, card.delay_ms)
+        return self._statement(card.slot, sighting, card.delay_ms)
 
-    def _statement(self, slot: Slot, seen: Sighting, late: int) -> Statement:
+    def _statement(self, slot: Slot, sighting: Sighting, late: int) -> Statement:
         self._has_dealt = True
-        read = seen.kind is SightingKind.FACE
+        read = sighting.kind is SightingKind.FACE
         patch = None
-        if self._evidence is not None and seen.patch is not None:
-            what = f"{slot}-{seen.card if read else 'unread'}"
-            patch = self._evidence.store(seen.patch, what)
+        if self._evidence is not None and sighting.patch is not None:
+            what = f"{slot}-{sighting.card if read else 'unread'}"
+            patch = self._evidence.store(sighting.patch, what)
         return Statement(
             say=Say.PLACED if read else Say.UNREADABLE,
             slot=slot,
-            card=seen.card if read else None,
-            best=None if read else seen.best,
-            confidence=seen.confidence,
-            blur=seen.blur,
+            card=sighting.card if read else None,
+            best=None if read else sighting.best,
+            confidence=sighting.confidence,
+            blur=sighting.blur,
             late=late,
             patch=patch,
         )

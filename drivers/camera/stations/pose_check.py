@@ -259,13 +259,13 @@ def _choose_tiles(
     ]
     middles = (np.array(corners, np.float64) + _TILE_PX / 2) * _SHRINK_FACTOR
     away = _away_from_places(profile, projection.to_table(middles))
-    told = [
+    candidates = [
         (float(slope[y : y + _TILE_PX, x : x + _TILE_PX].mean()), (x, y))
         for (x, y), free in zip(corners, away, strict=True)
         if free
     ]
     chosen: list[tuple[int, int]] = []
-    for texture, (x, y) in sorted(told, reverse=True):
+    for texture, (x, y) in sorted(candidates, reverse=True):
         apart = all(max(abs(x - left), abs(y - top)) >= _TILE_PX for left, top in chosen)
         if texture >= _MIN_TEXTURE and apart and len(chosen) < _MAX_TILES:
             chosen.append((x, y))

@@ -231,7 +231,7 @@ class SlotTracker:
             return False
         return at >= self._next_read_at
 
-    def add_sighting(self, seen: Sighting, at: float) -> Sighting | None:
+    def add_sighting(self, sighting: Sighting, at: float) -> Sighting | None:
         """
         Add a sighting.
 
@@ -240,19 +240,19 @@ class SlotTracker:
             read; None where there is nothing new.
         """
         self._read_count += 1
-        self._next_read_at = at + self._read_interval(seen.kind)
-        if seen.kind is not SightingKind.NOTHING:
-            self._votes.append(seen)
+        self._next_read_at = at + self._read_interval(sighting.kind)
+        if sighting.kind is not SightingKind.NOTHING:
+            self._votes.append(sighting)
         if self.state is SlotState.HELD:
             return self._check_change()
-        if seen.kind is SightingKind.FACE and self._has_votes(seen, _MIN_AGREEING_READS):
-            self.state, self.card = SlotState.READ, seen.card
-            return seen
-        if seen.kind is SightingKind.BACK and self._has_votes(seen, _MIN_AGREEING_READS):
+        if sighting.kind is SightingKind.FACE and self._has_votes(sighting, _MIN_AGREEING_READS):
+            self.state, self.card = SlotState.READ, sighting.card
+            return sighting
+        if sighting.kind is SightingKind.BACK and self._has_votes(sighting, _MIN_AGREEING_READS):
             # A card is not turned over without motion.
             self.state, self._next_read_at = SlotState.DOWN, at + _FACE_DOWN_INTERVAL_S
             return None
-        return self._check_unreadable(seen, at)
+        return self._check_unreadable(sighting, at)
 
     def _read_interval(self, kind: SightingKind) -> float:
         # A card that was not read at once is read at longer intervals, to save time.
@@ -264,9 +264,10 @@ class SlotTracker:
             return 0.5
         return 0.0 if self._read_count < _MIN_READS else 0.15
 
-    def _has_votes(self, seen: Sighting, least: int) -> bool:
+    def _has_votes(self, sighting: Sighting, least: int) -> bool:
         return (
-            sum(each.kind is seen.kind and each.card is seen.card for each in self._votes) >= least
+            sum(each.kind is sighting.kind and each.card is sighting.card for each in self._votes)
+            >= least
         )
 
     def _check_change(self) -> Sighting | None:
@@ -285,10 +286,10 @@ class SlotTracker:
         self.card = last.card
         return last
 
-    def _check_unreadable(self, seen: Sighting, at: float) -> Sighting | None:
-        if seen.kind is SightingKind.NOTHING:
-            return self._check_unknown(seen, at)
-        if seen.kind not in {SightingKind.UNSURE, SightingKind.FACE}:
+    def _check_unreadable(self, sighting: Sighting, at: float) -> Sighting | None:
+        if sighting.kind is SightingKind.NOTHING:
+            return self._check_unknown(sighting, at)
+        if sighting.kind not in {SightingKind.UNSURE, SightingKind.FACE}:
             return None
         if self._unsure_since is None:
             self._unsure_since = at
@@ -296,9 +297,9 @@ class SlotTracker:
         if patient or self.reported_unreadable:
             return None
         self.reported_unreadable = True
-        return seen._replace(kind=SightingKind.UNSURE, card=None)
+        return sighting._replace(kind=SightingKind.UNSURE, card=None)
 
-    def _check_unknown(self, seen: Sighting, at: float) -> Sighting | None:
+    def _check_unknown(self, sighting: Sighting, at: float) -> Sighting | None:
         if (
             self.reported_unreadable
             or self._share < _MIN_UNKNOWN_SHARE
@@ -306,7 +307,7 @@ class SlotTracker:
         ):
             return None
         self.reported_unreadable = True
-        return seen._replace(kind=SightingKind.UNSURE)
+        return sighting._replace(kind=SightingKind.UNSURE)
 
     def mark_reported(self) -> None:
         """

@@ -84,11 +84,11 @@ class VisibilityMonitor:
         """
         if self._last is None:
             self._last = at
-        hole = at - self._last
-        if hole <= self._limit(_MAX_UNSEEN_S) or self._reported_at is not None:
+        gap_s = at - self._last
+        if gap_s <= self._limit(_MAX_UNSEEN_S) or self._reported_at is not None:
             return None
         self._reported_at = at
-        return hole
+        return gap_s
 
     def unseen_s(self, at: float) -> float:
         """
@@ -101,13 +101,13 @@ class VisibilityMonitor:
         Add a usable frame; return the length of a gap that is to be reported.
         """
         before, self._last = self._last, at
-        told, self._reported_at = self._reported_at, None
+        reported_at, self._reported_at = self._reported_at, None
         if before is None:
             return None
         span = at - before
         self.gap_before_frame = span > self._limit(_MAX_FRAME_GAP_S)
-        if told is not None:
-            return span if at - told > _REPORT_INTERVAL_S else None
+        if reported_at is not None:
+            return span if at - reported_at > _REPORT_INTERVAL_S else None
         return self._check_gap(span)
 
     def _check_gap(self, span: float) -> float | None:
