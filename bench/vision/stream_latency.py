@@ -143,7 +143,7 @@ def measure(name: str, server: Server, seconds: float) -> None:
 
 def with_threads(server: Server, count: int) -> list[float]:
     """Read as OpenCV would with so many decoding threads; return how late pictures were."""
-    where = parse_address(server.url).where
+    where = parse_address(server.url).location
     video = cv2.VideoCapture(where, cv2.CAP_FFMPEG, [cv2.CAP_PROP_N_THREADS, count])
     ages = []
     for _ in range(FPS * 6):

@@ -152,7 +152,7 @@ def port_text(address: Address) -> str | None:
     if not address.is_live:
         return None
     kind = "raw:" if address.kind is SourceKind.RAW else ""
-    return redact_url(f"camera:{kind}{address.where}")
+    return redact_url(f"camera:{kind}{address.location}")
 
 
 def parse_mode(text: str | None) -> Camera:
@@ -181,7 +181,7 @@ def camera_fingerprint(address: Address) -> str | None:
     """
     if address.kind is not SourceKind.DEVICE:
         return None
-    name = Path("/sys/class/video4linux") / Path(address.where).resolve().name / "name"
+    name = Path("/sys/class/video4linux") / Path(address.location).resolve().name / "name"
     try:
         return name.read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:

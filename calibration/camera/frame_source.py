@@ -276,7 +276,7 @@ def is_preview_stream(address: Address) -> bool:
     """
     if not address.is_stream:
         return False
-    parts = urlsplit(address.where)
+    parts = urlsplit(address.location)
     return parts.hostname in LOOPBACK_HOSTS and parts.path == "/plain"
 
 
@@ -303,7 +303,7 @@ def take_frames(
 
 def _with_advice(address: Address, error: UserError) -> UserError:
     if is_preview_stream(address):
-        place = urlsplit(address.where).netloc
+        place = urlsplit(address.location).netloc
         return UserError(f"{error}; is options.view {place}, does the daemon run?")
     if "another program has it" in str(error):
         beside = "beside a running daemon: --source http://HOST:PORT/plain, of its options.view"

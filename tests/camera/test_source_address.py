@@ -93,7 +93,7 @@ def secret(tmp_path: Path) -> str:
 
 def test_a_password_is_the_first_line_of_its_file(tmp_path: Path, secret: str) -> None:
     found = add_login(parse_address(BARE), "table 7", secret, tmp_path)
-    assert found.where == "http://table%207:p%40ss%2Fw%20%231@10.0.0.5/live"
+    assert found.location == "http://table%207:p%40ss%2Fw%20%231@10.0.0.5/live"
     assert str(found) == "http://10.0.0.5/live"
 
 
@@ -102,16 +102,18 @@ def test_a_bare_name_is_looked_for_among_the_credentials(
 ) -> None:
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
     found = add_login(parse_address(BARE), "t", secret, Path("/nowhere"))
-    assert "p%40ss" in found.where
+    assert "p%40ss" in found.location
 
 
 def test_a_password_stands_where_the_camera_wants_it(tmp_path: Path, secret: str) -> None:
     port = parse_address("camera:http://10.0.0.5/v?usr={username}&pwd={password}&ch=1")
     found = add_login(port, "table-7", secret, tmp_path)
-    assert found.where == "http://10.0.0.5/v?usr=table-7&pwd=p%40ss%2Fw%20%231&ch=1"
+    assert found.location == "http://10.0.0.5/v?usr=table-7&pwd=p%40ss%2Fw%20%231&ch=1"
     assert str(found) == "http://10.0.0.5/v?usr=…&pwd=…&ch=1"
     named = parse_address("camera:http://10.0.0.5/v?user=t&pwd={password}")
-    assert add_login(named, None, secret, tmp_path).where.endswith("user=t&pwd=p%40ss%2Fw%20%231")
+    assert add_login(named, None, secret, tmp_path).location.endswith(
+        "user=t&pwd=p%40ss%2Fw%20%231"
+    )
 
 
 def test_nobody_is_nobody(tmp_path: Path) -> None:

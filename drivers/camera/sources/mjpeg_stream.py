@@ -215,7 +215,7 @@ def open_mjpeg(address: Address) -> MjpegStream | None:
 
 
 def _check_content_type(address: Address, kind: str) -> None:
-    path = urlsplit(address.where).path.lower()
+    path = urlsplit(address.location).path.lower()
     if kind.startswith(_PAGE_TYPES) and not path.endswith(_PLAYLIST_SUFFIXES):
         raise LineError(
             no_stream_text(address, f"a page ({kind}), no pictures: is the path right?")
@@ -227,7 +227,7 @@ def _check_content_type(address: Address, kind: str) -> None:
 
 
 def _request(address: Address) -> Request:
-    parts = urlsplit(address.where)
+    parts = urlsplit(address.location)
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="").geturl()
     return Request(bare, headers={"Accept": "*/*"})  # noqa: S310 - it is http: see `_Stream`
 
@@ -236,7 +236,7 @@ def _opener(address: Address, visit: _ConnectionTracker) -> OpenerDirector:
     """
     Return an opener for http only, without proxies: a camera is on the table's own network.
     """
-    parts = urlsplit(address.where)
+    parts = urlsplit(address.location)
     passwords = HTTPPasswordMgrWithDefaultRealm()
     if parts.username is not None:
         name, password = unquote(parts.username), unquote(parts.password or "")

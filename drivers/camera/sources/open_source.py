@@ -102,7 +102,7 @@ def _open(address: Address, camera: Camera, wanted: float | None) -> Source:
 
 
 def _open_stream(address: Address) -> Source:
-    found = open_mjpeg(address) if address.where.startswith("http://") else None
+    found = open_mjpeg(address) if address.location.startswith("http://") else None
     return found or _FfmpegStream(address)
 
 
@@ -126,7 +126,7 @@ class _FfmpegStream(OpenCvVideo):
             cv2.CAP_PROP_N_THREADS,
             1,
         ]
-        super().__init__(str(address), cv2.VideoCapture(address.where, cv2.CAP_FFMPEG, wishes))
+        super().__init__(str(address), cv2.VideoCapture(address.location, cv2.CAP_FFMPEG, wishes))
         if not self._video.isOpened():
             raise LineError(no_stream_text(address, probe_rtsp(address)))
 
@@ -140,7 +140,7 @@ class _VideoFile(OpenCvVideo):
     """
 
     def __init__(self, address: Address) -> None:
-        path = Path(address.where)
+        path = Path(address.location)
         if not path.is_file():
             raise LineError(f"{path}: no such video")
         super().__init__(str(path), cv2.VideoCapture(str(path), cv2.CAP_FFMPEG))
@@ -164,8 +164,8 @@ class _ImageFolder:
     """
 
     def __init__(self, address: Address, fps: float) -> None:
-        self._name = address.where
-        folder = Path(address.where)
+        self._name = address.location
+        folder = Path(address.location)
         if not folder.is_dir():
             raise LineError(f"{folder}: no such folder")
         # Reading from a special file, such as a pipe, may never end.
@@ -206,8 +206,8 @@ class _RawSource:
     """
 
     def __init__(self, address: Address) -> None:
-        self._name = address.where
-        self._connection = raw_frames.connect(address.where)
+        self._name = address.location
+        self._connection = raw_frames.connect(address.location)
 
     def read(self) -> tuple[Any, float | None]:
         return raw_frames.receive_frame(self._connection, self._name)

@@ -140,12 +140,12 @@ class V4l2Device(OpenCvVideo):
     """
 
     def __init__(self, address: Address, camera: Camera, fps: float | None) -> None:
-        self._path = Path(address.where)
+        self._path = Path(address.location)
         self._number = _device_number(self._path)
         self._controls = camera.controls
         self._held = False
         video = cv2.VideoCapture(str(self._path.resolve()), cv2.CAP_V4L2)
-        super().__init__(address.where, video)
+        super().__init__(address.location, video)
         try:
             self._set(camera, fps)
         except LineError:

@@ -67,19 +67,19 @@ class Address(Struct, frozen=True):
 
     Attributes:
         kind: Kind of the source.
-        where: Path or URL.
+        location: Path or URL.
     """
 
     kind: SourceKind
-    where: str
+    location: str
 
     def __str__(self) -> str:
         """
         The address without user name and password, as it may be shown.
         """
-        return redact_url(self.where) if self.is_stream else self.where
+        return redact_url(self.location) if self.is_stream else self.location
 
-    def known_to(self, username: str, password: str) -> Address:
+    def with_login(self, username: str, password: str) -> Address:
         """
         Return the address with a login: in place of ``{username}`` and ``{password}``, or before
         the host.
@@ -90,10 +90,12 @@ class Address(Struct, frozen=True):
         if not self.is_stream:
             raise UserError(f"{self}: expected a network camera: no other asks for a name")
         name, encoded_password = quote(username, safe=""), quote(password, safe="")
-        if "{password}" in self.where:
-            where = self.where.replace("{username}", name).replace("{password}", encoded_password)
-            return Address(self.kind, where)
-        parts = urlsplit(self.where)
+        if "{password}" in self.location:
+            location = self.location.replace("{username}", name).replace(
+                "{password}", encoded_password
+            )
+            return Address(self.kind, location)
+        parts = urlsplit(self.location)
         if parts.username is not None:
             raise UserError(f"{self}: its port names somebody too; expected it to do so once")
         return Address(
@@ -192,7 +194,7 @@ def add_login(
     Raises:
         UserError: The options contradict each other, or the file has no password.
     """
-    has_placeholder = _PASSWORD_PLACEHOLDER in address.where
+    has_placeholder = _PASSWORD_PLACEHOLDER in address.location
     if password_file is None:
         if has_placeholder and address.is_stream:
             raise UserError(
@@ -203,13 +205,13 @@ def add_login(
     elif username is None and not has_placeholder:
         raise UserError("options.password_file: a password needs options.username beside it")
     try:
-        with_login = address.known_to(username or "", "")
+        known = address.with_login(username or "", "")
     except UserError as error:
         key = "password_file" if username is None else "username"
         raise UserError(f"options.{key}: {error}") from error
     if password_file is None:
-        return with_login
-    return address.known_to(
+        return known
+    return address.with_login(
         username or "", read_secret(password_file, folder, "options.password_file")
     )
 
@@ -251,7 +253,7 @@ def probe_rtsp(address: Address) -> str:
     """
     Ask an RTSP camera why it gave no stream; empty where the reply gives no reason.
     """
-    parts = urlsplit(address.where)
+    parts = urlsplit(address.location)
     if parts.scheme != "rtsp":
         return ""
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
