@@ -152,7 +152,7 @@ def test_who_looks_at_a_camera_that_is_taken_is_told_how(
     def taken(*_: object) -> None:
         raise UserError("/dev/video0: cannot be opened: another program has it")
 
-    monkeypatch.setattr(frame_source, "open_pictures", taken)
+    monkeypatch.setattr(frame_source, "open_frames", taken)
     profile = simulated_profile(Settings(seed=3), tmp_path)
     wanted = ["--check", "--profile", str(profile), "--source", "/dev/video0"]
     done = CliRunner().invoke(main, ["calibrate", "camera", *wanted])

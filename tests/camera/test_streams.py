@@ -152,7 +152,7 @@ def _hangs_in_mid_picture(visit: Visit) -> None:
 def test_what_happens_to_a_stream_is_told_and_it_goes_on_by_itself(
     trouble: Callable[[Visit], None], told: str, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frozen_after: dict[SourceKind, float | None] = vars(camera_line)["_FROZEN_AFTER"]
+    frozen_after: dict[SourceKind, float | None] = vars(camera_line)["_FROZEN_LIMITS_S"]
     monkeypatch.setitem(frozen_after, SourceKind.STREAM, 2.0)
     with (
         NetworkCamera(first_then(trouble)) as camera,
