@@ -262,7 +262,9 @@ def _track_points(reference: _Reference, after: Grey, rough: Floats) -> _Registr
     if np.count_nonzero(kept) < _MIN_POINTS:
         return None
     tracked = _transform(rough, tracked)
-    start, end = (_undistort(reference.profile, each[kept]) for each in (points, tracked))
+    # Without lens distortion, a shift of the plane is a homography.
+    undistort = TableProjection(reference.profile).undistort
+    start, end = (undistort(each[kept]) for each in (points, tracked))
     found: Any
     fitting: Any
     found, fitting = cv2.findHomography(start, end, cv2.RANSAC, _MAX_POINT_ERROR_PX)
@@ -316,17 +318,6 @@ def _warp_back(after: Grey, rough: Floats, mask: Grey) -> Grey:
 def _transform(matrix: Floats, points: Floats) -> Floats:
     tracked = cv2.perspectiveTransform(points.reshape(-1, 1, 2), matrix)
     return np.asarray(tracked, np.float64).reshape(-1, 2)
-
-
-def _undistort(profile: Profile, points: Floats) -> Floats:
-    """
-    Remove the lens distortion of points: only then a plane's shift is a homography.
-    """
-    if profile.lens is None:
-        return points
-    matrix, bent = np.array(profile.lens.matrix), np.array(profile.lens.distortion)
-    straight = cv2.undistortPoints(points.reshape(-1, 1, 2), matrix, bent, None, matrix)
-    return np.asarray(straight, np.float64).reshape(-1, 2)
 
 
 def _optical_flow(before: Grey, after: Grey, points: Floats) -> tuple[Floats, NDArray[np.bool_]]:

@@ -44,7 +44,7 @@ class _ScriptedScene(NamedTuple):
 
     lines: tuple[str, ...]
     answer: str
-    told: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
 
 def record_video(table: SimulatedTable, path: Path) -> Path:
@@ -62,7 +62,7 @@ def record_video(table: SimulatedTable, path: Path) -> Path:
             for line in scene.lines:
                 table.execute(line)
             at = f"at = {(count + _FRAMES_BEFORE_STEP) / fps:.2f}"
-            answers.append("\n".join((scene.answer, at, *scene.told, "")))
+            answers.append("\n".join((scene.answer, at, *scene.options, "")))
             for _ in range(_EMPTY_TABLE_FRAMES if scene.answer == "[empty]" else _SCENE_FRAMES):
                 video.write(table.picture(at=count / fps))
                 count += 1

@@ -255,7 +255,7 @@ class ScriptedDialogue:
     ) -> None:
         self._script = script
         self._preset = preset
-        self._told = echo
+        self._echo = echo
         self._cards = iter(script.card)
         self._samples = iter(script.sample)
 
@@ -263,7 +263,7 @@ class ScriptedDialogue:
         """
         Pass the line on.
         """
-        self._told(text)
+        self._echo(text)
 
     def plane(self) -> PlaneStep:
         """
@@ -315,7 +315,7 @@ class ScriptedDialogue:
         """
         Return False.
         """
-        self._told(fault)
+        self._echo(fault)
         return False
 
     def finish(self, faults: Sequence[str], profile: str) -> None:

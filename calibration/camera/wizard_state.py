@@ -63,7 +63,7 @@ class LayoutOverlay:
         self.boxes = list(boxes)
         self.shift = shift
         self._plane = plane
-        self._least = least
+        self._min_pixels = least
 
     def turn(self, degrees: float) -> None:
         """
@@ -100,7 +100,7 @@ class LayoutOverlay:
         """
         plane = self._shifted()
         ground, places = projection_of(plane), places_of(self.boxes)
-        snapshot = pixel_budgets(plane, places, CardSize(), CropWindow(), self._least)
+        snapshot = pixel_budgets(plane, places, CardSize(), CropWindow(), self._min_pixels)
         return [
             {
                 "name": budget.slot,
@@ -195,11 +195,11 @@ class WizardState:
         self.stages: Sequence[str] = ()
         self._stage = 0
         self._hint = self._ended = ""
-        self._asked: CardPrompt | None = None
-        self._seen = threading.Event()
-        self._watched = False
-        self._newest = newest
-        self._least = least
+        self._card_prompt: CardPrompt | None = None
+        self._result_received = threading.Event()
+        self._has_page = False
+        self._newest_image = newest
+        self._min_pixels = least
         self._overlay: LayoutOverlay | None = None
         self._serial = 0
         self._step = "The camera's picture"
@@ -227,7 +227,7 @@ class WizardState:
         """
         with self._lock:
             self._step, self._text, self.allowed_action = name, text, allowed_action
-            self._hint, self._asked = hint, card
+            self._hint, self._card_prompt = hint, card
             self._serial += 1
 
     def reach_stage(self, stage: str) -> None:
@@ -241,12 +241,12 @@ class WizardState:
         """
         Show the result; wait a short time until a page has received it.
         """
-        self._seen.clear()
+        self._result_received.clear()
         self.begin_step(name, text)
         # A page stops polling once the run has ended: it must have the last step by then.
         self._ended = "good" if good else "bad"
-        if self._watched:
-            self._seen.wait(timeout_s)
+        if self._has_page:
+            self._result_received.wait(timeout_s)
 
     def add_line(self, line: str) -> None:
         """
@@ -260,7 +260,7 @@ class WizardState:
         Show boxes on a plane, with the shift of the previous ones.
         """
         with self._lock:
-            self._overlay = LayoutOverlay(plane, boxes, self._least, self.shift)
+            self._overlay = LayoutOverlay(plane, boxes, self._min_pixels, self.shift)
 
     @property
     def boxes(self) -> list[Box]:
@@ -314,7 +314,7 @@ class WizardState:
         """
         Return the newest image as a JPEG; empty where there is none.
         """
-        image = self._newest()
+        image = self._newest_image()
         if image is None:
             return b""
         _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 85])
@@ -325,15 +325,15 @@ class WizardState:
         Note that a page has received a snapshot.
         """
         if state["over"]:
-            self._seen.set()
+            self._result_received.set()
 
     def snapshot(self) -> dict[str, Any]:
         """
         Return the state as the page shows it.
         """
         # A page counts from its request on, not from the response on.
-        self._watched = True
-        image = self._newest()
+        self._has_page = True
+        image = self._newest_image()
         with self._lock:
             snapshot: dict[str, Any] = {
                 "step": self._step,
@@ -346,7 +346,7 @@ class WizardState:
                 "stages": self.stages,
                 "stage": self._stage,
                 "hint": self._hint,
-                "ask": msgspec.to_builtins(self._asked),
+                "ask": msgspec.to_builtins(self._card_prompt),
                 "over": self._ended,
             }
         if image is not None:

@@ -45,10 +45,10 @@ def test_nothing_is_said_of_a_card_that_still_lies_there_after_a_hand_passed() -
 def test_a_card_whose_back_was_seen_is_owed_though_it_was_lifted() -> None:
     ledger = DealOrder()
     ledger.add(Slot.P1, 0.0).is_face_down = True
-    ledger.add(Slot.B1, 1.0).seen = ACE
+    ledger.add(Slot.B1, 1.0).sighting = ACE
     ledger.remove(Slot.P1)
     assert ledger.take_due(lambda _: False) == [], "it was laid before: it may come back"
-    assert [(laid.slot, laid.seen) for laid in ledger.take_all()] == [
+    assert [(laid.slot, laid.sighting) for laid in ledger.take_all()] == [
         (Slot.P1, None),
         (Slot.B1, ACE),
     ]
@@ -57,7 +57,7 @@ def test_a_card_whose_back_was_seen_is_owed_though_it_was_lifted() -> None:
 def test_what_was_only_taken_for_a_card_is_owed_no_more_once_it_is_gone() -> None:
     ledger = DealOrder()
     ledger.add(Slot.P1, 0.0)
-    ledger.add(Slot.B1, 1.0).seen = ACE
+    ledger.add(Slot.B1, 1.0).sighting = ACE
     ledger.remove(Slot.P1)
     assert [laid.slot for laid in ledger.take_due(lambda _: False)] == [Slot.B1]
     assert not ledger

@@ -73,12 +73,18 @@ class TableProjection:
         """
         Return the points on the table of pixels.
         """
+        return _transform(self._back, self.undistort(points))
+
+    def undistort(self, points: Iterable[Point] | Floats) -> Floats:
+        """
+        Return pixels of the undistorted image: there the projection is a homography.
+        """
         flat = np.asarray(points, np.float64).reshape(-1, 2)
-        if self._lens is not None:
-            matrix, bent = self._lens
-            straight = cv2.undistortPoints(flat.reshape(-1, 1, 2), matrix, bent, None, matrix)
-            flat = np.asarray(straight, np.float64).reshape(-1, 2)
-        return _transform(self._back, flat)
+        if self._lens is None:
+            return flat
+        matrix, distortion = self._lens
+        straight = cv2.undistortPoints(flat.reshape(-1, 1, 2), matrix, distortion, None, matrix)
+        return np.asarray(straight, np.float64).reshape(-1, 2)
 
     def scale(self, at: Point) -> float:
         """

@@ -64,7 +64,7 @@ class FrameCheck:
         self._rows = b""
         self._same_since: float | None = None
         self._blind_since: float | None = None
-        self._seen = False
+        self._has_frames = False
 
     def check(self, image: Any, at: float) -> None:  # noqa: ANN401 - whatever OpenCV gives
         """
@@ -77,7 +77,7 @@ class FrameCheck:
         self._check_light(image, at)
         if self.frozen_after is not None:
             self._check_change(image, at, self.frozen_after)
-        self._seen = True
+        self._has_frames = True
 
     def _check_form(self, image: Any) -> None:  # noqa: ANN401 - as above
         if not isinstance(image, np.ndarray) or image.dtype != np.uint8:
@@ -109,7 +109,7 @@ class FrameCheck:
         if self._blind_since is None:
             self._blind_since = at
         # A camera whose first frame is black is rejected at once.
-        if not self._seen or at - self._blind_since >= _MAX_BLIND_S:
+        if not self._has_frames or at - self._blind_since >= _MAX_BLIND_S:
             raise LineError(f"{self._name}: {wrong}")
 
     def _check_change(self, image: Image, at: float, limit: float) -> None:

@@ -52,7 +52,7 @@ class DealtCard:
     def __init__(self, slot: Slot, since: float) -> None:
         self.slot = slot
         self.since = since
-        self.seen: Sighting | None = None
+        self.sighting: Sighting | None = None
         self.read_at = 0.0
         self.delay_ms = 0
         self.is_face_down = False
@@ -89,7 +89,7 @@ class DealOrder:
         self._pending = [
             card
             for card in self._pending
-            if card.slot is not slot or card.seen or card.is_face_down
+            if card.slot is not slot or card.sighting or card.is_face_down
         ]
 
     def take_due(self, waits: Callable[[DealtCard], bool]) -> list[DealtCard]:
@@ -100,7 +100,9 @@ class DealOrder:
             waits: Whether a card has to wait for an object that may become a card.
         """
         due: list[DealtCard] = []
-        while self._pending and self._pending[0].seen is not None and not waits(self._pending[0]):
+        while (
+            self._pending and self._pending[0].sighting is not None and not waits(self._pending[0])
+        ):
             due.append(self._pending.pop(0))
         return due
 
@@ -254,7 +256,7 @@ class OverheadStation:
         card = self._deal_order.add(watched.slot, place.since)
         card.is_face_down |= place.state is SlotState.DOWN
         if reportable is not None:
-            card.seen, card.read_at, card.delay_ms = reportable, at, late
+            card.sighting, card.read_at, card.delay_ms = reportable, at, late
         return []
 
     def _waits_for_earlier(self, card: DealtCard, at: float) -> bool:
@@ -272,7 +274,7 @@ class OverheadStation:
         )
 
     def _report(self, card: DealtCard) -> Statement:
-        sighting = card.seen or Sighting(SightingKind.UNSURE)
+        sighting = card.sighting or Sighting(SightingKind.UNSURE)
         for watched in self._slots:
             if watched.slot is card.slot and watched.tracker.state is SlotState.READ:
                 watched.tracker.mark_reported()
